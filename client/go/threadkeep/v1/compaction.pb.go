@@ -4,7 +4,7 @@
 // 	protoc        v6.31.1
 // source: threadkeep/v1/compaction.proto
 
-// Compaction: when a window is made smaller, how, and what was done.
+// Compaction: triggers, strategies, policies, plans and records.
 
 package threadkeepv1
 
@@ -24,10 +24,10 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Several triggers.
+// A list of triggers.
 type TriggerList struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// REQUIRED, at least 1; nested at most 8 deep.
+	// REQUIRED. Triggers of the list, at least 1. Lists nest at most 8 levels deep.
 	Triggers      []*CompactionTrigger `protobuf:"bytes,1,rep,name=triggers,proto3" json:"triggers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -70,10 +70,11 @@ func (x *TriggerList) GetTriggers() []*CompactionTrigger {
 	return nil
 }
 
-// When to compact. Looks at the counters of the active window only, so it costs the same whatever the log's length.
+// The condition under which a session is compacted. A trigger reads only the counters of the active window, so its cost
+// does not depend on the length of the log.
 type CompactionTrigger struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// REQUIRED.
+	// REQUIRED. The condition.
 	//
 	// Types that are valid to be assigned to Kind:
 	//
@@ -184,32 +185,32 @@ type isCompactionTrigger_Kind interface {
 }
 
 type CompactionTrigger_TurnsOver struct {
-	// More turns than this. At least 1.
+	// Turn threshold. Fires when the window has more turns than this. At least 1.
 	TurnsOver int64 `protobuf:"varint,1,opt,name=turns_over,json=turnsOver,proto3,oneof"`
 }
 
 type CompactionTrigger_Tokens struct {
-	// This many tokens or more. At least 1.
+	// Token threshold. Fires when the window has at least this many tokens. At least 1.
 	Tokens int64 `protobuf:"varint,2,opt,name=tokens,proto3,oneof"`
 }
 
 type CompactionTrigger_Bytes struct {
-	// This many bytes (of size_bytes) or more. At least 1.
+	// Byte threshold. Fires when the size_bytes of the window's events add up to at least this. At least 1.
 	Bytes int64 `protobuf:"varint,3,opt,name=bytes,proto3,oneof"`
 }
 
 type CompactionTrigger_Events struct {
-	// This many events or more. At least 1.
+	// Event threshold. Fires when the window has at least this many events. At least 1.
 	Events int64 `protobuf:"varint,4,opt,name=events,proto3,oneof"`
 }
 
 type CompactionTrigger_AnyOf struct {
-	// Any of these fires.
+	// Triggers of which at least one must fire.
 	AnyOf *TriggerList `protobuf:"bytes,5,opt,name=any_of,json=anyOf,proto3,oneof"`
 }
 
 type CompactionTrigger_AllOf struct {
-	// All of these fire.
+	// Triggers that must all fire.
 	AllOf *TriggerList `protobuf:"bytes,6,opt,name=all_of,json=allOf,proto3,oneof"`
 }
 
@@ -225,10 +226,11 @@ func (*CompactionTrigger_AnyOf) isCompactionTrigger_Kind() {}
 
 func (*CompactionTrigger_AllOf) isCompactionTrigger_Kind() {}
 
-// Keeps the newest events of the root branch, from a turn start on; events of other branches go with what surrounds them.
+// Keeps the newest events of the root branch, beginning at the start of a turn. Events of other branches are kept or
+// archived with the events around them.
 type SlidingWindow struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Events to keep at most. 0 means 20; negative is refused.
+	// Maximum number of events to keep. 0 means 20. Negative values are rejected.
 	MaxEvents     int32 `protobuf:"varint,1,opt,name=max_events,json=maxEvents,proto3" json:"max_events,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -271,10 +273,10 @@ func (x *SlidingWindow) GetMaxEvents() int32 {
 	return 0
 }
 
-// Keeps the newest turns, and what came before the first turn.
+// Keeps the newest turns, and the events before the first turn.
 type TurnWindow struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Turns to keep at most. 0 means 10; negative is refused.
+	// Maximum number of turns to keep. 0 means 10. Negative values are rejected.
 	MaxTurns      int32 `protobuf:"varint,1,opt,name=max_turns,json=maxTurns,proto3" json:"max_turns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -317,11 +319,11 @@ func (x *TurnWindow) GetMaxTurns() int32 {
 	return 0
 }
 
-// Keeps the newest turns that fit a budget of tokens, which the summaries and the SYSTEM event count towards; the newest turn is
-// always kept.
+// Keeps the newest turns that fit a token budget. Summaries and the SYSTEM event count toward the budget. The newest
+// turn is always kept.
 type TokenBudget struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Tokens to keep at most. 0 means 4,000; negative is refused.
+	// Maximum number of tokens to keep. 0 means 4,000. Negative values are rejected.
 	MaxTokens     int64 `protobuf:"varint,1,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -364,21 +366,24 @@ func (x *TokenBudget) GetMaxTokens() int64 {
 	return 0
 }
 
-// Replaces what a sliding window would archive, and the summaries before it, by one new summary made by a model.
+// Replaces the events that a sliding window would archive, and the summaries before them, with one new summary that a
+// model writes.
 type RecursiveSummary struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Events to keep at most. 0 means 10; negative is refused.
+	// Maximum number of events to keep. 0 means 10. Negative values are rejected.
 	MaxEventsToKeep int32 `protobuf:"varint,1,opt,name=max_events_to_keep,json=maxEventsToKeep,proto3" json:"max_events_to_keep,omitempty"`
-	// How many of the kept events the model is shown for continuity; less than max_events_to_keep. Default 2.
+	// Number of kept events that the prompt also contains, for continuity. Must be less than max_events_to_keep. Default:
+	// 2.
 	Overlap *int32 `protobuf:"varint,2,opt,name=overlap,proto3,oneof" json:"overlap,omitempty"`
-	// Instructions to the model. Empty means the server's own.
+	// Instructions to the model. Empty means the server's instructions.
 	SystemPrompt string `protobuf:"bytes,3,opt,name=system_prompt,json=systemPrompt,proto3" json:"system_prompt,omitempty"`
 	// Text of the USER event that precedes the summary. Empty means "Summarize the conversation we had so far."
 	ShadowPrompt string `protobuf:"bytes,4,opt,name=shadow_prompt,json=shadowPrompt,proto3" json:"shadow_prompt,omitempty"`
-	// Tokens the summary may have. 0 means 1,024; negative is refused.
+	// Maximum number of tokens of the summary. 0 means 1,024. Negative values are rejected.
 	MaxSummaryTokens int32 `protobuf:"varint,5,opt,name=max_summary_tokens,json=maxSummaryTokens,proto3" json:"max_summary_tokens,omitempty"`
-	// Tokens of conversation and earlier summary that one prompt may hold. Of more, the oldest turns that fit are summarised, one at least;
-	// the next compaction goes on. 0 means 64,000; negative is refused.
+	// Maximum number of tokens of conversation and earlier summary in one prompt. If there are more, the oldest turns
+	// that fit are summarized, at least one, and the next compaction continues from there. 0 means 64,000. Negative
+	// values are rejected.
 	MaxPromptTokens int32 `protobuf:"varint,6,opt,name=max_prompt_tokens,json=maxPromptTokens,proto3" json:"max_prompt_tokens,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -456,13 +461,13 @@ func (x *RecursiveSummary) GetMaxPromptTokens() int32 {
 	return 0
 }
 
-// Replaces old tool results in the window by stubs that name the original event, which is archived. An event that also calls a tool is
-// left alone.
+// Replaces old tool results in the window with stubs that name the original event, which is archived. Events that also
+// call a tool are unchanged.
 type TrimToolResults struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Results of this many newest turns are left alone. Default 1.
+	// Number of newest turns whose tool results are unchanged. Default: 1.
 	KeepTurns *int32 `protobuf:"varint,1,opt,name=keep_turns,json=keepTurns,proto3,oneof" json:"keep_turns,omitempty"`
-	// Only results of at least this many tokens are trimmed. 0 means 64; negative is refused.
+	// Minimum number of tokens of a result that is trimmed. 0 means 64. Negative values are rejected.
 	MinTokens     int32 `protobuf:"varint,2,opt,name=min_tokens,json=minTokens,proto3" json:"min_tokens,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -512,10 +517,10 @@ func (x *TrimToolResults) GetMinTokens() int32 {
 	return 0
 }
 
-// Several strategies, each applied to what the one before it leaves.
+// A sequence of strategies. Each strategy is applied to the result of the previous one.
 type StrategyPipeline struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// REQUIRED, 1 to 8, not nested; a recursive_summary at most once, and last.
+	// REQUIRED. Strategies in order, 1 to 8, not nested. recursive_summary may occur once, as the last step.
 	Steps         []*CompactionStrategy `protobuf:"bytes,1,rep,name=steps,proto3" json:"steps,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -558,11 +563,12 @@ func (x *StrategyPipeline) GetSteps() []*CompactionStrategy {
 	return nil
 }
 
-// How to compact. No strategy deletes anything, changes an order or a seq, cuts into a turn, or parts a tool call from its result.
-// The latest SYSTEM event of a branch is always kept, older ones are always archived.
+// The rule by which a compaction selects events. No strategy deletes events, changes their order or seq, splits a turn,
+// or separates a tool call from its result. The latest SYSTEM event of each branch is always kept; older SYSTEM events
+// are always archived.
 type CompactionStrategy struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// REQUIRED.
+	// REQUIRED. The strategy.
 	//
 	// Types that are valid to be assigned to Kind:
 	//
@@ -673,32 +679,32 @@ type isCompactionStrategy_Kind interface {
 }
 
 type CompactionStrategy_SlidingWindow struct {
-	// By number of events.
+	// Limit on the number of events.
 	SlidingWindow *SlidingWindow `protobuf:"bytes,1,opt,name=sliding_window,json=slidingWindow,proto3,oneof"`
 }
 
 type CompactionStrategy_TurnWindow struct {
-	// By number of turns.
+	// Limit on the number of turns.
 	TurnWindow *TurnWindow `protobuf:"bytes,2,opt,name=turn_window,json=turnWindow,proto3,oneof"`
 }
 
 type CompactionStrategy_TokenBudget struct {
-	// By tokens.
+	// Limit on the number of tokens.
 	TokenBudget *TokenBudget `protobuf:"bytes,3,opt,name=token_budget,json=tokenBudget,proto3,oneof"`
 }
 
 type CompactionStrategy_RecursiveSummary struct {
-	// By a summary.
+	// Summary of older events.
 	RecursiveSummary *RecursiveSummary `protobuf:"bytes,4,opt,name=recursive_summary,json=recursiveSummary,proto3,oneof"`
 }
 
 type CompactionStrategy_TrimToolResults struct {
-	// By leaving out what tools answered long ago.
+	// Stubs in place of old tool results.
 	TrimToolResults *TrimToolResults `protobuf:"bytes,5,opt,name=trim_tool_results,json=trimToolResults,proto3,oneof"`
 }
 
 type CompactionStrategy_Pipeline struct {
-	// By several, in order.
+	// Several strategies in order.
 	Pipeline *StrategyPipeline `protobuf:"bytes,6,opt,name=pipeline,proto3,oneof"`
 }
 
@@ -714,14 +720,15 @@ func (*CompactionStrategy_TrimToolResults) isCompactionStrategy_Kind() {}
 
 func (*CompactionStrategy_Pipeline) isCompactionStrategy_Kind() {}
 
-// When and how the server compacts by itself. Looked at after each append; run in the background.
+// When and how the server compacts sessions automatically. A policy is evaluated after each append and runs in the
+// background.
 type CompactionPolicy struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// When. REQUIRED unless disabled.
+	// Condition for a compaction. REQUIRED unless disabled.
 	Trigger *CompactionTrigger `protobuf:"bytes,1,opt,name=trigger,proto3" json:"trigger,omitempty"`
-	// How. REQUIRED unless disabled.
+	// Strategy of the compaction. REQUIRED unless disabled.
 	Strategy *CompactionStrategy `protobuf:"bytes,2,opt,name=strategy,proto3" json:"strategy,omitempty"`
-	// Never compact, whatever a wider policy says.
+	// If true, the server never compacts in this scope, even if a wider policy applies.
 	Disabled      bool `protobuf:"varint,3,opt,name=disabled,proto3" json:"disabled,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -778,13 +785,13 @@ func (x *CompactionPolicy) GetDisabled() bool {
 	return false
 }
 
-// New events and where they go.
+// New events and their place in the window.
 type CompactionInsert struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The event_id of an active event that stays and that they precede. An event that was archived already gives INVALID_FIELD.
-	// Empty means at the end of the window.
+	// Event id of an active event before which the new events are inserted. The event must stay in the window; an event
+	// that is already archived returns INVALID_FIELD. Empty means the end of the window.
 	BeforeEventId string `protobuf:"bytes,1,opt,name=before_event_id,json=beforeEventId,proto3" json:"before_event_id,omitempty"`
-	// REQUIRED. Events with synthetic set and with a compaction_source. A TOOL event stands for a result that is archived.
+	// REQUIRED. Events with synthetic and compaction_source set. A TOOL event replaces a result that is archived.
 	Events        []*SessionEvent `protobuf:"bytes,2,rep,name=events,proto3" json:"events,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -834,16 +841,17 @@ func (x *CompactionInsert) GetEvents() []*SessionEvent {
 	return nil
 }
 
-// What the caller's model is to be asked.
+// The prompt to send to the caller's model.
 type SummaryPrompt struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Instructions.
+	// Instructions to the model.
 	SystemPrompt string `protobuf:"bytes,1,opt,name=system_prompt,json=systemPrompt,proto3" json:"system_prompt,omitempty"`
-	// The conversation to summarise, with what went before.
+	// Conversation to summarize, with the text that precedes it.
 	Prompt string `protobuf:"bytes,2,opt,name=prompt,proto3" json:"prompt,omitempty"`
-	// Tokens the answer may have.
+	// Maximum number of tokens of the answer.
 	MaxTokens int32 `protobuf:"varint,3,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
-	// The same for the same prompts: a summary that was paid for once need not be paid for again.
+	// Digest of the prompts. Equal prompts have equal digests, so a caller can cache a summary and avoid paying for it
+	// twice.
 	Digest        string `protobuf:"bytes,4,opt,name=digest,proto3" json:"digest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -907,22 +915,23 @@ func (x *SummaryPrompt) GetDigest() string {
 	return ""
 }
 
-// What a compaction would do.
+// The changes that a compaction would make.
 type CompactionPlan struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Events to archive, by event_id, in window order.
+	// Event ids of the events to archive, in window order.
 	ArchiveEventIds []string `protobuf:"bytes,1,rep,name=archive_event_ids,json=archiveEventIds,proto3" json:"archive_event_ids,omitempty"`
 	// Events to insert.
 	Inserts []*CompactionInsert `protobuf:"bytes,2,rep,name=inserts,proto3" json:"inserts,omitempty"`
-	// Set when a model has to be asked; its answer then becomes the text of the ASSISTANT event among the inserts, which is empty here.
+	// Prompt for the model, set if the strategy needs one. The answer becomes the text of the ASSISTANT event among the
+	// inserts, which is empty in the plan.
 	SummaryPrompt *SummaryPrompt `protobuf:"bytes,3,opt,name=summary_prompt,json=summaryPrompt,proto3" json:"summary_prompt,omitempty"`
-	// The strategy that made it, for example "sliding_window".
+	// Strategy that made the plan, for example "sliding_window".
 	Strategy string `protobuf:"bytes,4,opt,name=strategy,proto3" json:"strategy,omitempty"`
-	// The branch it is restricted to. Empty means the whole session.
+	// Branch to which the plan is restricted. Empty means the whole session.
 	Branch string `protobuf:"bytes,5,opt,name=branch,proto3" json:"branch,omitempty"`
-	// The window before.
+	// Counters of the window before the compaction.
 	Before *WindowCounters `protobuf:"bytes,6,opt,name=before,proto3" json:"before,omitempty"`
-	// The window afterwards; a summary that is still to be made counts as nothing.
+	// Counters of the window after the compaction. A summary that is not written yet counts as zero.
 	After         *WindowCounters `protobuf:"bytes,7,opt,name=after,proto3" json:"after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1010,33 +1019,34 @@ func (x *CompactionPlan) GetAfter() *WindowCounters {
 // The record of a compaction.
 type Compaction struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its id: the caller's, or a UUIDv7 of the server.
+	// Id of the compaction: the caller's, or a UUIDv7 from the server.
 	CompactionId string `protobuf:"bytes,1,opt,name=compaction_id,json=compactionId,proto3" json:"compaction_id,omitempty"`
-	// When it was applied.
+	// Time at which the compaction was applied.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
-	// What made it, for example "sliding_window", "replace_events" or what the caller says. At most 255 bytes.
+	// Strategy of the compaction, for example "sliding_window", "replace_events" or a name from the caller. At most 255
+	// bytes.
 	Strategy string `protobuf:"bytes,3,opt,name=strategy,proto3" json:"strategy,omitempty"`
-	// Who asked for it: "policy", or what the caller calls itself. At most 255 bytes.
+	// Initiator of the compaction: "policy", or a name from the caller. At most 255 bytes.
 	Actor string `protobuf:"bytes,4,opt,name=actor,proto3" json:"actor,omitempty"`
-	// The branch it was restricted to.
+	// Branch to which the compaction was restricted. Empty means the whole session.
 	Branch string `protobuf:"bytes,5,opt,name=branch,proto3" json:"branch,omitempty"`
-	// Events archived.
+	// Number of archived events.
 	ArchivedEvents int64 `protobuf:"varint,6,opt,name=archived_events,json=archivedEvents,proto3" json:"archived_events,omitempty"`
-	// The lowest seq archived; 0 if none.
+	// Lowest seq that was archived; 0 if none.
 	FirstSeq int64 `protobuf:"varint,7,opt,name=first_seq,json=firstSeq,proto3" json:"first_seq,omitempty"`
-	// The highest seq archived; 0 if none.
+	// Highest seq that was archived; 0 if none.
 	LastSeq int64 `protobuf:"varint,8,opt,name=last_seq,json=lastSeq,proto3" json:"last_seq,omitempty"`
-	// The events it inserted, by event_id.
+	// Event ids of the inserted events.
 	InsertedEventIds []string `protobuf:"bytes,9,rep,name=inserted_event_ids,json=insertedEventIds,proto3" json:"inserted_event_ids,omitempty"`
-	// The window before.
+	// Counters of the window before the compaction.
 	Before *WindowCounters `protobuf:"bytes,10,opt,name=before,proto3" json:"before,omitempty"`
-	// The window after.
+	// Counters of the window after the compaction.
 	After *WindowCounters `protobuf:"bytes,11,opt,name=after,proto3" json:"after,omitempty"`
-	// The session's log_version after it.
+	// Log version of the session after the compaction.
 	LogVersion int64 `protobuf:"varint,12,opt,name=log_version,json=logVersion,proto3" json:"log_version,omitempty"`
-	// The session's window_version after it.
+	// Window version of the session after the compaction.
 	WindowVersion int64 `protobuf:"varint,13,opt,name=window_version,json=windowVersion,proto3" json:"window_version,omitempty"`
-	// Usage of the model that was asked, if the server asked one.
+	// Token usage of the model, if the server called one.
 	Usage         *TokenUsage `protobuf:"bytes,14,opt,name=usage,proto3" json:"usage,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

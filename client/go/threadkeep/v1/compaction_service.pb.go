@@ -4,7 +4,7 @@
 // 	protoc        v6.31.1
 // source: threadkeep/v1/compaction_service.proto
 
-// Compacting sessions.
+// The service that compacts sessions.
 
 package threadkeepv1
 
@@ -27,17 +27,17 @@ const (
 // Request of CompactSession.
 type CompactSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// REQUIRED.
+	// REQUIRED. Session to compact.
 	Session *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	// How. Absent means as the session's policy says; INVALID_FIELD if there is none.
+	// Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
 	Strategy *CompactionStrategy `protobuf:"bytes,2,opt,name=strategy,proto3" json:"strategy,omitempty"`
-	// Only if this fires. Absent means in any case.
+	// Condition for the compaction. Absent means unconditional.
 	Trigger *CompactionTrigger `protobuf:"bytes,3,opt,name=trigger,proto3" json:"trigger,omitempty"`
-	// Compact this branch's own events alone. Empty means the whole session.
+	// Branch whose own events are compacted. Empty means the whole session.
 	Branch string `protobuf:"bytes,4,opt,name=branch,proto3" json:"branch,omitempty"`
-	// Change nothing and ask no model; say what would be done.
+	// If true, changes nothing, calls no model, and returns the plan.
 	DryRun bool `protobuf:"varint,5,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
-	// What the caller calls itself, for the record. At most 255 bytes.
+	// Name of the caller, for the record. At most 255 bytes.
 	Actor         string `protobuf:"bytes,6,opt,name=actor,proto3" json:"actor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -118,15 +118,15 @@ func (x *CompactSessionRequest) GetActor() string {
 // Response of CompactSession.
 type CompactSessionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// True when the window was changed; false for a dry run, a trigger that does not fire, and nothing to do.
+	// True if the window was changed; false for a dry run, a trigger that did not fire, or nothing to compact.
 	Compacted bool `protobuf:"varint,1,opt,name=compacted,proto3" json:"compacted,omitempty"`
-	// The record, when compacted.
+	// Record of the compaction, if compacted.
 	Compaction *Compaction `protobuf:"bytes,2,opt,name=compaction,proto3" json:"compaction,omitempty"`
-	// What was or would be done. Its inserted events are complete unless it is a dry run.
+	// Changes that were made or, for a dry run, would be made. The inserted events are complete except in a dry run.
 	Plan *CompactionPlan `protobuf:"bytes,3,opt,name=plan,proto3" json:"plan,omitempty"`
-	// False when the request's trigger did not fire; plan is then absent.
+	// False if the trigger of the request did not fire; plan is then absent.
 	Triggered bool `protobuf:"varint,4,opt,name=triggered,proto3" json:"triggered,omitempty"`
-	// How often another compaction was faster, and the window was planned anew.
+	// Number of times that another compaction was committed first and the window was planned again.
 	LostRaces     int32 `protobuf:"varint,5,opt,name=lost_races,json=lostRaces,proto3" json:"lost_races,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -200,11 +200,11 @@ func (x *CompactSessionResponse) GetLostRaces() int32 {
 // Request of PlanCompaction.
 type PlanCompactionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// REQUIRED.
+	// REQUIRED. Session to plan for.
 	Session *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	// How. Absent means as the session's policy says; INVALID_FIELD if there is none.
+	// Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
 	Strategy *CompactionStrategy `protobuf:"bytes,2,opt,name=strategy,proto3" json:"strategy,omitempty"`
-	// Plan for this branch's own events alone. Empty means the whole session.
+	// Branch whose own events are planned. Empty means the whole session.
 	Branch        string `protobuf:"bytes,3,opt,name=branch,proto3" json:"branch,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -264,13 +264,13 @@ func (x *PlanCompactionRequest) GetBranch() string {
 // Response of PlanCompaction.
 type PlanCompactionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What to do. Nothing to archive means there is nothing to do.
+	// Changes to make. A plan that archives no events means that there is nothing to compact.
 	Plan *CompactionPlan `protobuf:"bytes,1,opt,name=plan,proto3" json:"plan,omitempty"`
-	// The session's window_version: what ApplyCompaction is to expect.
+	// Window version of the session: the expected_window_version for ApplyCompaction.
 	WindowVersion int64 `protobuf:"varint,2,opt,name=window_version,json=windowVersion,proto3" json:"window_version,omitempty"`
-	// The session's log_version, for the strict rule.
+	// Log version of the session: the expected_log_version for ApplyCompaction.
 	LogVersion int64 `protobuf:"varint,3,opt,name=log_version,json=logVersion,proto3" json:"log_version,omitempty"`
-	// The session's last seq.
+	// Last seq of the session.
 	LastSeq       int64 `protobuf:"varint,4,opt,name=last_seq,json=lastSeq,proto3" json:"last_seq,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -337,37 +337,39 @@ func (x *PlanCompactionResponse) GetLastSeq() int64 {
 // Request of ApplyCompaction.
 type ApplyCompactionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// REQUIRED.
+	// REQUIRED. Session to compact.
 	Session *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	// The caller's id of this compaction: the idempotency key. Empty lets the server make one, and a retry is then a mismatch. At most
-	// 255 bytes.
+	// Id of the compaction, chosen by the caller: the idempotency key. If empty, the server generates one, and a retry
+	// then fails with VERSION_MISMATCH. At most 255 bytes.
 	CompactionId string `protobuf:"bytes,2,opt,name=compaction_id,json=compactionId,proto3" json:"compaction_id,omitempty"`
-	// The window_version at which the caller looked (PlanCompaction, GetContext, GetSession).
+	// Window version that the caller read (PlanCompaction, GetContext, GetSession).
 	ExpectedWindowVersion int64 `protobuf:"varint,3,opt,name=expected_window_version,json=expectedWindowVersion,proto3" json:"expected_window_version,omitempty"`
-	// The strict rule: nothing at all happened since, appends included.
+	// Log version that the caller read. If set, the compaction is applied only if nothing was committed since, appends
+	// included.
 	ExpectedLogVersion *int64 `protobuf:"varint,4,opt,name=expected_log_version,json=expectedLogVersion,proto3,oneof" json:"expected_log_version,omitempty"`
-	// What leaves the window. REQUIRED, unless inserts are given; if absent, nothing leaves.
+	// Events to archive. REQUIRED unless inserts are set; if absent, no event is archived.
 	//
 	// Types that are valid to be assigned to Archive:
 	//
 	//	*ApplyCompactionRequest_EventIds
 	//	*ApplyCompactionRequest_ThroughSeq
 	Archive isApplyCompactionRequest_Archive `protobuf_oneof:"archive"`
-	// What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
-	// event that stays, counted from from_seq.
+	// Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
+	// before the first event that stays, counted from from_seq.
 	Inserts []*CompactionInsert `protobuf:"bytes,7,rep,name=inserts,proto3" json:"inserts,omitempty"`
-	// The branch that archive and inserts are restricted to. Empty means the whole session.
+	// Branch to which archive and inserts are restricted. Empty means the whole session.
 	Branch string `protobuf:"bytes,8,opt,name=branch,proto3" json:"branch,omitempty"`
-	// What made the plan, for the record. Empty means "custom". At most 255 bytes.
+	// Strategy that made the plan, for the record. Empty means "custom". At most 255 bytes.
 	Strategy string `protobuf:"bytes,9,opt,name=strategy,proto3" json:"strategy,omitempty"`
-	// What the caller calls itself, for the record. At most 255 bytes.
+	// Name of the caller, for the record. At most 255 bytes.
 	Actor string `protobuf:"bytes,10,opt,name=actor,proto3" json:"actor,omitempty"`
-	// Answer a stale version with applied = false rather than with VERSION_MISMATCH.
+	// If true, a stale version returns applied = false instead of VERSION_MISMATCH.
 	ReportMismatch bool `protobuf:"varint,11,opt,name=report_mismatch,json=reportMismatch,proto3" json:"report_mismatch,omitempty"`
-	// Check everything and change nothing.
+	// If true, checks the request and changes nothing.
 	DryRun bool `protobuf:"varint,12,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
-	// With through_seq only: the events before this one in window order stay, but for summaries. If the event is not active, the
-	// next active one by seq counts. Pass GetContextResponse.first_seq. 0 means from the start of the window.
+	// First seq to archive; valid only with through_seq. Events that precede it in window order stay, except summaries.
+	// If the event is not active, the next active event by seq counts. Set this to GetContextResponse.first_seq. 0 means
+	// the start of the window.
 	FromSeq       int64 `protobuf:"varint,13,opt,name=from_seq,json=fromSeq,proto3" json:"from_seq,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -510,15 +512,16 @@ type isApplyCompactionRequest_Archive interface {
 }
 
 type ApplyCompactionRequest_EventIds struct {
-	// These events, at least one. All must be active: INVALID_FIELD names one that was archived already, EVENT_NOT_FOUND one
-	// that the session never had.
+	// Events to archive, by id; at least one. All must be active: an event that is already archived returns
+	// INVALID_FIELD, an unknown event EVENT_NOT_FOUND.
 	EventIds *EventIds `protobuf:"bytes,5,opt,name=event_ids,json=eventIds,proto3,oneof"`
 }
 
 type ApplyCompactionRequest_ThroughSeq struct {
-	// Every active event up to this seq, summaries included. The latest SYSTEM event of each branch stays, and so do events
-	// whose tool calls are answered later. A context may leave out older events (GetContextResponse.truncated): to archive only
-	// what it held, pass its compactable_through_seq here and its first_seq as from_seq. At least 1.
+	// Last seq to archive. Archives every active event up to this seq, summaries included. The latest SYSTEM event of
+	// each branch stays, as do events whose tool calls are answered later. A context may omit older events
+	// (GetContextResponse.truncated); to archive only the events that it contained, set this to its
+	// compactable_through_seq and from_seq to its first_seq. At least 1.
 	ThroughSeq int64 `protobuf:"varint,6,opt,name=through_seq,json=throughSeq,proto3,oneof"`
 }
 
@@ -526,10 +529,10 @@ func (*ApplyCompactionRequest_EventIds) isApplyCompactionRequest_Archive() {}
 
 func (*ApplyCompactionRequest_ThroughSeq) isApplyCompactionRequest_Archive() {}
 
-// Ids of events.
+// A list of event ids.
 type EventIds struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The ids; they must differ.
+	// Event ids, without duplicates.
 	Ids           []string `protobuf:"bytes,1,rep,name=ids,proto3" json:"ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -575,15 +578,15 @@ func (x *EventIds) GetIds() []string {
 // Response of ApplyCompaction.
 type ApplyCompactionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// False after a mismatch, and for a dry run.
+	// True if the compaction was applied; false after a mismatch and for a dry run.
 	Applied bool `protobuf:"varint,1,opt,name=applied,proto3" json:"applied,omitempty"`
-	// The record; for a dry run, what it would say.
+	// Record of the compaction; for a dry run, the record that it would have.
 	Compaction *Compaction `protobuf:"bytes,2,opt,name=compaction,proto3" json:"compaction,omitempty"`
-	// True when this compaction_id had been applied before.
+	// True if this compaction_id was already applied.
 	Replayed bool `protobuf:"varint,3,opt,name=replayed,proto3" json:"replayed,omitempty"`
-	// The session's log_version now.
+	// Current log version of the session.
 	LogVersion int64 `protobuf:"varint,4,opt,name=log_version,json=logVersion,proto3" json:"log_version,omitempty"`
-	// The session's window_version now.
+	// Current window version of the session.
 	WindowVersion int64 `protobuf:"varint,5,opt,name=window_version,json=windowVersion,proto3" json:"window_version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -657,18 +660,19 @@ func (x *ApplyCompactionResponse) GetWindowVersion() int64 {
 // Request of ReplaceEvents.
 type ReplaceEventsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// REQUIRED.
+	// REQUIRED. Session whose window is replaced.
 	Session *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	// The active window as it is to be, in order. An event whose id is active stays (its content must be the same, and the order of
-	// those that stay must be kept); others are inserted where they stand. What is not named is archived. May be empty.
+	// New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
+	// their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
+	// are archived.
 	Events []*SessionEvent `protobuf:"bytes,2,rep,name=events,proto3" json:"events,omitempty"`
-	// The log_version the caller last saw.
+	// Log version that the caller last read.
 	ExpectedLogVersion int64 `protobuf:"varint,3,opt,name=expected_log_version,json=expectedLogVersion,proto3" json:"expected_log_version,omitempty"`
-	// What made it, for the record. Empty means "replace_events". At most 255 bytes.
+	// Strategy of the replacement, for the record. Empty means "replace_events". At most 255 bytes.
 	Strategy string `protobuf:"bytes,4,opt,name=strategy,proto3" json:"strategy,omitempty"`
-	// What the caller calls itself, for the record. At most 255 bytes.
+	// Name of the caller, for the record. At most 255 bytes.
 	Actor string `protobuf:"bytes,5,opt,name=actor,proto3" json:"actor,omitempty"`
-	// Check everything and change nothing.
+	// If true, checks the request and changes nothing.
 	DryRun        bool `protobuf:"varint,6,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -749,13 +753,13 @@ func (x *ReplaceEventsRequest) GetDryRun() bool {
 // Response of ReplaceEvents.
 type ReplaceEventsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// False when the version was stale, and for a dry run; nothing was changed.
+	// True if the window was replaced; false if the version was stale and for a dry run, which change nothing.
 	Replaced bool `protobuf:"varint,1,opt,name=replaced,proto3" json:"replaced,omitempty"`
-	// The record; for a dry run, what it would say.
+	// Record of the compaction; for a dry run, the record that it would have.
 	Compaction *Compaction `protobuf:"bytes,2,opt,name=compaction,proto3" json:"compaction,omitempty"`
-	// The session's log_version now.
+	// Current log version of the session.
 	LogVersion int64 `protobuf:"varint,3,opt,name=log_version,json=logVersion,proto3" json:"log_version,omitempty"`
-	// The session's window_version now.
+	// Current window version of the session.
 	WindowVersion int64 `protobuf:"varint,4,opt,name=window_version,json=windowVersion,proto3" json:"window_version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -822,11 +826,12 @@ func (x *ReplaceEventsResponse) GetWindowVersion() int64 {
 // Request of ListCompactions.
 type ListCompactionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// REQUIRED.
+	// REQUIRED. Session whose compactions are listed.
 	Session *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	// Compactions a page. 0 means 100, more than the server's limit (1,000) is coerced to it, negative is refused.
+	// Maximum number of compactions per page. 0 means 100. Values above the server's limit (1,000) are coerced to it.
+	// Negative values are rejected.
 	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// From the previous page's next_page_token, with an otherwise identical request.
+	// Value of next_page_token from the previous page; all other fields must be unchanged.
 	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -886,9 +891,9 @@ func (x *ListCompactionsRequest) GetPageToken() string {
 // Response of ListCompactions.
 type ListCompactionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The page.
+	// Compactions of this page.
 	Compactions []*Compaction `protobuf:"bytes,1,rep,name=compactions,proto3" json:"compactions,omitempty"`
-	// Empty on the last page.
+	// Token of the next page. Empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -938,12 +943,12 @@ func (x *ListCompactionsResponse) GetNextPageToken() string {
 	return ""
 }
 
-// A user's sessions of one app or of all.
+// The sessions of a user, in one app or in all apps.
 type UserPolicyScope struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// REQUIRED unless the credential names the user.
+	// User. REQUIRED unless the credential is bound to a user.
 	UserId string `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	// Of this app only; absent means of every app.
+	// App to which the scope is restricted. Absent means every app.
 	App           *string `protobuf:"bytes,2,opt,name=app,proto3,oneof" json:"app,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -993,10 +998,11 @@ func (x *UserPolicyScope) GetApp() string {
 	return ""
 }
 
-// Whom a policy is for. The narrowest that is set applies: session, user and app, user, app, server.
+// The sessions to which a policy applies. The narrowest policy wins, in the order session, user and app, user, app,
+// server.
 type PolicyScope struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// REQUIRED.
+	// REQUIRED. The scope.
 	//
 	// Types that are valid to be assigned to Kind:
 	//
@@ -1092,12 +1098,12 @@ type PolicyScope_Session struct {
 }
 
 type PolicyScope_User struct {
-	// A user's sessions.
+	// Sessions of a user.
 	User *UserPolicyScope `protobuf:"bytes,2,opt,name=user,proto3,oneof"`
 }
 
 type PolicyScope_App struct {
-	// An app's sessions. Not empty.
+	// Sessions of an app. Must not be empty.
 	App string `protobuf:"bytes,3,opt,name=app,proto3,oneof"`
 }
 
@@ -1117,9 +1123,9 @@ func (*PolicyScope_Server) isPolicyScope_Kind() {}
 // Request of SetCompactionPolicy.
 type SetCompactionPolicyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// REQUIRED. A credential that is bound to a user reaches that user's scopes only.
+	// REQUIRED. Scope of the policy. A credential that is bound to a user can set only that user's scopes.
 	Scope *PolicyScope `protobuf:"bytes,1,opt,name=scope,proto3" json:"scope,omitempty"`
-	// The policy. Absent removes the one that is set.
+	// New policy. Absent removes the current policy.
 	Policy        *CompactionPolicy `protobuf:"bytes,2,opt,name=policy,proto3" json:"policy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1209,7 +1215,7 @@ func (*SetCompactionPolicyResponse) Descriptor() ([]byte, []int) {
 // Request of GetCompactionPolicy.
 type GetCompactionPolicyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// REQUIRED.
+	// REQUIRED. Scope of the policy.
 	Scope         *PolicyScope `protobuf:"bytes,1,opt,name=scope,proto3" json:"scope,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1255,13 +1261,13 @@ func (x *GetCompactionPolicyRequest) GetScope() *PolicyScope {
 // Response of GetCompactionPolicy.
 type GetCompactionPolicyResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The policy of this very scope; absent if none is set.
+	// Policy of exactly this scope; absent if none is set.
 	Policy *CompactionPolicy `protobuf:"bytes,1,opt,name=policy,proto3" json:"policy,omitempty"`
-	// The policy that applies there, and where it comes from; absent if none applies.
+	// Policy in effect for this scope; absent if none applies.
 	EffectivePolicy *CompactionPolicy `protobuf:"bytes,2,opt,name=effective_policy,json=effectivePolicy,proto3" json:"effective_policy,omitempty"`
-	// The scope that effective_policy is set on; server = false means that the server's configuration has it.
+	// Scope on which effective_policy is set. server = false means that it comes from the server's configuration.
 	EffectiveScope *PolicyScope `protobuf:"bytes,3,opt,name=effective_scope,json=effectiveScope,proto3" json:"effective_scope,omitempty"`
-	// When the policy was set.
+	// Time at which the policy was set.
 	UpdateTime    *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

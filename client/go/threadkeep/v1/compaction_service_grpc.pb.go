@@ -4,7 +4,7 @@
 // - protoc             v6.31.1
 // source: threadkeep/v1/compaction_service.proto
 
-// Compacting sessions.
+// The service that compacts sessions.
 
 package threadkeepv1
 
@@ -34,28 +34,36 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Compaction archives events and inserts others; it deletes nothing. Appends that come in meanwhile do not defeat it: only another
-// compaction of the same session does, or any change if the caller asks for that.
+// Compacts sessions. A compaction archives events and inserts synthetic ones; it deletes nothing. Concurrent appends do
+// not invalidate a compaction. Only another compaction of the same session does, or any change if the caller requests
+// the strict precondition.
 type CompactionServiceClient interface {
-	// Compacts a session now, by a strategy that the server runs; a model is asked where the strategy needs one. A lost race against
-	// another compaction is retried on a fresh window, without asking the model twice for the same text. Nothing to do is no error.
-	// Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, VERSION_MISMATCH (after several lost races).
+	// Compacts a session now. The server runs the strategy and calls a model if the strategy needs one. If another
+	// compaction is committed first, the server retries on the new window, without calling the model twice for the same
+	// text. Having nothing to compact is not an error.
+	// Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, VERSION_MISMATCH (after
+	// several lost races).
 	CompactSession(ctx context.Context, in *CompactSessionRequest, opts ...grpc.CallOption) (*CompactSessionResponse, error)
-	// Says what a strategy would do, for the caller to do it with ApplyCompaction, with a summary by a model of its own.
+	// Returns the changes that a strategy would make. The caller applies them with ApplyCompaction, with a summary from
+	// its own model.
 	// Errors: SESSION_NOT_FOUND, INVALID_FIELD.
 	PlanCompaction(ctx context.Context, in *PlanCompactionRequest, opts ...grpc.CallOption) (*PlanCompactionResponse, error)
-	// Archives and inserts, if no other compaction happened since the caller looked.
-	// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, NOTHING_TO_COMPACT, BROKEN_TOOL_PAIR, EVENT_NOT_FOUND, EVENT_ID_CONFLICT, EVENT_TOO_LARGE,
-	// BATCH_TOO_LARGE, INVALID_FIELD.
+	// Archives and inserts events, provided that no other compaction was committed since the caller read the window.
+	// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, NOTHING_TO_COMPACT, BROKEN_TOOL_PAIR, EVENT_NOT_FOUND,
+	// EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD.
 	ApplyCompaction(ctx context.Context, in *ApplyCompactionRequest, opts ...grpc.CallOption) (*ApplyCompactionResponse, error)
-	// Sets the whole active window under compare-and-swap. Events that leave the window are archived, not deleted.
+	// Sets the whole active window, with compare-and-swap on the log version. Events that leave the window are archived,
+	// not deleted.
 	// Errors: SESSION_NOT_FOUND, BROKEN_TOOL_PAIR, EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD.
 	ReplaceEvents(ctx context.Context, in *ReplaceEventsRequest, opts ...grpc.CallOption) (*ReplaceEventsResponse, error)
-	// Lists a session's compactions, newest first. Errors: SESSION_NOT_FOUND, INVALID_PAGE_TOKEN.
+	// Lists the compactions of a session, newest first.
+	// Errors: SESSION_NOT_FOUND, INVALID_PAGE_TOKEN.
 	ListCompactions(ctx context.Context, in *ListCompactionsRequest, opts ...grpc.CallOption) (*ListCompactionsResponse, error)
-	// Sets, replaces or removes the policy of a scope. Errors: SESSION_NOT_FOUND, INVALID_FIELD, PERMISSION_DENIED.
+	// Sets, replaces or removes the policy of a scope.
+	// Errors: SESSION_NOT_FOUND, INVALID_FIELD, PERMISSION_DENIED.
 	SetCompactionPolicy(ctx context.Context, in *SetCompactionPolicyRequest, opts ...grpc.CallOption) (*SetCompactionPolicyResponse, error)
-	// Returns the policy of a scope, and for a session the one that applies to it. Errors: SESSION_NOT_FOUND.
+	// Returns the policy of a scope and, for a session, the policy in effect.
+	// Errors: SESSION_NOT_FOUND.
 	GetCompactionPolicy(ctx context.Context, in *GetCompactionPolicyRequest, opts ...grpc.CallOption) (*GetCompactionPolicyResponse, error)
 }
 
@@ -141,28 +149,36 @@ func (c *compactionServiceClient) GetCompactionPolicy(ctx context.Context, in *G
 // All implementations must embed UnimplementedCompactionServiceServer
 // for forward compatibility.
 //
-// Compaction archives events and inserts others; it deletes nothing. Appends that come in meanwhile do not defeat it: only another
-// compaction of the same session does, or any change if the caller asks for that.
+// Compacts sessions. A compaction archives events and inserts synthetic ones; it deletes nothing. Concurrent appends do
+// not invalidate a compaction. Only another compaction of the same session does, or any change if the caller requests
+// the strict precondition.
 type CompactionServiceServer interface {
-	// Compacts a session now, by a strategy that the server runs; a model is asked where the strategy needs one. A lost race against
-	// another compaction is retried on a fresh window, without asking the model twice for the same text. Nothing to do is no error.
-	// Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, VERSION_MISMATCH (after several lost races).
+	// Compacts a session now. The server runs the strategy and calls a model if the strategy needs one. If another
+	// compaction is committed first, the server retries on the new window, without calling the model twice for the same
+	// text. Having nothing to compact is not an error.
+	// Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, VERSION_MISMATCH (after
+	// several lost races).
 	CompactSession(context.Context, *CompactSessionRequest) (*CompactSessionResponse, error)
-	// Says what a strategy would do, for the caller to do it with ApplyCompaction, with a summary by a model of its own.
+	// Returns the changes that a strategy would make. The caller applies them with ApplyCompaction, with a summary from
+	// its own model.
 	// Errors: SESSION_NOT_FOUND, INVALID_FIELD.
 	PlanCompaction(context.Context, *PlanCompactionRequest) (*PlanCompactionResponse, error)
-	// Archives and inserts, if no other compaction happened since the caller looked.
-	// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, NOTHING_TO_COMPACT, BROKEN_TOOL_PAIR, EVENT_NOT_FOUND, EVENT_ID_CONFLICT, EVENT_TOO_LARGE,
-	// BATCH_TOO_LARGE, INVALID_FIELD.
+	// Archives and inserts events, provided that no other compaction was committed since the caller read the window.
+	// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, NOTHING_TO_COMPACT, BROKEN_TOOL_PAIR, EVENT_NOT_FOUND,
+	// EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD.
 	ApplyCompaction(context.Context, *ApplyCompactionRequest) (*ApplyCompactionResponse, error)
-	// Sets the whole active window under compare-and-swap. Events that leave the window are archived, not deleted.
+	// Sets the whole active window, with compare-and-swap on the log version. Events that leave the window are archived,
+	// not deleted.
 	// Errors: SESSION_NOT_FOUND, BROKEN_TOOL_PAIR, EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD.
 	ReplaceEvents(context.Context, *ReplaceEventsRequest) (*ReplaceEventsResponse, error)
-	// Lists a session's compactions, newest first. Errors: SESSION_NOT_FOUND, INVALID_PAGE_TOKEN.
+	// Lists the compactions of a session, newest first.
+	// Errors: SESSION_NOT_FOUND, INVALID_PAGE_TOKEN.
 	ListCompactions(context.Context, *ListCompactionsRequest) (*ListCompactionsResponse, error)
-	// Sets, replaces or removes the policy of a scope. Errors: SESSION_NOT_FOUND, INVALID_FIELD, PERMISSION_DENIED.
+	// Sets, replaces or removes the policy of a scope.
+	// Errors: SESSION_NOT_FOUND, INVALID_FIELD, PERMISSION_DENIED.
 	SetCompactionPolicy(context.Context, *SetCompactionPolicyRequest) (*SetCompactionPolicyResponse, error)
-	// Returns the policy of a scope, and for a session the one that applies to it. Errors: SESSION_NOT_FOUND.
+	// Returns the policy of a scope and, for a session, the policy in effect.
+	// Errors: SESSION_NOT_FOUND.
 	GetCompactionPolicy(context.Context, *GetCompactionPolicyRequest) (*GetCompactionPolicyResponse, error)
 	mustEmbedUnimplementedCompactionServiceServer()
 }

@@ -4,7 +4,7 @@
 // 	protoc        v6.31.1
 // source: threadkeep/v1/consumer.proto
 
-// Named consumers: subscriptions whose place the server keeps.
+// Consumers: named subscriptions whose progress the server stores.
 
 package threadkeepv1
 
@@ -25,22 +25,24 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// A named consumer. Its members share the scope: every session belongs to one partition, every partition to one member at a time.
+// A named, durable subscription that several members share. Each session belongs to one partition, and one member at a
+// time holds each partition.
 type Consumer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its name, unique in the tenant, or for the user whom the credential is bound to.
+	// Name of the consumer, unique in the tenant, or for the user to which the credential is bound.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Whose changes it gets.
+	// Sessions whose changes are delivered.
 	Scope *ChangeScope `protobuf:"bytes,2,opt,name=scope,proto3" json:"scope,omitempty"`
-	// Which events it gets.
+	// Events that are delivered.
 	Filter *EventFilter `protobuf:"bytes,3,opt,name=filter,proto3" json:"filter,omitempty"`
-	// Into how many parts its sessions are spread: the most members that can work at once.
+	// Number of partitions over which the sessions are distributed: the maximum number of members that work at the same
+	// time.
 	Partitions int32 `protobuf:"varint,4,opt,name=partitions,proto3" json:"partitions,omitempty"`
-	// Deliveries of one change without acknowledgement after which it is parked.
+	// Number of unacknowledged deliveries of a change after which it is parked.
 	MaxAttempts int32 `protobuf:"varint,5,opt,name=max_attempts,json=maxAttempts,proto3" json:"max_attempts,omitempty"`
-	// How long a member may take to acknowledge before its work is given to others.
+	// Time within which a member must acknowledge a delivery before its partitions are reassigned.
 	AckTimeout *durationpb.Duration `protobuf:"bytes,6,opt,name=ack_timeout,json=ackTimeout,proto3" json:"ack_timeout,omitempty"`
-	// When the first member joined.
+	// Time at which the first member joined.
 	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -125,14 +127,14 @@ func (x *Consumer) GetCreateTime() *timestamppb.Timestamp {
 	return nil
 }
 
-// A member of a consumer: one open Consume stream.
+// One process that works for a consumer: one open Consume stream.
 type ConsumerMember struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its id: the caller's, or the server's.
+	// Id of the member: the caller's, or one from the server.
 	MemberId string `protobuf:"bytes,1,opt,name=member_id,json=memberId,proto3" json:"member_id,omitempty"`
-	// The partitions that it works on.
+	// Partitions that the member holds.
 	Partitions []int32 `protobuf:"varint,2,rep,packed,name=partitions,proto3" json:"partitions,omitempty"`
-	// When it joined.
+	// Time at which the member joined.
 	JoinTime      *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=join_time,json=joinTime,proto3" json:"join_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -189,18 +191,18 @@ func (x *ConsumerMember) GetJoinTime() *timestamppb.Timestamp {
 	return nil
 }
 
-// Where one partition stands.
+// The progress of one partition.
 type ConsumerPartition struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// From 0.
+	// Number of the partition, from 0.
 	Partition int32 `protobuf:"varint,1,opt,name=partition,proto3" json:"partition,omitempty"`
-	// Who works on it; empty if nobody does.
+	// Id of the member that holds the partition; empty if there is none.
 	MemberId string `protobuf:"bytes,2,opt,name=member_id,json=memberId,proto3" json:"member_id,omitempty"`
-	// Changes of the consumer's scope in the feed after the last acknowledged one, counted up to 10,000.
+	// Number of changes in the consumer's scope after the last acknowledged one, counted up to 10,000.
 	Lag int64 `protobuf:"varint,3,opt,name=lag,proto3" json:"lag,omitempty"`
-	// Deliveries of the next change that were not acknowledged.
+	// Number of deliveries of the next change that were not acknowledged.
 	Attempts int32 `protobuf:"varint,4,opt,name=attempts,proto3" json:"attempts,omitempty"`
-	// Why the last of them was not.
+	// Reason of the last unacknowledged delivery.
 	LastError     string `protobuf:"bytes,5,opt,name=last_error,json=lastError,proto3" json:"last_error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -271,20 +273,20 @@ func (x *ConsumerPartition) GetLastError() string {
 	return ""
 }
 
-// A change that was given up on, with what is known of it.
+// A change that failed too often and is set aside.
 type ParkedChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its id among the consumer's parked changes.
+	// Id of the parked change, unique within the consumer.
 	ParkedId string `protobuf:"bytes,1,opt,name=parked_id,json=parkedId,proto3" json:"parked_id,omitempty"`
-	// The change. Events of a session that has been deleted since are gone.
+	// The change. Events of a session that was deleted since are missing.
 	Change *Change `protobuf:"bytes,2,opt,name=change,proto3" json:"change,omitempty"`
-	// How often it was delivered.
+	// Number of deliveries.
 	Attempts int32 `protobuf:"varint,3,opt,name=attempts,proto3" json:"attempts,omitempty"`
-	// What the last member said, or what became of it.
+	// Reason from the last member, or the cause of the last failure.
 	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
-	// When it was parked.
+	// Time at which the change was parked.
 	ParkTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=park_time,json=parkTime,proto3" json:"park_time,omitempty"`
-	// It has been asked for again and waits for a member.
+	// True if a replay was requested and the change waits for a member.
 	Replaying     bool `protobuf:"varint,6,opt,name=replaying,proto3" json:"replaying,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -4,7 +4,7 @@
 // 	protoc        v6.31.1
 // source: threadkeep/v1/consumer_service.proto
 
-// Consuming changes under a name.
+// The service for consumers.
 
 package threadkeepv1
 
@@ -24,26 +24,26 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Joins a consumer. Members of one name agree on scope and filter, or get CONSUMER_MISMATCH.
+// Joins a consumer. All members must specify the same scope and filter; otherwise CONSUMER_MISMATCH is returned.
 type JoinConsumer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// REQUIRED. At most 255 bytes, no control characters.
+	// REQUIRED. Name of the consumer. At most 255 bytes, no control characters.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Whose changes.
+	// Sessions whose changes are delivered.
 	Scope *ChangeScope `protobuf:"bytes,2,opt,name=scope,proto3" json:"scope,omitempty"`
-	// Which events, like WatchAllRequest.filter.
+	// Events that are delivered; see WatchAllRequest.filter.
 	Filter *EventFilter `protobuf:"bytes,3,opt,name=filter,proto3" json:"filter,omitempty"`
-	// Where a consumer that does not exist yet starts: with the oldest change of the feed, or (by default) with what comes from now on.
+	// Start of a new consumer: true for the oldest change of the feed, false for changes that are committed from now on.
 	FromBeginning bool `protobuf:"varint,4,opt,name=from_beginning,json=fromBeginning,proto3" json:"from_beginning,omitempty"`
-	// What this member calls itself, shown to operators; unique among the members. Empty: the server makes one.
+	// Id of this member, visible to operators and unique among the members. If empty, the server generates one.
 	MemberId string `protobuf:"bytes,5,opt,name=member_id,json=memberId,proto3" json:"member_id,omitempty"`
-	// Deliveries that may be unacknowledged at once. 0 means 256; at most 10,000.
+	// Maximum number of unacknowledged deliveries. 0 means 256; at most 10,000.
 	MaxOutstanding int32 `protobuf:"varint,6,opt,name=max_outstanding,json=maxOutstanding,proto3" json:"max_outstanding,omitempty"`
-	// See Consumer.max_attempts; only the first member's counts. 0 means 5; at most 1,000.
+	// See Consumer.max_attempts. Only the first member's value is used. 0 means 5; at most 1,000.
 	MaxAttempts int32 `protobuf:"varint,7,opt,name=max_attempts,json=maxAttempts,proto3" json:"max_attempts,omitempty"`
-	// See Consumer.ack_timeout; only the first member's counts. Default 60 s; 1 s to 1 day.
+	// See Consumer.ack_timeout. Only the first member's value is used. Default: 60 s; 1 s to 1 day.
 	AckTimeout *durationpb.Duration `protobuf:"bytes,8,opt,name=ack_timeout,json=ackTimeout,proto3" json:"ack_timeout,omitempty"`
-	// See Consumer.partitions; only the first member's counts. 0 means 32; at most 256.
+	// See Consumer.partitions. Only the first member's value is used. 0 means 32; at most 256.
 	Partitions    int32 `protobuf:"varint,9,opt,name=partitions,proto3" json:"partitions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -142,10 +142,11 @@ func (x *JoinConsumer) GetPartitions() int32 {
 	return 0
 }
 
-// Says that deliveries have been handled.
+// Reports that deliveries were handled.
 type Acknowledge struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Their ids, at most 10,000. Within a partition they count in the order of delivery: a later one waits for the earlier ones.
+	// Ids of the deliveries, at most 10,000. Within a partition, acknowledgments take effect in delivery order: a later
+	// one waits for the earlier ones.
 	DeliveryIds   []int64 `protobuf:"varint,1,rep,packed,name=delivery_ids,json=deliveryIds,proto3" json:"delivery_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -188,16 +189,17 @@ func (x *Acknowledge) GetDeliveryIds() []int64 {
 	return nil
 }
 
-// Says that a delivery could not be handled. It comes again after a pause that doubles, with a higher attempt, and then everything after
-// it in its partition. Until it does, what is or was delivered behind it in its partition is void: it is not to be handled, and
-// acknowledging it has no effect. After the last attempt, and with park, there is no redelivery and nothing is void.
+// Reports that a delivery could not be handled. After a pause that doubles each time, it is delivered again with a
+// higher attempt, followed by the later changes of its partition. Until then, later deliveries of the partition are
+// void: they must not be handled, and acknowledging them has no effect. After the last attempt, and with park, the
+// change is not delivered again and no delivery is void.
 type Reject struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its id.
+	// Id of the delivery.
 	DeliveryId int64 `protobuf:"varint,1,opt,name=delivery_id,json=deliveryId,proto3" json:"delivery_id,omitempty"`
-	// Why, for whoever looks at parked changes. At most 1,024 characters are kept.
+	// Reason, stored with a parked change. Truncated to 1,024 characters.
 	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Park it at once.
+	// If true, parks the change immediately.
 	Park          bool `protobuf:"varint,3,opt,name=park,proto3" json:"park,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -257,7 +259,7 @@ func (x *Reject) GetPark() bool {
 // Request of Consume.
 type ConsumeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// REQUIRED. The first request joins, no other does.
+	// REQUIRED. The first request of a stream must be join; later ones must not.
 	//
 	// Types that are valid to be assigned to Request:
 	//
@@ -338,17 +340,17 @@ type isConsumeRequest_Request interface {
 }
 
 type ConsumeRequest_Join struct {
-	// Join a consumer.
+	// Joins a consumer.
 	Join *JoinConsumer `protobuf:"bytes,1,opt,name=join,proto3,oneof"`
 }
 
 type ConsumeRequest_Acknowledge struct {
-	// Acknowledge deliveries.
+	// Acknowledges deliveries.
 	Acknowledge *Acknowledge `protobuf:"bytes,2,opt,name=acknowledge,proto3,oneof"`
 }
 
 type ConsumeRequest_Reject struct {
-	// Reject a delivery.
+	// Rejects a delivery.
 	Reject *Reject `protobuf:"bytes,3,opt,name=reject,proto3,oneof"`
 }
 
@@ -358,18 +360,20 @@ func (*ConsumeRequest_Acknowledge) isConsumeRequest_Request() {}
 
 func (*ConsumeRequest_Reject) isConsumeRequest_Request() {}
 
-// One change to handle.
+// One change sent to a member, to be acknowledged or rejected.
 type Delivery struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Names it on this stream.
+	// Id of the delivery, unique on this stream.
 	DeliveryId int64 `protobuf:"varint,1,opt,name=delivery_id,json=deliveryId,proto3" json:"delivery_id,omitempty"`
-	// Its partition; deliveries of different partitions may be handled at the same time, those of one in order.
+	// Partition of the change. Deliveries of different partitions may be handled concurrently; those of one partition
+	// must be handled in order.
 	Partition int32 `protobuf:"varint,2,opt,name=partition,proto3" json:"partition,omitempty"`
-	// The change, as a whole however large. Never a checkpoint. It has no resume token: the consumer's place is the server's to keep.
+	// The complete change, of any size; never a checkpoint. It has no resume token, because the server stores the
+	// progress of the consumer.
 	Change *Change `protobuf:"bytes,3,opt,name=change,proto3" json:"change,omitempty"`
-	// From 1; more says that it was delivered before and not acknowledged.
+	// Number of the attempt, from 1. Greater than 1 means that the change was delivered before and not acknowledged.
 	Attempt int32 `protobuf:"varint,4,opt,name=attempt,proto3" json:"attempt,omitempty"`
-	// Set when it comes from the parked changes.
+	// Id of the parked change, set if this is a replay.
 	ParkedId      string `protobuf:"bytes,5,opt,name=parked_id,json=parkedId,proto3" json:"parked_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -440,12 +444,12 @@ func (x *Delivery) GetParkedId() string {
 	return ""
 }
 
-// The join succeeded.
+// Confirms a join.
 type Joined struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The consumer.
 	Consumer *Consumer `protobuf:"bytes,1,opt,name=consumer,proto3" json:"consumer,omitempty"`
-	// The member's id.
+	// Id of the member.
 	MemberId      string `protobuf:"bytes,2,opt,name=member_id,json=memberId,proto3" json:"member_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -495,14 +499,14 @@ func (x *Joined) GetMemberId() string {
 	return ""
 }
 
-// Response of Consume. One without anything is a sign of life, sent after 15 s of silence.
+// Response of Consume. An empty response is a heartbeat, sent after 15 s of silence.
 type ConsumeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// In the first response only.
+	// Confirmation of the join; set only in the first response.
 	Joined *Joined `protobuf:"bytes,1,opt,name=joined,proto3" json:"joined,omitempty"`
-	// What to handle.
+	// Deliveries to handle.
 	Deliveries []*Delivery `protobuf:"bytes,2,rep,name=deliveries,proto3" json:"deliveries,omitempty"`
-	// Acknowledgements that are on durable storage now: these deliveries will not come again.
+	// Ids of deliveries whose acknowledgments are on durable storage. They are not delivered again.
 	AcknowledgedIds []int64 `protobuf:"varint,3,rep,packed,name=acknowledged_ids,json=acknowledgedIds,proto3" json:"acknowledged_ids,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -562,9 +566,9 @@ func (x *ConsumeResponse) GetAcknowledgedIds() []int64 {
 // Request of ListConsumers.
 type ListConsumersRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// 0 means 100; at most the server's limit.
+	// Maximum number of consumers per page. 0 means 100; at most the server's limit.
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// From the page before.
+	// Value of next_page_token from the previous page.
 	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -617,9 +621,9 @@ func (x *ListConsumersRequest) GetPageToken() string {
 // Response of ListConsumers.
 type ListConsumersResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// By name.
+	// Consumers, ordered by name.
 	Consumers []*Consumer `protobuf:"bytes,1,rep,name=consumers,proto3" json:"consumers,omitempty"`
-	// Empty at the end.
+	// Token of the next page. Empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -672,7 +676,7 @@ func (x *ListConsumersResponse) GetNextPageToken() string {
 // Request of GetConsumer.
 type GetConsumerRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// REQUIRED.
+	// REQUIRED. Name of the consumer.
 	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -720,11 +724,11 @@ type GetConsumerResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The consumer.
 	Consumer *Consumer `protobuf:"bytes,1,opt,name=consumer,proto3" json:"consumer,omitempty"`
-	// Who works for it now.
+	// Current members.
 	Members []*ConsumerMember `protobuf:"bytes,2,rep,name=members,proto3" json:"members,omitempty"`
-	// Where it stands.
+	// Progress of each partition.
 	Partitions []*ConsumerPartition `protobuf:"bytes,3,rep,name=partitions,proto3" json:"partitions,omitempty"`
-	// How many changes are parked.
+	// Number of parked changes.
 	ParkedChanges int64 `protobuf:"varint,4,opt,name=parked_changes,json=parkedChanges,proto3" json:"parked_changes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -791,7 +795,7 @@ func (x *GetConsumerResponse) GetParkedChanges() int64 {
 // Request of DeleteConsumer.
 type DeleteConsumerRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// REQUIRED.
+	// REQUIRED. Name of the consumer.
 	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -837,7 +841,7 @@ func (x *DeleteConsumerRequest) GetName() string {
 // Response of DeleteConsumer.
 type DeleteConsumerResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whether there was one.
+	// True if the consumer existed.
 	Deleted       bool `protobuf:"varint,1,opt,name=deleted,proto3" json:"deleted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -883,11 +887,11 @@ func (x *DeleteConsumerResponse) GetDeleted() bool {
 // Request of ListParkedChanges.
 type ListParkedChangesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// REQUIRED. The consumer.
+	// REQUIRED. Name of the consumer.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// 0 means 100; at most the server's limit.
+	// Maximum number of parked changes per page. 0 means 100; at most the server's limit.
 	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// From the page before.
+	// Value of next_page_token from the previous page.
 	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -947,9 +951,9 @@ func (x *ListParkedChangesRequest) GetPageToken() string {
 // Response of ListParkedChanges.
 type ListParkedChangesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Oldest first.
+	// Parked changes, oldest first.
 	ParkedChanges []*ParkedChange `protobuf:"bytes,1,rep,name=parked_changes,json=parkedChanges,proto3" json:"parked_changes,omitempty"`
-	// Empty at the end.
+	// Token of the next page. Empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1002,9 +1006,9 @@ func (x *ListParkedChangesResponse) GetNextPageToken() string {
 // Request of ReplayParkedChanges.
 type ReplayParkedChangesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// REQUIRED. The consumer.
+	// REQUIRED. Name of the consumer.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Which; empty means all. At most 1,000.
+	// Ids of the parked changes to replay, at most 1,000. Empty means all.
 	ParkedIds     []string `protobuf:"bytes,2,rep,name=parked_ids,json=parkedIds,proto3" json:"parked_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1057,7 +1061,7 @@ func (x *ReplayParkedChangesRequest) GetParkedIds() []string {
 // Response of ReplayParkedChanges.
 type ReplayParkedChangesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How many will be delivered again; ids that are not parked do not count.
+	// Number of changes that will be delivered again. Ids that are not parked are not counted.
 	Replayed      int64 `protobuf:"varint,1,opt,name=replayed,proto3" json:"replayed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1103,9 +1107,9 @@ func (x *ReplayParkedChangesResponse) GetReplayed() int64 {
 // Request of DeleteParkedChanges.
 type DeleteParkedChangesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// REQUIRED. The consumer.
+	// REQUIRED. Name of the consumer.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Which; empty means all. At most 1,000.
+	// Ids of the parked changes to delete, at most 1,000. Empty means all.
 	ParkedIds     []string `protobuf:"bytes,2,rep,name=parked_ids,json=parkedIds,proto3" json:"parked_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1158,7 +1162,7 @@ func (x *DeleteParkedChangesRequest) GetParkedIds() []string {
 // Response of DeleteParkedChanges.
 type DeleteParkedChangesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How many there were.
+	// Number of deleted changes.
 	Deleted       int64 `protobuf:"varint,1,opt,name=deleted,proto3" json:"deleted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -4,7 +4,7 @@
 // - protoc             v6.31.1
 // source: threadkeep/v1/consumer_service.proto
 
-// Consuming changes under a name.
+// The service for consumers.
 
 package threadkeepv1
 
@@ -34,27 +34,34 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Every change is delivered at least once and, once acknowledged, never again; those of one session come in order, to one member at a
-// time. A change that was not acknowledged (its member died, rejected it, or took too long) is delivered again, at most max_attempts
-// times; then it is parked and the partition goes on.
+// Delivers changes to the members of named consumers. Every change is delivered at least once and never again after its
+// acknowledgment. Changes of one session are delivered in order, to one member at a time. A change that is not
+// acknowledged (its member died, rejected it, or exceeded the timeout) is delivered again, at most max_attempts times;
+// then it is parked and the partition continues.
 type ConsumerServiceClient interface {
-	// Joins a consumer, which the first member makes, and works for it until the stream ends. The first request joins,
-	// within 30 s; the others acknowledge or reject. A half-close by the client lets it leave: what is acknowledged by then counts.
-	// Errors: INVALID_FIELD, CONSUMER_MISMATCH, PERMISSION_DENIED, WATCH_TOO_SLOW for a member that does not acknowledge in time,
-	// RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED, SERVER_DRAINING, STORE_UNAVAILABLE.
+	// Joins a consumer and receives its changes until the stream ends. The first member creates the consumer. The first
+	// request must join, within 30 s; the following ones acknowledge or reject. When the client half-closes the stream,
+	// the member leaves; acknowledgments sent before that take effect.
+	// Errors: INVALID_FIELD, CONSUMER_MISMATCH, PERMISSION_DENIED, WATCH_TOO_SLOW for a member that does not acknowledge
+	// in time, RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED, SERVER_DRAINING, STORE_UNAVAILABLE.
 	Consume(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ConsumeRequest, ConsumeResponse], error)
-	// Lists consumers by name. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+	// Lists consumers by name.
+	// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
 	ListConsumers(ctx context.Context, in *ListConsumersRequest, opts ...grpc.CallOption) (*ListConsumersResponse, error)
-	// Returns a consumer, who works for it and how far each partition has come. Errors: CONSUMER_NOT_FOUND.
+	// Returns a consumer, its members and the progress of each partition.
+	// Errors: CONSUMER_NOT_FOUND.
 	GetConsumer(ctx context.Context, in *GetConsumerRequest, opts ...grpc.CallOption) (*GetConsumerResponse, error)
-	// Deletes a consumer with its place and its parked changes; its members' streams end. Deleting what is not there succeeds.
+	// Deletes a consumer with its progress and its parked changes, and ends the streams of its members. Succeeds if the
+	// consumer does not exist.
 	DeleteConsumer(ctx context.Context, in *DeleteConsumerRequest, opts ...grpc.CallOption) (*DeleteConsumerResponse, error)
-	// Lists what was parked, oldest first. Errors: CONSUMER_NOT_FOUND, INVALID_PAGE_TOKEN.
+	// Lists parked changes, oldest first.
+	// Errors: CONSUMER_NOT_FOUND, INVALID_PAGE_TOKEN.
 	ListParkedChanges(ctx context.Context, in *ListParkedChangesRequest, opts ...grpc.CallOption) (*ListParkedChangesResponse, error)
-	// Has parked changes delivered again, out of the order of their sessions. One that fails again is parked again.
+	// Delivers parked changes again, outside the order of their sessions. A change that fails again is parked again.
 	// Errors: CONSUMER_NOT_FOUND.
 	ReplayParkedChanges(ctx context.Context, in *ReplayParkedChangesRequest, opts ...grpc.CallOption) (*ReplayParkedChangesResponse, error)
-	// Forgets parked changes. Errors: CONSUMER_NOT_FOUND.
+	// Deletes parked changes.
+	// Errors: CONSUMER_NOT_FOUND.
 	DeleteParkedChanges(ctx context.Context, in *DeleteParkedChangesRequest, opts ...grpc.CallOption) (*DeleteParkedChangesResponse, error)
 }
 
@@ -143,27 +150,34 @@ func (c *consumerServiceClient) DeleteParkedChanges(ctx context.Context, in *Del
 // All implementations must embed UnimplementedConsumerServiceServer
 // for forward compatibility.
 //
-// Every change is delivered at least once and, once acknowledged, never again; those of one session come in order, to one member at a
-// time. A change that was not acknowledged (its member died, rejected it, or took too long) is delivered again, at most max_attempts
-// times; then it is parked and the partition goes on.
+// Delivers changes to the members of named consumers. Every change is delivered at least once and never again after its
+// acknowledgment. Changes of one session are delivered in order, to one member at a time. A change that is not
+// acknowledged (its member died, rejected it, or exceeded the timeout) is delivered again, at most max_attempts times;
+// then it is parked and the partition continues.
 type ConsumerServiceServer interface {
-	// Joins a consumer, which the first member makes, and works for it until the stream ends. The first request joins,
-	// within 30 s; the others acknowledge or reject. A half-close by the client lets it leave: what is acknowledged by then counts.
-	// Errors: INVALID_FIELD, CONSUMER_MISMATCH, PERMISSION_DENIED, WATCH_TOO_SLOW for a member that does not acknowledge in time,
-	// RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED, SERVER_DRAINING, STORE_UNAVAILABLE.
+	// Joins a consumer and receives its changes until the stream ends. The first member creates the consumer. The first
+	// request must join, within 30 s; the following ones acknowledge or reject. When the client half-closes the stream,
+	// the member leaves; acknowledgments sent before that take effect.
+	// Errors: INVALID_FIELD, CONSUMER_MISMATCH, PERMISSION_DENIED, WATCH_TOO_SLOW for a member that does not acknowledge
+	// in time, RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED, SERVER_DRAINING, STORE_UNAVAILABLE.
 	Consume(grpc.BidiStreamingServer[ConsumeRequest, ConsumeResponse]) error
-	// Lists consumers by name. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+	// Lists consumers by name.
+	// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
 	ListConsumers(context.Context, *ListConsumersRequest) (*ListConsumersResponse, error)
-	// Returns a consumer, who works for it and how far each partition has come. Errors: CONSUMER_NOT_FOUND.
+	// Returns a consumer, its members and the progress of each partition.
+	// Errors: CONSUMER_NOT_FOUND.
 	GetConsumer(context.Context, *GetConsumerRequest) (*GetConsumerResponse, error)
-	// Deletes a consumer with its place and its parked changes; its members' streams end. Deleting what is not there succeeds.
+	// Deletes a consumer with its progress and its parked changes, and ends the streams of its members. Succeeds if the
+	// consumer does not exist.
 	DeleteConsumer(context.Context, *DeleteConsumerRequest) (*DeleteConsumerResponse, error)
-	// Lists what was parked, oldest first. Errors: CONSUMER_NOT_FOUND, INVALID_PAGE_TOKEN.
+	// Lists parked changes, oldest first.
+	// Errors: CONSUMER_NOT_FOUND, INVALID_PAGE_TOKEN.
 	ListParkedChanges(context.Context, *ListParkedChangesRequest) (*ListParkedChangesResponse, error)
-	// Has parked changes delivered again, out of the order of their sessions. One that fails again is parked again.
+	// Delivers parked changes again, outside the order of their sessions. A change that fails again is parked again.
 	// Errors: CONSUMER_NOT_FOUND.
 	ReplayParkedChanges(context.Context, *ReplayParkedChangesRequest) (*ReplayParkedChangesResponse, error)
-	// Forgets parked changes. Errors: CONSUMER_NOT_FOUND.
+	// Deletes parked changes.
+	// Errors: CONSUMER_NOT_FOUND.
 	DeleteParkedChanges(context.Context, *DeleteParkedChangesRequest) (*DeleteParkedChangesResponse, error)
 	mustEmbedUnimplementedConsumerServiceServer()
 }

@@ -4,7 +4,7 @@
 // 	protoc        v6.31.1
 // source: threadkeep/v1/context.proto
 
-// Context windows: what an agent should see now.
+// Context: the events that an agent receives.
 
 package threadkeepv1
 
@@ -27,15 +27,15 @@ const (
 type MemoryMode int32
 
 const (
-	// The same as MEMORY_MODE_READ_WRITE.
+	// Same as MEMORY_MODE_READ_WRITE.
 	MemoryMode_MEMORY_MODE_UNSPECIFIED MemoryMode = 0
-	// Neither: the context is empty, and SDKs append nothing.
+	// No access: the context is empty, and SDKs append nothing.
 	MemoryMode_MEMORY_MODE_NONE MemoryMode = 1
-	// Both.
+	// Reads and writes: the context is returned, and SDKs append.
 	MemoryMode_MEMORY_MODE_READ_WRITE MemoryMode = 2
-	// The context is given; SDKs append nothing.
+	// Reads only: the context is returned, and SDKs append nothing.
 	MemoryMode_MEMORY_MODE_READ_ONLY MemoryMode = 3
-	// The context is empty; SDKs append.
+	// Writes only: the context is empty, and SDKs append.
 	MemoryMode_MEMORY_MODE_WRITE_ONLY MemoryMode = 4
 )
 
@@ -84,30 +84,31 @@ func (MemoryMode) EnumDescriptor() ([]byte, []int) {
 	return file_threadkeep_v1_context_proto_rawDescGZIP(), []int{0}
 }
 
-// What a given agent should see. Applied in this order to the active window: branch, author filters, last_n, max_turns, then the
-// sizes from the newest event backwards. A cut never falls inside a turn and never parts a tool call from its result: it moves to
-// the next turn start, or, if there is none, back to the start of the newest turn, which is then handed out whole.
-// The latest SYSTEM event and the summaries come first; they are subject to the branch only, and count towards the sizes.
+// The events of the active window that an agent receives. Conditions apply in this order: branch, author filters,
+// last_n, max_turns, then the size limits from the newest event backward. A cut never splits a turn and never separates
+// a tool call from its result: it moves forward to the next turn start or, if there is none, back to the start of the
+// newest turn, which is then returned whole. The latest SYSTEM event and the summaries come first; only the branch
+// applies to them, and they count toward the size limits.
 type ContextSpec struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whether to read at all. Default: read and write.
+	// Access mode. Default: read and write.
 	Mode MemoryMode `protobuf:"varint,1,opt,name=mode,proto3,enum=threadkeep.v1.MemoryMode" json:"mode,omitempty"`
-	// Include and exclude by author; see AuthorFilter.
+	// Authors to include and exclude; see AuthorFilter.
 	AuthorFilters []*AuthorFilter `protobuf:"bytes,2,rep,name=author_filters,json=authorFilters,proto3" json:"author_filters,omitempty"`
-	// Roles of agents by id, for author_filters; they win over the roles stored with the events. At most 1,024 entries.
+	// Agent roles by agent id, for author_filters. They override the roles stored with the events. At most 1,024 entries.
 	AuthorRoles map[string]string `protobuf:"bytes,3,rep,name=author_roles,json=authorRoles,proto3" json:"author_roles,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// Only the newest n events, extended back to the start of their turn. At least 1. Absent means no limit.
+	// Number of newest events, extended back to the start of their turn. At least 1. Absent means no limit.
 	LastN *int32 `protobuf:"varint,4,opt,name=last_n,json=lastN,proto3,oneof" json:"last_n,omitempty"`
-	// Only the newest n turns. At least 1. Absent means no limit.
+	// Number of newest turns. At least 1. Absent means no limit.
 	MaxTurns *int32 `protobuf:"varint,5,opt,name=max_turns,json=maxTurns,proto3,oneof" json:"max_turns,omitempty"`
-	// At most this many bytes: UTF-8 bytes of text, reasoning, tool names, arguments and results, and media URIs. At least 1. Absent means
-	// the session's context_bytes, else the server's default (156 KiB).
+	// Maximum size in UTF-8 bytes of text, reasoning, tool names, arguments and results, and media URIs. At least 1.
+	// Absent means the session's context_bytes or, if that is not set, the server's default (156 KiB).
 	MaxBytes *int64 `protobuf:"varint,6,opt,name=max_bytes,json=maxBytes,proto3,oneof" json:"max_bytes,omitempty"`
-	// At most this many tokens by token_estimate. At least 1. Absent means no limit.
+	// Maximum number of tokens, by token_estimate. At least 1. Absent means no limit.
 	MaxTokens *int64 `protobuf:"varint,7,opt,name=max_tokens,json=maxTokens,proto3,oneof" json:"max_tokens,omitempty"`
-	// What an agent on this branch sees; see EventFilter.branch.
+	// Branch of the agent; see EventFilter.branch.
 	Branch string `protobuf:"bytes,8,opt,name=branch,proto3" json:"branch,omitempty"`
-	// Leave out the SYSTEM event.
+	// If true, leaves out the SYSTEM event.
 	ExcludeSystem bool `protobuf:"varint,9,opt,name=exclude_system,json=excludeSystem,proto3" json:"exclude_system,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -24,11 +24,11 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// A framework's own form of the item, byte for byte. Readers of the same framework use it and lose nothing; everybody else
-// reads the event's message. The server never parses it.
+// The original form of a message in its framework, byte for byte. Readers that use the same framework read it without
+// loss; other readers use the event's message. The server never parses it.
 type NativeContent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What the bytes are, for example "openai.chat.message/1" or "adk.event.py/1". At most 255 bytes.
+	// Format of the content, for example "openai.chat.message/1" or "adk.event.py/1". At most 255 bytes.
 	Format string `protobuf:"bytes,1,opt,name=format,proto3" json:"format,omitempty"`
 	// The bytes.
 	Content       []byte `protobuf:"bytes,2,opt,name=content,proto3" json:"content,omitempty"`
@@ -80,46 +80,52 @@ func (x *NativeContent) GetContent() []byte {
 	return nil
 }
 
-// One immutable entry of a session's log. Fields marked OUTPUT_ONLY are ignored on write.
+// One immutable entry of a session's log. OUTPUT_ONLY fields are ignored on write.
 type SessionEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The caller's id: the idempotency key of the append, unique within the session. At most 255 UTF-8 bytes, no control
-	// characters. When empty the server makes one (UUIDv7), and a retry of that append is a new event.
+	// Id of the event, chosen by the caller: the idempotency key of the append, unique within the session. At most 255
+	// UTF-8 bytes, no control characters. If empty, the server generates a UUIDv7, and a retry of the append stores a new
+	// event.
 	EventId string `protobuf:"bytes,1,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
-	// OUTPUT_ONLY. Position in the session's log: 1, 2, 3, ... in commit order, without gaps; never changed, never reused.
+	// OUTPUT_ONLY. Place of the event in the session's log: 1, 2, 3, ... in commit order, without gaps; never changed,
+	// never reused.
 	Seq int64 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
-	// REQUIRED, with a role. The typed projection; its parts may be empty where native says it all.
+	// REQUIRED, with a role. Typed form of the content. Its parts may be empty if native contains everything.
 	Message *ChatMessage `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
-	// Id of the agent that wrote the event. Empty for none. At most 255 bytes.
+	// Id of the agent that wrote the event. Empty means none. At most 255 bytes.
 	Author string `protobuf:"bytes,4,opt,name=author,proto3" json:"author,omitempty"`
-	// Role of that agent in its fleet, for example "researcher". Empty for none. At most 255 bytes.
+	// Role of that agent in its fleet, for example "researcher". Empty means none. At most 255 bytes.
 	AuthorRole string `protobuf:"bytes,5,opt,name=author_role,json=authorRole,proto3" json:"author_role,omitempty"`
-	// Dotted path of the agent branch, for example "orchestrator.researcher". Empty is the root, visible to all. At most 1,024
-	// bytes and 64 segments; no empty segment.
+	// Dotted path of the agent branch, for example "orchestrator.researcher". Empty means the root, which all branches
+	// see. At most 1,024 bytes and 64 segments; no empty segments.
 	Branch string `protobuf:"bytes,6,opt,name=branch,proto3" json:"branch,omitempty"`
-	// When it happened by the caller's clock, in nanoseconds. Absent stays absent. Never used for order or concurrency.
+	// Time of the event by the caller's clock, in nanoseconds. Absent stays absent. Never used for ordering or
+	// concurrency control.
 	EventTime *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=event_time,json=eventTime,proto3" json:"event_time,omitempty"`
-	// OUTPUT_ONLY. When the server stored it.
+	// OUTPUT_ONLY. Time at which the server stored the event.
 	RecordTime *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=record_time,json=recordTime,proto3" json:"record_time,omitempty"`
-	// Groups the events of one agent run. At most 255 bytes.
+	// Id of the agent run that the event belongs to. At most 255 bytes.
 	InvocationId string `protobuf:"bytes,9,opt,name=invocation_id,json=invocationId,proto3" json:"invocation_id,omitempty"`
-	// The framework's own item.
+	// Original form of the message in its framework.
 	Native *NativeContent `protobuf:"bytes,10,opt,name=native,proto3" json:"native,omitempty"`
-	// Token usage the provider reported for this event; added to the session's totals once.
+	// Token usage that the provider reported for this event. Added to the session's totals once.
 	Usage *TokenUsage `protobuf:"bytes,11,opt,name=usage,proto3" json:"usage,omitempty"`
-	// The caller's metadata as JSON text (an object), verbatim. Empty means none. At most 256 KiB.
+	// Metadata of the caller as JSON text (an object), stored verbatim. Empty means none. At most 256 KiB.
 	MetadataJson string `protobuf:"bytes,12,opt,name=metadata_json,json=metadataJson,proto3" json:"metadata_json,omitempty"`
-	// True for events made by compaction (summaries) rather than said in the conversation.
+	// True for events that a compaction inserted, such as summaries.
 	Synthetic bool `protobuf:"varint,13,opt,name=synthetic,proto3" json:"synthetic,omitempty"`
-	// What made a synthetic event, for example "recursive-summarization". At most 255 bytes.
+	// Origin of a synthetic event, for example "recursive-summarization". At most 255 bytes.
 	CompactionSource string `protobuf:"bytes,14,opt,name=compaction_source,json=compactionSource,proto3" json:"compaction_source,omitempty"`
-	// OUTPUT_ONLY. True once a compaction took the event out of the active window. It stays readable and searchable.
+	// OUTPUT_ONLY. True if a compaction removed the event from the active window. The event remains readable and
+	// searchable.
 	Archived bool `protobuf:"varint,15,opt,name=archived,proto3" json:"archived,omitempty"`
-	// OUTPUT_ONLY. Estimated tokens of the event as a line of a prompt ("User: ...", "Assistant: ... [tool calls: ...]"), fixed at append.
+	// OUTPUT_ONLY. Estimated number of tokens of the event as a line of a prompt ("User: ...", "Assistant: ... [tool
+	// calls: ...]"), computed at append.
 	TokenEstimate int64 `protobuf:"varint,16,opt,name=token_estimate,json=tokenEstimate,proto3" json:"token_estimate,omitempty"`
-	// OUTPUT_ONLY. Bytes of the event as the caller sent it, in protobuf encoding without OUTPUT_ONLY fields.
+	// OUTPUT_ONLY. Size of the event as sent by the caller, in bytes of its protobuf encoding without OUTPUT_ONLY fields.
 	SizeBytes int64 `protobuf:"varint,17,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
-	// OUTPUT_ONLY. What counted token_estimate, for example "tiktoken:o200k_base". Empty: one token for every four characters, rounded up.
+	// OUTPUT_ONLY. Token counter that computed token_estimate, for example "tiktoken:o200k_base". Empty means one token
+	// per four characters, rounded up.
 	TokenCounter  string `protobuf:"bytes,18,opt,name=token_counter,json=tokenCounter,proto3" json:"token_counter,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

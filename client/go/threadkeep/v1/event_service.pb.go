@@ -4,7 +4,7 @@
 // 	protoc        v6.31.1
 // source: threadkeep/v1/event_service.proto
 
-// Appending to and reading from a session's log.
+// The service that appends to and reads a session's log.
 
 package threadkeepv1
 
@@ -23,15 +23,15 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// What to do with an event whose id is stored already.
+// How an append handles an event whose id is already stored.
 type IfExists int32
 
 const (
-	// The same as IF_EXISTS_REPLAY.
+	// Same as IF_EXISTS_REPLAY.
 	IfExists_IF_EXISTS_UNSPECIFIED IfExists = 0
-	// Same content: a replay, the stored seq is returned. Other content: EVENT_ID_CONFLICT.
+	// If the content is the same, returns the stored seq as a replay. If it differs, returns EVENT_ID_CONFLICT.
 	IfExists_IF_EXISTS_REPLAY IfExists = 1
-	// Whatever the content: nothing is stored, the stored seq is returned.
+	// Returns the stored seq and stores nothing, regardless of the content.
 	IfExists_IF_EXISTS_IGNORE IfExists = 2
 )
 
@@ -76,11 +76,11 @@ func (IfExists) EnumDescriptor() ([]byte, []int) {
 	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{0}
 }
 
-// In which direction a list runs.
+// The order of a list.
 type SortOrder int32
 
 const (
-	// The same as SORT_ORDER_ASCENDING.
+	// Same as SORT_ORDER_ASCENDING.
 	SortOrder_SORT_ORDER_UNSPECIFIED SortOrder = 0
 	// Oldest first.
 	SortOrder_SORT_ORDER_ASCENDING SortOrder = 1
@@ -129,10 +129,10 @@ func (SortOrder) EnumDescriptor() ([]byte, []int) {
 	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{1}
 }
 
-// Makes the session if it does not exist.
+// Properties of the session that an append creates if it does not exist.
 type CreateIfMissing struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// When it is to expire.
+	// Expiry of the session.
 	Expiry *Expiry `protobuf:"bytes,1,opt,name=expiry,proto3" json:"expiry,omitempty"`
 	// See Session.metadata_json.
 	MetadataJson string `protobuf:"bytes,2,opt,name=metadata_json,json=metadataJson,proto3" json:"metadata_json,omitempty"`
@@ -196,21 +196,21 @@ func (x *CreateIfMissing) GetLabels() map[string]string {
 // Request of AppendEvents.
 type AppendEventsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// REQUIRED.
+	// REQUIRED. Session to append to.
 	Session *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	// REQUIRED, 1 to the server's max_batch_events. Ids must differ within a batch.
+	// REQUIRED. Events to append, 1 to the server's max_batch_events. Ids must be unique within the batch.
 	Events []*SessionEvent `protobuf:"bytes,2,rep,name=events,proto3" json:"events,omitempty"`
-	// At most one precondition. None: appends of several writers are serialised and always succeed. A batch that is a replay as a
-	// whole succeeds whatever the precondition.
+	// At most one precondition. Without one, concurrent appends are serialized and always succeed. A batch whose events
+	// are all replays succeeds regardless of the precondition.
 	//
 	// Types that are valid to be assigned to Precondition:
 	//
 	//	*AppendEventsRequest_ExpectedLogVersion
 	//	*AppendEventsRequest_ExpectedLastEventId
 	Precondition isAppendEventsRequest_Precondition `protobuf_oneof:"precondition"`
-	// What to do with ids that are stored already.
+	// Handling of event ids that are already stored.
 	IfExists IfExists `protobuf:"varint,5,opt,name=if_exists,json=ifExists,proto3,enum=threadkeep.v1.IfExists" json:"if_exists,omitempty"`
-	// When set, an unknown session is created first, in the same commit; session.user_id is then REQUIRED.
+	// Properties of the session to create in the same commit if it does not exist. If set, session.user_id is REQUIRED.
 	CreateIfMissing *CreateIfMissing `protobuf:"bytes,6,opt,name=create_if_missing,json=createIfMissing,proto3" json:"create_if_missing,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -304,12 +304,13 @@ type isAppendEventsRequest_Precondition interface {
 }
 
 type AppendEventsRequest_ExpectedLogVersion struct {
-	// The log_version the caller last saw; else VERSION_MISMATCH.
+	// Log version that the caller last read. VERSION_MISMATCH is returned if it is stale.
 	ExpectedLogVersion int64 `protobuf:"varint,3,opt,name=expected_log_version,json=expectedLogVersion,proto3,oneof"`
 }
 
 type AppendEventsRequest_ExpectedLastEventId struct {
-	// The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH. At most 255 bytes.
+	// Event id of the last event that the caller read; empty for an empty log. VERSION_MISMATCH is returned if it is
+	// stale. At most 255 bytes.
 	ExpectedLastEventId string `protobuf:"bytes,4,opt,name=expected_last_event_id,json=expectedLastEventId,proto3,oneof"`
 }
 
@@ -317,14 +318,14 @@ func (*AppendEventsRequest_ExpectedLogVersion) isAppendEventsRequest_Preconditio
 
 func (*AppendEventsRequest_ExpectedLastEventId) isAppendEventsRequest_Precondition() {}
 
-// What became of one event of an append.
+// The result of an append for one event.
 type AppendedEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its id; the server's if the caller gave none.
+	// Id of the event; generated by the server if the caller specified none.
 	EventId string `protobuf:"bytes,1,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
-	// Its position in the log; the original one for a replay.
+	// Seq of the event; for a replay, the original one.
 	Seq int64 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
-	// True when it was stored before.
+	// True if the event was already stored.
 	Replayed      bool `protobuf:"varint,3,opt,name=replayed,proto3" json:"replayed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -384,15 +385,15 @@ func (x *AppendedEvent) GetReplayed() bool {
 // Response of AppendEvents.
 type AppendEventsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// One entry an event, in request order.
+	// One entry per event, in request order.
 	Events []*AppendedEvent `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
-	// The session's log_version after the append.
+	// Log version of the session after the append.
 	LogVersion int64 `protobuf:"varint,2,opt,name=log_version,json=logVersion,proto3" json:"log_version,omitempty"`
-	// The session's last seq after the append.
+	// Last seq of the session after the append.
 	LastSeq int64 `protobuf:"varint,3,opt,name=last_seq,json=lastSeq,proto3" json:"last_seq,omitempty"`
-	// True when the session was created by this append.
+	// True if this append created the session.
 	SessionCreated bool `protobuf:"varint,4,opt,name=session_created,json=sessionCreated,proto3" json:"session_created,omitempty"`
-	// The active window after the append, for deciding to compact.
+	// Counters of the active window after the append, for deciding whether to compact.
 	Window        *WindowCounters `protobuf:"bytes,5,opt,name=window,proto3" json:"window,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -466,7 +467,7 @@ func (x *AppendEventsResponse) GetWindow() *WindowCounters {
 // Request of AppendStream.
 type AppendStreamRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// REQUIRED. One atomic append. An empty session means that of the stream's previous request.
+	// REQUIRED. One atomic append. An empty session means the session of the previous request of the stream.
 	Append        *AppendEventsRequest `protobuf:"bytes,1,opt,name=append,proto3" json:"append,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -509,16 +510,16 @@ func (x *AppendStreamRequest) GetAppend() *AppendEventsRequest {
 	return nil
 }
 
-// Why one append of a stream failed. Carries what the status of a unary call would.
+// The error of one append of a stream. Contains the same information as the status of a unary call.
 type AppendError struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The canonical gRPC status code, for example 10 for ABORTED.
+	// Canonical gRPC status code, for example 10 for ABORTED.
 	Code int32 `protobuf:"varint,1,opt,name=code,proto3" json:"code,omitempty"`
-	// For people.
+	// Message for people.
 	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
-	// The reason, for example "VERSION_MISMATCH"; see ErrorReason.
+	// Reason of the error, for example "VERSION_MISMATCH"; see ErrorReason.
 	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
-	// The reason's metadata.
+	// Metadata of the reason.
 	Metadata      map[string]string `protobuf:"bytes,4,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -585,9 +586,9 @@ func (x *AppendError) GetMetadata() map[string]string {
 // The result of one append of a stream.
 type AppendStreamResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Which request, counted from 0 within the stream.
+	// Index of the request within the stream, from 0.
 	Index int64 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
-	// What became of it.
+	// The outcome.
 	//
 	// Types that are valid to be assigned to Outcome:
 	//
@@ -665,12 +666,12 @@ type isAppendStreamResult_Outcome interface {
 }
 
 type AppendStreamResult_Appended struct {
-	// It is committed.
+	// Response of the committed append.
 	Appended *AppendEventsResponse `protobuf:"bytes,2,opt,name=appended,proto3,oneof"`
 }
 
 type AppendStreamResult_Error struct {
-	// Nothing of it was stored.
+	// Error of the failed append, of which nothing was stored.
 	Error *AppendError `protobuf:"bytes,3,opt,name=error,proto3,oneof"`
 }
 
@@ -727,9 +728,9 @@ func (x *AppendStreamResponse) GetResults() []*AppendStreamResult {
 // Request of GetEvent.
 type GetEventRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// REQUIRED.
+	// REQUIRED. Session of the event.
 	Session *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	// REQUIRED.
+	// REQUIRED. Id of the event.
 	EventId       string `protobuf:"bytes,2,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -828,16 +829,16 @@ func (x *GetEventResponse) GetEvent() *SessionEvent {
 // Request of ListEvents.
 type ListEventsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// REQUIRED.
+	// REQUIRED. Session whose events are listed.
 	Session *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	// Which events. Absent means all.
+	// Filter for the events. Absent means all events.
 	Filter *EventFilter `protobuf:"bytes,2,opt,name=filter,proto3" json:"filter,omitempty"`
-	// In which direction.
+	// Order of the events.
 	Order SortOrder `protobuf:"varint,3,opt,name=order,proto3,enum=threadkeep.v1.SortOrder" json:"order,omitempty"`
-	// Events a page. 0 means 100, more than the server's limit (1,000) is coerced to it, negative is refused. Must be 0 when the
-	// filter has a window.
+	// Maximum number of events per page. 0 means 100. Values above the server's limit (1,000) are coerced to it. Negative
+	// values are rejected. Must be 0 if the filter has last_n or page.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// From the previous page's next_page_token, with an otherwise identical request.
+	// Value of next_page_token from the previous page; all other fields must be unchanged.
 	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -911,14 +912,14 @@ func (x *ListEventsRequest) GetPageToken() string {
 // Response of ListEvents.
 type ListEventsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads to the rest, also
-	// of a last_n or numbered page.
+	// Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
+	// to the rest, including the rest of a last_n or a numbered page.
 	Events []*SessionEvent `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
-	// Empty when everything that matches, within the filter's window, has been returned.
+	// Token of the next page. Empty if all matches, within last_n or the numbered page of the filter, have been returned.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// The session's log_version at the time of reading; 0 for an unknown session.
+	// Log version of the session at the time of the read; 0 for an unknown session.
 	LogVersion int64 `protobuf:"varint,3,opt,name=log_version,json=logVersion,proto3" json:"log_version,omitempty"`
-	// The session's last seq at the time of reading.
+	// Last seq of the session at the time of the read.
 	LastSeq       int64 `protobuf:"varint,4,opt,name=last_seq,json=lastSeq,proto3" json:"last_seq,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -985,9 +986,9 @@ func (x *ListEventsResponse) GetLastSeq() int64 {
 // Request of GetContext.
 type GetContextRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// REQUIRED.
+	// REQUIRED. Session to read.
 	Session *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	// What to hand out. Absent means the whole active window within the default size.
+	// Specification of the context. Absent means the whole active window within the default size.
 	Spec          *ContextSpec `protobuf:"bytes,2,opt,name=spec,proto3" json:"spec,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1042,28 +1043,29 @@ type GetContextResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The SYSTEM event, the summaries, then the conversation in window order.
 	Events []*SessionEvent `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
-	// True when older events of the conversation were left out. Page back with ListEvents, before_seq = first_seq.
+	// True if older events of the conversation were left out. Read them with ListEvents, before_seq = first_seq.
 	Truncated bool `protobuf:"varint,2,opt,name=truncated,proto3" json:"truncated,omitempty"`
-	// The seq of the first event of the conversation handed out; 0 if there is none.
+	// Seq of the first returned event of the conversation; 0 if there is none.
 	FirstSeq int64 `protobuf:"varint,3,opt,name=first_seq,json=firstSeq,proto3" json:"first_seq,omitempty"`
-	// The seq of the last event of the conversation handed out; 0 if there is none.
+	// Seq of the last returned event of the conversation; 0 if there is none.
 	LastSeq int64 `protobuf:"varint,4,opt,name=last_seq,json=lastSeq,proto3" json:"last_seq,omitempty"`
-	// True when the newest turn alone exceeds a limit and is handed out whole.
+	// True if the newest turn alone exceeds a limit and is returned whole.
 	OverBudget bool `protobuf:"varint,5,opt,name=over_budget,json=overBudget,proto3" json:"over_budget,omitempty"`
-	// Counts over what is handed out.
+	// Counters of the returned events.
 	Context *WindowCounters `protobuf:"bytes,6,opt,name=context,proto3" json:"context,omitempty"`
-	// Counts over the whole active window, for deciding to compact.
+	// Counters of the whole active window, for deciding whether to compact.
 	Window *WindowCounters `protobuf:"bytes,7,opt,name=window,proto3" json:"window,omitempty"`
-	// The session's log_version at the time of reading; 0 for an unknown session.
+	// Log version of the session at the time of the read; 0 for an unknown session.
 	LogVersion int64 `protobuf:"varint,8,opt,name=log_version,json=logVersion,proto3" json:"log_version,omitempty"`
-	// The session's window_version: what ApplyCompaction is to expect.
+	// Window version of the session: the expected_window_version for ApplyCompaction.
 	WindowVersion int64 `protobuf:"varint,9,opt,name=window_version,json=windowVersion,proto3" json:"window_version,omitempty"`
-	// The session's last seq at the time of reading. It says nothing about what this context holds; see compactable_through_seq.
+	// Last seq of the session at the time of the read. It does not describe the content of this context; see
+	// compactable_through_seq.
 	SessionLastSeq int64 `protobuf:"varint,10,opt,name=session_last_seq,json=sessionLastSeq,proto3" json:"session_last_seq,omitempty"`
-	// The last seq that a summary of this context may replace: pass it to ApplyCompaction as through_seq, with first_seq as
-	// from_seq. From first_seq to it, in window order, this context holds every active event but superseded SYSTEM events; it
-	// also holds every active summary up to it. Lower than session_last_seq where the spec's filters or branch hide a newer
-	// event. 0 if nothing may be replaced.
+	// Last seq that a summary of this context may replace. Pass it to ApplyCompaction as through_seq, with first_seq as
+	// from_seq. Between first_seq and this seq, in window order, the context contains every active event except
+	// superseded SYSTEM events; it also contains every active summary up to this seq. Lower than session_last_seq if the
+	// filters or branch of the spec hide a newer event. 0 if nothing may be replaced.
 	CompactableThroughSeq int64 `protobuf:"varint,11,opt,name=compactable_through_seq,json=compactableThroughSeq,proto3" json:"compactable_through_seq,omitempty"`
 	unknownFields         protoimpl.UnknownFields
 	sizeCache             protoimpl.SizeCache

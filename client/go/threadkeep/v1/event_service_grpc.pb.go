@@ -4,7 +4,7 @@
 // - protoc             v6.31.1
 // source: threadkeep/v1/event_service.proto
 
-// Appending to and reading from a session's log.
+// The service that appends to and reads a session's log.
 
 package threadkeepv1
 
@@ -32,22 +32,26 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// The event log.
+// Appends and reads events.
 type EventServiceClient interface {
-	// Appends 1 to N events, all or none. When it returns they are committed to durable storage. Retrying with the same event
-	// ids stores nothing twice and returns the original seqs. Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT,
-	// EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD, STORE_UNAVAILABLE.
+	// Appends one or more events, all or none. When it returns, the events are committed to durable storage. A retry with
+	// the same event ids stores nothing twice and returns the original seqs.
+	// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD,
+	// STORE_UNAVAILABLE.
 	AppendEvents(ctx context.Context, in *AppendEventsRequest, opts ...grpc.CallOption) (*AppendEventsResponse, error)
-	// Appends batch after batch without waiting for each answer. Every request is one atomic append; results come in request
-	// order, grouped. A batch that fails is told in its result and does not end the stream.
+	// Appends a stream of batches without waiting for each response. Each request is one atomic append. Results are
+	// returned in request order, several per response. A batch that fails is reported in its result and does not end the
+	// stream.
 	AppendStream(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[AppendStreamRequest, AppendStreamResponse], error)
-	// Returns one event by its id. Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND.
+	// Returns an event by its id.
+	// Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND.
 	GetEvent(ctx context.Context, in *GetEventRequest, opts ...grpc.CallOption) (*GetEventResponse, error)
-	// Returns a page of the events that match, in window order. An unknown session gives an empty list.
+	// Lists the events that match a filter, in window order. An unknown session returns an empty list.
 	// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION.
 	ListEvents(ctx context.Context, in *ListEventsRequest, opts ...grpc.CallOption) (*ListEventsResponse, error)
-	// Returns what an agent should see now: whole turns of the active window within its budget, the latest SYSTEM event and the
-	// summaries first. One indexed read, whatever the log's length. An unknown session gives an empty context.
+	// Returns the context of an agent: whole turns of the active window within a budget, preceded by the latest SYSTEM
+	// event and the summaries. The cost is one indexed read, independent of the length of the log. An unknown session
+	// returns an empty context.
 	// Errors: INVALID_FIELD, AMBIGUOUS_SESSION.
 	GetContext(ctx context.Context, in *GetContextRequest, opts ...grpc.CallOption) (*GetContextResponse, error)
 }
@@ -117,22 +121,26 @@ func (c *eventServiceClient) GetContext(ctx context.Context, in *GetContextReque
 // All implementations must embed UnimplementedEventServiceServer
 // for forward compatibility.
 //
-// The event log.
+// Appends and reads events.
 type EventServiceServer interface {
-	// Appends 1 to N events, all or none. When it returns they are committed to durable storage. Retrying with the same event
-	// ids stores nothing twice and returns the original seqs. Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT,
-	// EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD, STORE_UNAVAILABLE.
+	// Appends one or more events, all or none. When it returns, the events are committed to durable storage. A retry with
+	// the same event ids stores nothing twice and returns the original seqs.
+	// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD,
+	// STORE_UNAVAILABLE.
 	AppendEvents(context.Context, *AppendEventsRequest) (*AppendEventsResponse, error)
-	// Appends batch after batch without waiting for each answer. Every request is one atomic append; results come in request
-	// order, grouped. A batch that fails is told in its result and does not end the stream.
+	// Appends a stream of batches without waiting for each response. Each request is one atomic append. Results are
+	// returned in request order, several per response. A batch that fails is reported in its result and does not end the
+	// stream.
 	AppendStream(grpc.BidiStreamingServer[AppendStreamRequest, AppendStreamResponse]) error
-	// Returns one event by its id. Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND.
+	// Returns an event by its id.
+	// Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND.
 	GetEvent(context.Context, *GetEventRequest) (*GetEventResponse, error)
-	// Returns a page of the events that match, in window order. An unknown session gives an empty list.
+	// Lists the events that match a filter, in window order. An unknown session returns an empty list.
 	// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION.
 	ListEvents(context.Context, *ListEventsRequest) (*ListEventsResponse, error)
-	// Returns what an agent should see now: whole turns of the active window within its budget, the latest SYSTEM event and the
-	// summaries first. One indexed read, whatever the log's length. An unknown session gives an empty context.
+	// Returns the context of an agent: whole turns of the active window within a budget, preceded by the latest SYSTEM
+	// event and the summaries. The cost is one indexed read, independent of the length of the log. An unknown session
+	// returns an empty context.
 	// Errors: INVALID_FIELD, AMBIGUOUS_SESSION.
 	GetContext(context.Context, *GetContextRequest) (*GetContextResponse, error)
 	mustEmbedUnimplementedEventServiceServer()

@@ -4,7 +4,7 @@
 // 	protoc        v6.31.1
 // source: threadkeep/v1/filter.proto
 
-// The one filter that every read, search and subscription understands.
+// The filter that reads, searches and subscriptions share.
 
 package threadkeepv1
 
@@ -24,15 +24,15 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Which part of a log is looked at.
+// The part of a log that is read.
 type LogView int32
 
 const (
-	// The same as LOG_VIEW_HISTORY.
+	// Same as LOG_VIEW_HISTORY.
 	LogView_LOG_VIEW_UNSPECIFIED LogView = 0
-	// What no compaction has archived.
+	// The active window: events that no compaction has archived.
 	LogView_LOG_VIEW_ACTIVE LogView = 1
-	// Everything ever appended, archived events included.
+	// The whole log, archived events included.
 	LogView_LOG_VIEW_HISTORY LogView = 2
 )
 
@@ -77,15 +77,15 @@ func (LogView) EnumDescriptor() ([]byte, []int) {
 	return file_threadkeep_v1_filter_proto_rawDescGZIP(), []int{0}
 }
 
-// How several keywords combine.
+// How several keywords are combined.
 type KeywordMatch int32
 
 const (
-	// The same as KEYWORD_MATCH_ANY.
+	// Same as KEYWORD_MATCH_ANY.
 	KeywordMatch_KEYWORD_MATCH_UNSPECIFIED KeywordMatch = 0
-	// At least one occurs.
+	// At least one keyword occurs.
 	KeywordMatch_KEYWORD_MATCH_ANY KeywordMatch = 1
-	// All occur.
+	// All keywords occur.
 	KeywordMatch_KEYWORD_MATCH_ALL KeywordMatch = 2
 )
 
@@ -130,8 +130,8 @@ func (KeywordMatch) EnumDescriptor() ([]byte, []int) {
 	return file_threadkeep_v1_filter_proto_rawDescGZIP(), []int{1}
 }
 
-// A set of authors: an event belongs to it if its author is among the ids OR its author_role among the roles. An event
-// without an author role is matched by id only. At least one id or role.
+// A set of authors. An event belongs to it if its author is among the ids OR its author_role is among the roles. An
+// event without an author role is matched by id only. At least one id or role is required.
 type AuthorSet struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Agent ids, compared exactly.
@@ -186,10 +186,10 @@ func (x *AuthorSet) GetRoles() []string {
 	return nil
 }
 
-// One step of an ordered chain. Steps of one kind merge into the place of the first of that kind.
+// One step of an ordered chain. Steps of the same kind are merged at the place of the first one.
 type AuthorFilter struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What the step does.
+	// The effect of the step.
 	//
 	// Types that are valid to be assigned to Kind:
 	//
@@ -260,12 +260,12 @@ type isAuthorFilter_Kind interface {
 }
 
 type AuthorFilter_Include struct {
-	// Keep only events of these authors.
+	// Authors whose events are kept; all others are dropped.
 	Include *AuthorSet `protobuf:"bytes,1,opt,name=include,proto3,oneof"`
 }
 
 type AuthorFilter_Exclude struct {
-	// Drop events of these authors.
+	// Authors whose events are dropped.
 	Exclude *AuthorSet `protobuf:"bytes,2,opt,name=exclude,proto3,oneof"`
 }
 
@@ -273,12 +273,12 @@ func (*AuthorFilter_Include) isAuthorFilter_Kind() {}
 
 func (*AuthorFilter_Exclude) isAuthorFilter_Kind() {}
 
-// One numbered page of the matches in window order. Beyond the end it is empty.
+// One numbered page of the matches, in window order. A page beyond the end is empty.
 type PageWindow struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The page, from 0. Default 0; negative is refused.
+	// Number of the page, from 0. Default: 0. Negative values are rejected.
 	Page int32 `protobuf:"varint,1,opt,name=page,proto3" json:"page,omitempty"`
-	// REQUIRED. Events a page, at least 1; more than the server's limit is coerced to the limit.
+	// REQUIRED. Maximum number of events per page, at least 1. Values above the server's limit are coerced to it.
 	PageSize      int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -328,36 +328,38 @@ func (x *PageWindow) GetPageSize() int32 {
 	return 0
 }
 
-// Selects events. Fields combine with AND, values inside a repeated field with OR. Conditions come first, then exactly one
-// window. Text is the message's text parts joined by a line feed; matching is literal substring after Unicode case folding.
+// Selects events. Fields are combined with AND, values inside a repeated field with OR. The conditions apply first,
+// then at most one of last_n and page. The text of an event is its message's text parts, joined by line feeds. Keywords
+// match literal substrings after Unicode case folding.
 type EventFilter struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Events whose time is at or after this. An event's time is its event_time, or its record_time where that is absent.
+	// Earliest time, inclusive. The time of an event is its event_time or, if absent, its record_time.
 	FromTime *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=from_time,json=fromTime,proto3" json:"from_time,omitempty"`
-	// Events whose time is at or before this.
+	// Latest time, inclusive.
 	ToTime *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=to_time,json=toTime,proto3" json:"to_time,omitempty"`
-	// Events whose seq is greater.
+	// Seq that events must exceed.
 	AfterSeq *int64 `protobuf:"varint,3,opt,name=after_seq,json=afterSeq,proto3,oneof" json:"after_seq,omitempty"`
-	// Events whose seq is less.
+	// Seq that events must precede.
 	BeforeSeq *int64 `protobuf:"varint,4,opt,name=before_seq,json=beforeSeq,proto3,oneof" json:"before_seq,omitempty"`
-	// Events with one of these roles. Empty means any.
+	// Roles of the message. Empty means any.
 	Roles []Role `protobuf:"varint,5,rep,packed,name=roles,proto3,enum=threadkeep.v1.Role" json:"roles,omitempty"`
-	// Include and exclude by author; see AuthorFilter.
+	// Authors to include and exclude; see AuthorFilter.
 	AuthorFilters []*AuthorFilter `protobuf:"bytes,6,rep,name=author_filters,json=authorFilters,proto3" json:"author_filters,omitempty"`
-	// Leave out synthetic events.
+	// If true, leaves out synthetic events.
 	ExcludeSynthetic bool `protobuf:"varint,7,opt,name=exclude_synthetic,json=excludeSynthetic,proto3" json:"exclude_synthetic,omitempty"`
-	// The part of the log to look at. Default: everything.
+	// Part of the log to read. Default: the whole log.
 	View LogView `protobuf:"varint,8,opt,name=view,proto3,enum=threadkeep.v1.LogView" json:"view,omitempty"`
-	// Text must hold this. Blank counts as not set. At most 1,024 characters.
+	// Substring that the text must contain. Blank means not set. At most 1,024 characters.
 	Keyword string `protobuf:"bytes,9,opt,name=keyword,proto3" json:"keyword,omitempty"`
-	// Text must hold these, by keyword_match. Blank ones are dropped; none left counts as not set. At most 64.
+	// Substrings that the text must contain, combined by keyword_match. Blank ones are dropped; if none remain, the field
+	// is not set. At most 64.
 	Keywords []string `protobuf:"bytes,10,rep,name=keywords,proto3" json:"keywords,omitempty"`
-	// How keywords combine. Default: any. Not used without keywords.
+	// How keywords are combined. Default: any. Ignored without keywords.
 	KeywordMatch KeywordMatch `protobuf:"varint,11,opt,name=keyword_match,json=keywordMatch,proto3,enum=threadkeep.v1.KeywordMatch" json:"keyword_match,omitempty"`
-	// What an agent on this branch sees: events of the root, of the branch itself and of its ancestors; not of siblings, not of
-	// children. Absent or empty means every branch.
+	// Branch whose view is returned: events of the root, of the branch itself and of its ancestors, but not of siblings
+	// or children. Absent or empty means every branch.
 	Branch string `protobuf:"bytes,12,opt,name=branch,proto3" json:"branch,omitempty"`
-	// At most one window over the matches.
+	// At most one limit on the matches.
 	//
 	// Types that are valid to be assigned to Window:
 	//
@@ -512,8 +514,8 @@ type isEventFilter_Window interface {
 }
 
 type EventFilter_LastN struct {
-	// The newest n matches, n at least 1. Without a text condition the window is extended back to the start of the turn that it
-	// would otherwise cut, among the matches.
+	// Number of newest matches, at least 1. Without a text condition, the result is extended back to the start of the
+	// turn that it would otherwise split, among the matches.
 	LastN int32 `protobuf:"varint,13,opt,name=last_n,json=lastN,proto3,oneof"`
 }
 

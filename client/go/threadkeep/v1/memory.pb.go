@@ -4,7 +4,7 @@
 // 	protoc        v6.31.1
 // source: threadkeep/v1/memory.proto
 
-// Long-term memory: what is remembered of a user across sessions.
+// Long-term memory of a user, across sessions.
 
 package threadkeepv1
 
@@ -24,12 +24,12 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Whose memories: one user's, in one app. Nothing reaches beyond it; a missing field never widens it.
+// The owner of memories: one user in one app. No call reaches beyond the scope, and an absent field never widens it.
 type MemoryScope struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The app. Empty means memories without an app, not those of every app. At most 255 bytes.
+	// App. Empty means memories without an app, not those of every app. At most 255 bytes.
 	App string `protobuf:"bytes,1,opt,name=app,proto3" json:"app,omitempty"`
-	// REQUIRED, unless the credential is bound to a user. At most 255 bytes.
+	// User. REQUIRED unless the credential is bound to a user. At most 255 bytes.
 	UserId        string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -79,31 +79,33 @@ func (x *MemoryScope) GetUserId() string {
 	return ""
 }
 
-// One thing that is remembered.
+// One remembered fact or passage.
 type MemoryEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Unique within the scope. The caller's (an idempotency key) or the server's. At most 255 bytes.
+	// Id of the entry, unique within the scope: the caller's (an idempotency key) or one from the server. At most 255
+	// bytes.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// What is remembered. REQUIRED, with text that is not blank.
+	// REQUIRED. Content of the entry. Its text must not be blank.
 	Content *ChatMessage `protobuf:"bytes,2,opt,name=content,proto3" json:"content,omitempty"`
-	// Who said it; empty if nobody is told. At most 255 bytes.
+	// Author of the content. Empty means unknown. At most 255 bytes.
 	Author string `protobuf:"bytes,3,opt,name=author,proto3" json:"author,omitempty"`
-	// When it happened. Absent: not told; it then sorts by record_time.
+	// Time of the content. Absent means unknown; the entry is then ordered by record_time.
 	EventTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=event_time,json=eventTime,proto3" json:"event_time,omitempty"`
-	// The session that it is from. Of AddMemories: optional, must be of the scope, need not exist.
+	// Id of the session that the entry comes from. In AddMemories it is optional, must belong to the scope, and need not
+	// exist.
 	SessionId string `protobuf:"bytes,5,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// The event that it is from, in that session. At most 255 bytes.
+	// Id of the event that the entry comes from, in that session. At most 255 bytes.
 	EventId string `protobuf:"bytes,6,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
-	// The caller's JSON object, verbatim; filters look at its top-level values. At most 256 KiB. Numbers beyond a double and halves
-	// of surrogate pairs are refused.
+	// Metadata of the caller as a JSON object, stored verbatim; filters compare its top-level values. At most 256 KiB.
+	// Numbers outside the range of a double and unpaired surrogates are rejected.
 	MetadataJson string `protobuf:"bytes,7,opt,name=metadata_json,json=metadataJson,proto3" json:"metadata_json,omitempty"`
-	// OUTPUT_ONLY. The scope.
+	// OUTPUT_ONLY. Scope of the entry.
 	Scope *MemoryScope `protobuf:"bytes,8,opt,name=scope,proto3" json:"scope,omitempty"`
-	// OUTPUT_ONLY. When it was added.
+	// OUTPUT_ONLY. Time at which the entry was added.
 	RecordTime *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=record_time,json=recordTime,proto3" json:"record_time,omitempty"`
-	// OUTPUT_ONLY, of SearchMemory. As SearchHit.score; nothing stands beside a memory.
+	// OUTPUT_ONLY, in SearchMemory. See SearchHit.score; memories have no adjacent entries.
 	Score float64 `protobuf:"fixed64,10,opt,name=score,proto3" json:"score,omitempty"`
-	// OUTPUT_ONLY, of SearchMemory. As SearchHit.highlights.
+	// OUTPUT_ONLY, in SearchMemory. See SearchHit.highlights.
 	Highlights    []*Highlight `protobuf:"bytes,11,rep,name=highlights,proto3" json:"highlights,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -216,19 +218,19 @@ func (x *MemoryEntry) GetHighlights() []*Highlight {
 	return nil
 }
 
-// Selects memories. Fields combine with AND, values inside a repeated field with OR.
+// Selects memory entries. Fields are combined with AND, values inside a repeated field with OR.
 type MemoryFilter struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// From these sessions, by session_id. At most 1,000.
+	// Ids of the sessions that the entries come from. At most 1,000.
 	SessionIds []string `protobuf:"bytes,1,rep,name=session_ids,json=sessionIds,proto3" json:"session_ids,omitempty"`
-	// By these authors, compared exactly. At most 1,000.
+	// Authors of the entries, compared exactly. At most 1,000.
 	Authors []string `protobuf:"bytes,2,rep,name=authors,proto3" json:"authors,omitempty"`
-	// At or after this time: event_time, or where it is absent record_time.
+	// Earliest time, inclusive. The time of an entry is its event_time or, if absent, its record_time.
 	FromTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=from_time,json=fromTime,proto3" json:"from_time,omitempty"`
-	// At or before this time, as from_time.
+	// Latest time, inclusive; see from_time.
 	ToTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=to_time,json=toTime,proto3" json:"to_time,omitempty"`
-	// Top-level values of metadata_json: a string is compared as it is, a number or a boolean as its JSON text (1, 2.5, true).
-	// All must hold. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
+	// Top-level values of metadata_json. A string is compared as is, a number or a boolean as its JSON text (1, 2.5,
+	// true). All must match. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
 	Metadata      map[string]string `protobuf:"bytes,5,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -4,7 +4,7 @@
 // 	protoc        v6.31.1
 // source: threadkeep/v1/memory_service.proto
 
-// Remembering across sessions.
+// The service for long-term memory.
 
 package threadkeepv1
 
@@ -27,17 +27,17 @@ const (
 // Request of AddSessionToMemory.
 type AddSessionToMemoryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// REQUIRED. Its app and user are the scope of the entries.
+	// REQUIRED. Session to ingest. Its app and user are the scope of the entries.
 	Session *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	// Only these events. Empty means all. At most 1,000; they must exist.
+	// Ids of the events to ingest. Empty means all. At most 1,000; they must exist.
 	EventIds []string `protobuf:"bytes,2,rep,name=event_ids,json=eventIds,proto3" json:"event_ids,omitempty"`
-	// Remember tool calls and tool results too. Default: only text.
+	// If true, also ingests tool calls and tool results. Default: text only.
 	IncludeTools bool `protobuf:"varint,3,opt,name=include_tools,json=includeTools,proto3" json:"include_tools,omitempty"`
-	// Remember reasoning too.
+	// If true, also ingests reasoning.
 	IncludeReasoning bool `protobuf:"varint,4,opt,name=include_reasoning,json=includeReasoning,proto3" json:"include_reasoning,omitempty"`
-	// Remember synthetic events (summaries) too.
+	// If true, also ingests synthetic events (summaries).
 	IncludeSynthetic bool `protobuf:"varint,5,opt,name=include_synthetic,json=includeSynthetic,proto3" json:"include_synthetic,omitempty"`
-	// Metadata of every entry that is added. A JSON object as that of MemoryEntry, at most 256 KiB.
+	// Metadata of every added entry: a JSON object as in MemoryEntry, at most 256 KiB.
 	MetadataJson  string `protobuf:"bytes,6,opt,name=metadata_json,json=metadataJson,proto3" json:"metadata_json,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -118,13 +118,13 @@ func (x *AddSessionToMemoryRequest) GetMetadataJson() string {
 // Response of AddSessionToMemory.
 type AddSessionToMemoryResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Entries added.
+	// Number of added entries.
 	Added int32 `protobuf:"varint,1,opt,name=added,proto3" json:"added,omitempty"`
-	// Events that were remembered already.
+	// Number of events that already had an entry.
 	Existing int32 `protobuf:"varint,2,opt,name=existing,proto3" json:"existing,omitempty"`
-	// Events without anything to remember.
+	// Number of events without content to remember.
 	Skipped int32 `protobuf:"varint,3,opt,name=skipped,proto3" json:"skipped,omitempty"`
-	// Events whose entries had been deleted, and stay so.
+	// Number of events whose entries were deleted before and stay deleted.
 	Deleted       int32 `protobuf:"varint,4,opt,name=deleted,proto3" json:"deleted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -191,9 +191,9 @@ func (x *AddSessionToMemoryResponse) GetDeleted() int32 {
 // Request of AddMemories.
 type AddMemoriesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// REQUIRED.
+	// REQUIRED. Scope of the entries.
 	Scope *MemoryScope `protobuf:"bytes,1,opt,name=scope,proto3" json:"scope,omitempty"`
-	// The entries; OUTPUT_ONLY fields are ignored. At least one, at most as many as events in an append.
+	// Entries to add, 1 to the maximum number of events of an append. OUTPUT_ONLY fields are ignored.
 	Memories      []*MemoryEntry `protobuf:"bytes,2,rep,name=memories,proto3" json:"memories,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -243,12 +243,12 @@ func (x *AddMemoriesRequest) GetMemories() []*MemoryEntry {
 	return nil
 }
 
-// What became of an entry.
+// The result for one added entry.
 type AddedMemory struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its id.
+	// Id of the entry.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// True when it was there already, with the same content.
+	// True if the entry already existed with the same content.
 	Replayed      bool `protobuf:"varint,2,opt,name=replayed,proto3" json:"replayed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -301,7 +301,7 @@ func (x *AddedMemory) GetReplayed() bool {
 // Response of AddMemories.
 type AddMemoriesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// In the order of the request.
+	// Results, in request order.
 	Memories      []*AddedMemory `protobuf:"bytes,1,rep,name=memories,proto3" json:"memories,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -347,24 +347,26 @@ func (x *AddMemoriesResponse) GetMemories() []*AddedMemory {
 // Request of SearchMemory.
 type SearchMemoryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// REQUIRED.
+	// REQUIRED. Scope to search.
 	Scope *MemoryScope `protobuf:"bytes,1,opt,name=scope,proto3" json:"scope,omitempty"`
-	// What to look for; at most 1,024 characters. Empty or blank finds nothing.
+	// Query. At most 1,024 characters. Empty or blank returns nothing.
 	Query string `protobuf:"bytes,2,opt,name=query,proto3" json:"query,omitempty"`
-	// How it is understood. Default: AUTO.
+	// How the query is interpreted. Default: AUTO.
 	Mode SearchMode `protobuf:"varint,3,opt,name=mode,proto3,enum=threadkeep.v1.SearchMode" json:"mode,omitempty"`
-	// Entries returned at most, and fewer where the answer would pass the server's limit of bytes. 0 means 5 with SEMANTIC, else
-	// 10; more than 1,000 is coerced to 1,000, negative is refused.
+	// Maximum number of entries; fewer if the response would exceed the server's size limit. 0 means 5 for SEMANTIC, else
+	// 10. Values above 1,000 are coerced to 1,000. Negative values are rejected.
 	TopK int32 `protobuf:"varint,4,opt,name=top_k,json=topK,proto3" json:"top_k,omitempty"`
-	// The least score of an entry, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
-	// HYBRID an answer whose best entry scores below 0.1 is empty, for then the query has nothing to do with what is there; of
-	// another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
+	// Minimum score of an entry, from 0 to 1; for SEMANTIC from -1. 0 returns all (SEMANTIC: -1). Default for RANKED and
+	// HYBRID: the response is empty if the best entry scores below 0.1, because the query is then unrelated to the stored
+	// memories; otherwise entries that score less than a fiftieth of the best are left out. Default for SEMANTIC and
+	// SUBSTRING: no minimum.
 	MinScore *float64 `protobuf:"fixed64,5,opt,name=min_score,json=minScore,proto3,oneof" json:"min_score,omitempty"`
-	// Further conditions.
+	// Additional conditions.
 	Filter *MemoryFilter `protobuf:"bytes,6,opt,name=filter,proto3" json:"filter,omitempty"`
-	// Lifts newer entries. Default: age does not matter. Not with SUBSTRING.
+	// Boost for newer entries. Default: age has no effect. Not allowed for SUBSTRING.
 	Recency *Recency `protobuf:"bytes,7,opt,name=recency,proto3" json:"recency,omitempty"`
-	// What "yesterday" in the query refers to, and what recency counts from. Default: now. Not with SUBSTRING.
+	// Time to which "yesterday" in the query refers and from which recency is measured. Default: now. Not allowed for
+	// SUBSTRING.
 	ReferenceTime *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=reference_time,json=referenceTime,proto3" json:"reference_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -459,12 +461,12 @@ func (x *SearchMemoryRequest) GetReferenceTime() *timestamppb.Timestamp {
 // Response of SearchMemory.
 type SearchMemoryResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Entries.
+	// Entries that match.
 	Entries []*MemoryEntry `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
-	// How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer.
+	// Mode that was used: RANKED if HYBRID was requested and the embedder did not respond.
 	Mode SearchMode `protobuf:"varint,2,opt,name=mode,proto3,enum=threadkeep.v1.SearchMode" json:"mode,omitempty"`
-	// SEMANTIC and HYBRID: how many memories that the credential reaches still wait for their embedding, as counted within the
-	// last second.
+	// For SEMANTIC and HYBRID, number of memories within the credential's reach without an embedding, as counted within
+	// the last second.
 	SemanticLag   int64 `protobuf:"varint,3,opt,name=semantic_lag,json=semanticLag,proto3" json:"semantic_lag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -524,13 +526,14 @@ func (x *SearchMemoryResponse) GetSemanticLag() int64 {
 // Request of ListMemories.
 type ListMemoriesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// REQUIRED.
+	// REQUIRED. Scope to list.
 	Scope *MemoryScope `protobuf:"bytes,1,opt,name=scope,proto3" json:"scope,omitempty"`
 	// Conditions.
 	Filter *MemoryFilter `protobuf:"bytes,2,opt,name=filter,proto3" json:"filter,omitempty"`
-	// Entries a page. 0 means 100, more than the server's limit (1,000) is coerced to it, negative is refused.
+	// Maximum number of entries per page. 0 means 100. Values above the server's limit (1,000) are coerced to it.
+	// Negative values are rejected.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// From the previous page's next_page_token, with an otherwise identical request.
+	// Value of next_page_token from the previous page; all other fields must be unchanged.
 	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -597,9 +600,9 @@ func (x *ListMemoriesRequest) GetPageToken() string {
 // Response of ListMemories.
 type ListMemoriesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Entries.
+	// Entries of this page.
 	Entries []*MemoryEntry `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
-	// Empty on the last page.
+	// Token of the next page. Empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -649,10 +652,10 @@ func (x *ListMemoriesResponse) GetNextPageToken() string {
 	return ""
 }
 
-// Ids of memories.
+// A list of memory ids.
 type MemoryIds struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The ids. At least one, at most 1,000. Unknown ones are counted as not found.
+	// Ids, 1 to 1,000. Unknown ids are counted as not found.
 	Ids           []string `protobuf:"bytes,1,rep,name=ids,proto3" json:"ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -698,9 +701,9 @@ func (x *MemoryIds) GetIds() []string {
 // Request of DeleteMemories.
 type DeleteMemoriesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// REQUIRED.
+	// REQUIRED. Scope of the entries.
 	Scope *MemoryScope `protobuf:"bytes,1,opt,name=scope,proto3" json:"scope,omitempty"`
-	// REQUIRED. Which of the scope's memories.
+	// REQUIRED. Entries of the scope to delete.
 	//
 	// Types that are valid to be assigned to What:
 	//
@@ -788,17 +791,17 @@ type isDeleteMemoriesRequest_What interface {
 }
 
 type DeleteMemoriesRequest_Ids struct {
-	// These.
+	// Entries with these ids.
 	Ids *MemoryIds `protobuf:"bytes,2,opt,name=ids,proto3,oneof"`
 }
 
 type DeleteMemoriesRequest_SessionId struct {
-	// Those that are from this session. It need not exist any more.
+	// Entries that come from this session. The session need not exist.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3,oneof"`
 }
 
 type DeleteMemoriesRequest_All struct {
-	// All of them; must be true.
+	// All entries. Must be true.
 	All bool `protobuf:"varint,4,opt,name=all,proto3,oneof"`
 }
 
@@ -811,13 +814,13 @@ func (*DeleteMemoriesRequest_All) isDeleteMemoriesRequest_What() {}
 // Response of DeleteMemories.
 type DeleteMemoriesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Entries deleted.
+	// Number of deleted entries.
 	Deleted int64 `protobuf:"varint,1,opt,name=deleted,proto3" json:"deleted,omitempty"`
-	// Embeddings deleted with them.
+	// Number of embeddings deleted with them.
 	EmbeddingsDeleted int64 `protobuf:"varint,2,opt,name=embeddings_deleted,json=embeddingsDeleted,proto3" json:"embeddings_deleted,omitempty"`
-	// With ids: those that named no memory of the scope.
+	// Number of ids that matched no entry of the scope.
 	NotFound int64 `protobuf:"varint,3,opt,name=not_found,json=notFound,proto3" json:"not_found,omitempty"`
-	// When it was done.
+	// Time of the deletion.
 	DeleteTime    *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=delete_time,json=deleteTime,proto3" json:"delete_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

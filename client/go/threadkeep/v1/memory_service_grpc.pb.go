@@ -4,7 +4,7 @@
 // - protoc             v6.31.1
 // source: threadkeep/v1/memory_service.proto
 
-// Remembering across sessions.
+// The service for long-term memory.
 
 package threadkeepv1
 
@@ -32,22 +32,24 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Long-term memory. Every call: MEMORY_NOT_CONFIGURED where the operator switched it off, PERMISSION_DENIED beyond the
-// credential's user.
+// Adds, searches and deletes long-term memory. Every method returns MEMORY_NOT_CONFIGURED if memory is disabled, and
+// PERMISSION_DENIED for data beyond the credential's user.
 type MemoryServiceClient interface {
-	// Remembers a session: one entry for each event with text, or only for those named. What is remembered already is left as it
-	// is, and what was deleted from memory stays deleted, so it may be called again and again. Errors: SESSION_NOT_FOUND,
-	// AMBIGUOUS_SESSION, EVENT_NOT_FOUND, INVALID_FIELD.
+	// Ingests a session: adds one entry per event with text, or only for the specified events. Existing entries are
+	// unchanged and deleted entries stay deleted, so the call can be repeated.
+	// Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, EVENT_NOT_FOUND, INVALID_FIELD.
 	AddSessionToMemory(ctx context.Context, in *AddSessionToMemoryRequest, opts ...grpc.CallOption) (*AddSessionToMemoryResponse, error)
-	// Remembers entries given directly, all or none. The same id with the same content is a replay; with other content
-	// MEMORY_ID_CONFLICT. An id that was deleted may be added again. Errors: INVALID_FIELD, BATCH_TOO_LARGE, EVENT_TOO_LARGE.
+	// Adds entries, all or none. An existing id with the same content is a replay; with different content it returns
+	// MEMORY_ID_CONFLICT. A deleted id may be added again.
+	// Errors: INVALID_FIELD, BATCH_TOO_LARGE, EVENT_TOO_LARGE.
 	AddMemories(ctx context.Context, in *AddMemoriesRequest, opts ...grpc.CallOption) (*AddMemoriesResponse, error)
-	// Returns the entries that answer the query, best first (SUBSTRING: newest first). An empty query finds nothing. Errors:
-	// INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+	// Returns the entries that match a query, best first (SUBSTRING: newest first). An empty query returns nothing.
+	// Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
 	SearchMemory(ctx context.Context, in *SearchMemoryRequest, opts ...grpc.CallOption) (*SearchMemoryResponse, error)
-	// Lists entries, the last added first. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+	// Lists entries, most recently added first.
+	// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
 	ListMemories(ctx context.Context, in *ListMemoriesRequest, opts ...grpc.CallOption) (*ListMemoriesResponse, error)
-	// Forgets entries for good, with their embeddings; nothing that is deleted is found afterwards. The response is the receipt.
+	// Deletes entries and their embeddings permanently. Deleted entries are no longer found. The response is a receipt.
 	// Errors: INVALID_FIELD.
 	DeleteMemories(ctx context.Context, in *DeleteMemoriesRequest, opts ...grpc.CallOption) (*DeleteMemoriesResponse, error)
 }
@@ -114,22 +116,24 @@ func (c *memoryServiceClient) DeleteMemories(ctx context.Context, in *DeleteMemo
 // All implementations must embed UnimplementedMemoryServiceServer
 // for forward compatibility.
 //
-// Long-term memory. Every call: MEMORY_NOT_CONFIGURED where the operator switched it off, PERMISSION_DENIED beyond the
-// credential's user.
+// Adds, searches and deletes long-term memory. Every method returns MEMORY_NOT_CONFIGURED if memory is disabled, and
+// PERMISSION_DENIED for data beyond the credential's user.
 type MemoryServiceServer interface {
-	// Remembers a session: one entry for each event with text, or only for those named. What is remembered already is left as it
-	// is, and what was deleted from memory stays deleted, so it may be called again and again. Errors: SESSION_NOT_FOUND,
-	// AMBIGUOUS_SESSION, EVENT_NOT_FOUND, INVALID_FIELD.
+	// Ingests a session: adds one entry per event with text, or only for the specified events. Existing entries are
+	// unchanged and deleted entries stay deleted, so the call can be repeated.
+	// Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, EVENT_NOT_FOUND, INVALID_FIELD.
 	AddSessionToMemory(context.Context, *AddSessionToMemoryRequest) (*AddSessionToMemoryResponse, error)
-	// Remembers entries given directly, all or none. The same id with the same content is a replay; with other content
-	// MEMORY_ID_CONFLICT. An id that was deleted may be added again. Errors: INVALID_FIELD, BATCH_TOO_LARGE, EVENT_TOO_LARGE.
+	// Adds entries, all or none. An existing id with the same content is a replay; with different content it returns
+	// MEMORY_ID_CONFLICT. A deleted id may be added again.
+	// Errors: INVALID_FIELD, BATCH_TOO_LARGE, EVENT_TOO_LARGE.
 	AddMemories(context.Context, *AddMemoriesRequest) (*AddMemoriesResponse, error)
-	// Returns the entries that answer the query, best first (SUBSTRING: newest first). An empty query finds nothing. Errors:
-	// INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+	// Returns the entries that match a query, best first (SUBSTRING: newest first). An empty query returns nothing.
+	// Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
 	SearchMemory(context.Context, *SearchMemoryRequest) (*SearchMemoryResponse, error)
-	// Lists entries, the last added first. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+	// Lists entries, most recently added first.
+	// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
 	ListMemories(context.Context, *ListMemoriesRequest) (*ListMemoriesResponse, error)
-	// Forgets entries for good, with their embeddings; nothing that is deleted is found afterwards. The response is the receipt.
+	// Deletes entries and their embeddings permanently. Deleted entries are no longer found. The response is a receipt.
 	// Errors: INVALID_FIELD.
 	DeleteMemories(context.Context, *DeleteMemoriesRequest) (*DeleteMemoriesResponse, error)
 	mustEmbedUnimplementedMemoryServiceServer()

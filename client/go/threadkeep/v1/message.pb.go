@@ -4,7 +4,7 @@
 // 	protoc        v6.31.1
 // source: threadkeep/v1/message.proto
 
-// The typed projection of a conversation message that every language can read.
+// Messages: conversation content in a form that every language can read.
 
 package threadkeepv1
 
@@ -23,13 +23,13 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Who speaks in a message.
+// The role of a message.
 type Role int32
 
 const (
-	// Not set. Refused on write.
+	// Not set. Rejected on write.
 	Role_ROLE_UNSPECIFIED Role = 0
-	// The human, or whatever stands in for one. A root-branch, non-synthetic USER event starts a turn.
+	// The user, or a program in the user's place. A non-synthetic USER event on the root branch starts a turn.
 	Role_ROLE_USER Role = 1
 	// The model.
 	Role_ROLE_ASSISTANT Role = 2
@@ -84,12 +84,12 @@ func (Role) EnumDescriptor() ([]byte, []int) {
 	return file_threadkeep_v1_message_proto_rawDescGZIP(), []int{0}
 }
 
-// One message of a conversation. Order of parts and text of arguments are kept verbatim.
+// One message of a conversation. The order of parts and the text of arguments are stored verbatim.
 type ChatMessage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// REQUIRED. Who speaks.
+	// REQUIRED. Role of the message.
 	Role Role `protobuf:"varint,1,opt,name=role,proto3,enum=threadkeep.v1.Role" json:"role,omitempty"`
-	// The content, in order. May be empty. At most 10,000 parts.
+	// Content, in order. May be empty. At most 10,000 parts.
 	Parts         []*Part `protobuf:"bytes,2,rep,name=parts,proto3" json:"parts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -139,11 +139,11 @@ func (x *ChatMessage) GetParts() []*Part {
 	return nil
 }
 
-// One piece of content. Exactly one arm is set by writers of this version; a reader that finds none met a newer writer's
-// part and must skip it, keep it, and never fail on it.
+// One piece of content. Writers of this version set exactly one arm. A reader that finds none has received a part from
+// a newer writer; it must skip the part, keep it, and never fail on it.
 type Part struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The content of this part.
+	// The content.
 	//
 	// Types that are valid to be assigned to Content:
 	//
@@ -254,13 +254,13 @@ type isPart_Content interface {
 }
 
 type Part_Text struct {
-	// Plain text, UTF-8. This, and only this, is what keyword filters and substring search look at. May be empty, which is
-	// not the same as no content; may hold U+0000.
+	// Plain text in UTF-8. Keyword filters and substring search look only at text parts. May be empty, which differs
+	// from no content; may contain U+0000.
 	Text string `protobuf:"bytes,1,opt,name=text,proto3,oneof"`
 }
 
 type Part_Reasoning struct {
-	// The model's reasoning ("thinking").
+	// Reasoning ("thinking") of the model.
 	Reasoning *ReasoningPart `protobuf:"bytes,2,opt,name=reasoning,proto3,oneof"`
 }
 
@@ -280,7 +280,7 @@ type Part_Media struct {
 }
 
 type Part_Data struct {
-	// Anything else a framework keeps in a message, as JSON.
+	// Other framework-specific content, as JSON.
 	Data *DataPart `protobuf:"bytes,6,opt,name=data,proto3,oneof"`
 }
 
@@ -296,12 +296,12 @@ func (*Part_Media) isPart_Content() {}
 
 func (*Part_Data) isPart_Content() {}
 
-// The model's reasoning.
+// Reasoning of the model.
 type ReasoningPart struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Readable reasoning or its summary. May be empty.
+	// Readable reasoning or a summary of it. May be empty.
 	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
-	// The provider's signature over the reasoning, verbatim.
+	// Signature of the provider over the reasoning, verbatim.
 	Signature []byte `protobuf:"bytes,2,opt,name=signature,proto3" json:"signature,omitempty"`
 	// Reasoning that only the provider can read, verbatim.
 	Encrypted     []byte `protobuf:"bytes,3,opt,name=encrypted,proto3" json:"encrypted,omitempty"`
@@ -363,13 +363,13 @@ func (x *ReasoningPart) GetEncrypted() []byte {
 // A request of the model to call a tool.
 type ToolCallPart struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The call's id; the tool result that answers it bears the same id.
+	// Id of the call. The tool result has the same id.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The tool's name.
+	// Name of the tool.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// The kind of tool in the provider's words, for example "function". May be empty.
+	// Kind of the tool in the provider's terms, for example "function". May be empty.
 	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
-	// The arguments exactly as the model wrote them. Usually JSON, but never parsed by the server.
+	// Arguments exactly as the model wrote them. Usually JSON; the server never parses them.
 	ArgumentsJson string `protobuf:"bytes,4,opt,name=arguments_json,json=argumentsJson,proto3" json:"arguments_json,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -433,18 +433,18 @@ func (x *ToolCallPart) GetArgumentsJson() string {
 	return ""
 }
 
-// The result of one tool call. A TOOL message may carry several.
+// The result of one tool call. A TOOL message may contain several.
 type ToolResultPart struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The id of the call that this answers.
+	// Id of the call that produced this result.
 	CallId string `protobuf:"bytes,1,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
-	// The tool's name. May be empty.
+	// Name of the tool. May be empty.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
+	// Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
 	Parts []*Part `protobuf:"bytes,3,rep,name=parts,proto3" json:"parts,omitempty"`
-	// A structured result as JSON text, verbatim. Empty when there is none.
+	// Structured result as JSON text, verbatim. Empty if there is none.
 	StructuredJson string `protobuf:"bytes,4,opt,name=structured_json,json=structuredJson,proto3" json:"structured_json,omitempty"`
-	// True when the tool failed and the content tells how.
+	// True if the tool failed. The content then describes the failure.
 	IsError       bool `protobuf:"varint,5,opt,name=is_error,json=isError,proto3" json:"is_error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -518,9 +518,9 @@ func (x *ToolResultPart) GetIsError() bool {
 // Media, inline or by reference.
 type MediaPart struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The IANA media type, for example "image/png".
+	// IANA media type, for example "image/png".
 	MimeType string `protobuf:"bytes,1,opt,name=mime_type,json=mimeType,proto3" json:"mime_type,omitempty"`
-	// Where the bytes are.
+	// The location of the bytes.
 	//
 	// Types that are valid to be assigned to Source:
 	//
@@ -528,9 +528,9 @@ type MediaPart struct {
 	//	*MediaPart_Uri
 	//	*MediaPart_FileId
 	Source isMediaPart_Source `protobuf_oneof:"source"`
-	// A display name, for example the file's name.
+	// Display name, for example the file name.
 	Name string `protobuf:"bytes,5,opt,name=name,proto3" json:"name,omitempty"`
-	// The level of detail in the provider's words, for example "low". May be empty.
+	// Level of detail in the provider's terms, for example "low". May be empty.
 	Detail        string `protobuf:"bytes,6,opt,name=detail,proto3" json:"detail,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -626,17 +626,17 @@ type isMediaPart_Source interface {
 }
 
 type MediaPart_Data struct {
-	// The bytes themselves. They count towards the event's size limit.
+	// The bytes. They count toward the event's size limit.
 	Data []byte `protobuf:"bytes,2,opt,name=data,proto3,oneof"`
 }
 
 type MediaPart_Uri struct {
-	// Where to fetch them.
+	// URI of the bytes.
 	Uri string `protobuf:"bytes,3,opt,name=uri,proto3,oneof"`
 }
 
 type MediaPart_FileId struct {
-	// The provider's id of an uploaded file.
+	// Id of an uploaded file at the provider.
 	FileId string `protobuf:"bytes,4,opt,name=file_id,json=fileId,proto3,oneof"`
 }
 
@@ -646,10 +646,10 @@ func (*MediaPart_Uri) isMediaPart_Source() {}
 
 func (*MediaPart_FileId) isMediaPart_Source() {}
 
-// A framework's own kind of content.
+// Framework-specific content.
 type DataPart struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What it is, in the framework's words, for example "openai.refusal".
+	// Type of the content in the framework's terms, for example "openai.refusal".
 	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
 	// JSON text, verbatim.
 	Json          string `protobuf:"bytes,2,opt,name=json,proto3" json:"json,omitempty"`

@@ -4,7 +4,7 @@
 // 	protoc        v6.31.1
 // source: threadkeep/v1/recall.proto
 
-// What searches of events and of memories have in common.
+// Types that searches of events and of memories share.
 
 package threadkeepv1
 
@@ -24,27 +24,30 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// How a query is understood.
+// How a query is interpreted.
 type SearchMode int32
 
 const (
-	// The same as SEARCH_MODE_AUTO.
+	// Same as SEARCH_MODE_AUTO.
 	SearchMode_SEARCH_MODE_UNSPECIFIED SearchMode = 0
-	// Literal substring after Unicode case folding, from one character on. Chronological.
+	// Literal: the query is a substring of the text after Unicode case folding. One character suffices. Hits are in
+	// chronological order.
 	SearchMode_SEARCH_MODE_SUBSTRING SearchMode = 1
-	// A question or keywords: documents that hold any of the words, best first. Words are compared without case, diacritics and
-	// endings; text without spaces (Chinese, Japanese, Korean, Thai, ...) by pairs of characters. Of events, a question (it has
-	// words like "what" or "the", or a question mark) also finds what stands right beside the best of them, for an answer often
-	// shares no word with what it is asked by. Works without any model.
+	// Ranked: documents that contain any of the query's words, best first. Words are compared without case, diacritics
+	// and endings; text without spaces (Chinese, Japanese, Korean, Thai, ...) is compared by pairs of characters. In
+	// events, a question (a query with words like "what" or "the", or with a question mark) also finds the events
+	// adjacent to the best hits, because an answer often shares no word with its question. Needs no model.
 	SearchMode_SEARCH_MODE_RANKED SearchMode = 2
-	// By meaning: the cosine of the query's embedding and the document's, greatest first. Needs an embedder; documents whose
-	// embedding is still to be made are not found yet (see semantic_lag).
+	// Semantic: by cosine similarity of the embeddings of query and document, highest first. Needs an embedder. Documents
+	// without an embedding are not found yet (see semantic_lag).
 	SearchMode_SEARCH_MODE_SEMANTIC SearchMode = 3
-	// RANKED and SEMANTIC fused by reciprocal rank. Needs an embedder; if it does not answer, the search is RANKED and says so.
+	// Hybrid: RANKED and SEMANTIC, combined by reciprocal rank fusion. Needs an embedder; if it does not respond, the
+	// search is RANKED and the response reports that.
 	SearchMode_SEARCH_MODE_HYBRID SearchMode = 4
-	// The server chooses: SUBSTRING where the whole query is in double quotes (which are removed) or has no letter and no digit,
-	// else HYBRID where the server has an embedder, else RANKED. A numbered page makes it SUBSTRING; recency, reference_time,
-	// grouping and fields other than the text make it one that ranks, quoted or not. The response says which.
+	// Chosen by the server: SUBSTRING if the whole query is in double quotes (which are removed) or has no letter and no
+	// digit; otherwise HYBRID if the server has an embedder, else RANKED. A numbered page selects SUBSTRING. recency,
+	// reference_time, grouping and fields other than the text select a mode that ranks, even for a quoted query. The
+	// response reports the mode.
 	SearchMode_SEARCH_MODE_AUTO SearchMode = 5
 )
 
@@ -95,19 +98,20 @@ func (SearchMode) EnumDescriptor() ([]byte, []int) {
 	return file_threadkeep_v1_recall_proto_rawDescGZIP(), []int{0}
 }
 
-// A part of a message that is searched. A highlight's offsets are into the field's text, which is as told here.
+// A part of a message that is searched. The offsets of highlights refer to the text of the field, as defined here.
 type SearchField int32
 
 const (
 	// Not a field.
 	SearchField_SEARCH_FIELD_UNSPECIFIED SearchField = 0
-	// The text parts, joined by a line feed.
+	// Text parts, joined by line feeds.
 	SearchField_SEARCH_FIELD_TEXT SearchField = 1
-	// For each tool call its name, a line feed and its arguments; calls joined by a line feed.
+	// Tool calls, each as its name, a line feed and its arguments, joined by line feeds.
 	SearchField_SEARCH_FIELD_TOOL_CALLS SearchField = 2
-	// For each tool result its name, its text parts and its structured JSON, those that are not empty; all joined by a line feed.
+	// Tool results, each as its name, its text parts and its structured JSON, without empty ones, all joined by line
+	// feeds.
 	SearchField_SEARCH_FIELD_TOOL_RESULTS SearchField = 3
-	// The names of media parts, joined by a line feed.
+	// Names of media parts, joined by line feeds.
 	SearchField_SEARCH_FIELD_MEDIA SearchField = 4
 )
 
@@ -156,14 +160,14 @@ func (SearchField) EnumDescriptor() ([]byte, []int) {
 	return file_threadkeep_v1_recall_proto_rawDescGZIP(), []int{1}
 }
 
-// Where the query was found.
+// A range of text that matches the query.
 type Highlight struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// In which field's text.
+	// Field that contains the range.
 	Field SearchField `protobuf:"varint,1,opt,name=field,proto3,enum=threadkeep.v1.SearchField" json:"field,omitempty"`
-	// The first character, counted in Unicode code points from 0.
+	// Offset of the first character, in Unicode code points from 0.
 	Start int32 `protobuf:"varint,2,opt,name=start,proto3" json:"start,omitempty"`
-	// Behind the last character.
+	// Offset after the last character, in Unicode code points.
 	End           int32 `protobuf:"varint,3,opt,name=end,proto3" json:"end,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -220,12 +224,13 @@ func (x *Highlight) GetEnd() int32 {
 	return 0
 }
 
-// Lifts what is newer: what hits are ordered by is multiplied by 1 + weight * 2^(-age / half_life). Scores stay as they are.
+// Boosts newer hits: the ranking value of a hit is multiplied by 1 + weight * 2^(-age / half_life). Scores are
+// unchanged.
 type Recency struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// After how long the lift is half. REQUIRED, above zero.
+	// REQUIRED. Age at which the boost is half of its maximum. Must be positive.
 	HalfLife *durationpb.Duration `protobuf:"bytes,1,opt,name=half_life,json=halfLife,proto3" json:"half_life,omitempty"`
-	// The lift of what happened just now. 0 means 1; at most 100, negative is refused.
+	// Maximum boost, at age zero. 0 means 1; at most 100. Negative values are rejected.
 	Weight        float64 `protobuf:"fixed64,2,opt,name=weight,proto3" json:"weight,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

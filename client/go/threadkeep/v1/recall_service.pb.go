@@ -4,7 +4,7 @@
 // 	protoc        v6.31.1
 // source: threadkeep/v1/recall_service.proto
 
-// Finding what was said.
+// The service that searches events.
 
 package threadkeepv1
 
@@ -24,15 +24,15 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// What hits are brought together by.
+// How hits are grouped.
 type HitGrouping int32
 
 const (
-	// Each event is a hit.
+	// No grouping: each event is a hit.
 	HitGrouping_HIT_GROUPING_UNSPECIFIED HitGrouping = 0
-	// One hit for each turn: its best event.
+	// One hit per turn: its best event.
 	HitGrouping_HIT_GROUPING_TURN HitGrouping = 1
-	// One hit for each session: its best event.
+	// One hit per session: its best event.
 	HitGrouping_HIT_GROUPING_SESSION HitGrouping = 2
 )
 
@@ -80,9 +80,9 @@ func (HitGrouping) EnumDescriptor() ([]byte, []int) {
 // All sessions of one user.
 type UserScope struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Only sessions of this app. Absent means any; empty means sessions without an app.
+	// App to which the scope is restricted. Absent means any app; empty means sessions without an app.
 	App *string `protobuf:"bytes,1,opt,name=app,proto3,oneof" json:"app,omitempty"`
-	// REQUIRED, unless the credential is bound to a user.
+	// User. REQUIRED unless the credential is bound to a user.
 	UserId        string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -132,10 +132,10 @@ func (x *UserScope) GetUserId() string {
 	return ""
 }
 
-// All sessions of an app, of every user. Not for a credential that is bound to a user.
+// All sessions of an app, of every user. Not allowed for a credential that is bound to a user.
 type AppScope struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The app. Empty means sessions without an app.
+	// App. Empty means sessions without an app.
 	App           string `protobuf:"bytes,1,opt,name=app,proto3" json:"app,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -181,7 +181,7 @@ func (x *AppScope) GetApp() string {
 // Request of SearchEvents.
 type SearchEventsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// REQUIRED. Where to look.
+	// REQUIRED. Sessions to search.
 	//
 	// Types that are valid to be assigned to Scope:
 	//
@@ -189,35 +189,39 @@ type SearchEventsRequest struct {
 	//	*SearchEventsRequest_User
 	//	*SearchEventsRequest_App
 	Scope isSearchEventsRequest_Scope `protobuf_oneof:"scope"`
-	// What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING or AUTO and filter has a
+	// Query. At most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING or AUTO and the filter has
 	// keyword or keywords.
 	Query string `protobuf:"bytes,3,opt,name=query,proto3" json:"query,omitempty"`
-	// How the query is understood. Default: AUTO; SUBSTRING where the query is empty and the filter has a keyword or keywords.
+	// How the query is interpreted. Default: AUTO, or SUBSTRING if the query is empty and the filter has keyword or
+	// keywords.
 	Mode SearchMode `protobuf:"varint,4,opt,name=mode,proto3,enum=threadkeep.v1.SearchMode" json:"mode,omitempty"`
-	// Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-	// page_token with SUBSTRING, which AUTO then is, and is refused with the modes that rank.
+	// Additional conditions; all must hold together with the query. last_n is rejected. A numbered page may replace
+	// page_size and page_token for SUBSTRING, which AUTO then selects; modes that rank reject it.
 	Filter *EventFilter `protobuf:"bytes,5,opt,name=filter,proto3" json:"filter,omitempty"`
-	// Hits a page. 0 means 10, more than 1,000 is coerced to 1,000, negative is refused.
+	// Maximum number of hits per page. 0 means 10. Values above 1,000 are coerced to 1,000. Negative values are rejected.
 	PageSize int32 `protobuf:"varint,6,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// From the previous page's next_page_token, with an otherwise identical request.
+	// Value of next_page_token from the previous page; all other fields must be unchanged.
 	PageToken string `protobuf:"bytes,7,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-	// them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
+	// Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
+	// embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
 	Fields []SearchField `protobuf:"varint,9,rep,packed,name=fields,proto3,enum=threadkeep.v1.SearchField" json:"fields,omitempty"`
-	// How many events before and after each hit, in the order of its session, come with it: at most 10. They satisfy the filter's
-	// view and branch; its other conditions do not matter. Negative is refused.
+	// Number of events to return before and after each hit, in the order of its session. At most 10. Neighbors satisfy
+	// the view and branch of the filter; its other conditions do not apply. Negative values are rejected.
 	Neighbors int32 `protobuf:"varint,10,opt,name=neighbors,proto3" json:"neighbors,omitempty"`
-	// One hit for each turn or session. Not with SUBSTRING.
+	// Grouping of hits by turn or session. Not allowed for SUBSTRING.
 	Grouping HitGrouping `protobuf:"varint,11,opt,name=grouping,proto3,enum=threadkeep.v1.HitGrouping" json:"grouping,omitempty"`
-	// Lifts newer events. Default: age does not matter. Not with SUBSTRING.
+	// Boost for newer events. Default: age has no effect. Not allowed for SUBSTRING.
 	Recency *Recency `protobuf:"bytes,12,opt,name=recency,proto3" json:"recency,omitempty"`
-	// The least score of a hit, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
-	// HYBRID an answer whose best hit scores below 0.1 is empty, for then the query has nothing to do with what is there; of
-	// another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
+	// Minimum score of a hit, from 0 to 1; for SEMANTIC from -1. 0 returns all (SEMANTIC: -1). Default for RANKED and
+	// HYBRID: the response is empty if the best hit scores below 0.1, because the query is then unrelated to the stored
+	// events; otherwise hits that score less than a fiftieth of the best are left out. Default for SEMANTIC and
+	// SUBSTRING: no minimum.
 	MinScore *float64 `protobuf:"fixed64,13,opt,name=min_score,json=minScore,proto3,oneof" json:"min_score,omitempty"`
-	// What "yesterday" and "last week" in the query refer to, and what recency counts from. Default: now. Not with SUBSTRING.
+	// Time to which "yesterday" and "last week" in the query refer and from which recency is measured. Default: now. Not
+	// allowed for SUBSTRING.
 	ReferenceTime *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=reference_time,json=referenceTime,proto3" json:"reference_time,omitempty"`
-	// Look at synthetic events (summaries and stand-ins) too, with the modes that leave them out: RANKED, SEMANTIC and HYBRID.
+	// If true, also searches synthetic events (summaries and stubs) in the modes that leave them out: RANKED, SEMANTIC
+	// and HYBRID.
 	IncludeSynthetic bool `protobuf:"varint,15,opt,name=include_synthetic,json=includeSynthetic,proto3" json:"include_synthetic,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -381,12 +385,12 @@ type SearchEventsRequest_Session struct {
 }
 
 type SearchEventsRequest_User struct {
-	// One user's sessions.
+	// Sessions of one user.
 	User *UserScope `protobuf:"bytes,2,opt,name=user,proto3,oneof"`
 }
 
 type SearchEventsRequest_App struct {
-	// One app's sessions.
+	// Sessions of one app.
 	App *AppScope `protobuf:"bytes,8,opt,name=app,proto3,oneof"`
 }
 
@@ -396,25 +400,26 @@ func (*SearchEventsRequest_User) isSearchEventsRequest_Scope() {}
 
 func (*SearchEventsRequest_App) isSearchEventsRequest_Scope() {}
 
-// One event that was found.
+// One event that matches the query.
 type SearchHit struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The session it belongs to.
+	// Session of the event.
 	Session *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
 	// The event.
 	Event *SessionEvent `protobuf:"bytes,2,opt,name=event,proto3" json:"event,omitempty"`
-	// How much it has to do with the query, from 0 to 1, as min_score takes it; comparable between queries. RANKED: the share of
-	// the query's words that the event holds, rare ones counting more, or half of the share that one right beside it holds.
-	// SEMANTIC: the cosine, from -1 to 1. HYBRID: the share of words, or where the cosine is between those of unrelated texts
-	// (up to 0.1) and 1, whichever is greater. SUBSTRING: 1. Hits are in the order of the ranking, which knows more than that.
+	// Relevance of the event, from 0 to 1, on the scale of min_score; comparable between queries. RANKED: the fraction of
+	// the query's words that the event contains, rare words weighing more, or half of the fraction that an adjacent event
+	// contains. SEMANTIC: the cosine, from -1 to 1. HYBRID: the fraction of words, or the place of the cosine between
+	// that of unrelated texts (up to 0.1) and 1, whichever is greater. SUBSTRING: 1. Hits are ordered by the ranking,
+	// which uses more signals than the score.
 	Score float64 `protobuf:"fixed64,3,opt,name=score,proto3" json:"score,omitempty"`
-	// Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+	// Ranges that match the query's words, in order, without overlaps; at most 64. Empty for SEMANTIC.
 	Highlights []*Highlight `protobuf:"bytes,4,rep,name=highlights,proto3" json:"highlights,omitempty"`
-	// The events before it, oldest first.
+	// Events before the hit, oldest first.
 	Before []*SessionEvent `protobuf:"bytes,5,rep,name=before,proto3" json:"before,omitempty"`
-	// The events after it, oldest first.
+	// Events after the hit, oldest first.
 	After []*SessionEvent `protobuf:"bytes,6,rep,name=after,proto3" json:"after,omitempty"`
-	// With grouping: how many of the events that were ranked are of this turn or session.
+	// With grouping, number of ranked events in this turn or session.
 	GroupHits     int32 `protobuf:"varint,7,opt,name=group_hits,json=groupHits,proto3" json:"group_hits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -502,17 +507,18 @@ func (x *SearchHit) GetGroupHits() int32 {
 // Response of SearchEvents.
 type SearchEventsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
+	// Hits, best first. For SUBSTRING, in window order for one session; for several, by event time, then by session and
+	// seq.
 	Hits []*SearchHit `protobuf:"bytes,1,rep,name=hits,proto3" json:"hits,omitempty"`
-	// Empty on the last page. Ranking is done anew for each page: where events come in meanwhile, a hit may be missed or seen
-	// twice.
+	// Token of the next page. Empty on the last page. Each page is ranked again: if events are appended in the meantime,
+	// a hit may be missing or occur twice.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer.
+	// Mode that was used: RANKED if HYBRID was requested and the embedder did not respond.
 	Mode SearchMode `protobuf:"varint,3,opt,name=mode,proto3,enum=threadkeep.v1.SearchMode" json:"mode,omitempty"`
-	// True when more events match than are ranked (the best 256, by a coarser measure; 1,000 for a page that reaches beyond
-	// them): the last page is then not the last match.
+	// True if more events match than are ranked (the best 256 by a coarser measure; 1,000 for a page beyond them). The
+	// last page then does not contain the last match.
 	Truncated bool `protobuf:"varint,4,opt,name=truncated,proto3" json:"truncated,omitempty"`
-	// SEMANTIC and HYBRID: how many events that the credential reaches still wait for their embedding, as counted within the
+	// For SEMANTIC and HYBRID, number of events within the credential's reach without an embedding, as counted within the
 	// last second.
 	SemanticLag   int64 `protobuf:"varint,5,opt,name=semantic_lag,json=semanticLag,proto3" json:"semantic_lag,omitempty"`
 	unknownFields protoimpl.UnknownFields

@@ -4,7 +4,7 @@
 // - protoc             v6.31.1
 // source: threadkeep/v1/recall_service.proto
 
-// Finding what was said.
+// The service that searches events.
 
 package threadkeepv1
 
@@ -28,11 +28,12 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Search over everything ever said.
+// Searches events across sessions.
 type RecallServiceClient interface {
-	// Returns the events that answer the query. Everything committed before the call is searched (SEMANTIC: once it is embedded),
-	// archived events included unless the filter says otherwise. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND,
-	// AMBIGUOUS_SESSION, PERMISSION_DENIED, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+	// Returns the events that match a query. Everything committed before the call is searched (SEMANTIC: once it has an
+	// embedding), archived events included unless the filter excludes them.
+	// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND, AMBIGUOUS_SESSION, PERMISSION_DENIED,
+	// EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
 	SearchEvents(ctx context.Context, in *SearchEventsRequest, opts ...grpc.CallOption) (*SearchEventsResponse, error)
 }
 
@@ -58,11 +59,12 @@ func (c *recallServiceClient) SearchEvents(ctx context.Context, in *SearchEvents
 // All implementations must embed UnimplementedRecallServiceServer
 // for forward compatibility.
 //
-// Search over everything ever said.
+// Searches events across sessions.
 type RecallServiceServer interface {
-	// Returns the events that answer the query. Everything committed before the call is searched (SEMANTIC: once it is embedded),
-	// archived events included unless the filter says otherwise. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND,
-	// AMBIGUOUS_SESSION, PERMISSION_DENIED, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+	// Returns the events that match a query. Everything committed before the call is searched (SEMANTIC: once it has an
+	// embedding), archived events included unless the filter excludes them.
+	// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND, AMBIGUOUS_SESSION, PERMISSION_DENIED,
+	// EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
 	SearchEvents(context.Context, *SearchEventsRequest) (*SearchEventsResponse, error)
 	mustEmbedUnimplementedRecallServiceServer()
 }

@@ -4,7 +4,7 @@
 // 	protoc        v6.31.1
 // source: threadkeep/v1/server_service.proto
 
-// What a server is and how it is doing.
+// The service that describes the server.
 
 package threadkeepv1
 
@@ -23,22 +23,22 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// What the server refuses to exceed.
+// Limits of the server.
 type ServerLimits struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Bytes of one event in protobuf encoding.
+	// Maximum size of an event, in bytes of its protobuf encoding.
 	MaxEventBytes int64 `protobuf:"varint,1,opt,name=max_event_bytes,json=maxEventBytes,proto3" json:"max_event_bytes,omitempty"`
-	// Events of one append.
+	// Maximum number of events of an append.
 	MaxBatchEvents int32 `protobuf:"varint,2,opt,name=max_batch_events,json=maxBatchEvents,proto3" json:"max_batch_events,omitempty"`
-	// Bytes of one append.
+	// Maximum size of an append, in bytes.
 	MaxBatchBytes int64 `protobuf:"varint,3,opt,name=max_batch_bytes,json=maxBatchBytes,proto3" json:"max_batch_bytes,omitempty"`
-	// Events of one page; larger page sizes are coerced.
+	// Maximum number of events of a page. Larger page sizes are coerced to it.
 	MaxPageSize int32 `protobuf:"varint,4,opt,name=max_page_size,json=maxPageSize,proto3" json:"max_page_size,omitempty"`
-	// Bytes of one page, unless a single event is larger.
+	// Maximum size of a page, in bytes, unless a single event is larger.
 	MaxResponseBytes int64 `protobuf:"varint,5,opt,name=max_response_bytes,json=maxResponseBytes,proto3" json:"max_response_bytes,omitempty"`
-	// Seconds a session lives by default; 0 means for ever.
+	// Default lifetime of a session, in seconds. 0 means unlimited.
 	DefaultSessionTtlSeconds int64 `protobuf:"varint,6,opt,name=default_session_ttl_seconds,json=defaultSessionTtlSeconds,proto3" json:"default_session_ttl_seconds,omitempty"`
-	// Bytes of a context that asks for no size, in a session that sets none.
+	// Default size of a context, in bytes, if neither the request nor the session specifies one.
 	DefaultContextBytes int64 `protobuf:"varint,7,opt,name=default_context_bytes,json=defaultContextBytes,proto3" json:"default_context_bytes,omitempty"`
 	unknownFields       protoimpl.UnknownFields
 	sizeCache           protoimpl.SizeCache
@@ -123,12 +123,12 @@ func (x *ServerLimits) GetDefaultContextBytes() int64 {
 	return 0
 }
 
-// Where the search index stands.
+// The status of the search index.
 type SearchIndexStatus struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// False when searches scan. The answers are the same.
+	// False if searches scan instead. The results are the same.
 	Enabled bool `protobuf:"varint,1,opt,name=enabled,proto3" json:"enabled,omitempty"`
-	// Change batches committed but not indexed yet; they are searched by scanning.
+	// Number of change batches that are committed but not indexed. Searches scan them.
 	LagBatches    int64 `protobuf:"varint,2,opt,name=lag_batches,json=lagBatches,proto3" json:"lag_batches,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -178,13 +178,13 @@ func (x *SearchIndexStatus) GetLagBatches() int64 {
 	return 0
 }
 
-// Where embeddings stand.
+// The status of embeddings.
 type EmbeddingStatus struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// True where an embedder is configured.
+	// True if an embedder is configured.
 	Enabled bool `protobuf:"varint,1,opt,name=enabled,proto3" json:"enabled,omitempty"`
-	// Events and memories that the credential reaches and that still wait for an embedding by the present model. Searches by words
-	// find them already.
+	// Number of events and memories within the credential's reach without an embedding by the current model. Searches by
+	// words already find them.
 	Waiting       int64 `protobuf:"varint,2,opt,name=waiting,proto3" json:"waiting,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -237,7 +237,7 @@ func (x *EmbeddingStatus) GetWaiting() int64 {
 // Request of GetServerInfo.
 type GetServerInfoRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Count sessions and events too; it costs a scan of the sessions.
+	// If true, also counts sessions and events, which costs a scan of the sessions.
 	IncludeTotals bool `protobuf:"varint,1,opt,name=include_totals,json=includeTotals,proto3" json:"include_totals,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -283,33 +283,33 @@ func (x *GetServerInfoRequest) GetIncludeTotals() bool {
 // Response of GetServerInfo.
 type GetServerInfoResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The server's version.
+	// Version of the server.
 	Version string `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
-	// The engine and its version, for example "sqlite 3.40.1" or "postgresql 15.18".
+	// Engine and its version, for example "sqlite 3.40.1" or "postgresql 15.18".
 	Engine string `protobuf:"bytes,2,opt,name=engine,proto3" json:"engine,omitempty"`
-	// What an acknowledged append survives, for example "synchronous=FULL".
+	// Durability of an acknowledged append, for example "synchronous=FULL".
 	Durability string `protobuf:"bytes,3,opt,name=durability,proto3" json:"durability,omitempty"`
-	// The limits in force.
+	// Limits in effect.
 	Limits *ServerLimits `protobuf:"bytes,4,opt,name=limits,proto3" json:"limits,omitempty"`
-	// Optional abilities, for example "search-index".
+	// Optional capabilities, for example "search-index".
 	Capabilities []string `protobuf:"bytes,5,rep,name=capabilities,proto3" json:"capabilities,omitempty"`
-	// The database's schema version.
+	// Schema version of the database.
 	SchemaVersion int32 `protobuf:"varint,6,opt,name=schema_version,json=schemaVersion,proto3" json:"schema_version,omitempty"`
-	// The search index.
+	// Status of the search index.
 	SearchIndex *SearchIndexStatus `protobuf:"bytes,7,opt,name=search_index,json=searchIndex,proto3" json:"search_index,omitempty"`
-	// Sessions stored in the caller's tenant; only with include_totals.
+	// Number of sessions in the caller's tenant; set only with include_totals.
 	TotalSessions int64 `protobuf:"varint,8,opt,name=total_sessions,json=totalSessions,proto3" json:"total_sessions,omitempty"`
-	// Events stored in the caller's tenant; only with include_totals.
+	// Number of events in the caller's tenant; set only with include_totals.
 	TotalEvents int64 `protobuf:"varint,9,opt,name=total_events,json=totalEvents,proto3" json:"total_events,omitempty"`
-	// Identifies the store; the same for all servers on one database.
+	// Id of the store; the same for all servers on one database.
 	StoreId string `protobuf:"bytes,10,opt,name=store_id,json=storeId,proto3" json:"store_id,omitempty"`
-	// What counts tokens at append; see SessionEvent.token_counter.
+	// Token counter for appends; see SessionEvent.token_counter.
 	TokenCounter string `protobuf:"bytes,11,opt,name=token_counter,json=tokenCounter,proto3" json:"token_counter,omitempty"`
-	// The model that summarises, for example "gpt-4o-mini"; empty if none is configured.
+	// Model that writes summaries, for example "gpt-4o-mini"; empty if none is configured.
 	SummarizerModel string `protobuf:"bytes,12,opt,name=summarizer_model,json=summarizerModel,proto3" json:"summarizer_model,omitempty"`
-	// The model that embeds, for example "hashing-v1-384"; empty if none is configured.
+	// Model that makes embeddings, for example "hashing-v1-384"; empty if none is configured.
 	EmbedderModel string `protobuf:"bytes,13,opt,name=embedder_model,json=embedderModel,proto3" json:"embedder_model,omitempty"`
-	// Where embeddings stand.
+	// Status of embeddings.
 	Embeddings    *EmbeddingStatus `protobuf:"bytes,14,opt,name=embeddings,proto3" json:"embeddings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -4,7 +4,7 @@
 // - protoc             v6.31.1
 // source: threadkeep/v1/server_service.proto
 
-// What a server is and how it is doing.
+// The service that describes the server.
 
 package threadkeepv1
 
@@ -28,7 +28,7 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Facts about the server.
+// Describes the server.
 type ServerServiceClient interface {
 	// Returns version, engine, durability, limits, capabilities and totals.
 	GetServerInfo(ctx context.Context, in *GetServerInfoRequest, opts ...grpc.CallOption) (*GetServerInfoResponse, error)
@@ -56,7 +56,7 @@ func (c *serverServiceClient) GetServerInfo(ctx context.Context, in *GetServerIn
 // All implementations must embed UnimplementedServerServiceServer
 // for forward compatibility.
 //
-// Facts about the server.
+// Describes the server.
 type ServerServiceServer interface {
 	// Returns version, engine, durability, limits, capabilities and totals.
 	GetServerInfo(context.Context, *GetServerInfoRequest) (*GetServerInfoResponse, error)

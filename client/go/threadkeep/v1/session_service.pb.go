@@ -4,7 +4,7 @@
 // 	protoc        v6.31.1
 // source: threadkeep/v1/session_service.proto
 
-// Creating, reading, changing and deleting sessions.
+// The service that manages sessions.
 
 package threadkeepv1
 
@@ -26,10 +26,10 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// When a session is to expire.
+// The expiry of a session.
 type Expiry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// At most one; none means the server's default (60 days unless configured otherwise).
+	// At most one. None means the server's default (60 days unless configured otherwise).
 	//
 	// Types that are valid to be assigned to Kind:
 	//
@@ -110,17 +110,17 @@ type isExpiry_Kind interface {
 }
 
 type Expiry_Ttl struct {
-	// This long from now. Must be positive.
+	// Duration from now. Must be positive.
 	Ttl *durationpb.Duration `protobuf:"bytes,1,opt,name=ttl,proto3,oneof"`
 }
 
 type Expiry_ExpireTime struct {
-	// At this time. Must not have passed.
+	// Time of expiry. Must not be in the past.
 	ExpireTime *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=expire_time,json=expireTime,proto3,oneof"`
 }
 
 type Expiry_NeverExpires struct {
-	// Never. Must be true.
+	// No expiry. Must be true.
 	NeverExpires bool `protobuf:"varint,3,opt,name=never_expires,json=neverExpires,proto3,oneof"`
 }
 
@@ -133,21 +133,21 @@ func (*Expiry_NeverExpires) isExpiry_Kind() {}
 // Request of CreateSession.
 type CreateSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// user_id is REQUIRED; an empty session_id lets the server make one.
+	// Identity of the session. user_id is REQUIRED; if session_id is empty, the server generates one.
 	Session *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	// When it is to expire.
+	// Expiry of the session.
 	Expiry *Expiry `protobuf:"bytes,2,opt,name=expiry,proto3" json:"expiry,omitempty"`
 	// See Session.metadata_json.
 	MetadataJson string `protobuf:"bytes,3,opt,name=metadata_json,json=metadataJson,proto3" json:"metadata_json,omitempty"`
 	// See Session.labels.
 	Labels map[string]string `protobuf:"bytes,4,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// Return the session that is there, unchanged, instead of failing.
+	// If true, returns an existing session unchanged instead of failing.
 	ReturnExisting bool `protobuf:"varint,5,opt,name=return_existing,json=returnExisting,proto3" json:"return_existing,omitempty"`
-	// See Session.context_bytes. Negative is refused.
+	// See Session.context_bytes. Negative values are rejected.
 	ContextBytes int64 `protobuf:"varint,6,opt,name=context_bytes,json=contextBytes,proto3" json:"context_bytes,omitempty"`
-	// When the conversation began, for a session imported from elsewhere: Session.create_time, by which ListSessions orders. Not
-	// before 1970, and not in the future by more than a minute, which clocks may differ by. Absent means now. Expiry.ttl counts
-	// from now in either case.
+	// Time at which the conversation began, for an imported session. It becomes Session.create_time, by which
+	// ListSessions orders. Not before 1970, and not more than a minute in the future, to allow for clock skew. Absent
+	// means now. Expiry.ttl counts from now in either case.
 	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -237,7 +237,7 @@ type CreateSessionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The session.
 	Session *Session `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	// False when return_existing found it.
+	// False if the session existed and return_existing is set.
 	Created       bool `protobuf:"varint,2,opt,name=created,proto3" json:"created,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -290,7 +290,7 @@ func (x *CreateSessionResponse) GetCreated() bool {
 // Request of GetSession.
 type GetSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// REQUIRED.
+	// REQUIRED. Session to return.
 	Session       *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -382,15 +382,16 @@ func (x *GetSessionResponse) GetSession() *Session {
 // Request of ListSessions.
 type ListSessionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Only sessions of this app. Absent means any; empty means sessions without an app.
+	// App of the sessions. Absent means any app; empty means sessions without an app.
 	App *string `protobuf:"bytes,1,opt,name=app,proto3,oneof" json:"app,omitempty"`
-	// Only sessions of this user. Empty means any, unless the credential is bound to a user.
+	// User of the sessions. Empty means any user, unless the credential is bound to a user.
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	// Only sessions that bear all of these labels.
+	// Labels that the sessions must all have.
 	Labels map[string]string `protobuf:"bytes,3,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// Sessions a page. 0 means 100, more than 1,000 is coerced to 1,000, negative is refused.
+	// Maximum number of sessions per page. 0 means 100. Values above 1,000 are coerced to 1,000. Negative values are
+	// rejected.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// From the previous page's next_page_token, with an otherwise identical request.
+	// Value of next_page_token from the previous page; all other fields must be unchanged.
 	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -464,9 +465,9 @@ func (x *ListSessionsRequest) GetPageToken() string {
 // Response of ListSessions.
 type ListSessionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The page.
+	// Sessions of this page.
 	Sessions []*Session `protobuf:"bytes,1,rep,name=sessions,proto3" json:"sessions,omitempty"`
-	// Empty on the last page.
+	// Token of the next page. Empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -519,17 +520,17 @@ func (x *ListSessionsResponse) GetNextPageToken() string {
 // Request of UpdateSession.
 type UpdateSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// REQUIRED.
+	// REQUIRED. Session to update.
 	Session *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	// REQUIRED. Any of "expiry", "metadata_json", "labels", "context_bytes".
+	// REQUIRED. Fields to update: any of "expiry", "metadata_json", "labels", "context_bytes".
 	UpdateMask *fieldmaskpb.FieldMask `protobuf:"bytes,2,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
-	// The new expiry.
+	// New expiry.
 	Expiry *Expiry `protobuf:"bytes,3,opt,name=expiry,proto3" json:"expiry,omitempty"`
-	// The new metadata; replaces the old whole.
+	// New metadata. Replaces all of the old metadata.
 	MetadataJson string `protobuf:"bytes,4,opt,name=metadata_json,json=metadataJson,proto3" json:"metadata_json,omitempty"`
-	// The new labels; replace the old whole.
+	// New labels. Replace all of the old labels.
 	Labels map[string]string `protobuf:"bytes,5,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// The new context_bytes.
+	// New context_bytes.
 	ContextBytes  int64 `protobuf:"varint,6,opt,name=context_bytes,json=contextBytes,proto3" json:"context_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -610,7 +611,7 @@ func (x *UpdateSessionRequest) GetContextBytes() int64 {
 // Response of UpdateSession.
 type UpdateSessionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The session after the change.
+	// The session after the update.
 	Session       *Session `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -656,7 +657,7 @@ func (x *UpdateSessionResponse) GetSession() *Session {
 // Request of DeleteSession.
 type DeleteSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// REQUIRED.
+	// REQUIRED. Session to delete.
 	Session       *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -702,9 +703,9 @@ func (x *DeleteSessionRequest) GetSession() *SessionRef {
 // Response of DeleteSession.
 type DeleteSessionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// False when there was nothing to delete.
+	// False if the session did not exist.
 	Deleted bool `protobuf:"varint,1,opt,name=deleted,proto3" json:"deleted,omitempty"`
-	// Events deleted with it.
+	// Number of events deleted with it.
 	DeletedEvents int64 `protobuf:"varint,2,opt,name=deleted_events,json=deletedEvents,proto3" json:"deleted_events,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -757,12 +758,12 @@ func (x *DeleteSessionResponse) GetDeletedEvents() int64 {
 // Request of DeleteExpiredSessions.
 type DeleteExpiredSessionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Only sessions whose expire_time is at or before this. Not before 1970, and not in the future by more than a minute, which
-	// clocks may differ by; no session is deleted before its expire_time. Absent means now.
+	// Latest expire_time of the sessions to delete, inclusive. Not before 1970, and not more than a minute in the future,
+	// to allow for clock skew; no session is deleted before its expire_time. Absent means now.
 	Before *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=before,proto3" json:"before,omitempty"`
-	// Only sessions of this app. Absent means any; empty means sessions without an app.
+	// App of the sessions. Absent means any app; empty means sessions without an app.
 	App *string `protobuf:"bytes,2,opt,name=app,proto3,oneof" json:"app,omitempty"`
-	// Only sessions of this user. Empty means any, unless the credential is bound to a user.
+	// User of the sessions. Empty means any user, unless the credential is bound to a user.
 	UserId        string `protobuf:"bytes,3,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -822,9 +823,9 @@ func (x *DeleteExpiredSessionsRequest) GetUserId() string {
 // Response of DeleteExpiredSessions.
 type DeleteExpiredSessionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Sessions deleted.
+	// Number of deleted sessions.
 	DeletedSessions int64 `protobuf:"varint,1,opt,name=deleted_sessions,json=deletedSessions,proto3" json:"deleted_sessions,omitempty"`
-	// True when more remain; call again.
+	// True if more sessions remain; call again.
 	More          bool `protobuf:"varint,2,opt,name=more,proto3" json:"more,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -4,7 +4,7 @@
 // - protoc             v6.31.1
 // source: threadkeep/v1/session_service.proto
 
-// Creating, reading, changing and deleting sessions.
+// The service that manages sessions.
 
 package threadkeepv1
 
@@ -33,20 +33,24 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Sessions' lifecycle.
+// Creates, reads, updates and deletes sessions.
 type SessionServiceClient interface {
-	// Creates a session. Errors: SESSION_ALREADY_EXISTS (unless return_existing), INVALID_FIELD.
+	// Creates a session.
+	// Errors: SESSION_ALREADY_EXISTS (unless return_existing), INVALID_FIELD.
 	CreateSession(ctx context.Context, in *CreateSessionRequest, opts ...grpc.CallOption) (*CreateSessionResponse, error)
-	// Returns a session's metadata. Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION.
+	// Returns the metadata of a session.
+	// Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION.
 	GetSession(ctx context.Context, in *GetSessionRequest, opts ...grpc.CallOption) (*GetSessionResponse, error)
-	// Lists sessions by create_time, newest first. The cost of a page does not grow with the number of sessions.
+	// Lists sessions by create_time, newest first. The cost of a page does not depend on the number of sessions.
 	// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
 	ListSessions(ctx context.Context, in *ListSessionsRequest, opts ...grpc.CallOption) (*ListSessionsResponse, error)
-	// Changes the fields named by the mask. Errors: SESSION_NOT_FOUND, INVALID_FIELD.
+	// Updates the fields in the mask.
+	// Errors: SESSION_NOT_FOUND, INVALID_FIELD.
 	UpdateSession(ctx context.Context, in *UpdateSessionRequest, opts ...grpc.CallOption) (*UpdateSessionResponse, error)
-	// Deletes a session and its events. Deleting what does not exist succeeds. No tombstone is left: the id can be used again.
+	// Deletes a session and its events. Succeeds if the session does not exist. The id can be used again; no tombstone is
+	// kept.
 	DeleteSession(ctx context.Context, in *DeleteSessionRequest, opts ...grpc.CallOption) (*DeleteSessionResponse, error)
-	// Deletes sessions whose expire_time has passed, at most 1,000 per call. The server also deletes them by itself.
+	// Deletes sessions whose expire_time has passed, at most 1,000 per call. The server also deletes them automatically.
 	// Errors: INVALID_FIELD, PERMISSION_DENIED.
 	DeleteExpiredSessions(ctx context.Context, in *DeleteExpiredSessionsRequest, opts ...grpc.CallOption) (*DeleteExpiredSessionsResponse, error)
 }
@@ -123,20 +127,24 @@ func (c *sessionServiceClient) DeleteExpiredSessions(ctx context.Context, in *De
 // All implementations must embed UnimplementedSessionServiceServer
 // for forward compatibility.
 //
-// Sessions' lifecycle.
+// Creates, reads, updates and deletes sessions.
 type SessionServiceServer interface {
-	// Creates a session. Errors: SESSION_ALREADY_EXISTS (unless return_existing), INVALID_FIELD.
+	// Creates a session.
+	// Errors: SESSION_ALREADY_EXISTS (unless return_existing), INVALID_FIELD.
 	CreateSession(context.Context, *CreateSessionRequest) (*CreateSessionResponse, error)
-	// Returns a session's metadata. Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION.
+	// Returns the metadata of a session.
+	// Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION.
 	GetSession(context.Context, *GetSessionRequest) (*GetSessionResponse, error)
-	// Lists sessions by create_time, newest first. The cost of a page does not grow with the number of sessions.
+	// Lists sessions by create_time, newest first. The cost of a page does not depend on the number of sessions.
 	// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
 	ListSessions(context.Context, *ListSessionsRequest) (*ListSessionsResponse, error)
-	// Changes the fields named by the mask. Errors: SESSION_NOT_FOUND, INVALID_FIELD.
+	// Updates the fields in the mask.
+	// Errors: SESSION_NOT_FOUND, INVALID_FIELD.
 	UpdateSession(context.Context, *UpdateSessionRequest) (*UpdateSessionResponse, error)
-	// Deletes a session and its events. Deleting what does not exist succeeds. No tombstone is left: the id can be used again.
+	// Deletes a session and its events. Succeeds if the session does not exist. The id can be used again; no tombstone is
+	// kept.
 	DeleteSession(context.Context, *DeleteSessionRequest) (*DeleteSessionResponse, error)
-	// Deletes sessions whose expire_time has passed, at most 1,000 per call. The server also deletes them by itself.
+	// Deletes sessions whose expire_time has passed, at most 1,000 per call. The server also deletes them automatically.
 	// Errors: INVALID_FIELD, PERMISSION_DENIED.
 	DeleteExpiredSessions(context.Context, *DeleteExpiredSessionsRequest) (*DeleteExpiredSessionsResponse, error)
 	mustEmbedUnimplementedSessionServiceServer()

@@ -4,7 +4,7 @@
 // 	protoc        v6.31.1
 // source: threadkeep/v1/subscription.proto
 
-// What subscribers are told: changes of sessions, in the order of the feed.
+// Changes that subscriptions deliver, in feed order.
 
 package threadkeepv1
 
@@ -24,19 +24,19 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// What happened to a session as a whole.
+// The kind of a change to a session as a whole.
 type SessionChangeKind int32
 
 const (
 	// A kind that this reader does not know.
 	SessionChangeKind_SESSION_CHANGE_KIND_UNSPECIFIED SessionChangeKind = 0
-	// It was created.
+	// The session was created.
 	SessionChangeKind_SESSION_CHANGE_KIND_CREATED SessionChangeKind = 1
-	// Its metadata, labels, expiry or context size were set.
+	// Metadata, labels, expiry or context size of the session were set.
 	SessionChangeKind_SESSION_CHANGE_KIND_UPDATED SessionChangeKind = 2
-	// It passed its expire_time and was deleted with its events.
+	// The session passed its expire_time and was deleted with its events.
 	SessionChangeKind_SESSION_CHANGE_KIND_EXPIRED SessionChangeKind = 3
-	// It was deleted with its events.
+	// The session was deleted with its events.
 	SessionChangeKind_SESSION_CHANGE_KIND_DELETED SessionChangeKind = 4
 )
 
@@ -85,22 +85,23 @@ func (SessionChangeKind) EnumDescriptor() ([]byte, []int) {
 	return file_threadkeep_v1_subscription_proto_rawDescGZIP(), []int{0}
 }
 
-// What a checkpoint says.
+// The kind of a checkpoint.
 type CheckpointKind int32
 
 const (
 	// A kind that this reader does not know.
 	CheckpointKind_CHECKPOINT_KIND_UNSPECIFIED CheckpointKind = 0
-	// The first frame: every change committed after it is sent will be delivered.
+	// First frame: every change committed after it is sent will be delivered.
 	CheckpointKind_CHECKPOINT_KIND_STARTED CheckpointKind = 1
-	// What had been committed is delivered; from here on changes come as they happen. On PostgreSQL changes behind a transaction that is
-	// still running are told, in their order, when it ends.
+	// Caught up: all earlier changes are delivered, and new ones follow as they are committed. On PostgreSQL, changes
+	// behind a transaction that is still running are delivered in order when it ends.
 	CheckpointKind_CHECKPOINT_KIND_CAUGHT_UP CheckpointKind = 2
-	// Nothing to tell for 15 seconds. A stream that is silent for twice as long is dead.
+	// Heartbeat: sent after 15 seconds without a change. A stream that is silent for twice as long is dead.
 	CheckpointKind_CHECKPOINT_KIND_HEARTBEAT CheckpointKind = 3
-	// The subscriber reads more slowly than changes happen: they now come from the log, until it has caught up. Nothing is skipped.
+	// Fell behind: the subscriber reads more slowly than changes are committed, so they are read from the log until it
+	// has caught up. Nothing is skipped.
 	CheckpointKind_CHECKPOINT_KIND_FELL_BEHIND CheckpointKind = 4
-	// The server shuts down; the stream ends with SERVER_DRAINING. Resume with the token.
+	// Draining: the server is shutting down, and the stream ends with SERVER_DRAINING. Resume with the token.
 	CheckpointKind_CHECKPOINT_KIND_DRAINING CheckpointKind = 5
 )
 
@@ -151,16 +152,16 @@ func (CheckpointKind) EnumDescriptor() ([]byte, []int) {
 	return file_threadkeep_v1_subscription_proto_rawDescGZIP(), []int{1}
 }
 
-// Where a session stood after a change: an agent can decide by it whether to compact.
+// The versions and counters of a session after a change, for deciding whether to compact.
 type SessionVersions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Grows by one with each append and each compaction.
+	// Log version: increases by one with each append and each compaction.
 	LogVersion int64 `protobuf:"varint,1,opt,name=log_version,json=logVersion,proto3" json:"log_version,omitempty"`
-	// Grows by one with each compaction.
+	// Window version: increases by one with each compaction.
 	WindowVersion int64 `protobuf:"varint,2,opt,name=window_version,json=windowVersion,proto3" json:"window_version,omitempty"`
-	// The highest seq given.
+	// Highest assigned seq.
 	LastSeq int64 `protobuf:"varint,3,opt,name=last_seq,json=lastSeq,proto3" json:"last_seq,omitempty"`
-	// Counts over the active window.
+	// Counters of the active window.
 	Window        *WindowCounters `protobuf:"bytes,4,opt,name=window,proto3" json:"window,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -224,13 +225,13 @@ func (x *SessionVersions) GetWindow() *WindowCounters {
 	return nil
 }
 
-// Events that one append stored.
+// The events of one append.
 type EventBatch struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// In the order of their seqs, without those that the filter leaves out.
+	// Events in seq order, without those that the filter leaves out.
 	Events []*SessionEvent `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
-	// More events of the same append follow in the next change. Set where an append is larger than a message should be; what belongs
-	// together is then to be handled together, and the resume token is still that of the change before.
+	// True if the next change contains more events of the same append. Used if an append is too large for one message.
+	// The parts must be handled together; the resume token is still that of the preceding change.
 	Continues     bool `protobuf:"varint,2,opt,name=continues,proto3" json:"continues,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -280,14 +281,14 @@ func (x *EventBatch) GetContinues() bool {
 	return false
 }
 
-// A compaction was applied. Whoever keeps a copy of the window reads it again.
+// Reports a compaction. Clients that keep a copy of the window must read it again.
 type CompactionNotice struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its record.
+	// Record of the compaction.
 	Compaction *Compaction `protobuf:"bytes,1,opt,name=compaction,proto3" json:"compaction,omitempty"`
-	// The events that it inserted, in the order of their seqs, without those that the filter leaves out.
+	// Events that the compaction inserted, in seq order, without those that the filter leaves out.
 	Inserted []*SessionEvent `protobuf:"bytes,2,rep,name=inserted,proto3" json:"inserted,omitempty"`
-	// Like EventBatch.continues.
+	// See EventBatch.continues.
 	Continues     bool `protobuf:"varint,3,opt,name=continues,proto3" json:"continues,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -344,14 +345,14 @@ func (x *CompactionNotice) GetContinues() bool {
 	return false
 }
 
-// A session was created, updated, or is gone. Changes of a session that is gone by the time they would be delivered are replaced
-// by the notice of its deletion.
+// Reports that a session was created, updated or deleted. If a session is deleted before its changes are delivered, the
+// deletion replaces them.
 type SessionChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What happened.
+	// Kind of the change.
 	Kind SessionChangeKind `protobuf:"varint,1,opt,name=kind,proto3,enum=threadkeep.v1.SessionChangeKind" json:"kind,omitempty"`
-	// The session as it was after the change, but for metadata_json of more than 16 KiB, which is left out: GetSession has it. Of
-	// one that is gone, its ref, uid and labels.
+	// Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a deleted
+	// session only ref, uid and labels are set.
 	Session       *Session `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -401,10 +402,10 @@ func (x *SessionChange) GetSession() *Session {
 	return nil
 }
 
-// A place in the feed with nothing to tell but the place.
+// A frame without a change that carries a resume token.
 type Checkpoint struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Why it is sent.
+	// Kind of the checkpoint.
 	Kind          CheckpointKind `protobuf:"varint,1,opt,name=kind,proto3,enum=threadkeep.v1.CheckpointKind" json:"kind,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -447,12 +448,12 @@ func (x *Checkpoint) GetKind() CheckpointKind {
 	return CheckpointKind_CHECKPOINT_KIND_UNSPECIFIED
 }
 
-// One change, or a checkpoint. A kind that the reader does not know is skipped, its resume token used.
+// One change, or a checkpoint. Readers skip an unknown kind and use its resume token.
 type Change struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The session. Not set for checkpoints.
+	// Session of the change. Not set for checkpoints.
 	Session *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	// What it is.
+	// The kind of the change.
 	//
 	// Types that are valid to be assigned to Kind:
 	//
@@ -461,12 +462,12 @@ type Change struct {
 	//	*Change_SessionChange
 	//	*Change_Checkpoint
 	Kind isChange_Kind `protobuf_oneof:"kind"`
-	// Where to go on once this change has been handled: opaque, for the same request, good as long as the feed reaches back so far. It
-	// advances past what the filter leaves out.
+	// Token to resume after this change was handled. Opaque; valid for the same request and as long as the feed reaches
+	// back to it. It also advances past changes that the filter leaves out.
 	ResumeToken string `protobuf:"bytes,6,opt,name=resume_token,json=resumeToken,proto3" json:"resume_token,omitempty"`
-	// Where the session stood after it. Set for appended events and compactions.
+	// Versions of the session after the change. Set for appended events and compactions.
 	Versions *SessionVersions `protobuf:"bytes,7,opt,name=versions,proto3" json:"versions,omitempty"`
-	// The server's time of the change. Not set for checkpoints.
+	// Server time of the change. Not set for checkpoints.
 	ChangeTime    *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=change_time,json=changeTime,proto3" json:"change_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -578,22 +579,22 @@ type isChange_Kind interface {
 }
 
 type Change_Batch struct {
-	// Events were appended.
+	// Appended events.
 	Batch *EventBatch `protobuf:"bytes,2,opt,name=batch,proto3,oneof"`
 }
 
 type Change_Compaction struct {
-	// The window was compacted.
+	// A compaction of the window.
 	Compaction *CompactionNotice `protobuf:"bytes,3,opt,name=compaction,proto3,oneof"`
 }
 
 type Change_SessionChange struct {
-	// The session was created, updated or deleted.
+	// Creation, update or deletion of the session.
 	SessionChange *SessionChange `protobuf:"bytes,4,opt,name=session_change,json=sessionChange,proto3,oneof"`
 }
 
 type Change_Checkpoint struct {
-	// A place in the feed.
+	// A checkpoint.
 	Checkpoint *Checkpoint `protobuf:"bytes,5,opt,name=checkpoint,proto3,oneof"`
 }
 

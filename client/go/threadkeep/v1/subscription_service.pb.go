@@ -4,7 +4,7 @@
 // 	protoc        v6.31.1
 // source: threadkeep/v1/subscription_service.proto
 
-// Following changes.
+// The service that streams changes.
 
 package threadkeepv1
 
@@ -23,14 +23,15 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Whose changes: of all sessions that satisfy every field. Nothing set: of the tenant, or of the user whom the credential is bound to.
+// Selects the sessions that satisfy every field. An empty scope means the tenant, or the user to which the credential
+// is bound.
 type ChangeScope struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The application; "" is sessions without one. Not set: any.
+	// App of the sessions. Absent means any app; empty means sessions without an app.
 	App *string `protobuf:"bytes,1,opt,name=app,proto3,oneof" json:"app,omitempty"`
-	// The user. Empty: any.
+	// User of the sessions. Empty means any user.
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	// Labels that the session bears when the change is read, or bore before an update that took them away. At most 64.
+	// Labels that the session has when the change is read, or had before an update removed them. At most 64.
 	Labels        map[string]string `protobuf:"bytes,3,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -90,9 +91,9 @@ func (x *ChangeScope) GetLabels() map[string]string {
 // Request of WatchSession.
 type WatchSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// REQUIRED.
+	// REQUIRED. Session to watch.
 	Session *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	// Where to start. Not set: live_only.
+	// Start of the stream. Absent means live_only.
 	//
 	// Types that are valid to be assigned to Start:
 	//
@@ -100,8 +101,8 @@ type WatchSessionRequest struct {
 	//	*WatchSessionRequest_AfterSeq
 	//	*WatchSessionRequest_LiveOnly
 	Start isWatchSessionRequest_Start `protobuf_oneof:"start"`
-	// Which events to deliver; a window (last_n, page) is refused, and so are more than 128 KiB. An append of which nothing is left
-	// is not told; a compaction, an update and a deletion always are.
+	// Events to deliver. last_n, page and filters larger than 128 KiB are rejected. An append without matching events is
+	// not delivered; compactions, updates and deletions always are.
 	Filter        *EventFilter `protobuf:"bytes,5,opt,name=filter,proto3" json:"filter,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -190,19 +191,19 @@ type isWatchSessionRequest_Start interface {
 }
 
 type WatchSessionRequest_ResumeToken struct {
-	// After the change that bore this token.
+	// Resume token of the change after which to start.
 	ResumeToken string `protobuf:"bytes,2,opt,name=resume_token,json=resumeToken,proto3,oneof"`
 }
 
 type WatchSessionRequest_AfterSeq struct {
-	// With the first change after this seq; 0 is from the beginning. An append that holds events on both sides comes without those
-	// up to it, also to whoever resumes before it was told. At most the session's last seq. Of a session that is not there: with what
-	// is committed from now on.
+	// Seq after which to start; 0 means the beginning of the log. An append that spans this seq is delivered without
+	// its events up to it, also to a subscriber that resumes before that append. At most the session's last seq. If the
+	// session does not exist, the stream starts with changes that are committed from now on.
 	AfterSeq int64 `protobuf:"varint,3,opt,name=after_seq,json=afterSeq,proto3,oneof"`
 }
 
 type WatchSessionRequest_LiveOnly struct {
-	// With what is committed from now on; what was committed a moment ago may come too. Must be true.
+	// Changes that are committed from now on. Changes committed immediately before may be included. Must be true.
 	LiveOnly bool `protobuf:"varint,4,opt,name=live_only,json=liveOnly,proto3,oneof"`
 }
 
@@ -215,7 +216,7 @@ func (*WatchSessionRequest_LiveOnly) isWatchSessionRequest_Start() {}
 // Response of WatchSession.
 type WatchSessionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// One or more, in order.
+	// One or more changes, in order.
 	Changes       []*Change `protobuf:"bytes,1,rep,name=changes,proto3" json:"changes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -261,9 +262,9 @@ func (x *WatchSessionResponse) GetChanges() []*Change {
 // Request of WatchAll.
 type WatchAllRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose changes.
+	// Sessions to watch.
 	Scope *ChangeScope `protobuf:"bytes,1,opt,name=scope,proto3" json:"scope,omitempty"`
-	// Where to start. Not set: live_only.
+	// Start of the stream. Absent means live_only.
 	//
 	// Types that are valid to be assigned to Start:
 	//
@@ -271,7 +272,7 @@ type WatchAllRequest struct {
 	//	*WatchAllRequest_FromBeginning
 	//	*WatchAllRequest_LiveOnly
 	Start isWatchAllRequest_Start `protobuf_oneof:"start"`
-	// Like WatchSessionRequest.filter.
+	// Events to deliver; see WatchSessionRequest.filter.
 	Filter        *EventFilter `protobuf:"bytes,5,opt,name=filter,proto3" json:"filter,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -360,17 +361,17 @@ type isWatchAllRequest_Start interface {
 }
 
 type WatchAllRequest_ResumeToken struct {
-	// After the change that bore this token.
+	// Resume token of the change after which to start.
 	ResumeToken string `protobuf:"bytes,2,opt,name=resume_token,json=resumeToken,proto3,oneof"`
 }
 
 type WatchAllRequest_FromBeginning struct {
-	// With the oldest change that the feed still has. Must be true.
+	// Oldest change that the feed still has. Must be true.
 	FromBeginning bool `protobuf:"varint,3,opt,name=from_beginning,json=fromBeginning,proto3,oneof"`
 }
 
 type WatchAllRequest_LiveOnly struct {
-	// With what is committed from now on; what was committed a moment ago may come too. Must be true.
+	// Changes that are committed from now on. Changes committed immediately before may be included. Must be true.
 	LiveOnly bool `protobuf:"varint,4,opt,name=live_only,json=liveOnly,proto3,oneof"`
 }
 
@@ -383,7 +384,7 @@ func (*WatchAllRequest_LiveOnly) isWatchAllRequest_Start() {}
 // Response of WatchAll.
 type WatchAllResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// One or more, in order.
+	// One or more changes, in order.
 	Changes       []*Change `protobuf:"bytes,1,rep,name=changes,proto3" json:"changes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

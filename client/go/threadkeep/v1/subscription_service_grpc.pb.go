@@ -4,7 +4,7 @@
 // - protoc             v6.31.1
 // source: threadkeep/v1/subscription_service.proto
 
-// Following changes.
+// The service that streams changes.
 
 package threadkeepv1
 
@@ -29,19 +29,22 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Streams of every change: ordered (a session's changes in the order of its log, everybody sees the same order), unique (each once),
-// reliable (none is skipped, or the stream ends with an error), atomic (an append as a whole), resumable (by the token of any change)
-// and bookmarkable (the token may be kept for as long as the feed is).
+// Streams changes. A stream is ordered (changes of a session in log order; all subscribers see the same order), unique
+// (each change once), reliable (no change is skipped, or the stream ends with an error), atomic (an append is one
+// change), resumable (from the token of any change) and bookmarkable (a token is valid as long as the feed keeps its
+// changes).
 //
-// A stream has no deadline of its own. The first frame is a checkpoint, so a subscriber knows that it is live. Resume tokens are bound
-// to the store, to the scope and to the filter.
+// A stream has no deadline of its own. The first frame is a checkpoint, which confirms that the subscription is live.
+// Resume tokens are bound to the store, the scope and the filter.
 type SubscriptionServiceClient interface {
-	// Follows one session. It need not exist yet, if app or user_id is given; its deletion, and that of another under the same name
-	// later, are changes like others. Errors: INVALID_FIELD, SESSION_NOT_FOUND and AMBIGUOUS_SESSION for a bare session_id,
-	// INVALID_RESUME_TOKEN, RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED, SERVER_DRAINING, STORE_UNAVAILABLE.
-	WatchSession(ctx context.Context, in *WatchSessionRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchSessionResponse], error)
-	// Follows all sessions of a user, an app or the tenant. Errors: INVALID_FIELD, PERMISSION_DENIED, INVALID_RESUME_TOKEN,
+	// Streams the changes of one session. The session need not exist yet if app or user_id is specified; its deletion,
+	// and a later session with the same identity, are reported as changes.
+	// Errors: INVALID_FIELD, SESSION_NOT_FOUND and AMBIGUOUS_SESSION for a session_id alone, INVALID_RESUME_TOKEN,
 	// RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED, SERVER_DRAINING, STORE_UNAVAILABLE.
+	WatchSession(ctx context.Context, in *WatchSessionRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchSessionResponse], error)
+	// Streams the changes of all sessions of a user, an app or the tenant.
+	// Errors: INVALID_FIELD, PERMISSION_DENIED, INVALID_RESUME_TOKEN, RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED,
+	// SERVER_DRAINING, STORE_UNAVAILABLE.
 	WatchAll(ctx context.Context, in *WatchAllRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchAllResponse], error)
 }
 
@@ -95,19 +98,22 @@ type SubscriptionService_WatchAllClient = grpc.ServerStreamingClient[WatchAllRes
 // All implementations must embed UnimplementedSubscriptionServiceServer
 // for forward compatibility.
 //
-// Streams of every change: ordered (a session's changes in the order of its log, everybody sees the same order), unique (each once),
-// reliable (none is skipped, or the stream ends with an error), atomic (an append as a whole), resumable (by the token of any change)
-// and bookmarkable (the token may be kept for as long as the feed is).
+// Streams changes. A stream is ordered (changes of a session in log order; all subscribers see the same order), unique
+// (each change once), reliable (no change is skipped, or the stream ends with an error), atomic (an append is one
+// change), resumable (from the token of any change) and bookmarkable (a token is valid as long as the feed keeps its
+// changes).
 //
-// A stream has no deadline of its own. The first frame is a checkpoint, so a subscriber knows that it is live. Resume tokens are bound
-// to the store, to the scope and to the filter.
+// A stream has no deadline of its own. The first frame is a checkpoint, which confirms that the subscription is live.
+// Resume tokens are bound to the store, the scope and the filter.
 type SubscriptionServiceServer interface {
-	// Follows one session. It need not exist yet, if app or user_id is given; its deletion, and that of another under the same name
-	// later, are changes like others. Errors: INVALID_FIELD, SESSION_NOT_FOUND and AMBIGUOUS_SESSION for a bare session_id,
-	// INVALID_RESUME_TOKEN, RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED, SERVER_DRAINING, STORE_UNAVAILABLE.
-	WatchSession(*WatchSessionRequest, grpc.ServerStreamingServer[WatchSessionResponse]) error
-	// Follows all sessions of a user, an app or the tenant. Errors: INVALID_FIELD, PERMISSION_DENIED, INVALID_RESUME_TOKEN,
+	// Streams the changes of one session. The session need not exist yet if app or user_id is specified; its deletion,
+	// and a later session with the same identity, are reported as changes.
+	// Errors: INVALID_FIELD, SESSION_NOT_FOUND and AMBIGUOUS_SESSION for a session_id alone, INVALID_RESUME_TOKEN,
 	// RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED, SERVER_DRAINING, STORE_UNAVAILABLE.
+	WatchSession(*WatchSessionRequest, grpc.ServerStreamingServer[WatchSessionResponse]) error
+	// Streams the changes of all sessions of a user, an app or the tenant.
+	// Errors: INVALID_FIELD, PERMISSION_DENIED, INVALID_RESUME_TOKEN, RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED,
+	// SERVER_DRAINING, STORE_UNAVAILABLE.
 	WatchAll(*WatchAllRequest, grpc.ServerStreamingServer[WatchAllResponse]) error
 	mustEmbedUnimplementedSubscriptionServiceServer()
 }

@@ -4,7 +4,7 @@
 // 	protoc        v6.31.1
 // source: threadkeep/v1/tool_service.proto
 
-// The recall tools that an agent offers to its model, run by the server: one implementation for every language.
+// The recall tools: search and memory as tools for a model, run by the server for every language.
 
 package threadkeepv1
 
@@ -23,16 +23,16 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// A tool as models are told of it.
+// The definition of a tool for a model.
 type ToolDefinition struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its name.
+	// Name of the tool.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// What it is for, in words for the model.
+	// Description of the tool, written for the model.
 	Description string `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
-	// JSON Schema of its arguments, an object.
+	// JSON Schema of the arguments, an object.
 	ParametersJsonSchema string `protobuf:"bytes,3,opt,name=parameters_json_schema,json=parametersJsonSchema,proto3" json:"parameters_json_schema,omitempty"`
-	// False for a tool that the agent's own code calls and that is never declared to the model: preload_memory.
+	// False for a tool that the agent's code calls and that is never declared to the model: preload_memory.
 	Declared      bool `protobuf:"varint,4,opt,name=declared,proto3" json:"declared,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -136,7 +136,7 @@ func (*ListToolsRequest) Descriptor() ([]byte, []int) {
 // Response of ListTools.
 type ListToolsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tools that this server has: those of memory are left out where memory is switched off.
+	// Tools of this server. Memory tools are left out if memory is disabled.
 	Tools         []*ToolDefinition `protobuf:"bytes,1,rep,name=tools,proto3" json:"tools,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -182,12 +182,13 @@ func (x *ListToolsResponse) GetTools() []*ToolDefinition {
 // Request of CallTool.
 type CallToolRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// For whom. Tools of memory and cross_session_search need its app and user only (not even these with a credential that is
-	// bound to a user, for what has no app), and the session need not exist. conversation_search needs a session.
+	// Session for which the tool runs. Memory tools and cross_session_search need only its app and user (not even these
+	// for data without an app, with a credential that is bound to a user), and the session need not exist.
+	// conversation_search needs a session.
 	Session *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	// REQUIRED. The tool's name.
+	// REQUIRED. Name of the tool.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// The arguments as the model wrote them. Empty is an empty object. At most 256 KiB.
+	// Arguments as the model wrote them. Empty means an empty object. At most 256 KiB.
 	ArgumentsJson string `protobuf:"bytes,3,opt,name=arguments_json,json=argumentsJson,proto3" json:"arguments_json,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -247,9 +248,9 @@ func (x *CallToolRequest) GetArgumentsJson() string {
 // Response of CallTool.
 type CallToolResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The result: JSON text of an object, to be given to the model.
+	// Result for the model: the JSON text of an object.
 	ResultJson string `protobuf:"bytes,1,opt,name=result_json,json=resultJson,proto3" json:"result_json,omitempty"`
-	// True when the arguments were wrong and the result says how.
+	// True if the arguments were wrong. The result then describes the error.
 	IsError       bool `protobuf:"varint,2,opt,name=is_error,json=isError,proto3" json:"is_error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

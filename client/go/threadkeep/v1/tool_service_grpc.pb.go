@@ -4,7 +4,7 @@
 // - protoc             v6.31.1
 // source: threadkeep/v1/tool_service.proto
 
-// The recall tools that an agent offers to its model, run by the server: one implementation for every language.
+// The recall tools: search and memory as tools for a model, run by the server for every language.
 
 package threadkeepv1
 
@@ -29,14 +29,14 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Recall as tools: load_memory, preload_memory, conversation_search, cross_session_search.
+// Lists and runs the recall tools: load_memory, preload_memory, conversation_search and cross_session_search.
 type ToolServiceClient interface {
-	// Returns the tools' definitions, to be declared to a model as they are.
+	// Lists the definitions of the tools, to be declared to a model as they are.
 	ListTools(ctx context.Context, in *ListToolsRequest, opts ...grpc.CallOption) (*ListToolsResponse, error)
-	// Runs a tool for a session and its user. What the model got wrong (arguments that are no JSON, or not of the schema) comes
-	// back as a result with is_error, in words that the model can act on. Errors: INVALID_FIELD for the tool's name or the
-	// session, MEMORY_NOT_CONFIGURED for load_memory, SESSION_NOT_FOUND and AMBIGUOUS_SESSION for conversation_search,
-	// PERMISSION_DENIED.
+	// Runs a tool for a session and its user. Errors of the model (arguments that are not JSON or do not match the
+	// schema) are returned as a result with is_error, in a form that the model can act on.
+	// Errors: INVALID_FIELD for the tool's name or the session, MEMORY_NOT_CONFIGURED for load_memory, SESSION_NOT_FOUND
+	// and AMBIGUOUS_SESSION for conversation_search, PERMISSION_DENIED.
 	CallTool(ctx context.Context, in *CallToolRequest, opts ...grpc.CallOption) (*CallToolResponse, error)
 }
 
@@ -72,14 +72,14 @@ func (c *toolServiceClient) CallTool(ctx context.Context, in *CallToolRequest, o
 // All implementations must embed UnimplementedToolServiceServer
 // for forward compatibility.
 //
-// Recall as tools: load_memory, preload_memory, conversation_search, cross_session_search.
+// Lists and runs the recall tools: load_memory, preload_memory, conversation_search and cross_session_search.
 type ToolServiceServer interface {
-	// Returns the tools' definitions, to be declared to a model as they are.
+	// Lists the definitions of the tools, to be declared to a model as they are.
 	ListTools(context.Context, *ListToolsRequest) (*ListToolsResponse, error)
-	// Runs a tool for a session and its user. What the model got wrong (arguments that are no JSON, or not of the schema) comes
-	// back as a result with is_error, in words that the model can act on. Errors: INVALID_FIELD for the tool's name or the
-	// session, MEMORY_NOT_CONFIGURED for load_memory, SESSION_NOT_FOUND and AMBIGUOUS_SESSION for conversation_search,
-	// PERMISSION_DENIED.
+	// Runs a tool for a session and its user. Errors of the model (arguments that are not JSON or do not match the
+	// schema) are returned as a result with is_error, in a form that the model can act on.
+	// Errors: INVALID_FIELD for the tool's name or the session, MEMORY_NOT_CONFIGURED for load_memory, SESSION_NOT_FOUND
+	// and AMBIGUOUS_SESSION for conversation_search, PERMISSION_DENIED.
 	CallTool(context.Context, *CallToolRequest) (*CallToolResponse, error)
 	mustEmbedUnimplementedToolServiceServer()
 }

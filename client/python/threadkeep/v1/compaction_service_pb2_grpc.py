@@ -26,8 +26,9 @@ if _version_not_supported:
 
 
 class CompactionServiceStub(object):
-    """Compaction archives events and inserts others; it deletes nothing. Appends that come in meanwhile do not defeat it: only another
-    compaction of the same session does, or any change if the caller asks for that.
+    """Compacts sessions. A compaction archives events and inserts synthetic ones; it deletes nothing. Concurrent appends do
+    not invalidate a compaction. Only another compaction of the same session does, or any change if the caller requests
+    the strict precondition.
     """
 
     def __init__(self, channel):
@@ -74,21 +75,25 @@ class CompactionServiceStub(object):
 
 
 class CompactionServiceServicer(object):
-    """Compaction archives events and inserts others; it deletes nothing. Appends that come in meanwhile do not defeat it: only another
-    compaction of the same session does, or any change if the caller asks for that.
+    """Compacts sessions. A compaction archives events and inserts synthetic ones; it deletes nothing. Concurrent appends do
+    not invalidate a compaction. Only another compaction of the same session does, or any change if the caller requests
+    the strict precondition.
     """
 
     def CompactSession(self, request, context):
-        """Compacts a session now, by a strategy that the server runs; a model is asked where the strategy needs one. A lost race against
-        another compaction is retried on a fresh window, without asking the model twice for the same text. Nothing to do is no error.
-        Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, VERSION_MISMATCH (after several lost races).
+        """Compacts a session now. The server runs the strategy and calls a model if the strategy needs one. If another
+        compaction is committed first, the server retries on the new window, without calling the model twice for the same
+        text. Having nothing to compact is not an error.
+        Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, VERSION_MISMATCH (after
+        several lost races).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def PlanCompaction(self, request, context):
-        """Says what a strategy would do, for the caller to do it with ApplyCompaction, with a summary by a model of its own.
+        """Returns the changes that a strategy would make. The caller applies them with ApplyCompaction, with a summary from
+        its own model.
         Errors: SESSION_NOT_FOUND, INVALID_FIELD.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -96,16 +101,17 @@ class CompactionServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ApplyCompaction(self, request, context):
-        """Archives and inserts, if no other compaction happened since the caller looked.
-        Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, NOTHING_TO_COMPACT, BROKEN_TOOL_PAIR, EVENT_NOT_FOUND, EVENT_ID_CONFLICT, EVENT_TOO_LARGE,
-        BATCH_TOO_LARGE, INVALID_FIELD.
+        """Archives and inserts events, provided that no other compaction was committed since the caller read the window.
+        Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, NOTHING_TO_COMPACT, BROKEN_TOOL_PAIR, EVENT_NOT_FOUND,
+        EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ReplaceEvents(self, request, context):
-        """Sets the whole active window under compare-and-swap. Events that leave the window are archived, not deleted.
+        """Sets the whole active window, with compare-and-swap on the log version. Events that leave the window are archived,
+        not deleted.
         Errors: SESSION_NOT_FOUND, BROKEN_TOOL_PAIR, EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -113,21 +119,24 @@ class CompactionServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ListCompactions(self, request, context):
-        """Lists a session's compactions, newest first. Errors: SESSION_NOT_FOUND, INVALID_PAGE_TOKEN.
+        """Lists the compactions of a session, newest first.
+        Errors: SESSION_NOT_FOUND, INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SetCompactionPolicy(self, request, context):
-        """Sets, replaces or removes the policy of a scope. Errors: SESSION_NOT_FOUND, INVALID_FIELD, PERMISSION_DENIED.
+        """Sets, replaces or removes the policy of a scope.
+        Errors: SESSION_NOT_FOUND, INVALID_FIELD, PERMISSION_DENIED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetCompactionPolicy(self, request, context):
-        """Returns the policy of a scope, and for a session the one that applies to it. Errors: SESSION_NOT_FOUND.
+        """Returns the policy of a scope and, for a session, the policy in effect.
+        Errors: SESSION_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -180,8 +189,9 @@ def add_CompactionServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class CompactionService(object):
-    """Compaction archives events and inserts others; it deletes nothing. Appends that come in meanwhile do not defeat it: only another
-    compaction of the same session does, or any change if the caller asks for that.
+    """Compacts sessions. A compaction archives events and inserts synthetic ones; it deletes nothing. Concurrent appends do
+    not invalidate a compaction. Only another compaction of the same session does, or any change if the caller requests
+    the strict precondition.
     """
 
     @staticmethod

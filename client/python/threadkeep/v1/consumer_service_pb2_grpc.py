@@ -26,9 +26,10 @@ if _version_not_supported:
 
 
 class ConsumerServiceStub(object):
-    """Every change is delivered at least once and, once acknowledged, never again; those of one session come in order, to one member at a
-    time. A change that was not acknowledged (its member died, rejected it, or took too long) is delivered again, at most max_attempts
-    times; then it is parked and the partition goes on.
+    """Delivers changes to the members of named consumers. Every change is delivered at least once and never again after its
+    acknowledgment. Changes of one session are delivered in order, to one member at a time. A change that is not
+    acknowledged (its member died, rejected it, or exceeded the timeout) is delivered again, at most max_attempts times;
+    then it is parked and the partition continues.
     """
 
     def __init__(self, channel):
@@ -75,51 +76,57 @@ class ConsumerServiceStub(object):
 
 
 class ConsumerServiceServicer(object):
-    """Every change is delivered at least once and, once acknowledged, never again; those of one session come in order, to one member at a
-    time. A change that was not acknowledged (its member died, rejected it, or took too long) is delivered again, at most max_attempts
-    times; then it is parked and the partition goes on.
+    """Delivers changes to the members of named consumers. Every change is delivered at least once and never again after its
+    acknowledgment. Changes of one session are delivered in order, to one member at a time. A change that is not
+    acknowledged (its member died, rejected it, or exceeded the timeout) is delivered again, at most max_attempts times;
+    then it is parked and the partition continues.
     """
 
     def Consume(self, request_iterator, context):
-        """Joins a consumer, which the first member makes, and works for it until the stream ends. The first request joins,
-        within 30 s; the others acknowledge or reject. A half-close by the client lets it leave: what is acknowledged by then counts.
-        Errors: INVALID_FIELD, CONSUMER_MISMATCH, PERMISSION_DENIED, WATCH_TOO_SLOW for a member that does not acknowledge in time,
-        RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED, SERVER_DRAINING, STORE_UNAVAILABLE.
+        """Joins a consumer and receives its changes until the stream ends. The first member creates the consumer. The first
+        request must join, within 30 s; the following ones acknowledge or reject. When the client half-closes the stream,
+        the member leaves; acknowledgments sent before that take effect.
+        Errors: INVALID_FIELD, CONSUMER_MISMATCH, PERMISSION_DENIED, WATCH_TOO_SLOW for a member that does not acknowledge
+        in time, RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED, SERVER_DRAINING, STORE_UNAVAILABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListConsumers(self, request, context):
-        """Lists consumers by name. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+        """Lists consumers by name.
+        Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetConsumer(self, request, context):
-        """Returns a consumer, who works for it and how far each partition has come. Errors: CONSUMER_NOT_FOUND.
+        """Returns a consumer, its members and the progress of each partition.
+        Errors: CONSUMER_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteConsumer(self, request, context):
-        """Deletes a consumer with its place and its parked changes; its members' streams end. Deleting what is not there succeeds.
+        """Deletes a consumer with its progress and its parked changes, and ends the streams of its members. Succeeds if the
+        consumer does not exist.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListParkedChanges(self, request, context):
-        """Lists what was parked, oldest first. Errors: CONSUMER_NOT_FOUND, INVALID_PAGE_TOKEN.
+        """Lists parked changes, oldest first.
+        Errors: CONSUMER_NOT_FOUND, INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ReplayParkedChanges(self, request, context):
-        """Has parked changes delivered again, out of the order of their sessions. One that fails again is parked again.
+        """Delivers parked changes again, outside the order of their sessions. A change that fails again is parked again.
         Errors: CONSUMER_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -127,7 +134,8 @@ class ConsumerServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def DeleteParkedChanges(self, request, context):
-        """Forgets parked changes. Errors: CONSUMER_NOT_FOUND.
+        """Deletes parked changes.
+        Errors: CONSUMER_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -180,9 +188,10 @@ def add_ConsumerServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class ConsumerService(object):
-    """Every change is delivered at least once and, once acknowledged, never again; those of one session come in order, to one member at a
-    time. A change that was not acknowledged (its member died, rejected it, or took too long) is delivered again, at most max_attempts
-    times; then it is parked and the partition goes on.
+    """Delivers changes to the members of named consumers. Every change is delivered at least once and never again after its
+    acknowledgment. Changes of one session are delivered in order, to one member at a time. A change that is not
+    acknowledged (its member died, rejected it, or exceeded the timeout) is delivered again, at most max_attempts times;
+    then it is parked and the partition continues.
     """
 
     @staticmethod

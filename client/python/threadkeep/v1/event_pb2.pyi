@@ -15,8 +15,8 @@ DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
 
 @typing.final
 class NativeContent(google.protobuf.message.Message):
-    """A framework's own form of the item, byte for byte. Readers of the same framework use it and lose nothing; everybody else
-    reads the event's message. The server never parses it.
+    """The original form of a message in its framework, byte for byte. Readers that use the same framework read it without
+    loss; other readers use the event's message. The server never parses it.
     """
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
@@ -24,7 +24,7 @@ class NativeContent(google.protobuf.message.Message):
     FORMAT_FIELD_NUMBER: builtins.int
     CONTENT_FIELD_NUMBER: builtins.int
     format: builtins.str
-    """What the bytes are, for example "openai.chat.message/1" or "adk.event.py/1". At most 255 bytes."""
+    """Format of the content, for example "openai.chat.message/1" or "adk.event.py/1". At most 255 bytes."""
     content: builtins.bytes
     """The bytes."""
     def __init__(
@@ -39,7 +39,7 @@ global___NativeContent = NativeContent
 
 @typing.final
 class SessionEvent(google.protobuf.message.Message):
-    """One immutable entry of a session's log. Fields marked OUTPUT_ONLY are ignored on write."""
+    """One immutable entry of a session's log. OUTPUT_ONLY fields are ignored on write."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -62,54 +62,65 @@ class SessionEvent(google.protobuf.message.Message):
     SIZE_BYTES_FIELD_NUMBER: builtins.int
     TOKEN_COUNTER_FIELD_NUMBER: builtins.int
     event_id: builtins.str
-    """The caller's id: the idempotency key of the append, unique within the session. At most 255 UTF-8 bytes, no control
-    characters. When empty the server makes one (UUIDv7), and a retry of that append is a new event.
+    """Id of the event, chosen by the caller: the idempotency key of the append, unique within the session. At most 255
+    UTF-8 bytes, no control characters. If empty, the server generates a UUIDv7, and a retry of the append stores a new
+    event.
     """
     seq: builtins.int
-    """OUTPUT_ONLY. Position in the session's log: 1, 2, 3, ... in commit order, without gaps; never changed, never reused."""
+    """OUTPUT_ONLY. Place of the event in the session's log: 1, 2, 3, ... in commit order, without gaps; never changed,
+    never reused.
+    """
     author: builtins.str
-    """Id of the agent that wrote the event. Empty for none. At most 255 bytes."""
+    """Id of the agent that wrote the event. Empty means none. At most 255 bytes."""
     author_role: builtins.str
-    """Role of that agent in its fleet, for example "researcher". Empty for none. At most 255 bytes."""
+    """Role of that agent in its fleet, for example "researcher". Empty means none. At most 255 bytes."""
     branch: builtins.str
-    """Dotted path of the agent branch, for example "orchestrator.researcher". Empty is the root, visible to all. At most 1,024
-    bytes and 64 segments; no empty segment.
+    """Dotted path of the agent branch, for example "orchestrator.researcher". Empty means the root, which all branches
+    see. At most 1,024 bytes and 64 segments; no empty segments.
     """
     invocation_id: builtins.str
-    """Groups the events of one agent run. At most 255 bytes."""
+    """Id of the agent run that the event belongs to. At most 255 bytes."""
     metadata_json: builtins.str
-    """The caller's metadata as JSON text (an object), verbatim. Empty means none. At most 256 KiB."""
+    """Metadata of the caller as JSON text (an object), stored verbatim. Empty means none. At most 256 KiB."""
     synthetic: builtins.bool
-    """True for events made by compaction (summaries) rather than said in the conversation."""
+    """True for events that a compaction inserted, such as summaries."""
     compaction_source: builtins.str
-    """What made a synthetic event, for example "recursive-summarization". At most 255 bytes."""
+    """Origin of a synthetic event, for example "recursive-summarization". At most 255 bytes."""
     archived: builtins.bool
-    """OUTPUT_ONLY. True once a compaction took the event out of the active window. It stays readable and searchable."""
+    """OUTPUT_ONLY. True if a compaction removed the event from the active window. The event remains readable and
+    searchable.
+    """
     token_estimate: builtins.int
-    """OUTPUT_ONLY. Estimated tokens of the event as a line of a prompt ("User: ...", "Assistant: ... [tool calls: ...]"), fixed at append."""
+    """OUTPUT_ONLY. Estimated number of tokens of the event as a line of a prompt ("User: ...", "Assistant: ... [tool
+    calls: ...]"), computed at append.
+    """
     size_bytes: builtins.int
-    """OUTPUT_ONLY. Bytes of the event as the caller sent it, in protobuf encoding without OUTPUT_ONLY fields."""
+    """OUTPUT_ONLY. Size of the event as sent by the caller, in bytes of its protobuf encoding without OUTPUT_ONLY fields."""
     token_counter: builtins.str
-    """OUTPUT_ONLY. What counted token_estimate, for example "tiktoken:o200k_base". Empty: one token for every four characters, rounded up."""
+    """OUTPUT_ONLY. Token counter that computed token_estimate, for example "tiktoken:o200k_base". Empty means one token
+    per four characters, rounded up.
+    """
     @property
     def message(self) -> threadkeep.v1.message_pb2.ChatMessage:
-        """REQUIRED, with a role. The typed projection; its parts may be empty where native says it all."""
+        """REQUIRED, with a role. Typed form of the content. Its parts may be empty if native contains everything."""
 
     @property
     def event_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
-        """When it happened by the caller's clock, in nanoseconds. Absent stays absent. Never used for order or concurrency."""
+        """Time of the event by the caller's clock, in nanoseconds. Absent stays absent. Never used for ordering or
+        concurrency control.
+        """
 
     @property
     def record_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
-        """OUTPUT_ONLY. When the server stored it."""
+        """OUTPUT_ONLY. Time at which the server stored the event."""
 
     @property
     def native(self) -> global___NativeContent:
-        """The framework's own item."""
+        """Original form of the message in its framework."""
 
     @property
     def usage(self) -> threadkeep.v1.session_pb2.TokenUsage:
-        """Token usage the provider reported for this event; added to the session's totals once."""
+        """Token usage that the provider reported for this event. Added to the session's totals once."""
 
     def __init__(
         self,

@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class EventServiceStub(object):
-    """The event log.
+    """Appends and reads events.
     """
 
     def __init__(self, channel):
@@ -63,35 +63,38 @@ class EventServiceStub(object):
 
 
 class EventServiceServicer(object):
-    """The event log.
+    """Appends and reads events.
     """
 
     def AppendEvents(self, request, context):
-        """Appends 1 to N events, all or none. When it returns they are committed to durable storage. Retrying with the same event
-        ids stores nothing twice and returns the original seqs. Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT,
-        EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD, STORE_UNAVAILABLE.
+        """Appends one or more events, all or none. When it returns, the events are committed to durable storage. A retry with
+        the same event ids stores nothing twice and returns the original seqs.
+        Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD,
+        STORE_UNAVAILABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def AppendStream(self, request_iterator, context):
-        """Appends batch after batch without waiting for each answer. Every request is one atomic append; results come in request
-        order, grouped. A batch that fails is told in its result and does not end the stream.
+        """Appends a stream of batches without waiting for each response. Each request is one atomic append. Results are
+        returned in request order, several per response. A batch that fails is reported in its result and does not end the
+        stream.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetEvent(self, request, context):
-        """Returns one event by its id. Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND.
+        """Returns an event by its id.
+        Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListEvents(self, request, context):
-        """Returns a page of the events that match, in window order. An unknown session gives an empty list.
+        """Lists the events that match a filter, in window order. An unknown session returns an empty list.
         Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -99,8 +102,9 @@ class EventServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def GetContext(self, request, context):
-        """Returns what an agent should see now: whole turns of the active window within its budget, the latest SYSTEM event and the
-        summaries first. One indexed read, whatever the log's length. An unknown session gives an empty context.
+        """Returns the context of an agent: whole turns of the active window within a budget, preceded by the latest SYSTEM
+        event and the summaries. The cost is one indexed read, independent of the length of the log. An unknown session
+        returns an empty context.
         Errors: INVALID_FIELD, AMBIGUOUS_SESSION.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -144,7 +148,7 @@ def add_EventServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class EventService(object):
-    """The event log.
+    """Appends and reads events.
     """
 
     @staticmethod

@@ -26,8 +26,8 @@ if _version_not_supported:
 
 
 class MemoryServiceStub(object):
-    """Long-term memory. Every call: MEMORY_NOT_CONFIGURED where the operator switched it off, PERMISSION_DENIED beyond the
-    credential's user.
+    """Adds, searches and deletes long-term memory. Every method returns MEMORY_NOT_CONFIGURED if memory is disabled, and
+    PERMISSION_DENIED for data beyond the credential's user.
     """
 
     def __init__(self, channel):
@@ -64,44 +64,46 @@ class MemoryServiceStub(object):
 
 
 class MemoryServiceServicer(object):
-    """Long-term memory. Every call: MEMORY_NOT_CONFIGURED where the operator switched it off, PERMISSION_DENIED beyond the
-    credential's user.
+    """Adds, searches and deletes long-term memory. Every method returns MEMORY_NOT_CONFIGURED if memory is disabled, and
+    PERMISSION_DENIED for data beyond the credential's user.
     """
 
     def AddSessionToMemory(self, request, context):
-        """Remembers a session: one entry for each event with text, or only for those named. What is remembered already is left as it
-        is, and what was deleted from memory stays deleted, so it may be called again and again. Errors: SESSION_NOT_FOUND,
-        AMBIGUOUS_SESSION, EVENT_NOT_FOUND, INVALID_FIELD.
+        """Ingests a session: adds one entry per event with text, or only for the specified events. Existing entries are
+        unchanged and deleted entries stay deleted, so the call can be repeated.
+        Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, EVENT_NOT_FOUND, INVALID_FIELD.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def AddMemories(self, request, context):
-        """Remembers entries given directly, all or none. The same id with the same content is a replay; with other content
-        MEMORY_ID_CONFLICT. An id that was deleted may be added again. Errors: INVALID_FIELD, BATCH_TOO_LARGE, EVENT_TOO_LARGE.
+        """Adds entries, all or none. An existing id with the same content is a replay; with different content it returns
+        MEMORY_ID_CONFLICT. A deleted id may be added again.
+        Errors: INVALID_FIELD, BATCH_TOO_LARGE, EVENT_TOO_LARGE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SearchMemory(self, request, context):
-        """Returns the entries that answer the query, best first (SUBSTRING: newest first). An empty query finds nothing. Errors:
-        INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+        """Returns the entries that match a query, best first (SUBSTRING: newest first). An empty query returns nothing.
+        Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListMemories(self, request, context):
-        """Lists entries, the last added first. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+        """Lists entries, most recently added first.
+        Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteMemories(self, request, context):
-        """Forgets entries for good, with their embeddings; nothing that is deleted is found afterwards. The response is the receipt.
+        """Deletes entries and their embeddings permanently. Deleted entries are no longer found. The response is a receipt.
         Errors: INVALID_FIELD.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -145,8 +147,8 @@ def add_MemoryServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class MemoryService(object):
-    """Long-term memory. Every call: MEMORY_NOT_CONFIGURED where the operator switched it off, PERMISSION_DENIED beyond the
-    credential's user.
+    """Adds, searches and deletes long-term memory. Every method returns MEMORY_NOT_CONFIGURED if memory is disabled, and
+    PERMISSION_DENIED for data beyond the credential's user.
     """
 
     @staticmethod

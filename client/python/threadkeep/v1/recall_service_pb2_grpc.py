@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class RecallServiceStub(object):
-    """Search over everything ever said.
+    """Searches events across sessions.
     """
 
     def __init__(self, channel):
@@ -43,13 +43,14 @@ class RecallServiceStub(object):
 
 
 class RecallServiceServicer(object):
-    """Search over everything ever said.
+    """Searches events across sessions.
     """
 
     def SearchEvents(self, request, context):
-        """Returns the events that answer the query. Everything committed before the call is searched (SEMANTIC: once it is embedded),
-        archived events included unless the filter says otherwise. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND,
-        AMBIGUOUS_SESSION, PERMISSION_DENIED, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+        """Returns the events that match a query. Everything committed before the call is searched (SEMANTIC: once it has an
+        embedding), archived events included unless the filter excludes them.
+        Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND, AMBIGUOUS_SESSION, PERMISSION_DENIED,
+        EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -72,7 +73,7 @@ def add_RecallServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class RecallService(object):
-    """Search over everything ever said.
+    """Searches events across sessions.
     """
 
     @staticmethod

@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class ServerServiceStub(object):
-    """Facts about the server.
+    """Describes the server.
     """
 
     def __init__(self, channel):
@@ -43,7 +43,7 @@ class ServerServiceStub(object):
 
 
 class ServerServiceServicer(object):
-    """Facts about the server.
+    """Describes the server.
     """
 
     def GetServerInfo(self, request, context):
@@ -70,7 +70,7 @@ def add_ServerServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class ServerService(object):
-    """Facts about the server.
+    """Describes the server.
     """
 
     @staticmethod

@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class SessionServiceStub(object):
-    """Sessions' lifecycle.
+    """Creates, reads, updates and deletes sessions.
     """
 
     def __init__(self, channel):
@@ -68,25 +68,27 @@ class SessionServiceStub(object):
 
 
 class SessionServiceServicer(object):
-    """Sessions' lifecycle.
+    """Creates, reads, updates and deletes sessions.
     """
 
     def CreateSession(self, request, context):
-        """Creates a session. Errors: SESSION_ALREADY_EXISTS (unless return_existing), INVALID_FIELD.
+        """Creates a session.
+        Errors: SESSION_ALREADY_EXISTS (unless return_existing), INVALID_FIELD.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetSession(self, request, context):
-        """Returns a session's metadata. Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION.
+        """Returns the metadata of a session.
+        Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListSessions(self, request, context):
-        """Lists sessions by create_time, newest first. The cost of a page does not grow with the number of sessions.
+        """Lists sessions by create_time, newest first. The cost of a page does not depend on the number of sessions.
         Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -94,21 +96,23 @@ class SessionServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def UpdateSession(self, request, context):
-        """Changes the fields named by the mask. Errors: SESSION_NOT_FOUND, INVALID_FIELD.
+        """Updates the fields in the mask.
+        Errors: SESSION_NOT_FOUND, INVALID_FIELD.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteSession(self, request, context):
-        """Deletes a session and its events. Deleting what does not exist succeeds. No tombstone is left: the id can be used again.
+        """Deletes a session and its events. Succeeds if the session does not exist. The id can be used again; no tombstone is
+        kept.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteExpiredSessions(self, request, context):
-        """Deletes sessions whose expire_time has passed, at most 1,000 per call. The server also deletes them by itself.
+        """Deletes sessions whose expire_time has passed, at most 1,000 per call. The server also deletes them automatically.
         Errors: INVALID_FIELD, PERMISSION_DENIED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -157,7 +161,7 @@ def add_SessionServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class SessionService(object):
-    """Sessions' lifecycle.
+    """Creates, reads, updates and deletes sessions.
     """
 
     @staticmethod

@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class ToolServiceStub(object):
-    """Recall as tools: load_memory, preload_memory, conversation_search, cross_session_search.
+    """Lists and runs the recall tools: load_memory, preload_memory, conversation_search and cross_session_search.
     """
 
     def __init__(self, channel):
@@ -48,21 +48,21 @@ class ToolServiceStub(object):
 
 
 class ToolServiceServicer(object):
-    """Recall as tools: load_memory, preload_memory, conversation_search, cross_session_search.
+    """Lists and runs the recall tools: load_memory, preload_memory, conversation_search and cross_session_search.
     """
 
     def ListTools(self, request, context):
-        """Returns the tools' definitions, to be declared to a model as they are.
+        """Lists the definitions of the tools, to be declared to a model as they are.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CallTool(self, request, context):
-        """Runs a tool for a session and its user. What the model got wrong (arguments that are no JSON, or not of the schema) comes
-        back as a result with is_error, in words that the model can act on. Errors: INVALID_FIELD for the tool's name or the
-        session, MEMORY_NOT_CONFIGURED for load_memory, SESSION_NOT_FOUND and AMBIGUOUS_SESSION for conversation_search,
-        PERMISSION_DENIED.
+        """Runs a tool for a session and its user. Errors of the model (arguments that are not JSON or do not match the
+        schema) are returned as a result with is_error, in a form that the model can act on.
+        Errors: INVALID_FIELD for the tool's name or the session, MEMORY_NOT_CONFIGURED for load_memory, SESSION_NOT_FOUND
+        and AMBIGUOUS_SESSION for conversation_search, PERMISSION_DENIED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -90,7 +90,7 @@ def add_ToolServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class ToolService(object):
-    """Recall as tools: load_memory, preload_memory, conversation_search, cross_session_search.
+    """Lists and runs the recall tools: load_memory, preload_memory, conversation_search and cross_session_search.
     """
 
     @staticmethod

@@ -2,7 +2,7 @@
 // @generated from file threadkeep/v1/compaction.proto (package threadkeep.v1, syntax proto3)
 /* eslint-disable */
 
-// Compaction: when a window is made smaller, how, and what was done.
+// Compaction: triggers, strategies, policies, plans and records.
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
@@ -21,13 +21,13 @@ export const file_threadkeep_v1_compaction: GenFile = /*@__PURE__*/
   fileDesc("Ch50aHJlYWRrZWVwL3YxL2NvbXBhY3Rpb24ucHJvdG8SDXRocmVhZGtlZXAudjEiQQoLVHJpZ2dlckxpc3QSMgoIdHJpZ2dlcnMYASADKAsyIC50aHJlYWRrZWVwLnYxLkNvbXBhY3Rpb25UcmlnZ2VyIsIBChFDb21wYWN0aW9uVHJpZ2dlchIUCgp0dXJuc19vdmVyGAEgASgDSAASEAoGdG9rZW5zGAIgASgDSAASDwoFYnl0ZXMYAyABKANIABIQCgZldmVudHMYBCABKANIABIsCgZhbnlfb2YYBSABKAsyGi50aHJlYWRrZWVwLnYxLlRyaWdnZXJMaXN0SAASLAoGYWxsX29mGAYgASgLMhoudGhyZWFka2VlcC52MS5UcmlnZ2VyTGlzdEgAQgYKBGtpbmQiIwoNU2xpZGluZ1dpbmRvdxISCgptYXhfZXZlbnRzGAEgASgFIh8KClR1cm5XaW5kb3cSEQoJbWF4X3R1cm5zGAEgASgFIiEKC1Rva2VuQnVkZ2V0EhIKCm1heF90b2tlbnMYASABKAMitQEKEFJlY3Vyc2l2ZVN1bW1hcnkSGgoSbWF4X2V2ZW50c190b19rZWVwGAEgASgFEhQKB292ZXJsYXAYAiABKAVIAIgBARIVCg1zeXN0ZW1fcHJvbXB0GAMgASgJEhUKDXNoYWRvd19wcm9tcHQYBCABKAkSGgoSbWF4X3N1bW1hcnlfdG9rZW5zGAUgASgFEhkKEW1heF9wcm9tcHRfdG9rZW5zGAYgASgFQgoKCF9vdmVybGFwIk0KD1RyaW1Ub29sUmVzdWx0cxIXCgprZWVwX3R1cm5zGAEgASgFSACIAQESEgoKbWluX3Rva2VucxgCIAEoBUINCgtfa2VlcF90dXJucyJEChBTdHJhdGVneVBpcGVsaW5lEjAKBXN0ZXBzGAEgAygLMiEudGhyZWFka2VlcC52MS5Db21wYWN0aW9uU3RyYXRlZ3ki6gIKEkNvbXBhY3Rpb25TdHJhdGVneRI2Cg5zbGlkaW5nX3dpbmRvdxgBIAEoCzIcLnRocmVhZGtlZXAudjEuU2xpZGluZ1dpbmRvd0gAEjAKC3R1cm5fd2luZG93GAIgASgLMhkudGhyZWFka2VlcC52MS5UdXJuV2luZG93SAASMgoMdG9rZW5fYnVkZ2V0GAMgASgLMhoudGhyZWFka2VlcC52MS5Ub2tlbkJ1ZGdldEgAEjwKEXJlY3Vyc2l2ZV9zdW1tYXJ5GAQgASgLMh8udGhyZWFka2VlcC52MS5SZWN1cnNpdmVTdW1tYXJ5SAASOwoRdHJpbV90b29sX3Jlc3VsdHMYBSABKAsyHi50aHJlYWRrZWVwLnYxLlRyaW1Ub29sUmVzdWx0c0gAEjMKCHBpcGVsaW5lGAYgASgLMh8udGhyZWFka2VlcC52MS5TdHJhdGVneVBpcGVsaW5lSABCBgoEa2luZCKMAQoQQ29tcGFjdGlvblBvbGljeRIxCgd0cmlnZ2VyGAEgASgLMiAudGhyZWFka2VlcC52MS5Db21wYWN0aW9uVHJpZ2dlchIzCghzdHJhdGVneRgCIAEoCzIhLnRocmVhZGtlZXAudjEuQ29tcGFjdGlvblN0cmF0ZWd5EhAKCGRpc2FibGVkGAMgASgIIlgKEENvbXBhY3Rpb25JbnNlcnQSFwoPYmVmb3JlX2V2ZW50X2lkGAEgASgJEisKBmV2ZW50cxgCIAMoCzIbLnRocmVhZGtlZXAudjEuU2Vzc2lvbkV2ZW50IloKDVN1bW1hcnlQcm9tcHQSFQoNc3lzdGVtX3Byb21wdBgBIAEoCRIOCgZwcm9tcHQYAiABKAkSEgoKbWF4X3Rva2VucxgDIAEoBRIOCgZkaWdlc3QYBCABKAkikgIKDkNvbXBhY3Rpb25QbGFuEhkKEWFyY2hpdmVfZXZlbnRfaWRzGAEgAygJEjAKB2luc2VydHMYAiADKAsyHy50aHJlYWRrZWVwLnYxLkNvbXBhY3Rpb25JbnNlcnQSNAoOc3VtbWFyeV9wcm9tcHQYAyABKAsyHC50aHJlYWRrZWVwLnYxLlN1bW1hcnlQcm9tcHQSEAoIc3RyYXRlZ3kYBCABKAkSDgoGYnJhbmNoGAUgASgJEi0KBmJlZm9yZRgGIAEoCzIdLnRocmVhZGtlZXAudjEuV2luZG93Q291bnRlcnMSLAoFYWZ0ZXIYByABKAsyHS50aHJlYWRrZWVwLnYxLldpbmRvd0NvdW50ZXJzIpMDCgpDb21wYWN0aW9uEhUKDWNvbXBhY3Rpb25faWQYASABKAkSLwoLY3JlYXRlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCHN0cmF0ZWd5GAMgASgJEg0KBWFjdG9yGAQgASgJEg4KBmJyYW5jaBgFIAEoCRIXCg9hcmNoaXZlZF9ldmVudHMYBiABKAMSEQoJZmlyc3Rfc2VxGAcgASgDEhAKCGxhc3Rfc2VxGAggASgDEhoKEmluc2VydGVkX2V2ZW50X2lkcxgJIAMoCRItCgZiZWZvcmUYCiABKAsyHS50aHJlYWRrZWVwLnYxLldpbmRvd0NvdW50ZXJzEiwKBWFmdGVyGAsgASgLMh0udGhyZWFka2VlcC52MS5XaW5kb3dDb3VudGVycxITCgtsb2dfdmVyc2lvbhgMIAEoAxIWCg53aW5kb3dfdmVyc2lvbhgNIAEoAxIoCgV1c2FnZRgOIAEoCzIZLnRocmVhZGtlZXAudjEuVG9rZW5Vc2FnZUJVChFkZXYudGhyZWFka2VlcC52MVABWj5naXRodWIuY29tL3RocmVhZGtlZXAvdGhyZWFka2VlcC1nby90aHJlYWRrZWVwL3YxO3RocmVhZGtlZXB2MWIGcHJvdG8z", [file_google_protobuf_timestamp, file_threadkeep_v1_event, file_threadkeep_v1_session]);
 
 /**
- * Several triggers.
+ * A list of triggers.
  *
  * @generated from message threadkeep.v1.TriggerList
  */
 export type TriggerList = Message<"threadkeep.v1.TriggerList"> & {
   /**
-   * REQUIRED, at least 1; nested at most 8 deep.
+   * REQUIRED. Triggers of the list, at least 1. Lists nest at most 8 levels deep.
    *
    * @generated from field: repeated threadkeep.v1.CompactionTrigger triggers = 1;
    */
@@ -42,19 +42,20 @@ export const TriggerListSchema: GenMessage<TriggerList> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_compaction, 0);
 
 /**
- * When to compact. Looks at the counters of the active window only, so it costs the same whatever the log's length.
+ * The condition under which a session is compacted. A trigger reads only the counters of the active window, so its cost
+ * does not depend on the length of the log.
  *
  * @generated from message threadkeep.v1.CompactionTrigger
  */
 export type CompactionTrigger = Message<"threadkeep.v1.CompactionTrigger"> & {
   /**
-   * REQUIRED.
+   * REQUIRED. The condition.
    *
    * @generated from oneof threadkeep.v1.CompactionTrigger.kind
    */
   kind: {
     /**
-     * More turns than this. At least 1.
+     * Turn threshold. Fires when the window has more turns than this. At least 1.
      *
      * @generated from field: int64 turns_over = 1;
      */
@@ -62,7 +63,7 @@ export type CompactionTrigger = Message<"threadkeep.v1.CompactionTrigger"> & {
     case: "turnsOver";
   } | {
     /**
-     * This many tokens or more. At least 1.
+     * Token threshold. Fires when the window has at least this many tokens. At least 1.
      *
      * @generated from field: int64 tokens = 2;
      */
@@ -70,7 +71,7 @@ export type CompactionTrigger = Message<"threadkeep.v1.CompactionTrigger"> & {
     case: "tokens";
   } | {
     /**
-     * This many bytes (of size_bytes) or more. At least 1.
+     * Byte threshold. Fires when the size_bytes of the window's events add up to at least this. At least 1.
      *
      * @generated from field: int64 bytes = 3;
      */
@@ -78,7 +79,7 @@ export type CompactionTrigger = Message<"threadkeep.v1.CompactionTrigger"> & {
     case: "bytes";
   } | {
     /**
-     * This many events or more. At least 1.
+     * Event threshold. Fires when the window has at least this many events. At least 1.
      *
      * @generated from field: int64 events = 4;
      */
@@ -86,7 +87,7 @@ export type CompactionTrigger = Message<"threadkeep.v1.CompactionTrigger"> & {
     case: "events";
   } | {
     /**
-     * Any of these fires.
+     * Triggers of which at least one must fire.
      *
      * @generated from field: threadkeep.v1.TriggerList any_of = 5;
      */
@@ -94,7 +95,7 @@ export type CompactionTrigger = Message<"threadkeep.v1.CompactionTrigger"> & {
     case: "anyOf";
   } | {
     /**
-     * All of these fire.
+     * Triggers that must all fire.
      *
      * @generated from field: threadkeep.v1.TriggerList all_of = 6;
      */
@@ -111,13 +112,14 @@ export const CompactionTriggerSchema: GenMessage<CompactionTrigger> = /*@__PURE_
   messageDesc(file_threadkeep_v1_compaction, 1);
 
 /**
- * Keeps the newest events of the root branch, from a turn start on; events of other branches go with what surrounds them.
+ * Keeps the newest events of the root branch, beginning at the start of a turn. Events of other branches are kept or
+ * archived with the events around them.
  *
  * @generated from message threadkeep.v1.SlidingWindow
  */
 export type SlidingWindow = Message<"threadkeep.v1.SlidingWindow"> & {
   /**
-   * Events to keep at most. 0 means 20; negative is refused.
+   * Maximum number of events to keep. 0 means 20. Negative values are rejected.
    *
    * @generated from field: int32 max_events = 1;
    */
@@ -132,13 +134,13 @@ export const SlidingWindowSchema: GenMessage<SlidingWindow> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_compaction, 2);
 
 /**
- * Keeps the newest turns, and what came before the first turn.
+ * Keeps the newest turns, and the events before the first turn.
  *
  * @generated from message threadkeep.v1.TurnWindow
  */
 export type TurnWindow = Message<"threadkeep.v1.TurnWindow"> & {
   /**
-   * Turns to keep at most. 0 means 10; negative is refused.
+   * Maximum number of turns to keep. 0 means 10. Negative values are rejected.
    *
    * @generated from field: int32 max_turns = 1;
    */
@@ -153,14 +155,14 @@ export const TurnWindowSchema: GenMessage<TurnWindow> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_compaction, 3);
 
 /**
- * Keeps the newest turns that fit a budget of tokens, which the summaries and the SYSTEM event count towards; the newest turn is
- * always kept.
+ * Keeps the newest turns that fit a token budget. Summaries and the SYSTEM event count toward the budget. The newest
+ * turn is always kept.
  *
  * @generated from message threadkeep.v1.TokenBudget
  */
 export type TokenBudget = Message<"threadkeep.v1.TokenBudget"> & {
   /**
-   * Tokens to keep at most. 0 means 4,000; negative is refused.
+   * Maximum number of tokens to keep. 0 means 4,000. Negative values are rejected.
    *
    * @generated from field: int64 max_tokens = 1;
    */
@@ -175,27 +177,29 @@ export const TokenBudgetSchema: GenMessage<TokenBudget> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_compaction, 4);
 
 /**
- * Replaces what a sliding window would archive, and the summaries before it, by one new summary made by a model.
+ * Replaces the events that a sliding window would archive, and the summaries before them, with one new summary that a
+ * model writes.
  *
  * @generated from message threadkeep.v1.RecursiveSummary
  */
 export type RecursiveSummary = Message<"threadkeep.v1.RecursiveSummary"> & {
   /**
-   * Events to keep at most. 0 means 10; negative is refused.
+   * Maximum number of events to keep. 0 means 10. Negative values are rejected.
    *
    * @generated from field: int32 max_events_to_keep = 1;
    */
   maxEventsToKeep: number;
 
   /**
-   * How many of the kept events the model is shown for continuity; less than max_events_to_keep. Default 2.
+   * Number of kept events that the prompt also contains, for continuity. Must be less than max_events_to_keep. Default:
+   * 2.
    *
    * @generated from field: optional int32 overlap = 2;
    */
   overlap?: number | undefined;
 
   /**
-   * Instructions to the model. Empty means the server's own.
+   * Instructions to the model. Empty means the server's instructions.
    *
    * @generated from field: string system_prompt = 3;
    */
@@ -209,15 +213,16 @@ export type RecursiveSummary = Message<"threadkeep.v1.RecursiveSummary"> & {
   shadowPrompt: string;
 
   /**
-   * Tokens the summary may have. 0 means 1,024; negative is refused.
+   * Maximum number of tokens of the summary. 0 means 1,024. Negative values are rejected.
    *
    * @generated from field: int32 max_summary_tokens = 5;
    */
   maxSummaryTokens: number;
 
   /**
-   * Tokens of conversation and earlier summary that one prompt may hold. Of more, the oldest turns that fit are summarised, one at least;
-   * the next compaction goes on. 0 means 64,000; negative is refused.
+   * Maximum number of tokens of conversation and earlier summary in one prompt. If there are more, the oldest turns
+   * that fit are summarized, at least one, and the next compaction continues from there. 0 means 64,000. Negative
+   * values are rejected.
    *
    * @generated from field: int32 max_prompt_tokens = 6;
    */
@@ -232,21 +237,21 @@ export const RecursiveSummarySchema: GenMessage<RecursiveSummary> = /*@__PURE__*
   messageDesc(file_threadkeep_v1_compaction, 5);
 
 /**
- * Replaces old tool results in the window by stubs that name the original event, which is archived. An event that also calls a tool is
- * left alone.
+ * Replaces old tool results in the window with stubs that name the original event, which is archived. Events that also
+ * call a tool are unchanged.
  *
  * @generated from message threadkeep.v1.TrimToolResults
  */
 export type TrimToolResults = Message<"threadkeep.v1.TrimToolResults"> & {
   /**
-   * Results of this many newest turns are left alone. Default 1.
+   * Number of newest turns whose tool results are unchanged. Default: 1.
    *
    * @generated from field: optional int32 keep_turns = 1;
    */
   keepTurns?: number | undefined;
 
   /**
-   * Only results of at least this many tokens are trimmed. 0 means 64; negative is refused.
+   * Minimum number of tokens of a result that is trimmed. 0 means 64. Negative values are rejected.
    *
    * @generated from field: int32 min_tokens = 2;
    */
@@ -261,13 +266,13 @@ export const TrimToolResultsSchema: GenMessage<TrimToolResults> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_compaction, 6);
 
 /**
- * Several strategies, each applied to what the one before it leaves.
+ * A sequence of strategies. Each strategy is applied to the result of the previous one.
  *
  * @generated from message threadkeep.v1.StrategyPipeline
  */
 export type StrategyPipeline = Message<"threadkeep.v1.StrategyPipeline"> & {
   /**
-   * REQUIRED, 1 to 8, not nested; a recursive_summary at most once, and last.
+   * REQUIRED. Strategies in order, 1 to 8, not nested. recursive_summary may occur once, as the last step.
    *
    * @generated from field: repeated threadkeep.v1.CompactionStrategy steps = 1;
    */
@@ -282,20 +287,21 @@ export const StrategyPipelineSchema: GenMessage<StrategyPipeline> = /*@__PURE__*
   messageDesc(file_threadkeep_v1_compaction, 7);
 
 /**
- * How to compact. No strategy deletes anything, changes an order or a seq, cuts into a turn, or parts a tool call from its result.
- * The latest SYSTEM event of a branch is always kept, older ones are always archived.
+ * The rule by which a compaction selects events. No strategy deletes events, changes their order or seq, splits a turn,
+ * or separates a tool call from its result. The latest SYSTEM event of each branch is always kept; older SYSTEM events
+ * are always archived.
  *
  * @generated from message threadkeep.v1.CompactionStrategy
  */
 export type CompactionStrategy = Message<"threadkeep.v1.CompactionStrategy"> & {
   /**
-   * REQUIRED.
+   * REQUIRED. The strategy.
    *
    * @generated from oneof threadkeep.v1.CompactionStrategy.kind
    */
   kind: {
     /**
-     * By number of events.
+     * Limit on the number of events.
      *
      * @generated from field: threadkeep.v1.SlidingWindow sliding_window = 1;
      */
@@ -303,7 +309,7 @@ export type CompactionStrategy = Message<"threadkeep.v1.CompactionStrategy"> & {
     case: "slidingWindow";
   } | {
     /**
-     * By number of turns.
+     * Limit on the number of turns.
      *
      * @generated from field: threadkeep.v1.TurnWindow turn_window = 2;
      */
@@ -311,7 +317,7 @@ export type CompactionStrategy = Message<"threadkeep.v1.CompactionStrategy"> & {
     case: "turnWindow";
   } | {
     /**
-     * By tokens.
+     * Limit on the number of tokens.
      *
      * @generated from field: threadkeep.v1.TokenBudget token_budget = 3;
      */
@@ -319,7 +325,7 @@ export type CompactionStrategy = Message<"threadkeep.v1.CompactionStrategy"> & {
     case: "tokenBudget";
   } | {
     /**
-     * By a summary.
+     * Summary of older events.
      *
      * @generated from field: threadkeep.v1.RecursiveSummary recursive_summary = 4;
      */
@@ -327,7 +333,7 @@ export type CompactionStrategy = Message<"threadkeep.v1.CompactionStrategy"> & {
     case: "recursiveSummary";
   } | {
     /**
-     * By leaving out what tools answered long ago.
+     * Stubs in place of old tool results.
      *
      * @generated from field: threadkeep.v1.TrimToolResults trim_tool_results = 5;
      */
@@ -335,7 +341,7 @@ export type CompactionStrategy = Message<"threadkeep.v1.CompactionStrategy"> & {
     case: "trimToolResults";
   } | {
     /**
-     * By several, in order.
+     * Several strategies in order.
      *
      * @generated from field: threadkeep.v1.StrategyPipeline pipeline = 6;
      */
@@ -352,27 +358,28 @@ export const CompactionStrategySchema: GenMessage<CompactionStrategy> = /*@__PUR
   messageDesc(file_threadkeep_v1_compaction, 8);
 
 /**
- * When and how the server compacts by itself. Looked at after each append; run in the background.
+ * When and how the server compacts sessions automatically. A policy is evaluated after each append and runs in the
+ * background.
  *
  * @generated from message threadkeep.v1.CompactionPolicy
  */
 export type CompactionPolicy = Message<"threadkeep.v1.CompactionPolicy"> & {
   /**
-   * When. REQUIRED unless disabled.
+   * Condition for a compaction. REQUIRED unless disabled.
    *
    * @generated from field: threadkeep.v1.CompactionTrigger trigger = 1;
    */
   trigger?: CompactionTrigger | undefined;
 
   /**
-   * How. REQUIRED unless disabled.
+   * Strategy of the compaction. REQUIRED unless disabled.
    *
    * @generated from field: threadkeep.v1.CompactionStrategy strategy = 2;
    */
   strategy?: CompactionStrategy | undefined;
 
   /**
-   * Never compact, whatever a wider policy says.
+   * If true, the server never compacts in this scope, even if a wider policy applies.
    *
    * @generated from field: bool disabled = 3;
    */
@@ -387,21 +394,21 @@ export const CompactionPolicySchema: GenMessage<CompactionPolicy> = /*@__PURE__*
   messageDesc(file_threadkeep_v1_compaction, 9);
 
 /**
- * New events and where they go.
+ * New events and their place in the window.
  *
  * @generated from message threadkeep.v1.CompactionInsert
  */
 export type CompactionInsert = Message<"threadkeep.v1.CompactionInsert"> & {
   /**
-   * The event_id of an active event that stays and that they precede. An event that was archived already gives INVALID_FIELD.
-   * Empty means at the end of the window.
+   * Event id of an active event before which the new events are inserted. The event must stay in the window; an event
+   * that is already archived returns INVALID_FIELD. Empty means the end of the window.
    *
    * @generated from field: string before_event_id = 1;
    */
   beforeEventId: string;
 
   /**
-   * REQUIRED. Events with synthetic set and with a compaction_source. A TOOL event stands for a result that is archived.
+   * REQUIRED. Events with synthetic and compaction_source set. A TOOL event replaces a result that is archived.
    *
    * @generated from field: repeated threadkeep.v1.SessionEvent events = 2;
    */
@@ -416,34 +423,35 @@ export const CompactionInsertSchema: GenMessage<CompactionInsert> = /*@__PURE__*
   messageDesc(file_threadkeep_v1_compaction, 10);
 
 /**
- * What the caller's model is to be asked.
+ * The prompt to send to the caller's model.
  *
  * @generated from message threadkeep.v1.SummaryPrompt
  */
 export type SummaryPrompt = Message<"threadkeep.v1.SummaryPrompt"> & {
   /**
-   * Instructions.
+   * Instructions to the model.
    *
    * @generated from field: string system_prompt = 1;
    */
   systemPrompt: string;
 
   /**
-   * The conversation to summarise, with what went before.
+   * Conversation to summarize, with the text that precedes it.
    *
    * @generated from field: string prompt = 2;
    */
   prompt: string;
 
   /**
-   * Tokens the answer may have.
+   * Maximum number of tokens of the answer.
    *
    * @generated from field: int32 max_tokens = 3;
    */
   maxTokens: number;
 
   /**
-   * The same for the same prompts: a summary that was paid for once need not be paid for again.
+   * Digest of the prompts. Equal prompts have equal digests, so a caller can cache a summary and avoid paying for it
+   * twice.
    *
    * @generated from field: string digest = 4;
    */
@@ -458,13 +466,13 @@ export const SummaryPromptSchema: GenMessage<SummaryPrompt> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_compaction, 11);
 
 /**
- * What a compaction would do.
+ * The changes that a compaction would make.
  *
  * @generated from message threadkeep.v1.CompactionPlan
  */
 export type CompactionPlan = Message<"threadkeep.v1.CompactionPlan"> & {
   /**
-   * Events to archive, by event_id, in window order.
+   * Event ids of the events to archive, in window order.
    *
    * @generated from field: repeated string archive_event_ids = 1;
    */
@@ -478,35 +486,36 @@ export type CompactionPlan = Message<"threadkeep.v1.CompactionPlan"> & {
   inserts: CompactionInsert[];
 
   /**
-   * Set when a model has to be asked; its answer then becomes the text of the ASSISTANT event among the inserts, which is empty here.
+   * Prompt for the model, set if the strategy needs one. The answer becomes the text of the ASSISTANT event among the
+   * inserts, which is empty in the plan.
    *
    * @generated from field: threadkeep.v1.SummaryPrompt summary_prompt = 3;
    */
   summaryPrompt?: SummaryPrompt | undefined;
 
   /**
-   * The strategy that made it, for example "sliding_window".
+   * Strategy that made the plan, for example "sliding_window".
    *
    * @generated from field: string strategy = 4;
    */
   strategy: string;
 
   /**
-   * The branch it is restricted to. Empty means the whole session.
+   * Branch to which the plan is restricted. Empty means the whole session.
    *
    * @generated from field: string branch = 5;
    */
   branch: string;
 
   /**
-   * The window before.
+   * Counters of the window before the compaction.
    *
    * @generated from field: threadkeep.v1.WindowCounters before = 6;
    */
   before?: WindowCounters | undefined;
 
   /**
-   * The window afterwards; a summary that is still to be made counts as nothing.
+   * Counters of the window after the compaction. A summary that is not written yet counts as zero.
    *
    * @generated from field: threadkeep.v1.WindowCounters after = 7;
    */
@@ -527,98 +536,99 @@ export const CompactionPlanSchema: GenMessage<CompactionPlan> = /*@__PURE__*/
  */
 export type Compaction = Message<"threadkeep.v1.Compaction"> & {
   /**
-   * Its id: the caller's, or a UUIDv7 of the server.
+   * Id of the compaction: the caller's, or a UUIDv7 from the server.
    *
    * @generated from field: string compaction_id = 1;
    */
   compactionId: string;
 
   /**
-   * When it was applied.
+   * Time at which the compaction was applied.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 2;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * What made it, for example "sliding_window", "replace_events" or what the caller says. At most 255 bytes.
+   * Strategy of the compaction, for example "sliding_window", "replace_events" or a name from the caller. At most 255
+   * bytes.
    *
    * @generated from field: string strategy = 3;
    */
   strategy: string;
 
   /**
-   * Who asked for it: "policy", or what the caller calls itself. At most 255 bytes.
+   * Initiator of the compaction: "policy", or a name from the caller. At most 255 bytes.
    *
    * @generated from field: string actor = 4;
    */
   actor: string;
 
   /**
-   * The branch it was restricted to.
+   * Branch to which the compaction was restricted. Empty means the whole session.
    *
    * @generated from field: string branch = 5;
    */
   branch: string;
 
   /**
-   * Events archived.
+   * Number of archived events.
    *
    * @generated from field: int64 archived_events = 6;
    */
   archivedEvents: bigint;
 
   /**
-   * The lowest seq archived; 0 if none.
+   * Lowest seq that was archived; 0 if none.
    *
    * @generated from field: int64 first_seq = 7;
    */
   firstSeq: bigint;
 
   /**
-   * The highest seq archived; 0 if none.
+   * Highest seq that was archived; 0 if none.
    *
    * @generated from field: int64 last_seq = 8;
    */
   lastSeq: bigint;
 
   /**
-   * The events it inserted, by event_id.
+   * Event ids of the inserted events.
    *
    * @generated from field: repeated string inserted_event_ids = 9;
    */
   insertedEventIds: string[];
 
   /**
-   * The window before.
+   * Counters of the window before the compaction.
    *
    * @generated from field: threadkeep.v1.WindowCounters before = 10;
    */
   before?: WindowCounters | undefined;
 
   /**
-   * The window after.
+   * Counters of the window after the compaction.
    *
    * @generated from field: threadkeep.v1.WindowCounters after = 11;
    */
   after?: WindowCounters | undefined;
 
   /**
-   * The session's log_version after it.
+   * Log version of the session after the compaction.
    *
    * @generated from field: int64 log_version = 12;
    */
   logVersion: bigint;
 
   /**
-   * The session's window_version after it.
+   * Window version of the session after the compaction.
    *
    * @generated from field: int64 window_version = 13;
    */
   windowVersion: bigint;
 
   /**
-   * Usage of the model that was asked, if the server asked one.
+   * Token usage of the model, if the server called one.
    *
    * @generated from field: threadkeep.v1.TokenUsage usage = 14;
    */

@@ -2,7 +2,7 @@
 // @generated from file threadkeep/v1/compaction_service.proto (package threadkeep.v1, syntax proto3)
 /* eslint-disable */
 
-// Compacting sessions.
+// The service that compacts sessions.
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -29,42 +29,42 @@ export const file_threadkeep_v1_compaction_service: GenFile = /*@__PURE__*/
  */
 export type CompactSessionRequest = Message<"threadkeep.v1.CompactSessionRequest"> & {
   /**
-   * REQUIRED.
+   * REQUIRED. Session to compact.
    *
    * @generated from field: threadkeep.v1.SessionRef session = 1;
    */
   session?: SessionRef | undefined;
 
   /**
-   * How. Absent means as the session's policy says; INVALID_FIELD if there is none.
+   * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
    *
    * @generated from field: threadkeep.v1.CompactionStrategy strategy = 2;
    */
   strategy?: CompactionStrategy | undefined;
 
   /**
-   * Only if this fires. Absent means in any case.
+   * Condition for the compaction. Absent means unconditional.
    *
    * @generated from field: threadkeep.v1.CompactionTrigger trigger = 3;
    */
   trigger?: CompactionTrigger | undefined;
 
   /**
-   * Compact this branch's own events alone. Empty means the whole session.
+   * Branch whose own events are compacted. Empty means the whole session.
    *
    * @generated from field: string branch = 4;
    */
   branch: string;
 
   /**
-   * Change nothing and ask no model; say what would be done.
+   * If true, changes nothing, calls no model, and returns the plan.
    *
    * @generated from field: bool dry_run = 5;
    */
   dryRun: boolean;
 
   /**
-   * What the caller calls itself, for the record. At most 255 bytes.
+   * Name of the caller, for the record. At most 255 bytes.
    *
    * @generated from field: string actor = 6;
    */
@@ -85,35 +85,35 @@ export const CompactSessionRequestSchema: GenMessage<CompactSessionRequest> = /*
  */
 export type CompactSessionResponse = Message<"threadkeep.v1.CompactSessionResponse"> & {
   /**
-   * True when the window was changed; false for a dry run, a trigger that does not fire, and nothing to do.
+   * True if the window was changed; false for a dry run, a trigger that did not fire, or nothing to compact.
    *
    * @generated from field: bool compacted = 1;
    */
   compacted: boolean;
 
   /**
-   * The record, when compacted.
+   * Record of the compaction, if compacted.
    *
    * @generated from field: threadkeep.v1.Compaction compaction = 2;
    */
   compaction?: Compaction | undefined;
 
   /**
-   * What was or would be done. Its inserted events are complete unless it is a dry run.
+   * Changes that were made or, for a dry run, would be made. The inserted events are complete except in a dry run.
    *
    * @generated from field: threadkeep.v1.CompactionPlan plan = 3;
    */
   plan?: CompactionPlan | undefined;
 
   /**
-   * False when the request's trigger did not fire; plan is then absent.
+   * False if the trigger of the request did not fire; plan is then absent.
    *
    * @generated from field: bool triggered = 4;
    */
   triggered: boolean;
 
   /**
-   * How often another compaction was faster, and the window was planned anew.
+   * Number of times that another compaction was committed first and the window was planned again.
    *
    * @generated from field: int32 lost_races = 5;
    */
@@ -134,21 +134,21 @@ export const CompactSessionResponseSchema: GenMessage<CompactSessionResponse> = 
  */
 export type PlanCompactionRequest = Message<"threadkeep.v1.PlanCompactionRequest"> & {
   /**
-   * REQUIRED.
+   * REQUIRED. Session to plan for.
    *
    * @generated from field: threadkeep.v1.SessionRef session = 1;
    */
   session?: SessionRef | undefined;
 
   /**
-   * How. Absent means as the session's policy says; INVALID_FIELD if there is none.
+   * Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
    *
    * @generated from field: threadkeep.v1.CompactionStrategy strategy = 2;
    */
   strategy?: CompactionStrategy | undefined;
 
   /**
-   * Plan for this branch's own events alone. Empty means the whole session.
+   * Branch whose own events are planned. Empty means the whole session.
    *
    * @generated from field: string branch = 3;
    */
@@ -169,28 +169,28 @@ export const PlanCompactionRequestSchema: GenMessage<PlanCompactionRequest> = /*
  */
 export type PlanCompactionResponse = Message<"threadkeep.v1.PlanCompactionResponse"> & {
   /**
-   * What to do. Nothing to archive means there is nothing to do.
+   * Changes to make. A plan that archives no events means that there is nothing to compact.
    *
    * @generated from field: threadkeep.v1.CompactionPlan plan = 1;
    */
   plan?: CompactionPlan | undefined;
 
   /**
-   * The session's window_version: what ApplyCompaction is to expect.
+   * Window version of the session: the expected_window_version for ApplyCompaction.
    *
    * @generated from field: int64 window_version = 2;
    */
   windowVersion: bigint;
 
   /**
-   * The session's log_version, for the strict rule.
+   * Log version of the session: the expected_log_version for ApplyCompaction.
    *
    * @generated from field: int64 log_version = 3;
    */
   logVersion: bigint;
 
   /**
-   * The session's last seq.
+   * Last seq of the session.
    *
    * @generated from field: int64 last_seq = 4;
    */
@@ -211,43 +211,44 @@ export const PlanCompactionResponseSchema: GenMessage<PlanCompactionResponse> = 
  */
 export type ApplyCompactionRequest = Message<"threadkeep.v1.ApplyCompactionRequest"> & {
   /**
-   * REQUIRED.
+   * REQUIRED. Session to compact.
    *
    * @generated from field: threadkeep.v1.SessionRef session = 1;
    */
   session?: SessionRef | undefined;
 
   /**
-   * The caller's id of this compaction: the idempotency key. Empty lets the server make one, and a retry is then a mismatch. At most
-   * 255 bytes.
+   * Id of the compaction, chosen by the caller: the idempotency key. If empty, the server generates one, and a retry
+   * then fails with VERSION_MISMATCH. At most 255 bytes.
    *
    * @generated from field: string compaction_id = 2;
    */
   compactionId: string;
 
   /**
-   * The window_version at which the caller looked (PlanCompaction, GetContext, GetSession).
+   * Window version that the caller read (PlanCompaction, GetContext, GetSession).
    *
    * @generated from field: int64 expected_window_version = 3;
    */
   expectedWindowVersion: bigint;
 
   /**
-   * The strict rule: nothing at all happened since, appends included.
+   * Log version that the caller read. If set, the compaction is applied only if nothing was committed since, appends
+   * included.
    *
    * @generated from field: optional int64 expected_log_version = 4;
    */
   expectedLogVersion?: bigint | undefined;
 
   /**
-   * What leaves the window. REQUIRED, unless inserts are given; if absent, nothing leaves.
+   * Events to archive. REQUIRED unless inserts are set; if absent, no event is archived.
    *
    * @generated from oneof threadkeep.v1.ApplyCompactionRequest.archive
    */
   archive: {
     /**
-     * These events, at least one. All must be active: INVALID_FIELD names one that was archived already, EVENT_NOT_FOUND one
-     * that the session never had.
+     * Events to archive, by id; at least one. All must be active: an event that is already archived returns
+     * INVALID_FIELD, an unknown event EVENT_NOT_FOUND.
      *
      * @generated from field: threadkeep.v1.EventIds event_ids = 5;
      */
@@ -255,9 +256,10 @@ export type ApplyCompactionRequest = Message<"threadkeep.v1.ApplyCompactionReque
     case: "eventIds";
   } | {
     /**
-     * Every active event up to this seq, summaries included. The latest SYSTEM event of each branch stays, and so do events
-     * whose tool calls are answered later. A context may leave out older events (GetContextResponse.truncated): to archive only
-     * what it held, pass its compactable_through_seq here and its first_seq as from_seq. At least 1.
+     * Last seq to archive. Archives every active event up to this seq, summaries included. The latest SYSTEM event of
+     * each branch stays, as do events whose tool calls are answered later. A context may omit older events
+     * (GetContextResponse.truncated); to archive only the events that it contained, set this to its
+     * compactable_through_seq and from_seq to its first_seq. At least 1.
      *
      * @generated from field: int64 through_seq = 6;
      */
@@ -266,51 +268,52 @@ export type ApplyCompactionRequest = Message<"threadkeep.v1.ApplyCompactionReque
   } | { case: undefined; value?: undefined };
 
   /**
-   * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
-   * event that stays, counted from from_seq.
+   * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
+   * before the first event that stays, counted from from_seq.
    *
    * @generated from field: repeated threadkeep.v1.CompactionInsert inserts = 7;
    */
   inserts: CompactionInsert[];
 
   /**
-   * The branch that archive and inserts are restricted to. Empty means the whole session.
+   * Branch to which archive and inserts are restricted. Empty means the whole session.
    *
    * @generated from field: string branch = 8;
    */
   branch: string;
 
   /**
-   * What made the plan, for the record. Empty means "custom". At most 255 bytes.
+   * Strategy that made the plan, for the record. Empty means "custom". At most 255 bytes.
    *
    * @generated from field: string strategy = 9;
    */
   strategy: string;
 
   /**
-   * What the caller calls itself, for the record. At most 255 bytes.
+   * Name of the caller, for the record. At most 255 bytes.
    *
    * @generated from field: string actor = 10;
    */
   actor: string;
 
   /**
-   * Answer a stale version with applied = false rather than with VERSION_MISMATCH.
+   * If true, a stale version returns applied = false instead of VERSION_MISMATCH.
    *
    * @generated from field: bool report_mismatch = 11;
    */
   reportMismatch: boolean;
 
   /**
-   * Check everything and change nothing.
+   * If true, checks the request and changes nothing.
    *
    * @generated from field: bool dry_run = 12;
    */
   dryRun: boolean;
 
   /**
-   * With through_seq only: the events before this one in window order stay, but for summaries. If the event is not active, the
-   * next active one by seq counts. Pass GetContextResponse.first_seq. 0 means from the start of the window.
+   * First seq to archive; valid only with through_seq. Events that precede it in window order stay, except summaries.
+   * If the event is not active, the next active event by seq counts. Set this to GetContextResponse.first_seq. 0 means
+   * the start of the window.
    *
    * @generated from field: int64 from_seq = 13;
    */
@@ -325,13 +328,13 @@ export const ApplyCompactionRequestSchema: GenMessage<ApplyCompactionRequest> = 
   messageDesc(file_threadkeep_v1_compaction_service, 4);
 
 /**
- * Ids of events.
+ * A list of event ids.
  *
  * @generated from message threadkeep.v1.EventIds
  */
 export type EventIds = Message<"threadkeep.v1.EventIds"> & {
   /**
-   * The ids; they must differ.
+   * Event ids, without duplicates.
    *
    * @generated from field: repeated string ids = 1;
    */
@@ -352,35 +355,35 @@ export const EventIdsSchema: GenMessage<EventIds> = /*@__PURE__*/
  */
 export type ApplyCompactionResponse = Message<"threadkeep.v1.ApplyCompactionResponse"> & {
   /**
-   * False after a mismatch, and for a dry run.
+   * True if the compaction was applied; false after a mismatch and for a dry run.
    *
    * @generated from field: bool applied = 1;
    */
   applied: boolean;
 
   /**
-   * The record; for a dry run, what it would say.
+   * Record of the compaction; for a dry run, the record that it would have.
    *
    * @generated from field: threadkeep.v1.Compaction compaction = 2;
    */
   compaction?: Compaction | undefined;
 
   /**
-   * True when this compaction_id had been applied before.
+   * True if this compaction_id was already applied.
    *
    * @generated from field: bool replayed = 3;
    */
   replayed: boolean;
 
   /**
-   * The session's log_version now.
+   * Current log version of the session.
    *
    * @generated from field: int64 log_version = 4;
    */
   logVersion: bigint;
 
   /**
-   * The session's window_version now.
+   * Current window version of the session.
    *
    * @generated from field: int64 window_version = 5;
    */
@@ -401,43 +404,44 @@ export const ApplyCompactionResponseSchema: GenMessage<ApplyCompactionResponse> 
  */
 export type ReplaceEventsRequest = Message<"threadkeep.v1.ReplaceEventsRequest"> & {
   /**
-   * REQUIRED.
+   * REQUIRED. Session whose window is replaced.
    *
    * @generated from field: threadkeep.v1.SessionRef session = 1;
    */
   session?: SessionRef | undefined;
 
   /**
-   * The active window as it is to be, in order. An event whose id is active stays (its content must be the same, and the order of
-   * those that stay must be kept); others are inserted where they stand. What is not named is archived. May be empty.
+   * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
+   * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
+   * are archived.
    *
    * @generated from field: repeated threadkeep.v1.SessionEvent events = 2;
    */
   events: SessionEvent[];
 
   /**
-   * The log_version the caller last saw.
+   * Log version that the caller last read.
    *
    * @generated from field: int64 expected_log_version = 3;
    */
   expectedLogVersion: bigint;
 
   /**
-   * What made it, for the record. Empty means "replace_events". At most 255 bytes.
+   * Strategy of the replacement, for the record. Empty means "replace_events". At most 255 bytes.
    *
    * @generated from field: string strategy = 4;
    */
   strategy: string;
 
   /**
-   * What the caller calls itself, for the record. At most 255 bytes.
+   * Name of the caller, for the record. At most 255 bytes.
    *
    * @generated from field: string actor = 5;
    */
   actor: string;
 
   /**
-   * Check everything and change nothing.
+   * If true, checks the request and changes nothing.
    *
    * @generated from field: bool dry_run = 6;
    */
@@ -458,28 +462,28 @@ export const ReplaceEventsRequestSchema: GenMessage<ReplaceEventsRequest> = /*@_
  */
 export type ReplaceEventsResponse = Message<"threadkeep.v1.ReplaceEventsResponse"> & {
   /**
-   * False when the version was stale, and for a dry run; nothing was changed.
+   * True if the window was replaced; false if the version was stale and for a dry run, which change nothing.
    *
    * @generated from field: bool replaced = 1;
    */
   replaced: boolean;
 
   /**
-   * The record; for a dry run, what it would say.
+   * Record of the compaction; for a dry run, the record that it would have.
    *
    * @generated from field: threadkeep.v1.Compaction compaction = 2;
    */
   compaction?: Compaction | undefined;
 
   /**
-   * The session's log_version now.
+   * Current log version of the session.
    *
    * @generated from field: int64 log_version = 3;
    */
   logVersion: bigint;
 
   /**
-   * The session's window_version now.
+   * Current window version of the session.
    *
    * @generated from field: int64 window_version = 4;
    */
@@ -500,21 +504,22 @@ export const ReplaceEventsResponseSchema: GenMessage<ReplaceEventsResponse> = /*
  */
 export type ListCompactionsRequest = Message<"threadkeep.v1.ListCompactionsRequest"> & {
   /**
-   * REQUIRED.
+   * REQUIRED. Session whose compactions are listed.
    *
    * @generated from field: threadkeep.v1.SessionRef session = 1;
    */
   session?: SessionRef | undefined;
 
   /**
-   * Compactions a page. 0 means 100, more than the server's limit (1,000) is coerced to it, negative is refused.
+   * Maximum number of compactions per page. 0 means 100. Values above the server's limit (1,000) are coerced to it.
+   * Negative values are rejected.
    *
    * @generated from field: int32 page_size = 2;
    */
   pageSize: number;
 
   /**
-   * From the previous page's next_page_token, with an otherwise identical request.
+   * Value of next_page_token from the previous page; all other fields must be unchanged.
    *
    * @generated from field: string page_token = 3;
    */
@@ -535,14 +540,14 @@ export const ListCompactionsRequestSchema: GenMessage<ListCompactionsRequest> = 
  */
 export type ListCompactionsResponse = Message<"threadkeep.v1.ListCompactionsResponse"> & {
   /**
-   * The page.
+   * Compactions of this page.
    *
    * @generated from field: repeated threadkeep.v1.Compaction compactions = 1;
    */
   compactions: Compaction[];
 
   /**
-   * Empty on the last page.
+   * Token of the next page. Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -557,20 +562,20 @@ export const ListCompactionsResponseSchema: GenMessage<ListCompactionsResponse> 
   messageDesc(file_threadkeep_v1_compaction_service, 10);
 
 /**
- * A user's sessions of one app or of all.
+ * The sessions of a user, in one app or in all apps.
  *
  * @generated from message threadkeep.v1.UserPolicyScope
  */
 export type UserPolicyScope = Message<"threadkeep.v1.UserPolicyScope"> & {
   /**
-   * REQUIRED unless the credential names the user.
+   * User. REQUIRED unless the credential is bound to a user.
    *
    * @generated from field: string user_id = 1;
    */
   userId: string;
 
   /**
-   * Of this app only; absent means of every app.
+   * App to which the scope is restricted. Absent means every app.
    *
    * @generated from field: optional string app = 2;
    */
@@ -585,13 +590,14 @@ export const UserPolicyScopeSchema: GenMessage<UserPolicyScope> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_compaction_service, 11);
 
 /**
- * Whom a policy is for. The narrowest that is set applies: session, user and app, user, app, server.
+ * The sessions to which a policy applies. The narrowest policy wins, in the order session, user and app, user, app,
+ * server.
  *
  * @generated from message threadkeep.v1.PolicyScope
  */
 export type PolicyScope = Message<"threadkeep.v1.PolicyScope"> & {
   /**
-   * REQUIRED.
+   * REQUIRED. The scope.
    *
    * @generated from oneof threadkeep.v1.PolicyScope.kind
    */
@@ -605,7 +611,7 @@ export type PolicyScope = Message<"threadkeep.v1.PolicyScope"> & {
     case: "session";
   } | {
     /**
-     * A user's sessions.
+     * Sessions of a user.
      *
      * @generated from field: threadkeep.v1.UserPolicyScope user = 2;
      */
@@ -613,7 +619,7 @@ export type PolicyScope = Message<"threadkeep.v1.PolicyScope"> & {
     case: "user";
   } | {
     /**
-     * An app's sessions. Not empty.
+     * Sessions of an app. Must not be empty.
      *
      * @generated from field: string app = 3;
      */
@@ -644,14 +650,14 @@ export const PolicyScopeSchema: GenMessage<PolicyScope> = /*@__PURE__*/
  */
 export type SetCompactionPolicyRequest = Message<"threadkeep.v1.SetCompactionPolicyRequest"> & {
   /**
-   * REQUIRED. A credential that is bound to a user reaches that user's scopes only.
+   * REQUIRED. Scope of the policy. A credential that is bound to a user can set only that user's scopes.
    *
    * @generated from field: threadkeep.v1.PolicyScope scope = 1;
    */
   scope?: PolicyScope | undefined;
 
   /**
-   * The policy. Absent removes the one that is set.
+   * New policy. Absent removes the current policy.
    *
    * @generated from field: threadkeep.v1.CompactionPolicy policy = 2;
    */
@@ -687,7 +693,7 @@ export const SetCompactionPolicyResponseSchema: GenMessage<SetCompactionPolicyRe
  */
 export type GetCompactionPolicyRequest = Message<"threadkeep.v1.GetCompactionPolicyRequest"> & {
   /**
-   * REQUIRED.
+   * REQUIRED. Scope of the policy.
    *
    * @generated from field: threadkeep.v1.PolicyScope scope = 1;
    */
@@ -708,28 +714,28 @@ export const GetCompactionPolicyRequestSchema: GenMessage<GetCompactionPolicyReq
  */
 export type GetCompactionPolicyResponse = Message<"threadkeep.v1.GetCompactionPolicyResponse"> & {
   /**
-   * The policy of this very scope; absent if none is set.
+   * Policy of exactly this scope; absent if none is set.
    *
    * @generated from field: threadkeep.v1.CompactionPolicy policy = 1;
    */
   policy?: CompactionPolicy | undefined;
 
   /**
-   * The policy that applies there, and where it comes from; absent if none applies.
+   * Policy in effect for this scope; absent if none applies.
    *
    * @generated from field: threadkeep.v1.CompactionPolicy effective_policy = 2;
    */
   effectivePolicy?: CompactionPolicy | undefined;
 
   /**
-   * The scope that effective_policy is set on; server = false means that the server's configuration has it.
+   * Scope on which effective_policy is set. server = false means that it comes from the server's configuration.
    *
    * @generated from field: threadkeep.v1.PolicyScope effective_scope = 3;
    */
   effectiveScope?: PolicyScope | undefined;
 
   /**
-   * When the policy was set.
+   * Time at which the policy was set.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 4;
    */
@@ -744,16 +750,19 @@ export const GetCompactionPolicyResponseSchema: GenMessage<GetCompactionPolicyRe
   messageDesc(file_threadkeep_v1_compaction_service, 16);
 
 /**
- * Compaction archives events and inserts others; it deletes nothing. Appends that come in meanwhile do not defeat it: only another
- * compaction of the same session does, or any change if the caller asks for that.
+ * Compacts sessions. A compaction archives events and inserts synthetic ones; it deletes nothing. Concurrent appends do
+ * not invalidate a compaction. Only another compaction of the same session does, or any change if the caller requests
+ * the strict precondition.
  *
  * @generated from service threadkeep.v1.CompactionService
  */
 export const CompactionService: GenService<{
   /**
-   * Compacts a session now, by a strategy that the server runs; a model is asked where the strategy needs one. A lost race against
-   * another compaction is retried on a fresh window, without asking the model twice for the same text. Nothing to do is no error.
-   * Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, VERSION_MISMATCH (after several lost races).
+   * Compacts a session now. The server runs the strategy and calls a model if the strategy needs one. If another
+   * compaction is committed first, the server retries on the new window, without calling the model twice for the same
+   * text. Having nothing to compact is not an error.
+   * Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, VERSION_MISMATCH (after
+   * several lost races).
    *
    * @generated from rpc threadkeep.v1.CompactionService.CompactSession
    */
@@ -763,7 +772,8 @@ export const CompactionService: GenService<{
     output: typeof CompactSessionResponseSchema;
   },
   /**
-   * Says what a strategy would do, for the caller to do it with ApplyCompaction, with a summary by a model of its own.
+   * Returns the changes that a strategy would make. The caller applies them with ApplyCompaction, with a summary from
+   * its own model.
    * Errors: SESSION_NOT_FOUND, INVALID_FIELD.
    *
    * @generated from rpc threadkeep.v1.CompactionService.PlanCompaction
@@ -774,9 +784,9 @@ export const CompactionService: GenService<{
     output: typeof PlanCompactionResponseSchema;
   },
   /**
-   * Archives and inserts, if no other compaction happened since the caller looked.
-   * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, NOTHING_TO_COMPACT, BROKEN_TOOL_PAIR, EVENT_NOT_FOUND, EVENT_ID_CONFLICT, EVENT_TOO_LARGE,
-   * BATCH_TOO_LARGE, INVALID_FIELD.
+   * Archives and inserts events, provided that no other compaction was committed since the caller read the window.
+   * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, NOTHING_TO_COMPACT, BROKEN_TOOL_PAIR, EVENT_NOT_FOUND,
+   * EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD.
    *
    * @generated from rpc threadkeep.v1.CompactionService.ApplyCompaction
    */
@@ -786,7 +796,8 @@ export const CompactionService: GenService<{
     output: typeof ApplyCompactionResponseSchema;
   },
   /**
-   * Sets the whole active window under compare-and-swap. Events that leave the window are archived, not deleted.
+   * Sets the whole active window, with compare-and-swap on the log version. Events that leave the window are archived,
+   * not deleted.
    * Errors: SESSION_NOT_FOUND, BROKEN_TOOL_PAIR, EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD.
    *
    * @generated from rpc threadkeep.v1.CompactionService.ReplaceEvents
@@ -797,7 +808,8 @@ export const CompactionService: GenService<{
     output: typeof ReplaceEventsResponseSchema;
   },
   /**
-   * Lists a session's compactions, newest first. Errors: SESSION_NOT_FOUND, INVALID_PAGE_TOKEN.
+   * Lists the compactions of a session, newest first.
+   * Errors: SESSION_NOT_FOUND, INVALID_PAGE_TOKEN.
    *
    * @generated from rpc threadkeep.v1.CompactionService.ListCompactions
    */
@@ -807,7 +819,8 @@ export const CompactionService: GenService<{
     output: typeof ListCompactionsResponseSchema;
   },
   /**
-   * Sets, replaces or removes the policy of a scope. Errors: SESSION_NOT_FOUND, INVALID_FIELD, PERMISSION_DENIED.
+   * Sets, replaces or removes the policy of a scope.
+   * Errors: SESSION_NOT_FOUND, INVALID_FIELD, PERMISSION_DENIED.
    *
    * @generated from rpc threadkeep.v1.CompactionService.SetCompactionPolicy
    */
@@ -817,7 +830,8 @@ export const CompactionService: GenService<{
     output: typeof SetCompactionPolicyResponseSchema;
   },
   /**
-   * Returns the policy of a scope, and for a session the one that applies to it. Errors: SESSION_NOT_FOUND.
+   * Returns the policy of a scope and, for a session, the policy in effect.
+   * Errors: SESSION_NOT_FOUND.
    *
    * @generated from rpc threadkeep.v1.CompactionService.GetCompactionPolicy
    */

@@ -2,7 +2,7 @@
 // @generated from file threadkeep/v1/consumer.proto (package threadkeep.v1, syntax proto3)
 /* eslint-disable */
 
-// Named consumers: subscriptions whose place the server keeps.
+// Consumers: named subscriptions whose progress the server stores.
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
@@ -23,55 +23,57 @@ export const file_threadkeep_v1_consumer: GenFile = /*@__PURE__*/
   fileDesc("Chx0aHJlYWRrZWVwL3YxL2NvbnN1bWVyLnByb3RvEg10aHJlYWRrZWVwLnYxIvoBCghDb25zdW1lchIMCgRuYW1lGAEgASgJEikKBXNjb3BlGAIgASgLMhoudGhyZWFka2VlcC52MS5DaGFuZ2VTY29wZRIqCgZmaWx0ZXIYAyABKAsyGi50aHJlYWRrZWVwLnYxLkV2ZW50RmlsdGVyEhIKCnBhcnRpdGlvbnMYBCABKAUSFAoMbWF4X2F0dGVtcHRzGAUgASgFEi4KC2Fja190aW1lb3V0GAYgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEi8KC2NyZWF0ZV90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJmCg5Db25zdW1lck1lbWJlchIRCgltZW1iZXJfaWQYASABKAkSEgoKcGFydGl0aW9ucxgCIAMoBRItCglqb2luX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImwKEUNvbnN1bWVyUGFydGl0aW9uEhEKCXBhcnRpdGlvbhgBIAEoBRIRCgltZW1iZXJfaWQYAiABKAkSCwoDbGFnGAMgASgDEhAKCGF0dGVtcHRzGAQgASgFEhIKCmxhc3RfZXJyb3IYBSABKAkirAEKDFBhcmtlZENoYW5nZRIRCglwYXJrZWRfaWQYASABKAkSJQoGY2hhbmdlGAIgASgLMhUudGhyZWFka2VlcC52MS5DaGFuZ2USEAoIYXR0ZW1wdHMYAyABKAUSDgoGcmVhc29uGAQgASgJEi0KCXBhcmtfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJcmVwbGF5aW5nGAYgASgIQlUKEWRldi50aHJlYWRrZWVwLnYxUAFaPmdpdGh1Yi5jb20vdGhyZWFka2VlcC90aHJlYWRrZWVwLWdvL3RocmVhZGtlZXAvdjE7dGhyZWFka2VlcHYxYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_threadkeep_v1_filter, file_threadkeep_v1_subscription, file_threadkeep_v1_subscription_service]);
 
 /**
- * A named consumer. Its members share the scope: every session belongs to one partition, every partition to one member at a time.
+ * A named, durable subscription that several members share. Each session belongs to one partition, and one member at a
+ * time holds each partition.
  *
  * @generated from message threadkeep.v1.Consumer
  */
 export type Consumer = Message<"threadkeep.v1.Consumer"> & {
   /**
-   * Its name, unique in the tenant, or for the user whom the credential is bound to.
+   * Name of the consumer, unique in the tenant, or for the user to which the credential is bound.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * Whose changes it gets.
+   * Sessions whose changes are delivered.
    *
    * @generated from field: threadkeep.v1.ChangeScope scope = 2;
    */
   scope?: ChangeScope | undefined;
 
   /**
-   * Which events it gets.
+   * Events that are delivered.
    *
    * @generated from field: threadkeep.v1.EventFilter filter = 3;
    */
   filter?: EventFilter | undefined;
 
   /**
-   * Into how many parts its sessions are spread: the most members that can work at once.
+   * Number of partitions over which the sessions are distributed: the maximum number of members that work at the same
+   * time.
    *
    * @generated from field: int32 partitions = 4;
    */
   partitions: number;
 
   /**
-   * Deliveries of one change without acknowledgement after which it is parked.
+   * Number of unacknowledged deliveries of a change after which it is parked.
    *
    * @generated from field: int32 max_attempts = 5;
    */
   maxAttempts: number;
 
   /**
-   * How long a member may take to acknowledge before its work is given to others.
+   * Time within which a member must acknowledge a delivery before its partitions are reassigned.
    *
    * @generated from field: google.protobuf.Duration ack_timeout = 6;
    */
   ackTimeout?: Duration | undefined;
 
   /**
-   * When the first member joined.
+   * Time at which the first member joined.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 7;
    */
@@ -86,27 +88,27 @@ export const ConsumerSchema: GenMessage<Consumer> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_consumer, 0);
 
 /**
- * A member of a consumer: one open Consume stream.
+ * One process that works for a consumer: one open Consume stream.
  *
  * @generated from message threadkeep.v1.ConsumerMember
  */
 export type ConsumerMember = Message<"threadkeep.v1.ConsumerMember"> & {
   /**
-   * Its id: the caller's, or the server's.
+   * Id of the member: the caller's, or one from the server.
    *
    * @generated from field: string member_id = 1;
    */
   memberId: string;
 
   /**
-   * The partitions that it works on.
+   * Partitions that the member holds.
    *
    * @generated from field: repeated int32 partitions = 2;
    */
   partitions: number[];
 
   /**
-   * When it joined.
+   * Time at which the member joined.
    *
    * @generated from field: google.protobuf.Timestamp join_time = 3;
    */
@@ -121,41 +123,41 @@ export const ConsumerMemberSchema: GenMessage<ConsumerMember> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_consumer, 1);
 
 /**
- * Where one partition stands.
+ * The progress of one partition.
  *
  * @generated from message threadkeep.v1.ConsumerPartition
  */
 export type ConsumerPartition = Message<"threadkeep.v1.ConsumerPartition"> & {
   /**
-   * From 0.
+   * Number of the partition, from 0.
    *
    * @generated from field: int32 partition = 1;
    */
   partition: number;
 
   /**
-   * Who works on it; empty if nobody does.
+   * Id of the member that holds the partition; empty if there is none.
    *
    * @generated from field: string member_id = 2;
    */
   memberId: string;
 
   /**
-   * Changes of the consumer's scope in the feed after the last acknowledged one, counted up to 10,000.
+   * Number of changes in the consumer's scope after the last acknowledged one, counted up to 10,000.
    *
    * @generated from field: int64 lag = 3;
    */
   lag: bigint;
 
   /**
-   * Deliveries of the next change that were not acknowledged.
+   * Number of deliveries of the next change that were not acknowledged.
    *
    * @generated from field: int32 attempts = 4;
    */
   attempts: number;
 
   /**
-   * Why the last of them was not.
+   * Reason of the last unacknowledged delivery.
    *
    * @generated from field: string last_error = 5;
    */
@@ -170,48 +172,48 @@ export const ConsumerPartitionSchema: GenMessage<ConsumerPartition> = /*@__PURE_
   messageDesc(file_threadkeep_v1_consumer, 2);
 
 /**
- * A change that was given up on, with what is known of it.
+ * A change that failed too often and is set aside.
  *
  * @generated from message threadkeep.v1.ParkedChange
  */
 export type ParkedChange = Message<"threadkeep.v1.ParkedChange"> & {
   /**
-   * Its id among the consumer's parked changes.
+   * Id of the parked change, unique within the consumer.
    *
    * @generated from field: string parked_id = 1;
    */
   parkedId: string;
 
   /**
-   * The change. Events of a session that has been deleted since are gone.
+   * The change. Events of a session that was deleted since are missing.
    *
    * @generated from field: threadkeep.v1.Change change = 2;
    */
   change?: Change | undefined;
 
   /**
-   * How often it was delivered.
+   * Number of deliveries.
    *
    * @generated from field: int32 attempts = 3;
    */
   attempts: number;
 
   /**
-   * What the last member said, or what became of it.
+   * Reason from the last member, or the cause of the last failure.
    *
    * @generated from field: string reason = 4;
    */
   reason: string;
 
   /**
-   * When it was parked.
+   * Time at which the change was parked.
    *
    * @generated from field: google.protobuf.Timestamp park_time = 5;
    */
   parkTime?: Timestamp | undefined;
 
   /**
-   * It has been asked for again and waits for a member.
+   * True if a replay was requested and the change waits for a member.
    *
    * @generated from field: bool replaying = 6;
    */

@@ -2,7 +2,7 @@
 // @generated from file threadkeep/v1/consumer_service.proto (package threadkeep.v1, syntax proto3)
 /* eslint-disable */
 
-// Consuming changes under a name.
+// The service for consumers.
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -25,69 +25,69 @@ export const file_threadkeep_v1_consumer_service: GenFile = /*@__PURE__*/
   fileDesc("CiR0aHJlYWRrZWVwL3YxL2NvbnN1bWVyX3NlcnZpY2UucHJvdG8SDXRocmVhZGtlZXAudjEikQIKDEpvaW5Db25zdW1lchIMCgRuYW1lGAEgASgJEikKBXNjb3BlGAIgASgLMhoudGhyZWFka2VlcC52MS5DaGFuZ2VTY29wZRIqCgZmaWx0ZXIYAyABKAsyGi50aHJlYWRrZWVwLnYxLkV2ZW50RmlsdGVyEhYKDmZyb21fYmVnaW5uaW5nGAQgASgIEhEKCW1lbWJlcl9pZBgFIAEoCRIXCg9tYXhfb3V0c3RhbmRpbmcYBiABKAUSFAoMbWF4X2F0dGVtcHRzGAcgASgFEi4KC2Fja190aW1lb3V0GAggASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhIKCnBhcnRpdGlvbnMYCSABKAUiIwoLQWNrbm93bGVkZ2USFAoMZGVsaXZlcnlfaWRzGAEgAygDIjsKBlJlamVjdBITCgtkZWxpdmVyeV9pZBgBIAEoAxIOCgZyZWFzb24YAiABKAkSDAoEcGFyaxgDIAEoCCKkAQoOQ29uc3VtZVJlcXVlc3QSKwoEam9pbhgBIAEoCzIbLnRocmVhZGtlZXAudjEuSm9pbkNvbnN1bWVySAASMQoLYWNrbm93bGVkZ2UYAiABKAsyGi50aHJlYWRrZWVwLnYxLkFja25vd2xlZGdlSAASJwoGcmVqZWN0GAMgASgLMhUudGhyZWFka2VlcC52MS5SZWplY3RIAEIJCgdyZXF1ZXN0In0KCERlbGl2ZXJ5EhMKC2RlbGl2ZXJ5X2lkGAEgASgDEhEKCXBhcnRpdGlvbhgCIAEoBRIlCgZjaGFuZ2UYAyABKAsyFS50aHJlYWRrZWVwLnYxLkNoYW5nZRIPCgdhdHRlbXB0GAQgASgFEhEKCXBhcmtlZF9pZBgFIAEoCSJGCgZKb2luZWQSKQoIY29uc3VtZXIYASABKAsyFy50aHJlYWRrZWVwLnYxLkNvbnN1bWVyEhEKCW1lbWJlcl9pZBgCIAEoCSJ/Cg9Db25zdW1lUmVzcG9uc2USJQoGam9pbmVkGAEgASgLMhUudGhyZWFka2VlcC52MS5Kb2luZWQSKwoKZGVsaXZlcmllcxgCIAMoCzIXLnRocmVhZGtlZXAudjEuRGVsaXZlcnkSGAoQYWNrbm93bGVkZ2VkX2lkcxgDIAMoAyI9ChRMaXN0Q29uc3VtZXJzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCSJcChVMaXN0Q29uc3VtZXJzUmVzcG9uc2USKgoJY29uc3VtZXJzGAEgAygLMhcudGhyZWFka2VlcC52MS5Db25zdW1lchIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiIgoSR2V0Q29uc3VtZXJSZXF1ZXN0EgwKBG5hbWUYASABKAkivgEKE0dldENvbnN1bWVyUmVzcG9uc2USKQoIY29uc3VtZXIYASABKAsyFy50aHJlYWRrZWVwLnYxLkNvbnN1bWVyEi4KB21lbWJlcnMYAiADKAsyHS50aHJlYWRrZWVwLnYxLkNvbnN1bWVyTWVtYmVyEjQKCnBhcnRpdGlvbnMYAyADKAsyIC50aHJlYWRrZWVwLnYxLkNvbnN1bWVyUGFydGl0aW9uEhYKDnBhcmtlZF9jaGFuZ2VzGAQgASgDIiUKFURlbGV0ZUNvbnN1bWVyUmVxdWVzdBIMCgRuYW1lGAEgASgJIikKFkRlbGV0ZUNvbnN1bWVyUmVzcG9uc2USDwoHZGVsZXRlZBgBIAEoCCJPChhMaXN0UGFya2VkQ2hhbmdlc1JlcXVlc3QSDAoEbmFtZRgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJpChlMaXN0UGFya2VkQ2hhbmdlc1Jlc3BvbnNlEjMKDnBhcmtlZF9jaGFuZ2VzGAEgAygLMhsudGhyZWFka2VlcC52MS5QYXJrZWRDaGFuZ2USFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIj4KGlJlcGxheVBhcmtlZENoYW5nZXNSZXF1ZXN0EgwKBG5hbWUYASABKAkSEgoKcGFya2VkX2lkcxgCIAMoCSIvChtSZXBsYXlQYXJrZWRDaGFuZ2VzUmVzcG9uc2USEAoIcmVwbGF5ZWQYASABKAMiPgoaRGVsZXRlUGFya2VkQ2hhbmdlc1JlcXVlc3QSDAoEbmFtZRgBIAEoCRISCgpwYXJrZWRfaWRzGAIgAygJIi4KG0RlbGV0ZVBhcmtlZENoYW5nZXNSZXNwb25zZRIPCgdkZWxldGVkGAEgASgDMtcFCg9Db25zdW1lclNlcnZpY2USUQoHQ29uc3VtZRIdLnRocmVhZGtlZXAudjEuQ29uc3VtZVJlcXVlc3QaHi50aHJlYWRrZWVwLnYxLkNvbnN1bWVSZXNwb25zZSIDkAIAKAEwARJfCg1MaXN0Q29uc3VtZXJzEiMudGhyZWFka2VlcC52MS5MaXN0Q29uc3VtZXJzUmVxdWVzdBokLnRocmVhZGtlZXAudjEuTGlzdENvbnN1bWVyc1Jlc3BvbnNlIgOQAgESWQoLR2V0Q29uc3VtZXISIS50aHJlYWRrZWVwLnYxLkdldENvbnN1bWVyUmVxdWVzdBoiLnRocmVhZGtlZXAudjEuR2V0Q29uc3VtZXJSZXNwb25zZSIDkAIBEmIKDkRlbGV0ZUNvbnN1bWVyEiQudGhyZWFka2VlcC52MS5EZWxldGVDb25zdW1lclJlcXVlc3QaJS50aHJlYWRrZWVwLnYxLkRlbGV0ZUNvbnN1bWVyUmVzcG9uc2UiA5ACAhJrChFMaXN0UGFya2VkQ2hhbmdlcxInLnRocmVhZGtlZXAudjEuTGlzdFBhcmtlZENoYW5nZXNSZXF1ZXN0GigudGhyZWFka2VlcC52MS5MaXN0UGFya2VkQ2hhbmdlc1Jlc3BvbnNlIgOQAgEScQoTUmVwbGF5UGFya2VkQ2hhbmdlcxIpLnRocmVhZGtlZXAudjEuUmVwbGF5UGFya2VkQ2hhbmdlc1JlcXVlc3QaKi50aHJlYWRrZWVwLnYxLlJlcGxheVBhcmtlZENoYW5nZXNSZXNwb25zZSIDkAICEnEKE0RlbGV0ZVBhcmtlZENoYW5nZXMSKS50aHJlYWRrZWVwLnYxLkRlbGV0ZVBhcmtlZENoYW5nZXNSZXF1ZXN0GioudGhyZWFka2VlcC52MS5EZWxldGVQYXJrZWRDaGFuZ2VzUmVzcG9uc2UiA5ACAkJVChFkZXYudGhyZWFka2VlcC52MVABWj5naXRodWIuY29tL3RocmVhZGtlZXAvdGhyZWFka2VlcC1nby90aHJlYWRrZWVwL3YxO3RocmVhZGtlZXB2MWIGcHJvdG8z", [file_google_protobuf_duration, file_threadkeep_v1_consumer, file_threadkeep_v1_filter, file_threadkeep_v1_subscription, file_threadkeep_v1_subscription_service]);
 
 /**
- * Joins a consumer. Members of one name agree on scope and filter, or get CONSUMER_MISMATCH.
+ * Joins a consumer. All members must specify the same scope and filter; otherwise CONSUMER_MISMATCH is returned.
  *
  * @generated from message threadkeep.v1.JoinConsumer
  */
 export type JoinConsumer = Message<"threadkeep.v1.JoinConsumer"> & {
   /**
-   * REQUIRED. At most 255 bytes, no control characters.
+   * REQUIRED. Name of the consumer. At most 255 bytes, no control characters.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * Whose changes.
+   * Sessions whose changes are delivered.
    *
    * @generated from field: threadkeep.v1.ChangeScope scope = 2;
    */
   scope?: ChangeScope | undefined;
 
   /**
-   * Which events, like WatchAllRequest.filter.
+   * Events that are delivered; see WatchAllRequest.filter.
    *
    * @generated from field: threadkeep.v1.EventFilter filter = 3;
    */
   filter?: EventFilter | undefined;
 
   /**
-   * Where a consumer that does not exist yet starts: with the oldest change of the feed, or (by default) with what comes from now on.
+   * Start of a new consumer: true for the oldest change of the feed, false for changes that are committed from now on.
    *
    * @generated from field: bool from_beginning = 4;
    */
   fromBeginning: boolean;
 
   /**
-   * What this member calls itself, shown to operators; unique among the members. Empty: the server makes one.
+   * Id of this member, visible to operators and unique among the members. If empty, the server generates one.
    *
    * @generated from field: string member_id = 5;
    */
   memberId: string;
 
   /**
-   * Deliveries that may be unacknowledged at once. 0 means 256; at most 10,000.
+   * Maximum number of unacknowledged deliveries. 0 means 256; at most 10,000.
    *
    * @generated from field: int32 max_outstanding = 6;
    */
   maxOutstanding: number;
 
   /**
-   * See Consumer.max_attempts; only the first member's counts. 0 means 5; at most 1,000.
+   * See Consumer.max_attempts. Only the first member's value is used. 0 means 5; at most 1,000.
    *
    * @generated from field: int32 max_attempts = 7;
    */
   maxAttempts: number;
 
   /**
-   * See Consumer.ack_timeout; only the first member's counts. Default 60 s; 1 s to 1 day.
+   * See Consumer.ack_timeout. Only the first member's value is used. Default: 60 s; 1 s to 1 day.
    *
    * @generated from field: google.protobuf.Duration ack_timeout = 8;
    */
   ackTimeout?: Duration | undefined;
 
   /**
-   * See Consumer.partitions; only the first member's counts. 0 means 32; at most 256.
+   * See Consumer.partitions. Only the first member's value is used. 0 means 32; at most 256.
    *
    * @generated from field: int32 partitions = 9;
    */
@@ -102,13 +102,14 @@ export const JoinConsumerSchema: GenMessage<JoinConsumer> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_consumer_service, 0);
 
 /**
- * Says that deliveries have been handled.
+ * Reports that deliveries were handled.
  *
  * @generated from message threadkeep.v1.Acknowledge
  */
 export type Acknowledge = Message<"threadkeep.v1.Acknowledge"> & {
   /**
-   * Their ids, at most 10,000. Within a partition they count in the order of delivery: a later one waits for the earlier ones.
+   * Ids of the deliveries, at most 10,000. Within a partition, acknowledgments take effect in delivery order: a later
+   * one waits for the earlier ones.
    *
    * @generated from field: repeated int64 delivery_ids = 1;
    */
@@ -123,29 +124,30 @@ export const AcknowledgeSchema: GenMessage<Acknowledge> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_consumer_service, 1);
 
 /**
- * Says that a delivery could not be handled. It comes again after a pause that doubles, with a higher attempt, and then everything after
- * it in its partition. Until it does, what is or was delivered behind it in its partition is void: it is not to be handled, and
- * acknowledging it has no effect. After the last attempt, and with park, there is no redelivery and nothing is void.
+ * Reports that a delivery could not be handled. After a pause that doubles each time, it is delivered again with a
+ * higher attempt, followed by the later changes of its partition. Until then, later deliveries of the partition are
+ * void: they must not be handled, and acknowledging them has no effect. After the last attempt, and with park, the
+ * change is not delivered again and no delivery is void.
  *
  * @generated from message threadkeep.v1.Reject
  */
 export type Reject = Message<"threadkeep.v1.Reject"> & {
   /**
-   * Its id.
+   * Id of the delivery.
    *
    * @generated from field: int64 delivery_id = 1;
    */
   deliveryId: bigint;
 
   /**
-   * Why, for whoever looks at parked changes. At most 1,024 characters are kept.
+   * Reason, stored with a parked change. Truncated to 1,024 characters.
    *
    * @generated from field: string reason = 2;
    */
   reason: string;
 
   /**
-   * Park it at once.
+   * If true, parks the change immediately.
    *
    * @generated from field: bool park = 3;
    */
@@ -166,13 +168,13 @@ export const RejectSchema: GenMessage<Reject> = /*@__PURE__*/
  */
 export type ConsumeRequest = Message<"threadkeep.v1.ConsumeRequest"> & {
   /**
-   * REQUIRED. The first request joins, no other does.
+   * REQUIRED. The first request of a stream must be join; later ones must not.
    *
    * @generated from oneof threadkeep.v1.ConsumeRequest.request
    */
   request: {
     /**
-     * Join a consumer.
+     * Joins a consumer.
      *
      * @generated from field: threadkeep.v1.JoinConsumer join = 1;
      */
@@ -180,7 +182,7 @@ export type ConsumeRequest = Message<"threadkeep.v1.ConsumeRequest"> & {
     case: "join";
   } | {
     /**
-     * Acknowledge deliveries.
+     * Acknowledges deliveries.
      *
      * @generated from field: threadkeep.v1.Acknowledge acknowledge = 2;
      */
@@ -188,7 +190,7 @@ export type ConsumeRequest = Message<"threadkeep.v1.ConsumeRequest"> & {
     case: "acknowledge";
   } | {
     /**
-     * Reject a delivery.
+     * Rejects a delivery.
      *
      * @generated from field: threadkeep.v1.Reject reject = 3;
      */
@@ -205,41 +207,43 @@ export const ConsumeRequestSchema: GenMessage<ConsumeRequest> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_consumer_service, 3);
 
 /**
- * One change to handle.
+ * One change sent to a member, to be acknowledged or rejected.
  *
  * @generated from message threadkeep.v1.Delivery
  */
 export type Delivery = Message<"threadkeep.v1.Delivery"> & {
   /**
-   * Names it on this stream.
+   * Id of the delivery, unique on this stream.
    *
    * @generated from field: int64 delivery_id = 1;
    */
   deliveryId: bigint;
 
   /**
-   * Its partition; deliveries of different partitions may be handled at the same time, those of one in order.
+   * Partition of the change. Deliveries of different partitions may be handled concurrently; those of one partition
+   * must be handled in order.
    *
    * @generated from field: int32 partition = 2;
    */
   partition: number;
 
   /**
-   * The change, as a whole however large. Never a checkpoint. It has no resume token: the consumer's place is the server's to keep.
+   * The complete change, of any size; never a checkpoint. It has no resume token, because the server stores the
+   * progress of the consumer.
    *
    * @generated from field: threadkeep.v1.Change change = 3;
    */
   change?: Change | undefined;
 
   /**
-   * From 1; more says that it was delivered before and not acknowledged.
+   * Number of the attempt, from 1. Greater than 1 means that the change was delivered before and not acknowledged.
    *
    * @generated from field: int32 attempt = 4;
    */
   attempt: number;
 
   /**
-   * Set when it comes from the parked changes.
+   * Id of the parked change, set if this is a replay.
    *
    * @generated from field: string parked_id = 5;
    */
@@ -254,7 +258,7 @@ export const DeliverySchema: GenMessage<Delivery> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_consumer_service, 4);
 
 /**
- * The join succeeded.
+ * Confirms a join.
  *
  * @generated from message threadkeep.v1.Joined
  */
@@ -267,7 +271,7 @@ export type Joined = Message<"threadkeep.v1.Joined"> & {
   consumer?: Consumer | undefined;
 
   /**
-   * The member's id.
+   * Id of the member.
    *
    * @generated from field: string member_id = 2;
    */
@@ -282,27 +286,27 @@ export const JoinedSchema: GenMessage<Joined> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_consumer_service, 5);
 
 /**
- * Response of Consume. One without anything is a sign of life, sent after 15 s of silence.
+ * Response of Consume. An empty response is a heartbeat, sent after 15 s of silence.
  *
  * @generated from message threadkeep.v1.ConsumeResponse
  */
 export type ConsumeResponse = Message<"threadkeep.v1.ConsumeResponse"> & {
   /**
-   * In the first response only.
+   * Confirmation of the join; set only in the first response.
    *
    * @generated from field: threadkeep.v1.Joined joined = 1;
    */
   joined?: Joined | undefined;
 
   /**
-   * What to handle.
+   * Deliveries to handle.
    *
    * @generated from field: repeated threadkeep.v1.Delivery deliveries = 2;
    */
   deliveries: Delivery[];
 
   /**
-   * Acknowledgements that are on durable storage now: these deliveries will not come again.
+   * Ids of deliveries whose acknowledgments are on durable storage. They are not delivered again.
    *
    * @generated from field: repeated int64 acknowledged_ids = 3;
    */
@@ -323,14 +327,14 @@ export const ConsumeResponseSchema: GenMessage<ConsumeResponse> = /*@__PURE__*/
  */
 export type ListConsumersRequest = Message<"threadkeep.v1.ListConsumersRequest"> & {
   /**
-   * 0 means 100; at most the server's limit.
+   * Maximum number of consumers per page. 0 means 100; at most the server's limit.
    *
    * @generated from field: int32 page_size = 1;
    */
   pageSize: number;
 
   /**
-   * From the page before.
+   * Value of next_page_token from the previous page.
    *
    * @generated from field: string page_token = 2;
    */
@@ -351,14 +355,14 @@ export const ListConsumersRequestSchema: GenMessage<ListConsumersRequest> = /*@_
  */
 export type ListConsumersResponse = Message<"threadkeep.v1.ListConsumersResponse"> & {
   /**
-   * By name.
+   * Consumers, ordered by name.
    *
    * @generated from field: repeated threadkeep.v1.Consumer consumers = 1;
    */
   consumers: Consumer[];
 
   /**
-   * Empty at the end.
+   * Token of the next page. Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -379,7 +383,7 @@ export const ListConsumersResponseSchema: GenMessage<ListConsumersResponse> = /*
  */
 export type GetConsumerRequest = Message<"threadkeep.v1.GetConsumerRequest"> & {
   /**
-   * REQUIRED.
+   * REQUIRED. Name of the consumer.
    *
    * @generated from field: string name = 1;
    */
@@ -407,21 +411,21 @@ export type GetConsumerResponse = Message<"threadkeep.v1.GetConsumerResponse"> &
   consumer?: Consumer | undefined;
 
   /**
-   * Who works for it now.
+   * Current members.
    *
    * @generated from field: repeated threadkeep.v1.ConsumerMember members = 2;
    */
   members: ConsumerMember[];
 
   /**
-   * Where it stands.
+   * Progress of each partition.
    *
    * @generated from field: repeated threadkeep.v1.ConsumerPartition partitions = 3;
    */
   partitions: ConsumerPartition[];
 
   /**
-   * How many changes are parked.
+   * Number of parked changes.
    *
    * @generated from field: int64 parked_changes = 4;
    */
@@ -442,7 +446,7 @@ export const GetConsumerResponseSchema: GenMessage<GetConsumerResponse> = /*@__P
  */
 export type DeleteConsumerRequest = Message<"threadkeep.v1.DeleteConsumerRequest"> & {
   /**
-   * REQUIRED.
+   * REQUIRED. Name of the consumer.
    *
    * @generated from field: string name = 1;
    */
@@ -463,7 +467,7 @@ export const DeleteConsumerRequestSchema: GenMessage<DeleteConsumerRequest> = /*
  */
 export type DeleteConsumerResponse = Message<"threadkeep.v1.DeleteConsumerResponse"> & {
   /**
-   * Whether there was one.
+   * True if the consumer existed.
    *
    * @generated from field: bool deleted = 1;
    */
@@ -484,21 +488,21 @@ export const DeleteConsumerResponseSchema: GenMessage<DeleteConsumerResponse> = 
  */
 export type ListParkedChangesRequest = Message<"threadkeep.v1.ListParkedChangesRequest"> & {
   /**
-   * REQUIRED. The consumer.
+   * REQUIRED. Name of the consumer.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * 0 means 100; at most the server's limit.
+   * Maximum number of parked changes per page. 0 means 100; at most the server's limit.
    *
    * @generated from field: int32 page_size = 2;
    */
   pageSize: number;
 
   /**
-   * From the page before.
+   * Value of next_page_token from the previous page.
    *
    * @generated from field: string page_token = 3;
    */
@@ -519,14 +523,14 @@ export const ListParkedChangesRequestSchema: GenMessage<ListParkedChangesRequest
  */
 export type ListParkedChangesResponse = Message<"threadkeep.v1.ListParkedChangesResponse"> & {
   /**
-   * Oldest first.
+   * Parked changes, oldest first.
    *
    * @generated from field: repeated threadkeep.v1.ParkedChange parked_changes = 1;
    */
   parkedChanges: ParkedChange[];
 
   /**
-   * Empty at the end.
+   * Token of the next page. Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -547,14 +551,14 @@ export const ListParkedChangesResponseSchema: GenMessage<ListParkedChangesRespon
  */
 export type ReplayParkedChangesRequest = Message<"threadkeep.v1.ReplayParkedChangesRequest"> & {
   /**
-   * REQUIRED. The consumer.
+   * REQUIRED. Name of the consumer.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * Which; empty means all. At most 1,000.
+   * Ids of the parked changes to replay, at most 1,000. Empty means all.
    *
    * @generated from field: repeated string parked_ids = 2;
    */
@@ -575,7 +579,7 @@ export const ReplayParkedChangesRequestSchema: GenMessage<ReplayParkedChangesReq
  */
 export type ReplayParkedChangesResponse = Message<"threadkeep.v1.ReplayParkedChangesResponse"> & {
   /**
-   * How many will be delivered again; ids that are not parked do not count.
+   * Number of changes that will be delivered again. Ids that are not parked are not counted.
    *
    * @generated from field: int64 replayed = 1;
    */
@@ -596,14 +600,14 @@ export const ReplayParkedChangesResponseSchema: GenMessage<ReplayParkedChangesRe
  */
 export type DeleteParkedChangesRequest = Message<"threadkeep.v1.DeleteParkedChangesRequest"> & {
   /**
-   * REQUIRED. The consumer.
+   * REQUIRED. Name of the consumer.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * Which; empty means all. At most 1,000.
+   * Ids of the parked changes to delete, at most 1,000. Empty means all.
    *
    * @generated from field: repeated string parked_ids = 2;
    */
@@ -624,7 +628,7 @@ export const DeleteParkedChangesRequestSchema: GenMessage<DeleteParkedChangesReq
  */
 export type DeleteParkedChangesResponse = Message<"threadkeep.v1.DeleteParkedChangesResponse"> & {
   /**
-   * How many there were.
+   * Number of deleted changes.
    *
    * @generated from field: int64 deleted = 1;
    */
@@ -639,18 +643,20 @@ export const DeleteParkedChangesResponseSchema: GenMessage<DeleteParkedChangesRe
   messageDesc(file_threadkeep_v1_consumer_service, 18);
 
 /**
- * Every change is delivered at least once and, once acknowledged, never again; those of one session come in order, to one member at a
- * time. A change that was not acknowledged (its member died, rejected it, or took too long) is delivered again, at most max_attempts
- * times; then it is parked and the partition goes on.
+ * Delivers changes to the members of named consumers. Every change is delivered at least once and never again after its
+ * acknowledgment. Changes of one session are delivered in order, to one member at a time. A change that is not
+ * acknowledged (its member died, rejected it, or exceeded the timeout) is delivered again, at most max_attempts times;
+ * then it is parked and the partition continues.
  *
  * @generated from service threadkeep.v1.ConsumerService
  */
 export const ConsumerService: GenService<{
   /**
-   * Joins a consumer, which the first member makes, and works for it until the stream ends. The first request joins,
-   * within 30 s; the others acknowledge or reject. A half-close by the client lets it leave: what is acknowledged by then counts.
-   * Errors: INVALID_FIELD, CONSUMER_MISMATCH, PERMISSION_DENIED, WATCH_TOO_SLOW for a member that does not acknowledge in time,
-   * RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED, SERVER_DRAINING, STORE_UNAVAILABLE.
+   * Joins a consumer and receives its changes until the stream ends. The first member creates the consumer. The first
+   * request must join, within 30 s; the following ones acknowledge or reject. When the client half-closes the stream,
+   * the member leaves; acknowledgments sent before that take effect.
+   * Errors: INVALID_FIELD, CONSUMER_MISMATCH, PERMISSION_DENIED, WATCH_TOO_SLOW for a member that does not acknowledge
+   * in time, RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED, SERVER_DRAINING, STORE_UNAVAILABLE.
    *
    * @generated from rpc threadkeep.v1.ConsumerService.Consume
    */
@@ -660,7 +666,8 @@ export const ConsumerService: GenService<{
     output: typeof ConsumeResponseSchema;
   },
   /**
-   * Lists consumers by name. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+   * Lists consumers by name.
+   * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
    *
    * @generated from rpc threadkeep.v1.ConsumerService.ListConsumers
    */
@@ -670,7 +677,8 @@ export const ConsumerService: GenService<{
     output: typeof ListConsumersResponseSchema;
   },
   /**
-   * Returns a consumer, who works for it and how far each partition has come. Errors: CONSUMER_NOT_FOUND.
+   * Returns a consumer, its members and the progress of each partition.
+   * Errors: CONSUMER_NOT_FOUND.
    *
    * @generated from rpc threadkeep.v1.ConsumerService.GetConsumer
    */
@@ -680,7 +688,8 @@ export const ConsumerService: GenService<{
     output: typeof GetConsumerResponseSchema;
   },
   /**
-   * Deletes a consumer with its place and its parked changes; its members' streams end. Deleting what is not there succeeds.
+   * Deletes a consumer with its progress and its parked changes, and ends the streams of its members. Succeeds if the
+   * consumer does not exist.
    *
    * @generated from rpc threadkeep.v1.ConsumerService.DeleteConsumer
    */
@@ -690,7 +699,8 @@ export const ConsumerService: GenService<{
     output: typeof DeleteConsumerResponseSchema;
   },
   /**
-   * Lists what was parked, oldest first. Errors: CONSUMER_NOT_FOUND, INVALID_PAGE_TOKEN.
+   * Lists parked changes, oldest first.
+   * Errors: CONSUMER_NOT_FOUND, INVALID_PAGE_TOKEN.
    *
    * @generated from rpc threadkeep.v1.ConsumerService.ListParkedChanges
    */
@@ -700,7 +710,7 @@ export const ConsumerService: GenService<{
     output: typeof ListParkedChangesResponseSchema;
   },
   /**
-   * Has parked changes delivered again, out of the order of their sessions. One that fails again is parked again.
+   * Delivers parked changes again, outside the order of their sessions. A change that fails again is parked again.
    * Errors: CONSUMER_NOT_FOUND.
    *
    * @generated from rpc threadkeep.v1.ConsumerService.ReplayParkedChanges
@@ -711,7 +721,8 @@ export const ConsumerService: GenService<{
     output: typeof ReplayParkedChangesResponseSchema;
   },
   /**
-   * Forgets parked changes. Errors: CONSUMER_NOT_FOUND.
+   * Deletes parked changes.
+   * Errors: CONSUMER_NOT_FOUND.
    *
    * @generated from rpc threadkeep.v1.ConsumerService.DeleteParkedChanges
    */

@@ -2,7 +2,7 @@
 // @generated from file threadkeep/v1/context.proto (package threadkeep.v1, syntax proto3)
 /* eslint-disable */
 
-// Context windows: what an agent should see now.
+// Context: the events that an agent receives.
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
@@ -17,73 +17,74 @@ export const file_threadkeep_v1_context: GenFile = /*@__PURE__*/
   fileDesc("Cht0aHJlYWRrZWVwL3YxL2NvbnRleHQucHJvdG8SDXRocmVhZGtlZXAudjEingMKC0NvbnRleHRTcGVjEicKBG1vZGUYASABKA4yGS50aHJlYWRrZWVwLnYxLk1lbW9yeU1vZGUSMwoOYXV0aG9yX2ZpbHRlcnMYAiADKAsyGy50aHJlYWRrZWVwLnYxLkF1dGhvckZpbHRlchJBCgxhdXRob3Jfcm9sZXMYAyADKAsyKy50aHJlYWRrZWVwLnYxLkNvbnRleHRTcGVjLkF1dGhvclJvbGVzRW50cnkSEwoGbGFzdF9uGAQgASgFSACIAQESFgoJbWF4X3R1cm5zGAUgASgFSAGIAQESFgoJbWF4X2J5dGVzGAYgASgDSAKIAQESFwoKbWF4X3Rva2VucxgHIAEoA0gDiAEBEg4KBmJyYW5jaBgIIAEoCRIWCg5leGNsdWRlX3N5c3RlbRgJIAEoCBoyChBBdXRob3JSb2xlc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCCQoHX2xhc3RfbkIMCgpfbWF4X3R1cm5zQgwKCl9tYXhfYnl0ZXNCDQoLX21heF90b2tlbnMqkgEKCk1lbW9yeU1vZGUSGwoXTUVNT1JZX01PREVfVU5TUEVDSUZJRUQQABIUChBNRU1PUllfTU9ERV9OT05FEAESGgoWTUVNT1JZX01PREVfUkVBRF9XUklURRACEhkKFU1FTU9SWV9NT0RFX1JFQURfT05MWRADEhoKFk1FTU9SWV9NT0RFX1dSSVRFX09OTFkQBEJVChFkZXYudGhyZWFka2VlcC52MVABWj5naXRodWIuY29tL3RocmVhZGtlZXAvdGhyZWFka2VlcC1nby90aHJlYWRrZWVwL3YxO3RocmVhZGtlZXB2MWIGcHJvdG8z", [file_threadkeep_v1_filter]);
 
 /**
- * What a given agent should see. Applied in this order to the active window: branch, author filters, last_n, max_turns, then the
- * sizes from the newest event backwards. A cut never falls inside a turn and never parts a tool call from its result: it moves to
- * the next turn start, or, if there is none, back to the start of the newest turn, which is then handed out whole.
- * The latest SYSTEM event and the summaries come first; they are subject to the branch only, and count towards the sizes.
+ * The events of the active window that an agent receives. Conditions apply in this order: branch, author filters,
+ * last_n, max_turns, then the size limits from the newest event backward. A cut never splits a turn and never separates
+ * a tool call from its result: it moves forward to the next turn start or, if there is none, back to the start of the
+ * newest turn, which is then returned whole. The latest SYSTEM event and the summaries come first; only the branch
+ * applies to them, and they count toward the size limits.
  *
  * @generated from message threadkeep.v1.ContextSpec
  */
 export type ContextSpec = Message<"threadkeep.v1.ContextSpec"> & {
   /**
-   * Whether to read at all. Default: read and write.
+   * Access mode. Default: read and write.
    *
    * @generated from field: threadkeep.v1.MemoryMode mode = 1;
    */
   mode: MemoryMode;
 
   /**
-   * Include and exclude by author; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter.
    *
    * @generated from field: repeated threadkeep.v1.AuthorFilter author_filters = 2;
    */
   authorFilters: AuthorFilter[];
 
   /**
-   * Roles of agents by id, for author_filters; they win over the roles stored with the events. At most 1,024 entries.
+   * Agent roles by agent id, for author_filters. They override the roles stored with the events. At most 1,024 entries.
    *
    * @generated from field: map<string, string> author_roles = 3;
    */
   authorRoles: { [key: string]: string };
 
   /**
-   * Only the newest n events, extended back to the start of their turn. At least 1. Absent means no limit.
+   * Number of newest events, extended back to the start of their turn. At least 1. Absent means no limit.
    *
    * @generated from field: optional int32 last_n = 4;
    */
   lastN?: number | undefined;
 
   /**
-   * Only the newest n turns. At least 1. Absent means no limit.
+   * Number of newest turns. At least 1. Absent means no limit.
    *
    * @generated from field: optional int32 max_turns = 5;
    */
   maxTurns?: number | undefined;
 
   /**
-   * At most this many bytes: UTF-8 bytes of text, reasoning, tool names, arguments and results, and media URIs. At least 1. Absent means
-   * the session's context_bytes, else the server's default (156 KiB).
+   * Maximum size in UTF-8 bytes of text, reasoning, tool names, arguments and results, and media URIs. At least 1.
+   * Absent means the session's context_bytes or, if that is not set, the server's default (156 KiB).
    *
    * @generated from field: optional int64 max_bytes = 6;
    */
   maxBytes?: bigint | undefined;
 
   /**
-   * At most this many tokens by token_estimate. At least 1. Absent means no limit.
+   * Maximum number of tokens, by token_estimate. At least 1. Absent means no limit.
    *
    * @generated from field: optional int64 max_tokens = 7;
    */
   maxTokens?: bigint | undefined;
 
   /**
-   * What an agent on this branch sees; see EventFilter.branch.
+   * Branch of the agent; see EventFilter.branch.
    *
    * @generated from field: string branch = 8;
    */
   branch: string;
 
   /**
-   * Leave out the SYSTEM event.
+   * If true, leaves out the SYSTEM event.
    *
    * @generated from field: bool exclude_system = 9;
    */
@@ -104,35 +105,35 @@ export const ContextSpecSchema: GenMessage<ContextSpec> = /*@__PURE__*/
  */
 export enum MemoryMode {
   /**
-   * The same as MEMORY_MODE_READ_WRITE.
+   * Same as MEMORY_MODE_READ_WRITE.
    *
    * @generated from enum value: MEMORY_MODE_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * Neither: the context is empty, and SDKs append nothing.
+   * No access: the context is empty, and SDKs append nothing.
    *
    * @generated from enum value: MEMORY_MODE_NONE = 1;
    */
   NONE = 1,
 
   /**
-   * Both.
+   * Reads and writes: the context is returned, and SDKs append.
    *
    * @generated from enum value: MEMORY_MODE_READ_WRITE = 2;
    */
   READ_WRITE = 2,
 
   /**
-   * The context is given; SDKs append nothing.
+   * Reads only: the context is returned, and SDKs append nothing.
    *
    * @generated from enum value: MEMORY_MODE_READ_ONLY = 3;
    */
   READ_ONLY = 3,
 
   /**
-   * The context is empty; SDKs append.
+   * Writes only: the context is empty, and SDKs append.
    *
    * @generated from enum value: MEMORY_MODE_WRITE_ONLY = 4;
    */

@@ -2,7 +2,7 @@
 // @generated from file threadkeep/v1/error_reason.proto (package threadkeep.v1, syntax proto3)
 /* eslint-disable */
 
-// Why a call failed: the reasons and what to do about each.
+// Error reasons, and what to do about each.
 
 import type { GenEnum, GenFile } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc } from "@bufbuild/protobuf/codegenv2";
@@ -14,8 +14,8 @@ export const file_threadkeep_v1_error_reason: GenFile = /*@__PURE__*/
   fileDesc("CiB0aHJlYWRrZWVwL3YxL2Vycm9yX3JlYXNvbi5wcm90bxINdGhyZWFka2VlcC52MSqFCQoLRXJyb3JSZWFzb24SHAoYRVJST1JfUkVBU09OX1VOU1BFQ0lGSUVEEAASHgoaRVJST1JfUkVBU09OX0lOVkFMSURfRklFTEQQARIjCh9FUlJPUl9SRUFTT05fSU5WQUxJRF9QQUdFX1RPS0VOEAISIAocRVJST1JfUkVBU09OX0VWRU5UX1RPT19MQVJHRRADEiAKHEVSUk9SX1JFQVNPTl9CQVRDSF9UT09fTEFSR0UQBBIiCh5FUlJPUl9SRUFTT05fU0VTU0lPTl9OT1RfRk9VTkQQBRIgChxFUlJPUl9SRUFTT05fRVZFTlRfTk9UX0ZPVU5EEAYSJwojRVJST1JfUkVBU09OX1NFU1NJT05fQUxSRUFEWV9FWElTVFMQBxIiCh5FUlJPUl9SRUFTT05fRVZFTlRfSURfQ09ORkxJQ1QQCBIhCh1FUlJPUl9SRUFTT05fVkVSU0lPTl9NSVNNQVRDSBAJEiIKHkVSUk9SX1JFQVNPTl9BTUJJR1VPVVNfU0VTU0lPThAKEiAKHEVSUk9SX1JFQVNPTl9VTkFVVEhFTlRJQ0FURUQQCxIiCh5FUlJPUl9SRUFTT05fUEVSTUlTU0lPTl9ERU5JRUQQDBIgChxFUlJPUl9SRUFTT05fU0VSVkVSX0RSQUlOSU5HEA0SIgoeRVJST1JfUkVBU09OX1NUT1JFX1VOQVZBSUxBQkxFEA4SHQoZRVJST1JfUkVBU09OX1JBVEVfTElNSVRFRBAPEiIKHkVSUk9SX1JFQVNPTl9ERUFETElORV9FWENFRURFRBAQEhkKFUVSUk9SX1JFQVNPTl9JTlRFUk5BTBAREiMKH0VSUk9SX1JFQVNPTl9OT1RISU5HX1RPX0NPTVBBQ1QQEhIhCh1FUlJPUl9SRUFTT05fQlJPS0VOX1RPT0xfUEFJUhATEioKJkVSUk9SX1JFQVNPTl9TVU1NQVJJWkVSX05PVF9DT05GSUdVUkVEEBQSIgoeRVJST1JfUkVBU09OX1NVTU1BUklaRVJfRkFJTEVEEBUSJQohRVJST1JfUkVBU09OX0lOVkFMSURfUkVTVU1FX1RPS0VOEBYSKAokRVJST1JfUkVBU09OX1JFU1VNRV9QT1NJVElPTl9FWFBJUkVEEBcSHwobRVJST1JfUkVBU09OX1dBVENIX1RPT19TTE9XEBgSHwobRVJST1JfUkVBU09OX1FVT1RBX0VYQ0VFREVEEBkSIwofRVJST1JfUkVBU09OX0NPTlNVTUVSX05PVF9GT1VORBAaEiIKHkVSUk9SX1JFQVNPTl9DT05TVU1FUl9NSVNNQVRDSBAbEiYKIkVSUk9SX1JFQVNPTl9NRU1PUllfTk9UX0NPTkZJR1VSRUQQHBIjCh9FUlJPUl9SRUFTT05fTUVNT1JZX0lEX0NPTkZMSUNUEB0SKAokRVJST1JfUkVBU09OX0VNQkVEREVSX05PVF9DT05GSUdVUkVEEB4SIAocRVJST1JfUkVBU09OX0VNQkVEREVSX0ZBSUxFRBAfQlUKEWRldi50aHJlYWRrZWVwLnYxUAFaPmdpdGh1Yi5jb20vdGhyZWFka2VlcC90aHJlYWRrZWVwLWdvL3RocmVhZGtlZXAvdjE7dGhyZWFka2VlcHYxYgZwcm90bzM");
 
 /**
- * The reason in google.rpc.ErrorInfo, without the prefix ERROR_REASON_; its domain is "threadkeep.dev". Each value shows the
- * ErrorInfo of an example. Metadata keys are never removed.
+ * The reason in google.rpc.ErrorInfo, without the prefix ERROR_REASON_. The domain is "threadkeep.dev". Each value
+ * shows the ErrorInfo of an example. Metadata keys are never removed.
  *
  * @generated from enum threadkeep.v1.ErrorReason
  */
@@ -28,7 +28,7 @@ export enum ErrorReason {
   UNSPECIFIED = 0,
 
   /**
-   * A field of the request is not valid. Correct it; a retry fails again. Code INVALID_ARGUMENT, with BadRequest.
+   * A field of the request is invalid. Correct it; a retry fails again. Code INVALID_ARGUMENT, with BadRequest.
    * {"reason":"INVALID_FIELD","domain":"threadkeep.dev","metadata":{"field":"filter.last_n","problem":"must be at least 1"}}
    *
    * @generated from enum value: ERROR_REASON_INVALID_FIELD = 1;
@@ -36,7 +36,7 @@ export enum ErrorReason {
   INVALID_FIELD = 1,
 
   /**
-   * The page token is not one of ours, or belongs to another request. Start again from the first page. Code
+   * The page token was not issued by this server, or belongs to another request. Start again from the first page. Code
    * INVALID_ARGUMENT, with BadRequest.
    * {"reason":"INVALID_PAGE_TOKEN","domain":"threadkeep.dev","metadata":{"field":"page_token","problem":"..."}}
    *
@@ -53,7 +53,7 @@ export enum ErrorReason {
   EVENT_TOO_LARGE = 3,
 
   /**
-   * A batch has too many events or bytes. Send several. Code INVALID_ARGUMENT.
+   * A batch has too many events or bytes. Send several batches. Code INVALID_ARGUMENT.
    * {"reason":"BATCH_TOO_LARGE","domain":"threadkeep.dev","metadata":{"field":"events","size":"1200","limit":"1000","unit":"events"}}
    *
    * @generated from enum value: ERROR_REASON_BATCH_TOO_LARGE = 4;
@@ -61,7 +61,7 @@ export enum ErrorReason {
   BATCH_TOO_LARGE = 4,
 
   /**
-   * No such session. Create it, or append with create_if_missing. Code NOT_FOUND, with ResourceInfo.
+   * The session does not exist. Create it, or append with create_if_missing. Code NOT_FOUND, with ResourceInfo.
    * {"reason":"SESSION_NOT_FOUND","domain":"threadkeep.dev","metadata":{"app":"shop","user_id":"alice","session_id":"s1"}}
    *
    * @generated from enum value: ERROR_REASON_SESSION_NOT_FOUND = 5;
@@ -69,7 +69,7 @@ export enum ErrorReason {
   SESSION_NOT_FOUND = 5,
 
   /**
-   * No such event in the session. Code NOT_FOUND, with ResourceInfo.
+   * The event does not exist in the session. Check the event id. Code NOT_FOUND, with ResourceInfo.
    * {"reason":"EVENT_NOT_FOUND","domain":"threadkeep.dev","metadata":{"session_id":"s1","event_id":"e1"}}
    *
    * @generated from enum value: ERROR_REASON_EVENT_NOT_FOUND = 6;
@@ -77,7 +77,7 @@ export enum ErrorReason {
   EVENT_NOT_FOUND = 6,
 
   /**
-   * The session is there already. Use it, or create with return_existing. Code ALREADY_EXISTS, with ResourceInfo.
+   * The session already exists. Use it, or create with return_existing. Code ALREADY_EXISTS, with ResourceInfo.
    * {"reason":"SESSION_ALREADY_EXISTS","domain":"threadkeep.dev","metadata":{"app":"shop","user_id":"alice","session_id":"s1"}}
    *
    * @generated from enum value: ERROR_REASON_SESSION_ALREADY_EXISTS = 7;
@@ -85,7 +85,7 @@ export enum ErrorReason {
   SESSION_ALREADY_EXISTS = 7,
 
   /**
-   * An event with this id and other content is stored. Use a new id for new content. Code ALREADY_EXISTS.
+   * An event with this id and different content is stored. Use a new id for new content. Code ALREADY_EXISTS.
    * {"reason":"EVENT_ID_CONFLICT","domain":"threadkeep.dev","metadata":{"event_id":"e1","seq":"7","field":"events[0].event_id"}}
    *
    * @generated from enum value: ERROR_REASON_EVENT_ID_CONFLICT = 8;
@@ -93,7 +93,7 @@ export enum ErrorReason {
   EVENT_ID_CONFLICT = 8,
 
   /**
-   * The log moved since the caller read it. Read again, decide again, retry. Code ABORTED.
+   * The log changed since the caller read it. Read it again, reconsider, and retry. Code ABORTED.
    * {"reason":"VERSION_MISMATCH","domain":"threadkeep.dev","metadata":{"session_id":"s1","expected":"7","actual":"9"}}
    *
    * @generated from enum value: ERROR_REASON_VERSION_MISMATCH = 9;
@@ -101,7 +101,7 @@ export enum ErrorReason {
   VERSION_MISMATCH = 9,
 
   /**
-   * Several sessions bear this id. Name the app and the user. Code FAILED_PRECONDITION.
+   * The session id is ambiguous. Specify app and user_id. Code FAILED_PRECONDITION.
    * {"reason":"AMBIGUOUS_SESSION","domain":"threadkeep.dev","metadata":{"session_id":"s1"}}
    *
    * @generated from enum value: ERROR_REASON_AMBIGUOUS_SESSION = 10;
@@ -109,7 +109,7 @@ export enum ErrorReason {
   AMBIGUOUS_SESSION = 10,
 
   /**
-   * No credential, or not one the server knows. Code UNAUTHENTICATED.
+   * The credential is missing or unknown to the server. Send a valid token. Code UNAUTHENTICATED.
    * {"reason":"UNAUTHENTICATED","domain":"threadkeep.dev","metadata":{}}
    *
    * @generated from enum value: ERROR_REASON_UNAUTHENTICATED = 11;
@@ -117,7 +117,7 @@ export enum ErrorReason {
   UNAUTHENTICATED = 11,
 
   /**
-   * The credential does not reach this user's or this server-wide data. Code PERMISSION_DENIED.
+   * The credential does not give access to this user's data or to server-wide data. Code PERMISSION_DENIED.
    * {"reason":"PERMISSION_DENIED","domain":"threadkeep.dev","metadata":{"field":"session.user_id"}}
    *
    * @generated from enum value: ERROR_REASON_PERMISSION_DENIED = 12;
@@ -133,8 +133,8 @@ export enum ErrorReason {
   SERVER_DRAINING = 13,
 
   /**
-   * The database does not answer, is full or refuses writes. Nothing was acknowledged; retry with the same event ids. Code
-   * UNAVAILABLE, with RetryInfo.
+   * The database does not respond, is full or rejects writes. Nothing was acknowledged; retry with the same event ids.
+   * Code UNAVAILABLE, with RetryInfo.
    * {"reason":"STORE_UNAVAILABLE","domain":"threadkeep.dev","metadata":{"problem":"disk full"}}
    *
    * @generated from enum value: ERROR_REASON_STORE_UNAVAILABLE = 14;
@@ -142,7 +142,7 @@ export enum ErrorReason {
   STORE_UNAVAILABLE = 14,
 
   /**
-   * More appends are waiting than the server will hold. Slow down and retry. Code RESOURCE_EXHAUSTED, with RetryInfo.
+   * More appends are pending than the server accepts. Slow down and retry. Code RESOURCE_EXHAUSTED, with RetryInfo.
    * {"reason":"RATE_LIMITED","domain":"threadkeep.dev","metadata":{"limit":"pending_appends"}}
    *
    * @generated from enum value: ERROR_REASON_RATE_LIMITED = 15;
@@ -150,7 +150,7 @@ export enum ErrorReason {
   RATE_LIMITED = 15,
 
   /**
-   * The deadline passed. An append may or may not be committed; retry it with the same event ids to learn which. Code
+   * The deadline passed. An append may or may not be committed; retry it with the same event ids to find out. Code
    * DEADLINE_EXCEEDED.
    * {"reason":"DEADLINE_EXCEEDED","domain":"threadkeep.dev","metadata":{}}
    *
@@ -159,7 +159,7 @@ export enum ErrorReason {
   DEADLINE_EXCEEDED = 16,
 
   /**
-   * A fault of the server; its log has the details under the request id. Code INTERNAL.
+   * The server failed. Its log has the details under the request id. Code INTERNAL.
    * {"reason":"INTERNAL","domain":"threadkeep.dev","metadata":{"request_id":"0199..."}}
    *
    * @generated from enum value: ERROR_REASON_INTERNAL = 17;
@@ -167,7 +167,7 @@ export enum ErrorReason {
   INTERNAL = 17,
 
   /**
-   * The compaction would change nothing. Not a fault; there is nothing to do. Code FAILED_PRECONDITION.
+   * The compaction would change nothing. This is not a fault; no action is needed. Code FAILED_PRECONDITION.
    * {"reason":"NOTHING_TO_COMPACT","domain":"threadkeep.dev","metadata":{"session_id":"s1"}}
    *
    * @generated from enum value: ERROR_REASON_NOTHING_TO_COMPACT = 18;
@@ -175,7 +175,7 @@ export enum ErrorReason {
   NOTHING_TO_COMPACT = 18,
 
   /**
-   * The compaction would part a tool call from its result. Archive both or keep both. Code FAILED_PRECONDITION.
+   * The compaction would separate a tool call from its result. Archive both or keep both. Code FAILED_PRECONDITION.
    * {"reason":"BROKEN_TOOL_PAIR","domain":"threadkeep.dev","metadata":{"session_id":"s1","event_id":"e7","tied_to":"e6"}}
    *
    * @generated from enum value: ERROR_REASON_BROKEN_TOOL_PAIR = 19;
@@ -183,7 +183,7 @@ export enum ErrorReason {
   BROKEN_TOOL_PAIR = 19,
 
   /**
-   * The strategy needs a model and the server has none. Configure one, or plan and apply with a model of your own. Code
+   * The strategy needs a model and the server has none. Configure one, or plan and apply with your own model. Code
    * FAILED_PRECONDITION.
    * {"reason":"SUMMARIZER_NOT_CONFIGURED","domain":"threadkeep.dev","metadata":{}}
    *
@@ -192,7 +192,7 @@ export enum ErrorReason {
   SUMMARIZER_NOT_CONFIGURED = 20,
 
   /**
-   * The model failed, and the session is as it was. Retry later. Code UNAVAILABLE.
+   * The model failed. The session is unchanged. Retry later. Code UNAVAILABLE.
    * {"reason":"SUMMARIZER_FAILED","domain":"threadkeep.dev","metadata":{"problem":"timed out"}}
    *
    * @generated from enum value: ERROR_REASON_SUMMARIZER_FAILED = 21;
@@ -200,8 +200,8 @@ export enum ErrorReason {
   SUMMARIZER_FAILED = 21,
 
   /**
-   * The resume token is not one of ours, or belongs to another scope, filter or store. Start anew. Code INVALID_ARGUMENT, with
-   * BadRequest.
+   * The resume token was not issued by this server, or belongs to another scope, filter or store. Start a new
+   * subscription. Code INVALID_ARGUMENT, with BadRequest.
    * {"reason":"INVALID_RESUME_TOKEN","domain":"threadkeep.dev","metadata":{"field":"resume_token","problem":"..."}}
    *
    * @generated from enum value: ERROR_REASON_INVALID_RESUME_TOKEN = 22;
@@ -209,8 +209,8 @@ export enum ErrorReason {
   INVALID_RESUME_TOKEN = 22,
 
   /**
-   * The feed no longer reaches back to where the subscription would start, so changes would be skipped. Read the sessions again, then
-   * start at the oldest position; never resume blindly. Code OUT_OF_RANGE.
+   * The feed no longer reaches back to the start of the subscription, so changes would be skipped. Read the sessions
+   * again, then start at the oldest position; never resume without reading. Code OUT_OF_RANGE.
    * {"reason":"RESUME_POSITION_EXPIRED","domain":"threadkeep.dev","metadata":{"oldest_resume_token":"AbC...","oldest_seq":"1200"}}
    *
    * @generated from enum value: ERROR_REASON_RESUME_POSITION_EXPIRED = 23;
@@ -218,8 +218,8 @@ export enum ErrorReason {
   RESUME_POSITION_EXPIRED = 23,
 
   /**
-   * A member of a consumer did not acknowledge in time, and its work is given to others. Handle less at once, or ask for a longer
-   * ack_timeout; then join again. Code RESOURCE_EXHAUSTED, with RetryInfo.
+   * A member of a consumer did not acknowledge in time, and its partitions are reassigned. Handle fewer deliveries at a
+   * time, or set a longer ack_timeout; then join again. Code RESOURCE_EXHAUSTED, with RetryInfo.
    * {"reason":"WATCH_TOO_SLOW","domain":"threadkeep.dev","metadata":{"ack_timeout_s":"60"}}
    *
    * @generated from enum value: ERROR_REASON_WATCH_TOO_SLOW = 24;
@@ -227,7 +227,7 @@ export enum ErrorReason {
   WATCH_TOO_SLOW = 24,
 
   /**
-   * The caller has as many of these as it may have. Close some, or have the limit raised. Code RESOURCE_EXHAUSTED.
+   * The caller reached a quota. Close some of its streams, or raise the limit. Code RESOURCE_EXHAUSTED.
    * {"reason":"QUOTA_EXCEEDED","domain":"threadkeep.dev","metadata":{"quota":"subscriptions_per_caller","limit":"10000"}}
    *
    * @generated from enum value: ERROR_REASON_QUOTA_EXCEEDED = 25;
@@ -235,7 +235,7 @@ export enum ErrorReason {
   QUOTA_EXCEEDED = 25,
 
   /**
-   * No such consumer. It is made by the first member that joins it. Code NOT_FOUND, with ResourceInfo.
+   * The consumer does not exist. The first member that joins creates it. Code NOT_FOUND, with ResourceInfo.
    * {"reason":"CONSUMER_NOT_FOUND","domain":"threadkeep.dev","metadata":{"name":"compactor"}}
    *
    * @generated from enum value: ERROR_REASON_CONSUMER_NOT_FOUND = 26;
@@ -243,8 +243,8 @@ export enum ErrorReason {
   CONSUMER_NOT_FOUND = 26,
 
   /**
-   * The consumer exists with another scope or filter. Join with what it has, take another name, or delete it. Code
-   * FAILED_PRECONDITION.
+   * The consumer exists with another scope or filter. Join with the existing ones, choose another name, or delete the
+   * consumer. Code FAILED_PRECONDITION.
    * {"reason":"CONSUMER_MISMATCH","domain":"threadkeep.dev","metadata":{"name":"compactor","field":"filter"}}
    *
    * @generated from enum value: ERROR_REASON_CONSUMER_MISMATCH = 27;
@@ -252,7 +252,7 @@ export enum ErrorReason {
   CONSUMER_MISMATCH = 27,
 
   /**
-   * Long-term memory is switched off on this server. Set memory = true, or do without. Code FAILED_PRECONDITION.
+   * Long-term memory is disabled on this server. Set memory = true to enable it. Code FAILED_PRECONDITION.
    * {"reason":"MEMORY_NOT_CONFIGURED","domain":"threadkeep.dev","metadata":{}}
    *
    * @generated from enum value: ERROR_REASON_MEMORY_NOT_CONFIGURED = 28;
@@ -260,7 +260,7 @@ export enum ErrorReason {
   MEMORY_NOT_CONFIGURED = 28,
 
   /**
-   * A memory with this id and other content is stored. Use a new id for new content. Code ALREADY_EXISTS.
+   * A memory with this id and different content is stored. Use a new id for new content. Code ALREADY_EXISTS.
    * {"reason":"MEMORY_ID_CONFLICT","domain":"threadkeep.dev","metadata":{"id":"m1","field":"memories[0].id"}}
    *
    * @generated from enum value: ERROR_REASON_MEMORY_ID_CONFLICT = 29;
@@ -268,7 +268,8 @@ export enum ErrorReason {
   MEMORY_ID_CONFLICT = 29,
 
   /**
-   * The search needs an embedder and the server has none. Configure one, or search by RANKED. Code FAILED_PRECONDITION.
+   * The search needs an embedder and the server has none. Configure one, or search with RANKED. Code
+   * FAILED_PRECONDITION.
    * {"reason":"EMBEDDER_NOT_CONFIGURED","domain":"threadkeep.dev","metadata":{"field":"mode"}}
    *
    * @generated from enum value: ERROR_REASON_EMBEDDER_NOT_CONFIGURED = 30;
@@ -276,7 +277,7 @@ export enum ErrorReason {
   EMBEDDER_NOT_CONFIGURED = 30,
 
   /**
-   * The query could not be embedded. Retry later, or search by RANKED or HYBRID. Code UNAVAILABLE.
+   * The query could not be embedded. Retry later, or search with RANKED or HYBRID. Code UNAVAILABLE.
    * {"reason":"EMBEDDER_FAILED","domain":"threadkeep.dev","metadata":{"problem":"timed out"}}
    *
    * @generated from enum value: ERROR_REASON_EMBEDDER_FAILED = 31;

@@ -21,14 +21,14 @@ export const file_threadkeep_v1_event: GenFile = /*@__PURE__*/
   fileDesc("Chl0aHJlYWRrZWVwL3YxL2V2ZW50LnByb3RvEg10aHJlYWRrZWVwLnYxIjAKDU5hdGl2ZUNvbnRlbnQSDgoGZm9ybWF0GAEgASgJEg8KB2NvbnRlbnQYAiABKAwi+QMKDFNlc3Npb25FdmVudBIQCghldmVudF9pZBgBIAEoCRILCgNzZXEYAiABKAMSKwoHbWVzc2FnZRgDIAEoCzIaLnRocmVhZGtlZXAudjEuQ2hhdE1lc3NhZ2USDgoGYXV0aG9yGAQgASgJEhMKC2F1dGhvcl9yb2xlGAUgASgJEg4KBmJyYW5jaBgGIAEoCRIuCgpldmVudF90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZWNvcmRfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNaW52b2NhdGlvbl9pZBgJIAEoCRIsCgZuYXRpdmUYCiABKAsyHC50aHJlYWRrZWVwLnYxLk5hdGl2ZUNvbnRlbnQSKAoFdXNhZ2UYCyABKAsyGS50aHJlYWRrZWVwLnYxLlRva2VuVXNhZ2USFQoNbWV0YWRhdGFfanNvbhgMIAEoCRIRCglzeW50aGV0aWMYDSABKAgSGQoRY29tcGFjdGlvbl9zb3VyY2UYDiABKAkSEAoIYXJjaGl2ZWQYDyABKAgSFgoOdG9rZW5fZXN0aW1hdGUYECABKAMSEgoKc2l6ZV9ieXRlcxgRIAEoAxIVCg10b2tlbl9jb3VudGVyGBIgASgJQlUKEWRldi50aHJlYWRrZWVwLnYxUAFaPmdpdGh1Yi5jb20vdGhyZWFka2VlcC90aHJlYWRrZWVwLWdvL3RocmVhZGtlZXAvdjE7dGhyZWFka2VlcHYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_threadkeep_v1_message, file_threadkeep_v1_session]);
 
 /**
- * A framework's own form of the item, byte for byte. Readers of the same framework use it and lose nothing; everybody else
- * reads the event's message. The server never parses it.
+ * The original form of a message in its framework, byte for byte. Readers that use the same framework read it without
+ * loss; other readers use the event's message. The server never parses it.
  *
  * @generated from message threadkeep.v1.NativeContent
  */
 export type NativeContent = Message<"threadkeep.v1.NativeContent"> & {
   /**
-   * What the bytes are, for example "openai.chat.message/1" or "adk.event.py/1". At most 255 bytes.
+   * Format of the content, for example "openai.chat.message/1" or "adk.event.py/1". At most 255 bytes.
    *
    * @generated from field: string format = 1;
    */
@@ -50,134 +50,140 @@ export const NativeContentSchema: GenMessage<NativeContent> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_event, 0);
 
 /**
- * One immutable entry of a session's log. Fields marked OUTPUT_ONLY are ignored on write.
+ * One immutable entry of a session's log. OUTPUT_ONLY fields are ignored on write.
  *
  * @generated from message threadkeep.v1.SessionEvent
  */
 export type SessionEvent = Message<"threadkeep.v1.SessionEvent"> & {
   /**
-   * The caller's id: the idempotency key of the append, unique within the session. At most 255 UTF-8 bytes, no control
-   * characters. When empty the server makes one (UUIDv7), and a retry of that append is a new event.
+   * Id of the event, chosen by the caller: the idempotency key of the append, unique within the session. At most 255
+   * UTF-8 bytes, no control characters. If empty, the server generates a UUIDv7, and a retry of the append stores a new
+   * event.
    *
    * @generated from field: string event_id = 1;
    */
   eventId: string;
 
   /**
-   * OUTPUT_ONLY. Position in the session's log: 1, 2, 3, ... in commit order, without gaps; never changed, never reused.
+   * OUTPUT_ONLY. Place of the event in the session's log: 1, 2, 3, ... in commit order, without gaps; never changed,
+   * never reused.
    *
    * @generated from field: int64 seq = 2;
    */
   seq: bigint;
 
   /**
-   * REQUIRED, with a role. The typed projection; its parts may be empty where native says it all.
+   * REQUIRED, with a role. Typed form of the content. Its parts may be empty if native contains everything.
    *
    * @generated from field: threadkeep.v1.ChatMessage message = 3;
    */
   message?: ChatMessage | undefined;
 
   /**
-   * Id of the agent that wrote the event. Empty for none. At most 255 bytes.
+   * Id of the agent that wrote the event. Empty means none. At most 255 bytes.
    *
    * @generated from field: string author = 4;
    */
   author: string;
 
   /**
-   * Role of that agent in its fleet, for example "researcher". Empty for none. At most 255 bytes.
+   * Role of that agent in its fleet, for example "researcher". Empty means none. At most 255 bytes.
    *
    * @generated from field: string author_role = 5;
    */
   authorRole: string;
 
   /**
-   * Dotted path of the agent branch, for example "orchestrator.researcher". Empty is the root, visible to all. At most 1,024
-   * bytes and 64 segments; no empty segment.
+   * Dotted path of the agent branch, for example "orchestrator.researcher". Empty means the root, which all branches
+   * see. At most 1,024 bytes and 64 segments; no empty segments.
    *
    * @generated from field: string branch = 6;
    */
   branch: string;
 
   /**
-   * When it happened by the caller's clock, in nanoseconds. Absent stays absent. Never used for order or concurrency.
+   * Time of the event by the caller's clock, in nanoseconds. Absent stays absent. Never used for ordering or
+   * concurrency control.
    *
    * @generated from field: google.protobuf.Timestamp event_time = 7;
    */
   eventTime?: Timestamp | undefined;
 
   /**
-   * OUTPUT_ONLY. When the server stored it.
+   * OUTPUT_ONLY. Time at which the server stored the event.
    *
    * @generated from field: google.protobuf.Timestamp record_time = 8;
    */
   recordTime?: Timestamp | undefined;
 
   /**
-   * Groups the events of one agent run. At most 255 bytes.
+   * Id of the agent run that the event belongs to. At most 255 bytes.
    *
    * @generated from field: string invocation_id = 9;
    */
   invocationId: string;
 
   /**
-   * The framework's own item.
+   * Original form of the message in its framework.
    *
    * @generated from field: threadkeep.v1.NativeContent native = 10;
    */
   native?: NativeContent | undefined;
 
   /**
-   * Token usage the provider reported for this event; added to the session's totals once.
+   * Token usage that the provider reported for this event. Added to the session's totals once.
    *
    * @generated from field: threadkeep.v1.TokenUsage usage = 11;
    */
   usage?: TokenUsage | undefined;
 
   /**
-   * The caller's metadata as JSON text (an object), verbatim. Empty means none. At most 256 KiB.
+   * Metadata of the caller as JSON text (an object), stored verbatim. Empty means none. At most 256 KiB.
    *
    * @generated from field: string metadata_json = 12;
    */
   metadataJson: string;
 
   /**
-   * True for events made by compaction (summaries) rather than said in the conversation.
+   * True for events that a compaction inserted, such as summaries.
    *
    * @generated from field: bool synthetic = 13;
    */
   synthetic: boolean;
 
   /**
-   * What made a synthetic event, for example "recursive-summarization". At most 255 bytes.
+   * Origin of a synthetic event, for example "recursive-summarization". At most 255 bytes.
    *
    * @generated from field: string compaction_source = 14;
    */
   compactionSource: string;
 
   /**
-   * OUTPUT_ONLY. True once a compaction took the event out of the active window. It stays readable and searchable.
+   * OUTPUT_ONLY. True if a compaction removed the event from the active window. The event remains readable and
+   * searchable.
    *
    * @generated from field: bool archived = 15;
    */
   archived: boolean;
 
   /**
-   * OUTPUT_ONLY. Estimated tokens of the event as a line of a prompt ("User: ...", "Assistant: ... [tool calls: ...]"), fixed at append.
+   * OUTPUT_ONLY. Estimated number of tokens of the event as a line of a prompt ("User: ...", "Assistant: ... [tool
+   * calls: ...]"), computed at append.
    *
    * @generated from field: int64 token_estimate = 16;
    */
   tokenEstimate: bigint;
 
   /**
-   * OUTPUT_ONLY. Bytes of the event as the caller sent it, in protobuf encoding without OUTPUT_ONLY fields.
+   * OUTPUT_ONLY. Size of the event as sent by the caller, in bytes of its protobuf encoding without OUTPUT_ONLY fields.
    *
    * @generated from field: int64 size_bytes = 17;
    */
   sizeBytes: bigint;
 
   /**
-   * OUTPUT_ONLY. What counted token_estimate, for example "tiktoken:o200k_base". Empty: one token for every four characters, rounded up.
+   * OUTPUT_ONLY. Token counter that computed token_estimate, for example "tiktoken:o200k_base". Empty means one token
+   * per four characters, rounded up.
    *
    * @generated from field: string token_counter = 18;
    */

@@ -2,7 +2,7 @@
 // @generated from file threadkeep/v1/event_service.proto (package threadkeep.v1, syntax proto3)
 /* eslint-disable */
 
-// Appending to and reading from a session's log.
+// The service that appends to and reads a session's log.
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -25,13 +25,13 @@ export const file_threadkeep_v1_event_service: GenFile = /*@__PURE__*/
   fileDesc("CiF0aHJlYWRrZWVwL3YxL2V2ZW50X3NlcnZpY2UucHJvdG8SDXRocmVhZGtlZXAudjEiugEKD0NyZWF0ZUlmTWlzc2luZxIlCgZleHBpcnkYASABKAsyFS50aHJlYWRrZWVwLnYxLkV4cGlyeRIVCg1tZXRhZGF0YV9qc29uGAIgASgJEjoKBmxhYmVscxgDIAMoCzIqLnRocmVhZGtlZXAudjEuQ3JlYXRlSWZNaXNzaW5nLkxhYmVsc0VudHJ5Gi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEipwIKE0FwcGVuZEV2ZW50c1JlcXVlc3QSKgoHc2Vzc2lvbhgBIAEoCzIZLnRocmVhZGtlZXAudjEuU2Vzc2lvblJlZhIrCgZldmVudHMYAiADKAsyGy50aHJlYWRrZWVwLnYxLlNlc3Npb25FdmVudBIeChRleHBlY3RlZF9sb2dfdmVyc2lvbhgDIAEoA0gAEiAKFmV4cGVjdGVkX2xhc3RfZXZlbnRfaWQYBCABKAlIABIqCglpZl9leGlzdHMYBSABKA4yFy50aHJlYWRrZWVwLnYxLklmRXhpc3RzEjkKEWNyZWF0ZV9pZl9taXNzaW5nGAYgASgLMh4udGhyZWFka2VlcC52MS5DcmVhdGVJZk1pc3NpbmdCDgoMcHJlY29uZGl0aW9uIkAKDUFwcGVuZGVkRXZlbnQSEAoIZXZlbnRfaWQYASABKAkSCwoDc2VxGAIgASgDEhAKCHJlcGxheWVkGAMgASgIIrMBChRBcHBlbmRFdmVudHNSZXNwb25zZRIsCgZldmVudHMYASADKAsyHC50aHJlYWRrZWVwLnYxLkFwcGVuZGVkRXZlbnQSEwoLbG9nX3ZlcnNpb24YAiABKAMSEAoIbGFzdF9zZXEYAyABKAMSFwoPc2Vzc2lvbl9jcmVhdGVkGAQgASgIEi0KBndpbmRvdxgFIAEoCzIdLnRocmVhZGtlZXAudjEuV2luZG93Q291bnRlcnMiSQoTQXBwZW5kU3RyZWFtUmVxdWVzdBIyCgZhcHBlbmQYASABKAsyIi50aHJlYWRrZWVwLnYxLkFwcGVuZEV2ZW50c1JlcXVlc3QiqQEKC0FwcGVuZEVycm9yEgwKBGNvZGUYASABKAUSDwoHbWVzc2FnZRgCIAEoCRIOCgZyZWFzb24YAyABKAkSOgoIbWV0YWRhdGEYBCADKAsyKC50aHJlYWRrZWVwLnYxLkFwcGVuZEVycm9yLk1ldGFkYXRhRW50cnkaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIpQBChJBcHBlbmRTdHJlYW1SZXN1bHQSDQoFaW5kZXgYASABKAMSNwoIYXBwZW5kZWQYAiABKAsyIy50aHJlYWRrZWVwLnYxLkFwcGVuZEV2ZW50c1Jlc3BvbnNlSAASKwoFZXJyb3IYAyABKAsyGi50aHJlYWRrZWVwLnYxLkFwcGVuZEVycm9ySABCCQoHb3V0Y29tZSJKChRBcHBlbmRTdHJlYW1SZXNwb25zZRIyCgdyZXN1bHRzGAEgAygLMiEudGhyZWFka2VlcC52MS5BcHBlbmRTdHJlYW1SZXN1bHQiTwoPR2V0RXZlbnRSZXF1ZXN0EioKB3Nlc3Npb24YASABKAsyGS50aHJlYWRrZWVwLnYxLlNlc3Npb25SZWYSEAoIZXZlbnRfaWQYAiABKAkiPgoQR2V0RXZlbnRSZXNwb25zZRIqCgVldmVudBgBIAEoCzIbLnRocmVhZGtlZXAudjEuU2Vzc2lvbkV2ZW50IrsBChFMaXN0RXZlbnRzUmVxdWVzdBIqCgdzZXNzaW9uGAEgASgLMhkudGhyZWFka2VlcC52MS5TZXNzaW9uUmVmEioKBmZpbHRlchgCIAEoCzIaLnRocmVhZGtlZXAudjEuRXZlbnRGaWx0ZXISJwoFb3JkZXIYAyABKA4yGC50aHJlYWRrZWVwLnYxLlNvcnRPcmRlchIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCSKBAQoSTGlzdEV2ZW50c1Jlc3BvbnNlEisKBmV2ZW50cxgBIAMoCzIbLnRocmVhZGtlZXAudjEuU2Vzc2lvbkV2ZW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRITCgtsb2dfdmVyc2lvbhgDIAEoAxIQCghsYXN0X3NlcRgEIAEoAyJpChFHZXRDb250ZXh0UmVxdWVzdBIqCgdzZXNzaW9uGAEgASgLMhkudGhyZWFka2VlcC52MS5TZXNzaW9uUmVmEigKBHNwZWMYAiABKAsyGi50aHJlYWRrZWVwLnYxLkNvbnRleHRTcGVjItUCChJHZXRDb250ZXh0UmVzcG9uc2USKwoGZXZlbnRzGAEgAygLMhsudGhyZWFka2VlcC52MS5TZXNzaW9uRXZlbnQSEQoJdHJ1bmNhdGVkGAIgASgIEhEKCWZpcnN0X3NlcRgDIAEoAxIQCghsYXN0X3NlcRgEIAEoAxITCgtvdmVyX2J1ZGdldBgFIAEoCBIuCgdjb250ZXh0GAYgASgLMh0udGhyZWFka2VlcC52MS5XaW5kb3dDb3VudGVycxItCgZ3aW5kb3cYByABKAsyHS50aHJlYWRrZWVwLnYxLldpbmRvd0NvdW50ZXJzEhMKC2xvZ192ZXJzaW9uGAggASgDEhYKDndpbmRvd192ZXJzaW9uGAkgASgDEhgKEHNlc3Npb25fbGFzdF9zZXEYCiABKAMSHwoXY29tcGFjdGFibGVfdGhyb3VnaF9zZXEYCyABKAMqUQoISWZFeGlzdHMSGQoVSUZfRVhJU1RTX1VOU1BFQ0lGSUVEEAASFAoQSUZfRVhJU1RTX1JFUExBWRABEhQKEElGX0VYSVNUU19JR05PUkUQAipcCglTb3J0T3JkZXISGgoWU09SVF9PUkRFUl9VTlNQRUNJRklFRBAAEhgKFFNPUlRfT1JERVJfQVNDRU5ESU5HEAESGQoVU09SVF9PUkRFUl9ERVNDRU5ESU5HEAIy0AMKDEV2ZW50U2VydmljZRJcCgxBcHBlbmRFdmVudHMSIi50aHJlYWRrZWVwLnYxLkFwcGVuZEV2ZW50c1JlcXVlc3QaIy50aHJlYWRrZWVwLnYxLkFwcGVuZEV2ZW50c1Jlc3BvbnNlIgOQAgISYAoMQXBwZW5kU3RyZWFtEiIudGhyZWFka2VlcC52MS5BcHBlbmRTdHJlYW1SZXF1ZXN0GiMudGhyZWFka2VlcC52MS5BcHBlbmRTdHJlYW1SZXNwb25zZSIDkAIAKAEwARJQCghHZXRFdmVudBIeLnRocmVhZGtlZXAudjEuR2V0RXZlbnRSZXF1ZXN0Gh8udGhyZWFka2VlcC52MS5HZXRFdmVudFJlc3BvbnNlIgOQAgESVgoKTGlzdEV2ZW50cxIgLnRocmVhZGtlZXAudjEuTGlzdEV2ZW50c1JlcXVlc3QaIS50aHJlYWRrZWVwLnYxLkxpc3RFdmVudHNSZXNwb25zZSIDkAIBElYKCkdldENvbnRleHQSIC50aHJlYWRrZWVwLnYxLkdldENvbnRleHRSZXF1ZXN0GiEudGhyZWFka2VlcC52MS5HZXRDb250ZXh0UmVzcG9uc2UiA5ACAUJVChFkZXYudGhyZWFka2VlcC52MVABWj5naXRodWIuY29tL3RocmVhZGtlZXAvdGhyZWFka2VlcC1nby90aHJlYWRrZWVwL3YxO3RocmVhZGtlZXB2MWIGcHJvdG8z", [file_threadkeep_v1_context, file_threadkeep_v1_event, file_threadkeep_v1_filter, file_threadkeep_v1_session, file_threadkeep_v1_session_service]);
 
 /**
- * Makes the session if it does not exist.
+ * Properties of the session that an append creates if it does not exist.
  *
  * @generated from message threadkeep.v1.CreateIfMissing
  */
 export type CreateIfMissing = Message<"threadkeep.v1.CreateIfMissing"> & {
   /**
-   * When it is to expire.
+   * Expiry of the session.
    *
    * @generated from field: threadkeep.v1.Expiry expiry = 1;
    */
@@ -66,28 +66,28 @@ export const CreateIfMissingSchema: GenMessage<CreateIfMissing> = /*@__PURE__*/
  */
 export type AppendEventsRequest = Message<"threadkeep.v1.AppendEventsRequest"> & {
   /**
-   * REQUIRED.
+   * REQUIRED. Session to append to.
    *
    * @generated from field: threadkeep.v1.SessionRef session = 1;
    */
   session?: SessionRef | undefined;
 
   /**
-   * REQUIRED, 1 to the server's max_batch_events. Ids must differ within a batch.
+   * REQUIRED. Events to append, 1 to the server's max_batch_events. Ids must be unique within the batch.
    *
    * @generated from field: repeated threadkeep.v1.SessionEvent events = 2;
    */
   events: SessionEvent[];
 
   /**
-   * At most one precondition. None: appends of several writers are serialised and always succeed. A batch that is a replay as a
-   * whole succeeds whatever the precondition.
+   * At most one precondition. Without one, concurrent appends are serialized and always succeed. A batch whose events
+   * are all replays succeeds regardless of the precondition.
    *
    * @generated from oneof threadkeep.v1.AppendEventsRequest.precondition
    */
   precondition: {
     /**
-     * The log_version the caller last saw; else VERSION_MISMATCH.
+     * Log version that the caller last read. VERSION_MISMATCH is returned if it is stale.
      *
      * @generated from field: int64 expected_log_version = 3;
      */
@@ -95,7 +95,8 @@ export type AppendEventsRequest = Message<"threadkeep.v1.AppendEventsRequest"> &
     case: "expectedLogVersion";
   } | {
     /**
-     * The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH. At most 255 bytes.
+     * Event id of the last event that the caller read; empty for an empty log. VERSION_MISMATCH is returned if it is
+     * stale. At most 255 bytes.
      *
      * @generated from field: string expected_last_event_id = 4;
      */
@@ -104,14 +105,14 @@ export type AppendEventsRequest = Message<"threadkeep.v1.AppendEventsRequest"> &
   } | { case: undefined; value?: undefined };
 
   /**
-   * What to do with ids that are stored already.
+   * Handling of event ids that are already stored.
    *
    * @generated from field: threadkeep.v1.IfExists if_exists = 5;
    */
   ifExists: IfExists;
 
   /**
-   * When set, an unknown session is created first, in the same commit; session.user_id is then REQUIRED.
+   * Properties of the session to create in the same commit if it does not exist. If set, session.user_id is REQUIRED.
    *
    * @generated from field: threadkeep.v1.CreateIfMissing create_if_missing = 6;
    */
@@ -126,27 +127,27 @@ export const AppendEventsRequestSchema: GenMessage<AppendEventsRequest> = /*@__P
   messageDesc(file_threadkeep_v1_event_service, 1);
 
 /**
- * What became of one event of an append.
+ * The result of an append for one event.
  *
  * @generated from message threadkeep.v1.AppendedEvent
  */
 export type AppendedEvent = Message<"threadkeep.v1.AppendedEvent"> & {
   /**
-   * Its id; the server's if the caller gave none.
+   * Id of the event; generated by the server if the caller specified none.
    *
    * @generated from field: string event_id = 1;
    */
   eventId: string;
 
   /**
-   * Its position in the log; the original one for a replay.
+   * Seq of the event; for a replay, the original one.
    *
    * @generated from field: int64 seq = 2;
    */
   seq: bigint;
 
   /**
-   * True when it was stored before.
+   * True if the event was already stored.
    *
    * @generated from field: bool replayed = 3;
    */
@@ -167,35 +168,35 @@ export const AppendedEventSchema: GenMessage<AppendedEvent> = /*@__PURE__*/
  */
 export type AppendEventsResponse = Message<"threadkeep.v1.AppendEventsResponse"> & {
   /**
-   * One entry an event, in request order.
+   * One entry per event, in request order.
    *
    * @generated from field: repeated threadkeep.v1.AppendedEvent events = 1;
    */
   events: AppendedEvent[];
 
   /**
-   * The session's log_version after the append.
+   * Log version of the session after the append.
    *
    * @generated from field: int64 log_version = 2;
    */
   logVersion: bigint;
 
   /**
-   * The session's last seq after the append.
+   * Last seq of the session after the append.
    *
    * @generated from field: int64 last_seq = 3;
    */
   lastSeq: bigint;
 
   /**
-   * True when the session was created by this append.
+   * True if this append created the session.
    *
    * @generated from field: bool session_created = 4;
    */
   sessionCreated: boolean;
 
   /**
-   * The active window after the append, for deciding to compact.
+   * Counters of the active window after the append, for deciding whether to compact.
    *
    * @generated from field: threadkeep.v1.WindowCounters window = 5;
    */
@@ -216,7 +217,7 @@ export const AppendEventsResponseSchema: GenMessage<AppendEventsResponse> = /*@_
  */
 export type AppendStreamRequest = Message<"threadkeep.v1.AppendStreamRequest"> & {
   /**
-   * REQUIRED. One atomic append. An empty session means that of the stream's previous request.
+   * REQUIRED. One atomic append. An empty session means the session of the previous request of the stream.
    *
    * @generated from field: threadkeep.v1.AppendEventsRequest append = 1;
    */
@@ -231,34 +232,34 @@ export const AppendStreamRequestSchema: GenMessage<AppendStreamRequest> = /*@__P
   messageDesc(file_threadkeep_v1_event_service, 4);
 
 /**
- * Why one append of a stream failed. Carries what the status of a unary call would.
+ * The error of one append of a stream. Contains the same information as the status of a unary call.
  *
  * @generated from message threadkeep.v1.AppendError
  */
 export type AppendError = Message<"threadkeep.v1.AppendError"> & {
   /**
-   * The canonical gRPC status code, for example 10 for ABORTED.
+   * Canonical gRPC status code, for example 10 for ABORTED.
    *
    * @generated from field: int32 code = 1;
    */
   code: number;
 
   /**
-   * For people.
+   * Message for people.
    *
    * @generated from field: string message = 2;
    */
   message: string;
 
   /**
-   * The reason, for example "VERSION_MISMATCH"; see ErrorReason.
+   * Reason of the error, for example "VERSION_MISMATCH"; see ErrorReason.
    *
    * @generated from field: string reason = 3;
    */
   reason: string;
 
   /**
-   * The reason's metadata.
+   * Metadata of the reason.
    *
    * @generated from field: map<string, string> metadata = 4;
    */
@@ -279,20 +280,20 @@ export const AppendErrorSchema: GenMessage<AppendError> = /*@__PURE__*/
  */
 export type AppendStreamResult = Message<"threadkeep.v1.AppendStreamResult"> & {
   /**
-   * Which request, counted from 0 within the stream.
+   * Index of the request within the stream, from 0.
    *
    * @generated from field: int64 index = 1;
    */
   index: bigint;
 
   /**
-   * What became of it.
+   * The outcome.
    *
    * @generated from oneof threadkeep.v1.AppendStreamResult.outcome
    */
   outcome: {
     /**
-     * It is committed.
+     * Response of the committed append.
      *
      * @generated from field: threadkeep.v1.AppendEventsResponse appended = 2;
      */
@@ -300,7 +301,7 @@ export type AppendStreamResult = Message<"threadkeep.v1.AppendStreamResult"> & {
     case: "appended";
   } | {
     /**
-     * Nothing of it was stored.
+     * Error of the failed append, of which nothing was stored.
      *
      * @generated from field: threadkeep.v1.AppendError error = 3;
      */
@@ -344,14 +345,14 @@ export const AppendStreamResponseSchema: GenMessage<AppendStreamResponse> = /*@_
  */
 export type GetEventRequest = Message<"threadkeep.v1.GetEventRequest"> & {
   /**
-   * REQUIRED.
+   * REQUIRED. Session of the event.
    *
    * @generated from field: threadkeep.v1.SessionRef session = 1;
    */
   session?: SessionRef | undefined;
 
   /**
-   * REQUIRED.
+   * REQUIRED. Id of the event.
    *
    * @generated from field: string event_id = 2;
    */
@@ -393,36 +394,36 @@ export const GetEventResponseSchema: GenMessage<GetEventResponse> = /*@__PURE__*
  */
 export type ListEventsRequest = Message<"threadkeep.v1.ListEventsRequest"> & {
   /**
-   * REQUIRED.
+   * REQUIRED. Session whose events are listed.
    *
    * @generated from field: threadkeep.v1.SessionRef session = 1;
    */
   session?: SessionRef | undefined;
 
   /**
-   * Which events. Absent means all.
+   * Filter for the events. Absent means all events.
    *
    * @generated from field: threadkeep.v1.EventFilter filter = 2;
    */
   filter?: EventFilter | undefined;
 
   /**
-   * In which direction.
+   * Order of the events.
    *
    * @generated from field: threadkeep.v1.SortOrder order = 3;
    */
   order: SortOrder;
 
   /**
-   * Events a page. 0 means 100, more than the server's limit (1,000) is coerced to it, negative is refused. Must be 0 when the
-   * filter has a window.
+   * Maximum number of events per page. 0 means 100. Values above the server's limit (1,000) are coerced to it. Negative
+   * values are rejected. Must be 0 if the filter has last_n or page.
    *
    * @generated from field: int32 page_size = 4;
    */
   pageSize: number;
 
   /**
-   * From the previous page's next_page_token, with an otherwise identical request.
+   * Value of next_page_token from the previous page; all other fields must be unchanged.
    *
    * @generated from field: string page_token = 5;
    */
@@ -443,29 +444,29 @@ export const ListEventsRequestSchema: GenMessage<ListEventsRequest> = /*@__PURE_
  */
 export type ListEventsResponse = Message<"threadkeep.v1.ListEventsResponse"> & {
   /**
-   * The page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads to the rest, also
-   * of a last_n or numbered page.
+   * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
+   * to the rest, including the rest of a last_n or a numbered page.
    *
    * @generated from field: repeated threadkeep.v1.SessionEvent events = 1;
    */
   events: SessionEvent[];
 
   /**
-   * Empty when everything that matches, within the filter's window, has been returned.
+   * Token of the next page. Empty if all matches, within last_n or the numbered page of the filter, have been returned.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
 
   /**
-   * The session's log_version at the time of reading; 0 for an unknown session.
+   * Log version of the session at the time of the read; 0 for an unknown session.
    *
    * @generated from field: int64 log_version = 3;
    */
   logVersion: bigint;
 
   /**
-   * The session's last seq at the time of reading.
+   * Last seq of the session at the time of the read.
    *
    * @generated from field: int64 last_seq = 4;
    */
@@ -486,14 +487,14 @@ export const ListEventsResponseSchema: GenMessage<ListEventsResponse> = /*@__PUR
  */
 export type GetContextRequest = Message<"threadkeep.v1.GetContextRequest"> & {
   /**
-   * REQUIRED.
+   * REQUIRED. Session to read.
    *
    * @generated from field: threadkeep.v1.SessionRef session = 1;
    */
   session?: SessionRef | undefined;
 
   /**
-   * What to hand out. Absent means the whole active window within the default size.
+   * Specification of the context. Absent means the whole active window within the default size.
    *
    * @generated from field: threadkeep.v1.ContextSpec spec = 2;
    */
@@ -521,73 +522,74 @@ export type GetContextResponse = Message<"threadkeep.v1.GetContextResponse"> & {
   events: SessionEvent[];
 
   /**
-   * True when older events of the conversation were left out. Page back with ListEvents, before_seq = first_seq.
+   * True if older events of the conversation were left out. Read them with ListEvents, before_seq = first_seq.
    *
    * @generated from field: bool truncated = 2;
    */
   truncated: boolean;
 
   /**
-   * The seq of the first event of the conversation handed out; 0 if there is none.
+   * Seq of the first returned event of the conversation; 0 if there is none.
    *
    * @generated from field: int64 first_seq = 3;
    */
   firstSeq: bigint;
 
   /**
-   * The seq of the last event of the conversation handed out; 0 if there is none.
+   * Seq of the last returned event of the conversation; 0 if there is none.
    *
    * @generated from field: int64 last_seq = 4;
    */
   lastSeq: bigint;
 
   /**
-   * True when the newest turn alone exceeds a limit and is handed out whole.
+   * True if the newest turn alone exceeds a limit and is returned whole.
    *
    * @generated from field: bool over_budget = 5;
    */
   overBudget: boolean;
 
   /**
-   * Counts over what is handed out.
+   * Counters of the returned events.
    *
    * @generated from field: threadkeep.v1.WindowCounters context = 6;
    */
   context?: WindowCounters | undefined;
 
   /**
-   * Counts over the whole active window, for deciding to compact.
+   * Counters of the whole active window, for deciding whether to compact.
    *
    * @generated from field: threadkeep.v1.WindowCounters window = 7;
    */
   window?: WindowCounters | undefined;
 
   /**
-   * The session's log_version at the time of reading; 0 for an unknown session.
+   * Log version of the session at the time of the read; 0 for an unknown session.
    *
    * @generated from field: int64 log_version = 8;
    */
   logVersion: bigint;
 
   /**
-   * The session's window_version: what ApplyCompaction is to expect.
+   * Window version of the session: the expected_window_version for ApplyCompaction.
    *
    * @generated from field: int64 window_version = 9;
    */
   windowVersion: bigint;
 
   /**
-   * The session's last seq at the time of reading. It says nothing about what this context holds; see compactable_through_seq.
+   * Last seq of the session at the time of the read. It does not describe the content of this context; see
+   * compactable_through_seq.
    *
    * @generated from field: int64 session_last_seq = 10;
    */
   sessionLastSeq: bigint;
 
   /**
-   * The last seq that a summary of this context may replace: pass it to ApplyCompaction as through_seq, with first_seq as
-   * from_seq. From first_seq to it, in window order, this context holds every active event but superseded SYSTEM events; it
-   * also holds every active summary up to it. Lower than session_last_seq where the spec's filters or branch hide a newer
-   * event. 0 if nothing may be replaced.
+   * Last seq that a summary of this context may replace. Pass it to ApplyCompaction as through_seq, with first_seq as
+   * from_seq. Between first_seq and this seq, in window order, the context contains every active event except
+   * superseded SYSTEM events; it also contains every active summary up to this seq. Lower than session_last_seq if the
+   * filters or branch of the spec hide a newer event. 0 if nothing may be replaced.
    *
    * @generated from field: int64 compactable_through_seq = 11;
    */
@@ -602,27 +604,27 @@ export const GetContextResponseSchema: GenMessage<GetContextResponse> = /*@__PUR
   messageDesc(file_threadkeep_v1_event_service, 13);
 
 /**
- * What to do with an event whose id is stored already.
+ * How an append handles an event whose id is already stored.
  *
  * @generated from enum threadkeep.v1.IfExists
  */
 export enum IfExists {
   /**
-   * The same as IF_EXISTS_REPLAY.
+   * Same as IF_EXISTS_REPLAY.
    *
    * @generated from enum value: IF_EXISTS_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * Same content: a replay, the stored seq is returned. Other content: EVENT_ID_CONFLICT.
+   * If the content is the same, returns the stored seq as a replay. If it differs, returns EVENT_ID_CONFLICT.
    *
    * @generated from enum value: IF_EXISTS_REPLAY = 1;
    */
   REPLAY = 1,
 
   /**
-   * Whatever the content: nothing is stored, the stored seq is returned.
+   * Returns the stored seq and stores nothing, regardless of the content.
    *
    * @generated from enum value: IF_EXISTS_IGNORE = 2;
    */
@@ -636,13 +638,13 @@ export const IfExistsSchema: GenEnum<IfExists> = /*@__PURE__*/
   enumDesc(file_threadkeep_v1_event_service, 0);
 
 /**
- * In which direction a list runs.
+ * The order of a list.
  *
  * @generated from enum threadkeep.v1.SortOrder
  */
 export enum SortOrder {
   /**
-   * The same as SORT_ORDER_ASCENDING.
+   * Same as SORT_ORDER_ASCENDING.
    *
    * @generated from enum value: SORT_ORDER_UNSPECIFIED = 0;
    */
@@ -670,15 +672,16 @@ export const SortOrderSchema: GenEnum<SortOrder> = /*@__PURE__*/
   enumDesc(file_threadkeep_v1_event_service, 1);
 
 /**
- * The event log.
+ * Appends and reads events.
  *
  * @generated from service threadkeep.v1.EventService
  */
 export const EventService: GenService<{
   /**
-   * Appends 1 to N events, all or none. When it returns they are committed to durable storage. Retrying with the same event
-   * ids stores nothing twice and returns the original seqs. Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT,
-   * EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD, STORE_UNAVAILABLE.
+   * Appends one or more events, all or none. When it returns, the events are committed to durable storage. A retry with
+   * the same event ids stores nothing twice and returns the original seqs.
+   * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD,
+   * STORE_UNAVAILABLE.
    *
    * @generated from rpc threadkeep.v1.EventService.AppendEvents
    */
@@ -688,8 +691,9 @@ export const EventService: GenService<{
     output: typeof AppendEventsResponseSchema;
   },
   /**
-   * Appends batch after batch without waiting for each answer. Every request is one atomic append; results come in request
-   * order, grouped. A batch that fails is told in its result and does not end the stream.
+   * Appends a stream of batches without waiting for each response. Each request is one atomic append. Results are
+   * returned in request order, several per response. A batch that fails is reported in its result and does not end the
+   * stream.
    *
    * @generated from rpc threadkeep.v1.EventService.AppendStream
    */
@@ -699,7 +703,8 @@ export const EventService: GenService<{
     output: typeof AppendStreamResponseSchema;
   },
   /**
-   * Returns one event by its id. Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND.
+   * Returns an event by its id.
+   * Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND.
    *
    * @generated from rpc threadkeep.v1.EventService.GetEvent
    */
@@ -709,7 +714,7 @@ export const EventService: GenService<{
     output: typeof GetEventResponseSchema;
   },
   /**
-   * Returns a page of the events that match, in window order. An unknown session gives an empty list.
+   * Lists the events that match a filter, in window order. An unknown session returns an empty list.
    * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION.
    *
    * @generated from rpc threadkeep.v1.EventService.ListEvents
@@ -720,8 +725,9 @@ export const EventService: GenService<{
     output: typeof ListEventsResponseSchema;
   },
   /**
-   * Returns what an agent should see now: whole turns of the active window within its budget, the latest SYSTEM event and the
-   * summaries first. One indexed read, whatever the log's length. An unknown session gives an empty context.
+   * Returns the context of an agent: whole turns of the active window within a budget, preceded by the latest SYSTEM
+   * event and the summaries. The cost is one indexed read, independent of the length of the log. An unknown session
+   * returns an empty context.
    * Errors: INVALID_FIELD, AMBIGUOUS_SESSION.
    *
    * @generated from rpc threadkeep.v1.EventService.GetContext

@@ -2,7 +2,7 @@
 // @generated from file threadkeep/v1/filter.proto (package threadkeep.v1, syntax proto3)
 /* eslint-disable */
 
-// The one filter that every read, search and subscription understands.
+// The filter that reads, searches and subscriptions share.
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
@@ -19,8 +19,8 @@ export const file_threadkeep_v1_filter: GenFile = /*@__PURE__*/
   fileDesc("Chp0aHJlYWRrZWVwL3YxL2ZpbHRlci5wcm90bxINdGhyZWFka2VlcC52MSInCglBdXRob3JTZXQSCwoDaWRzGAEgAygJEg0KBXJvbGVzGAIgAygJInAKDEF1dGhvckZpbHRlchIrCgdpbmNsdWRlGAEgASgLMhgudGhyZWFka2VlcC52MS5BdXRob3JTZXRIABIrCgdleGNsdWRlGAIgASgLMhgudGhyZWFka2VlcC52MS5BdXRob3JTZXRIAEIGCgRraW5kIi0KClBhZ2VXaW5kb3cSDAoEcGFnZRgBIAEoBRIRCglwYWdlX3NpemUYAiABKAUi/wMKC0V2ZW50RmlsdGVyEi0KCWZyb21fdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoHdG9fdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFgoJYWZ0ZXJfc2VxGAMgASgDSAGIAQESFwoKYmVmb3JlX3NlcRgEIAEoA0gCiAEBEiIKBXJvbGVzGAUgAygOMhMudGhyZWFka2VlcC52MS5Sb2xlEjMKDmF1dGhvcl9maWx0ZXJzGAYgAygLMhsudGhyZWFka2VlcC52MS5BdXRob3JGaWx0ZXISGQoRZXhjbHVkZV9zeW50aGV0aWMYByABKAgSJAoEdmlldxgIIAEoDjIWLnRocmVhZGtlZXAudjEuTG9nVmlldxIPCgdrZXl3b3JkGAkgASgJEhAKCGtleXdvcmRzGAogAygJEjIKDWtleXdvcmRfbWF0Y2gYCyABKA4yGy50aHJlYWRrZWVwLnYxLktleXdvcmRNYXRjaBIOCgZicmFuY2gYDCABKAkSEAoGbGFzdF9uGA0gASgFSAASKQoEcGFnZRgOIAEoCzIZLnRocmVhZGtlZXAudjEuUGFnZVdpbmRvd0gAQggKBndpbmRvd0IMCgpfYWZ0ZXJfc2VxQg0KC19iZWZvcmVfc2VxKk4KB0xvZ1ZpZXcSGAoUTE9HX1ZJRVdfVU5TUEVDSUZJRUQQABITCg9MT0dfVklFV19BQ1RJVkUQARIUChBMT0dfVklFV19ISVNUT1JZEAIqWwoMS2V5d29yZE1hdGNoEh0KGUtFWVdPUkRfTUFUQ0hfVU5TUEVDSUZJRUQQABIVChFLRVlXT1JEX01BVENIX0FOWRABEhUKEUtFWVdPUkRfTUFUQ0hfQUxMEAJCVQoRZGV2LnRocmVhZGtlZXAudjFQAVo+Z2l0aHViLmNvbS90aHJlYWRrZWVwL3RocmVhZGtlZXAtZ28vdGhyZWFka2VlcC92MTt0aHJlYWRrZWVwdjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_threadkeep_v1_message]);
 
 /**
- * A set of authors: an event belongs to it if its author is among the ids OR its author_role among the roles. An event
- * without an author role is matched by id only. At least one id or role.
+ * A set of authors. An event belongs to it if its author is among the ids OR its author_role is among the roles. An
+ * event without an author role is matched by id only. At least one id or role is required.
  *
  * @generated from message threadkeep.v1.AuthorSet
  */
@@ -48,19 +48,19 @@ export const AuthorSetSchema: GenMessage<AuthorSet> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_filter, 0);
 
 /**
- * One step of an ordered chain. Steps of one kind merge into the place of the first of that kind.
+ * One step of an ordered chain. Steps of the same kind are merged at the place of the first one.
  *
  * @generated from message threadkeep.v1.AuthorFilter
  */
 export type AuthorFilter = Message<"threadkeep.v1.AuthorFilter"> & {
   /**
-   * What the step does.
+   * The effect of the step.
    *
    * @generated from oneof threadkeep.v1.AuthorFilter.kind
    */
   kind: {
     /**
-     * Keep only events of these authors.
+     * Authors whose events are kept; all others are dropped.
      *
      * @generated from field: threadkeep.v1.AuthorSet include = 1;
      */
@@ -68,7 +68,7 @@ export type AuthorFilter = Message<"threadkeep.v1.AuthorFilter"> & {
     case: "include";
   } | {
     /**
-     * Drop events of these authors.
+     * Authors whose events are dropped.
      *
      * @generated from field: threadkeep.v1.AuthorSet exclude = 2;
      */
@@ -85,20 +85,20 @@ export const AuthorFilterSchema: GenMessage<AuthorFilter> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_filter, 1);
 
 /**
- * One numbered page of the matches in window order. Beyond the end it is empty.
+ * One numbered page of the matches, in window order. A page beyond the end is empty.
  *
  * @generated from message threadkeep.v1.PageWindow
  */
 export type PageWindow = Message<"threadkeep.v1.PageWindow"> & {
   /**
-   * The page, from 0. Default 0; negative is refused.
+   * Number of the page, from 0. Default: 0. Negative values are rejected.
    *
    * @generated from field: int32 page = 1;
    */
   page: number;
 
   /**
-   * REQUIRED. Events a page, at least 1; more than the server's limit is coerced to the limit.
+   * REQUIRED. Maximum number of events per page, at least 1. Values above the server's limit are coerced to it.
    *
    * @generated from field: int32 page_size = 2;
    */
@@ -113,106 +113,108 @@ export const PageWindowSchema: GenMessage<PageWindow> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_filter, 2);
 
 /**
- * Selects events. Fields combine with AND, values inside a repeated field with OR. Conditions come first, then exactly one
- * window. Text is the message's text parts joined by a line feed; matching is literal substring after Unicode case folding.
+ * Selects events. Fields are combined with AND, values inside a repeated field with OR. The conditions apply first,
+ * then at most one of last_n and page. The text of an event is its message's text parts, joined by line feeds. Keywords
+ * match literal substrings after Unicode case folding.
  *
  * @generated from message threadkeep.v1.EventFilter
  */
 export type EventFilter = Message<"threadkeep.v1.EventFilter"> & {
   /**
-   * Events whose time is at or after this. An event's time is its event_time, or its record_time where that is absent.
+   * Earliest time, inclusive. The time of an event is its event_time or, if absent, its record_time.
    *
    * @generated from field: google.protobuf.Timestamp from_time = 1;
    */
   fromTime?: Timestamp | undefined;
 
   /**
-   * Events whose time is at or before this.
+   * Latest time, inclusive.
    *
    * @generated from field: google.protobuf.Timestamp to_time = 2;
    */
   toTime?: Timestamp | undefined;
 
   /**
-   * Events whose seq is greater.
+   * Seq that events must exceed.
    *
    * @generated from field: optional int64 after_seq = 3;
    */
   afterSeq?: bigint | undefined;
 
   /**
-   * Events whose seq is less.
+   * Seq that events must precede.
    *
    * @generated from field: optional int64 before_seq = 4;
    */
   beforeSeq?: bigint | undefined;
 
   /**
-   * Events with one of these roles. Empty means any.
+   * Roles of the message. Empty means any.
    *
    * @generated from field: repeated threadkeep.v1.Role roles = 5;
    */
   roles: Role[];
 
   /**
-   * Include and exclude by author; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter.
    *
    * @generated from field: repeated threadkeep.v1.AuthorFilter author_filters = 6;
    */
   authorFilters: AuthorFilter[];
 
   /**
-   * Leave out synthetic events.
+   * If true, leaves out synthetic events.
    *
    * @generated from field: bool exclude_synthetic = 7;
    */
   excludeSynthetic: boolean;
 
   /**
-   * The part of the log to look at. Default: everything.
+   * Part of the log to read. Default: the whole log.
    *
    * @generated from field: threadkeep.v1.LogView view = 8;
    */
   view: LogView;
 
   /**
-   * Text must hold this. Blank counts as not set. At most 1,024 characters.
+   * Substring that the text must contain. Blank means not set. At most 1,024 characters.
    *
    * @generated from field: string keyword = 9;
    */
   keyword: string;
 
   /**
-   * Text must hold these, by keyword_match. Blank ones are dropped; none left counts as not set. At most 64.
+   * Substrings that the text must contain, combined by keyword_match. Blank ones are dropped; if none remain, the field
+   * is not set. At most 64.
    *
    * @generated from field: repeated string keywords = 10;
    */
   keywords: string[];
 
   /**
-   * How keywords combine. Default: any. Not used without keywords.
+   * How keywords are combined. Default: any. Ignored without keywords.
    *
    * @generated from field: threadkeep.v1.KeywordMatch keyword_match = 11;
    */
   keywordMatch: KeywordMatch;
 
   /**
-   * What an agent on this branch sees: events of the root, of the branch itself and of its ancestors; not of siblings, not of
-   * children. Absent or empty means every branch.
+   * Branch whose view is returned: events of the root, of the branch itself and of its ancestors, but not of siblings
+   * or children. Absent or empty means every branch.
    *
    * @generated from field: string branch = 12;
    */
   branch: string;
 
   /**
-   * At most one window over the matches.
+   * At most one limit on the matches.
    *
    * @generated from oneof threadkeep.v1.EventFilter.window
    */
   window: {
     /**
-     * The newest n matches, n at least 1. Without a text condition the window is extended back to the start of the turn that it
-     * would otherwise cut, among the matches.
+     * Number of newest matches, at least 1. Without a text condition, the result is extended back to the start of the
+     * turn that it would otherwise split, among the matches.
      *
      * @generated from field: int32 last_n = 13;
      */
@@ -237,27 +239,27 @@ export const EventFilterSchema: GenMessage<EventFilter> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_filter, 3);
 
 /**
- * Which part of a log is looked at.
+ * The part of a log that is read.
  *
  * @generated from enum threadkeep.v1.LogView
  */
 export enum LogView {
   /**
-   * The same as LOG_VIEW_HISTORY.
+   * Same as LOG_VIEW_HISTORY.
    *
    * @generated from enum value: LOG_VIEW_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * What no compaction has archived.
+   * The active window: events that no compaction has archived.
    *
    * @generated from enum value: LOG_VIEW_ACTIVE = 1;
    */
   ACTIVE = 1,
 
   /**
-   * Everything ever appended, archived events included.
+   * The whole log, archived events included.
    *
    * @generated from enum value: LOG_VIEW_HISTORY = 2;
    */
@@ -271,27 +273,27 @@ export const LogViewSchema: GenEnum<LogView> = /*@__PURE__*/
   enumDesc(file_threadkeep_v1_filter, 0);
 
 /**
- * How several keywords combine.
+ * How several keywords are combined.
  *
  * @generated from enum threadkeep.v1.KeywordMatch
  */
 export enum KeywordMatch {
   /**
-   * The same as KEYWORD_MATCH_ANY.
+   * Same as KEYWORD_MATCH_ANY.
    *
    * @generated from enum value: KEYWORD_MATCH_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * At least one occurs.
+   * At least one keyword occurs.
    *
    * @generated from enum value: KEYWORD_MATCH_ANY = 1;
    */
   ANY = 1,
 
   /**
-   * All occur.
+   * All keywords occur.
    *
    * @generated from enum value: KEYWORD_MATCH_ALL = 2;
    */

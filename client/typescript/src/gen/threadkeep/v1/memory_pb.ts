@@ -2,7 +2,7 @@
 // @generated from file threadkeep/v1/memory.proto (package threadkeep.v1, syntax proto3)
 /* eslint-disable */
 
-// Long-term memory: what is remembered of a user across sessions.
+// Long-term memory of a user, across sessions.
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
@@ -21,20 +21,20 @@ export const file_threadkeep_v1_memory: GenFile = /*@__PURE__*/
   fileDesc("Chp0aHJlYWRrZWVwL3YxL21lbW9yeS5wcm90bxINdGhyZWFka2VlcC52MSIrCgtNZW1vcnlTY29wZRILCgNhcHAYASABKAkSDwoHdXNlcl9pZBgCIAEoCSLcAgoLTWVtb3J5RW50cnkSCgoCaWQYASABKAkSKwoHY29udGVudBgCIAEoCzIaLnRocmVhZGtlZXAudjEuQ2hhdE1lc3NhZ2USDgoGYXV0aG9yGAMgASgJEi4KCmV2ZW50X3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnNlc3Npb25faWQYBSABKAkSEAoIZXZlbnRfaWQYBiABKAkSFQoNbWV0YWRhdGFfanNvbhgHIAEoCRIpCgVzY29wZRgIIAEoCzIaLnRocmVhZGtlZXAudjEuTWVtb3J5U2NvcGUSLwoLcmVjb3JkX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBXNjb3JlGAogASgBEiwKCmhpZ2hsaWdodHMYCyADKAsyGC50aHJlYWRrZWVwLnYxLkhpZ2hsaWdodCL+AQoMTWVtb3J5RmlsdGVyEhMKC3Nlc3Npb25faWRzGAEgAygJEg8KB2F1dGhvcnMYAiADKAkSLQoJZnJvbV90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgd0b190aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI7CghtZXRhZGF0YRgFIAMoCzIpLnRocmVhZGtlZXAudjEuTWVtb3J5RmlsdGVyLk1ldGFkYXRhRW50cnkaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQlUKEWRldi50aHJlYWRrZWVwLnYxUAFaPmdpdGh1Yi5jb20vdGhyZWFka2VlcC90aHJlYWRrZWVwLWdvL3RocmVhZGtlZXAvdjE7dGhyZWFka2VlcHYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_threadkeep_v1_message, file_threadkeep_v1_recall]);
 
 /**
- * Whose memories: one user's, in one app. Nothing reaches beyond it; a missing field never widens it.
+ * The owner of memories: one user in one app. No call reaches beyond the scope, and an absent field never widens it.
  *
  * @generated from message threadkeep.v1.MemoryScope
  */
 export type MemoryScope = Message<"threadkeep.v1.MemoryScope"> & {
   /**
-   * The app. Empty means memories without an app, not those of every app. At most 255 bytes.
+   * App. Empty means memories without an app, not those of every app. At most 255 bytes.
    *
    * @generated from field: string app = 1;
    */
   app: string;
 
   /**
-   * REQUIRED, unless the credential is bound to a user. At most 255 bytes.
+   * User. REQUIRED unless the credential is bound to a user. At most 255 bytes.
    *
    * @generated from field: string user_id = 2;
    */
@@ -49,84 +49,86 @@ export const MemoryScopeSchema: GenMessage<MemoryScope> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_memory, 0);
 
 /**
- * One thing that is remembered.
+ * One remembered fact or passage.
  *
  * @generated from message threadkeep.v1.MemoryEntry
  */
 export type MemoryEntry = Message<"threadkeep.v1.MemoryEntry"> & {
   /**
-   * Unique within the scope. The caller's (an idempotency key) or the server's. At most 255 bytes.
+   * Id of the entry, unique within the scope: the caller's (an idempotency key) or one from the server. At most 255
+   * bytes.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * What is remembered. REQUIRED, with text that is not blank.
+   * REQUIRED. Content of the entry. Its text must not be blank.
    *
    * @generated from field: threadkeep.v1.ChatMessage content = 2;
    */
   content?: ChatMessage | undefined;
 
   /**
-   * Who said it; empty if nobody is told. At most 255 bytes.
+   * Author of the content. Empty means unknown. At most 255 bytes.
    *
    * @generated from field: string author = 3;
    */
   author: string;
 
   /**
-   * When it happened. Absent: not told; it then sorts by record_time.
+   * Time of the content. Absent means unknown; the entry is then ordered by record_time.
    *
    * @generated from field: google.protobuf.Timestamp event_time = 4;
    */
   eventTime?: Timestamp | undefined;
 
   /**
-   * The session that it is from. Of AddMemories: optional, must be of the scope, need not exist.
+   * Id of the session that the entry comes from. In AddMemories it is optional, must belong to the scope, and need not
+   * exist.
    *
    * @generated from field: string session_id = 5;
    */
   sessionId: string;
 
   /**
-   * The event that it is from, in that session. At most 255 bytes.
+   * Id of the event that the entry comes from, in that session. At most 255 bytes.
    *
    * @generated from field: string event_id = 6;
    */
   eventId: string;
 
   /**
-   * The caller's JSON object, verbatim; filters look at its top-level values. At most 256 KiB. Numbers beyond a double and halves
-   * of surrogate pairs are refused.
+   * Metadata of the caller as a JSON object, stored verbatim; filters compare its top-level values. At most 256 KiB.
+   * Numbers outside the range of a double and unpaired surrogates are rejected.
    *
    * @generated from field: string metadata_json = 7;
    */
   metadataJson: string;
 
   /**
-   * OUTPUT_ONLY. The scope.
+   * OUTPUT_ONLY. Scope of the entry.
    *
    * @generated from field: threadkeep.v1.MemoryScope scope = 8;
    */
   scope?: MemoryScope | undefined;
 
   /**
-   * OUTPUT_ONLY. When it was added.
+   * OUTPUT_ONLY. Time at which the entry was added.
    *
    * @generated from field: google.protobuf.Timestamp record_time = 9;
    */
   recordTime?: Timestamp | undefined;
 
   /**
-   * OUTPUT_ONLY, of SearchMemory. As SearchHit.score; nothing stands beside a memory.
+   * OUTPUT_ONLY, in SearchMemory. See SearchHit.score; memories have no adjacent entries.
    *
    * @generated from field: double score = 10;
    */
   score: number;
 
   /**
-   * OUTPUT_ONLY, of SearchMemory. As SearchHit.highlights.
+   * OUTPUT_ONLY, in SearchMemory. See SearchHit.highlights.
    *
    * @generated from field: repeated threadkeep.v1.Highlight highlights = 11;
    */
@@ -141,42 +143,42 @@ export const MemoryEntrySchema: GenMessage<MemoryEntry> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_memory, 1);
 
 /**
- * Selects memories. Fields combine with AND, values inside a repeated field with OR.
+ * Selects memory entries. Fields are combined with AND, values inside a repeated field with OR.
  *
  * @generated from message threadkeep.v1.MemoryFilter
  */
 export type MemoryFilter = Message<"threadkeep.v1.MemoryFilter"> & {
   /**
-   * From these sessions, by session_id. At most 1,000.
+   * Ids of the sessions that the entries come from. At most 1,000.
    *
    * @generated from field: repeated string session_ids = 1;
    */
   sessionIds: string[];
 
   /**
-   * By these authors, compared exactly. At most 1,000.
+   * Authors of the entries, compared exactly. At most 1,000.
    *
    * @generated from field: repeated string authors = 2;
    */
   authors: string[];
 
   /**
-   * At or after this time: event_time, or where it is absent record_time.
+   * Earliest time, inclusive. The time of an entry is its event_time or, if absent, its record_time.
    *
    * @generated from field: google.protobuf.Timestamp from_time = 3;
    */
   fromTime?: Timestamp | undefined;
 
   /**
-   * At or before this time, as from_time.
+   * Latest time, inclusive; see from_time.
    *
    * @generated from field: google.protobuf.Timestamp to_time = 4;
    */
   toTime?: Timestamp | undefined;
 
   /**
-   * Top-level values of metadata_json: a string is compared as it is, a number or a boolean as its JSON text (1, 2.5, true).
-   * All must hold. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
+   * Top-level values of metadata_json. A string is compared as is, a number or a boolean as its JSON text (1, 2.5,
+   * true). All must match. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
    *
    * @generated from field: map<string, string> metadata = 5;
    */

@@ -2,7 +2,7 @@
 // @generated from file threadkeep/v1/memory_service.proto (package threadkeep.v1, syntax proto3)
 /* eslint-disable */
 
-// Remembering across sessions.
+// The service for long-term memory.
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -29,42 +29,42 @@ export const file_threadkeep_v1_memory_service: GenFile = /*@__PURE__*/
  */
 export type AddSessionToMemoryRequest = Message<"threadkeep.v1.AddSessionToMemoryRequest"> & {
   /**
-   * REQUIRED. Its app and user are the scope of the entries.
+   * REQUIRED. Session to ingest. Its app and user are the scope of the entries.
    *
    * @generated from field: threadkeep.v1.SessionRef session = 1;
    */
   session?: SessionRef | undefined;
 
   /**
-   * Only these events. Empty means all. At most 1,000; they must exist.
+   * Ids of the events to ingest. Empty means all. At most 1,000; they must exist.
    *
    * @generated from field: repeated string event_ids = 2;
    */
   eventIds: string[];
 
   /**
-   * Remember tool calls and tool results too. Default: only text.
+   * If true, also ingests tool calls and tool results. Default: text only.
    *
    * @generated from field: bool include_tools = 3;
    */
   includeTools: boolean;
 
   /**
-   * Remember reasoning too.
+   * If true, also ingests reasoning.
    *
    * @generated from field: bool include_reasoning = 4;
    */
   includeReasoning: boolean;
 
   /**
-   * Remember synthetic events (summaries) too.
+   * If true, also ingests synthetic events (summaries).
    *
    * @generated from field: bool include_synthetic = 5;
    */
   includeSynthetic: boolean;
 
   /**
-   * Metadata of every entry that is added. A JSON object as that of MemoryEntry, at most 256 KiB.
+   * Metadata of every added entry: a JSON object as in MemoryEntry, at most 256 KiB.
    *
    * @generated from field: string metadata_json = 6;
    */
@@ -85,28 +85,28 @@ export const AddSessionToMemoryRequestSchema: GenMessage<AddSessionToMemoryReque
  */
 export type AddSessionToMemoryResponse = Message<"threadkeep.v1.AddSessionToMemoryResponse"> & {
   /**
-   * Entries added.
+   * Number of added entries.
    *
    * @generated from field: int32 added = 1;
    */
   added: number;
 
   /**
-   * Events that were remembered already.
+   * Number of events that already had an entry.
    *
    * @generated from field: int32 existing = 2;
    */
   existing: number;
 
   /**
-   * Events without anything to remember.
+   * Number of events without content to remember.
    *
    * @generated from field: int32 skipped = 3;
    */
   skipped: number;
 
   /**
-   * Events whose entries had been deleted, and stay so.
+   * Number of events whose entries were deleted before and stay deleted.
    *
    * @generated from field: int32 deleted = 4;
    */
@@ -127,14 +127,14 @@ export const AddSessionToMemoryResponseSchema: GenMessage<AddSessionToMemoryResp
  */
 export type AddMemoriesRequest = Message<"threadkeep.v1.AddMemoriesRequest"> & {
   /**
-   * REQUIRED.
+   * REQUIRED. Scope of the entries.
    *
    * @generated from field: threadkeep.v1.MemoryScope scope = 1;
    */
   scope?: MemoryScope | undefined;
 
   /**
-   * The entries; OUTPUT_ONLY fields are ignored. At least one, at most as many as events in an append.
+   * Entries to add, 1 to the maximum number of events of an append. OUTPUT_ONLY fields are ignored.
    *
    * @generated from field: repeated threadkeep.v1.MemoryEntry memories = 2;
    */
@@ -149,20 +149,20 @@ export const AddMemoriesRequestSchema: GenMessage<AddMemoriesRequest> = /*@__PUR
   messageDesc(file_threadkeep_v1_memory_service, 2);
 
 /**
- * What became of an entry.
+ * The result for one added entry.
  *
  * @generated from message threadkeep.v1.AddedMemory
  */
 export type AddedMemory = Message<"threadkeep.v1.AddedMemory"> & {
   /**
-   * Its id.
+   * Id of the entry.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * True when it was there already, with the same content.
+   * True if the entry already existed with the same content.
    *
    * @generated from field: bool replayed = 2;
    */
@@ -183,7 +183,7 @@ export const AddedMemorySchema: GenMessage<AddedMemory> = /*@__PURE__*/
  */
 export type AddMemoriesResponse = Message<"threadkeep.v1.AddMemoriesResponse"> & {
   /**
-   * In the order of the request.
+   * Results, in request order.
    *
    * @generated from field: repeated threadkeep.v1.AddedMemory memories = 1;
    */
@@ -204,59 +204,61 @@ export const AddMemoriesResponseSchema: GenMessage<AddMemoriesResponse> = /*@__P
  */
 export type SearchMemoryRequest = Message<"threadkeep.v1.SearchMemoryRequest"> & {
   /**
-   * REQUIRED.
+   * REQUIRED. Scope to search.
    *
    * @generated from field: threadkeep.v1.MemoryScope scope = 1;
    */
   scope?: MemoryScope | undefined;
 
   /**
-   * What to look for; at most 1,024 characters. Empty or blank finds nothing.
+   * Query. At most 1,024 characters. Empty or blank returns nothing.
    *
    * @generated from field: string query = 2;
    */
   query: string;
 
   /**
-   * How it is understood. Default: AUTO.
+   * How the query is interpreted. Default: AUTO.
    *
    * @generated from field: threadkeep.v1.SearchMode mode = 3;
    */
   mode: SearchMode;
 
   /**
-   * Entries returned at most, and fewer where the answer would pass the server's limit of bytes. 0 means 5 with SEMANTIC, else
-   * 10; more than 1,000 is coerced to 1,000, negative is refused.
+   * Maximum number of entries; fewer if the response would exceed the server's size limit. 0 means 5 for SEMANTIC, else
+   * 10. Values above 1,000 are coerced to 1,000. Negative values are rejected.
    *
    * @generated from field: int32 top_k = 4;
    */
   topK: number;
 
   /**
-   * The least score of an entry, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
-   * HYBRID an answer whose best entry scores below 0.1 is empty, for then the query has nothing to do with what is there; of
-   * another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
+   * Minimum score of an entry, from 0 to 1; for SEMANTIC from -1. 0 returns all (SEMANTIC: -1). Default for RANKED and
+   * HYBRID: the response is empty if the best entry scores below 0.1, because the query is then unrelated to the stored
+   * memories; otherwise entries that score less than a fiftieth of the best are left out. Default for SEMANTIC and
+   * SUBSTRING: no minimum.
    *
    * @generated from field: optional double min_score = 5;
    */
   minScore?: number | undefined;
 
   /**
-   * Further conditions.
+   * Additional conditions.
    *
    * @generated from field: threadkeep.v1.MemoryFilter filter = 6;
    */
   filter?: MemoryFilter | undefined;
 
   /**
-   * Lifts newer entries. Default: age does not matter. Not with SUBSTRING.
+   * Boost for newer entries. Default: age has no effect. Not allowed for SUBSTRING.
    *
    * @generated from field: threadkeep.v1.Recency recency = 7;
    */
   recency?: Recency | undefined;
 
   /**
-   * What "yesterday" in the query refers to, and what recency counts from. Default: now. Not with SUBSTRING.
+   * Time to which "yesterday" in the query refers and from which recency is measured. Default: now. Not allowed for
+   * SUBSTRING.
    *
    * @generated from field: google.protobuf.Timestamp reference_time = 8;
    */
@@ -277,22 +279,22 @@ export const SearchMemoryRequestSchema: GenMessage<SearchMemoryRequest> = /*@__P
  */
 export type SearchMemoryResponse = Message<"threadkeep.v1.SearchMemoryResponse"> & {
   /**
-   * Entries.
+   * Entries that match.
    *
    * @generated from field: repeated threadkeep.v1.MemoryEntry entries = 1;
    */
   entries: MemoryEntry[];
 
   /**
-   * How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer.
+   * Mode that was used: RANKED if HYBRID was requested and the embedder did not respond.
    *
    * @generated from field: threadkeep.v1.SearchMode mode = 2;
    */
   mode: SearchMode;
 
   /**
-   * SEMANTIC and HYBRID: how many memories that the credential reaches still wait for their embedding, as counted within the
-   * last second.
+   * For SEMANTIC and HYBRID, number of memories within the credential's reach without an embedding, as counted within
+   * the last second.
    *
    * @generated from field: int64 semantic_lag = 3;
    */
@@ -313,7 +315,7 @@ export const SearchMemoryResponseSchema: GenMessage<SearchMemoryResponse> = /*@_
  */
 export type ListMemoriesRequest = Message<"threadkeep.v1.ListMemoriesRequest"> & {
   /**
-   * REQUIRED.
+   * REQUIRED. Scope to list.
    *
    * @generated from field: threadkeep.v1.MemoryScope scope = 1;
    */
@@ -327,14 +329,15 @@ export type ListMemoriesRequest = Message<"threadkeep.v1.ListMemoriesRequest"> &
   filter?: MemoryFilter | undefined;
 
   /**
-   * Entries a page. 0 means 100, more than the server's limit (1,000) is coerced to it, negative is refused.
+   * Maximum number of entries per page. 0 means 100. Values above the server's limit (1,000) are coerced to it.
+   * Negative values are rejected.
    *
    * @generated from field: int32 page_size = 3;
    */
   pageSize: number;
 
   /**
-   * From the previous page's next_page_token, with an otherwise identical request.
+   * Value of next_page_token from the previous page; all other fields must be unchanged.
    *
    * @generated from field: string page_token = 4;
    */
@@ -355,14 +358,14 @@ export const ListMemoriesRequestSchema: GenMessage<ListMemoriesRequest> = /*@__P
  */
 export type ListMemoriesResponse = Message<"threadkeep.v1.ListMemoriesResponse"> & {
   /**
-   * Entries.
+   * Entries of this page.
    *
    * @generated from field: repeated threadkeep.v1.MemoryEntry entries = 1;
    */
   entries: MemoryEntry[];
 
   /**
-   * Empty on the last page.
+   * Token of the next page. Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -377,13 +380,13 @@ export const ListMemoriesResponseSchema: GenMessage<ListMemoriesResponse> = /*@_
   messageDesc(file_threadkeep_v1_memory_service, 8);
 
 /**
- * Ids of memories.
+ * A list of memory ids.
  *
  * @generated from message threadkeep.v1.MemoryIds
  */
 export type MemoryIds = Message<"threadkeep.v1.MemoryIds"> & {
   /**
-   * The ids. At least one, at most 1,000. Unknown ones are counted as not found.
+   * Ids, 1 to 1,000. Unknown ids are counted as not found.
    *
    * @generated from field: repeated string ids = 1;
    */
@@ -404,20 +407,20 @@ export const MemoryIdsSchema: GenMessage<MemoryIds> = /*@__PURE__*/
  */
 export type DeleteMemoriesRequest = Message<"threadkeep.v1.DeleteMemoriesRequest"> & {
   /**
-   * REQUIRED.
+   * REQUIRED. Scope of the entries.
    *
    * @generated from field: threadkeep.v1.MemoryScope scope = 1;
    */
   scope?: MemoryScope | undefined;
 
   /**
-   * REQUIRED. Which of the scope's memories.
+   * REQUIRED. Entries of the scope to delete.
    *
    * @generated from oneof threadkeep.v1.DeleteMemoriesRequest.what
    */
   what: {
     /**
-     * These.
+     * Entries with these ids.
      *
      * @generated from field: threadkeep.v1.MemoryIds ids = 2;
      */
@@ -425,7 +428,7 @@ export type DeleteMemoriesRequest = Message<"threadkeep.v1.DeleteMemoriesRequest
     case: "ids";
   } | {
     /**
-     * Those that are from this session. It need not exist any more.
+     * Entries that come from this session. The session need not exist.
      *
      * @generated from field: string session_id = 3;
      */
@@ -433,7 +436,7 @@ export type DeleteMemoriesRequest = Message<"threadkeep.v1.DeleteMemoriesRequest
     case: "sessionId";
   } | {
     /**
-     * All of them; must be true.
+     * All entries. Must be true.
      *
      * @generated from field: bool all = 4;
      */
@@ -456,28 +459,28 @@ export const DeleteMemoriesRequestSchema: GenMessage<DeleteMemoriesRequest> = /*
  */
 export type DeleteMemoriesResponse = Message<"threadkeep.v1.DeleteMemoriesResponse"> & {
   /**
-   * Entries deleted.
+   * Number of deleted entries.
    *
    * @generated from field: int64 deleted = 1;
    */
   deleted: bigint;
 
   /**
-   * Embeddings deleted with them.
+   * Number of embeddings deleted with them.
    *
    * @generated from field: int64 embeddings_deleted = 2;
    */
   embeddingsDeleted: bigint;
 
   /**
-   * With ids: those that named no memory of the scope.
+   * Number of ids that matched no entry of the scope.
    *
    * @generated from field: int64 not_found = 3;
    */
   notFound: bigint;
 
   /**
-   * When it was done.
+   * Time of the deletion.
    *
    * @generated from field: google.protobuf.Timestamp delete_time = 4;
    */
@@ -492,16 +495,16 @@ export const DeleteMemoriesResponseSchema: GenMessage<DeleteMemoriesResponse> = 
   messageDesc(file_threadkeep_v1_memory_service, 11);
 
 /**
- * Long-term memory. Every call: MEMORY_NOT_CONFIGURED where the operator switched it off, PERMISSION_DENIED beyond the
- * credential's user.
+ * Adds, searches and deletes long-term memory. Every method returns MEMORY_NOT_CONFIGURED if memory is disabled, and
+ * PERMISSION_DENIED for data beyond the credential's user.
  *
  * @generated from service threadkeep.v1.MemoryService
  */
 export const MemoryService: GenService<{
   /**
-   * Remembers a session: one entry for each event with text, or only for those named. What is remembered already is left as it
-   * is, and what was deleted from memory stays deleted, so it may be called again and again. Errors: SESSION_NOT_FOUND,
-   * AMBIGUOUS_SESSION, EVENT_NOT_FOUND, INVALID_FIELD.
+   * Ingests a session: adds one entry per event with text, or only for the specified events. Existing entries are
+   * unchanged and deleted entries stay deleted, so the call can be repeated.
+   * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, EVENT_NOT_FOUND, INVALID_FIELD.
    *
    * @generated from rpc threadkeep.v1.MemoryService.AddSessionToMemory
    */
@@ -511,8 +514,9 @@ export const MemoryService: GenService<{
     output: typeof AddSessionToMemoryResponseSchema;
   },
   /**
-   * Remembers entries given directly, all or none. The same id with the same content is a replay; with other content
-   * MEMORY_ID_CONFLICT. An id that was deleted may be added again. Errors: INVALID_FIELD, BATCH_TOO_LARGE, EVENT_TOO_LARGE.
+   * Adds entries, all or none. An existing id with the same content is a replay; with different content it returns
+   * MEMORY_ID_CONFLICT. A deleted id may be added again.
+   * Errors: INVALID_FIELD, BATCH_TOO_LARGE, EVENT_TOO_LARGE.
    *
    * @generated from rpc threadkeep.v1.MemoryService.AddMemories
    */
@@ -522,8 +526,8 @@ export const MemoryService: GenService<{
     output: typeof AddMemoriesResponseSchema;
   },
   /**
-   * Returns the entries that answer the query, best first (SUBSTRING: newest first). An empty query finds nothing. Errors:
-   * INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+   * Returns the entries that match a query, best first (SUBSTRING: newest first). An empty query returns nothing.
+   * Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
    *
    * @generated from rpc threadkeep.v1.MemoryService.SearchMemory
    */
@@ -533,7 +537,8 @@ export const MemoryService: GenService<{
     output: typeof SearchMemoryResponseSchema;
   },
   /**
-   * Lists entries, the last added first. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+   * Lists entries, most recently added first.
+   * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
    *
    * @generated from rpc threadkeep.v1.MemoryService.ListMemories
    */
@@ -543,7 +548,7 @@ export const MemoryService: GenService<{
     output: typeof ListMemoriesResponseSchema;
   },
   /**
-   * Forgets entries for good, with their embeddings; nothing that is deleted is found afterwards. The response is the receipt.
+   * Deletes entries and their embeddings permanently. Deleted entries are no longer found. The response is a receipt.
    * Errors: INVALID_FIELD.
    *
    * @generated from rpc threadkeep.v1.MemoryService.DeleteMemories

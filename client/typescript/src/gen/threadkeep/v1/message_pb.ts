@@ -2,7 +2,7 @@
 // @generated from file threadkeep/v1/message.proto (package threadkeep.v1, syntax proto3)
 /* eslint-disable */
 
-// The typed projection of a conversation message that every language can read.
+// Messages: conversation content in a form that every language can read.
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
@@ -15,20 +15,20 @@ export const file_threadkeep_v1_message: GenFile = /*@__PURE__*/
   fileDesc("Cht0aHJlYWRrZWVwL3YxL21lc3NhZ2UucHJvdG8SDXRocmVhZGtlZXAudjEiVAoLQ2hhdE1lc3NhZ2USIQoEcm9sZRgBIAEoDjITLnRocmVhZGtlZXAudjEuUm9sZRIiCgVwYXJ0cxgCIAMoCzITLnRocmVhZGtlZXAudjEuUGFydCKQAgoEUGFydBIOCgR0ZXh0GAEgASgJSAASMQoJcmVhc29uaW5nGAIgASgLMhwudGhyZWFka2VlcC52MS5SZWFzb25pbmdQYXJ0SAASMAoJdG9vbF9jYWxsGAMgASgLMhsudGhyZWFka2VlcC52MS5Ub29sQ2FsbFBhcnRIABI0Cgt0b29sX3Jlc3VsdBgEIAEoCzIdLnRocmVhZGtlZXAudjEuVG9vbFJlc3VsdFBhcnRIABIpCgVtZWRpYRgFIAEoCzIYLnRocmVhZGtlZXAudjEuTWVkaWFQYXJ0SAASJwoEZGF0YRgGIAEoCzIXLnRocmVhZGtlZXAudjEuRGF0YVBhcnRIAEIJCgdjb250ZW50IkMKDVJlYXNvbmluZ1BhcnQSDAoEdGV4dBgBIAEoCRIRCglzaWduYXR1cmUYAiABKAwSEQoJZW5jcnlwdGVkGAMgASgMIk4KDFRvb2xDYWxsUGFydBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEgwKBGtpbmQYAyABKAkSFgoOYXJndW1lbnRzX2pzb24YBCABKAkifgoOVG9vbFJlc3VsdFBhcnQSDwoHY2FsbF9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEiIKBXBhcnRzGAMgAygLMhMudGhyZWFka2VlcC52MS5QYXJ0EhcKD3N0cnVjdHVyZWRfanNvbhgEIAEoCRIQCghpc19lcnJvchgFIAEoCCJ4CglNZWRpYVBhcnQSEQoJbWltZV90eXBlGAEgASgJEg4KBGRhdGEYAiABKAxIABINCgN1cmkYAyABKAlIABIRCgdmaWxlX2lkGAQgASgJSAASDAoEbmFtZRgFIAEoCRIOCgZkZXRhaWwYBiABKAlCCAoGc291cmNlIiYKCERhdGFQYXJ0EgwKBHR5cGUYASABKAkSDAoEanNvbhgCIAEoCSpfCgRSb2xlEhQKEFJPTEVfVU5TUEVDSUZJRUQQABINCglST0xFX1VTRVIQARISCg5ST0xFX0FTU0lTVEFOVBACEg8KC1JPTEVfU1lTVEVNEAMSDQoJUk9MRV9UT09MEARCVQoRZGV2LnRocmVhZGtlZXAudjFQAVo+Z2l0aHViLmNvbS90aHJlYWRrZWVwL3RocmVhZGtlZXAtZ28vdGhyZWFka2VlcC92MTt0aHJlYWRrZWVwdjFiBnByb3RvMw");
 
 /**
- * One message of a conversation. Order of parts and text of arguments are kept verbatim.
+ * One message of a conversation. The order of parts and the text of arguments are stored verbatim.
  *
  * @generated from message threadkeep.v1.ChatMessage
  */
 export type ChatMessage = Message<"threadkeep.v1.ChatMessage"> & {
   /**
-   * REQUIRED. Who speaks.
+   * REQUIRED. Role of the message.
    *
    * @generated from field: threadkeep.v1.Role role = 1;
    */
   role: Role;
 
   /**
-   * The content, in order. May be empty. At most 10,000 parts.
+   * Content, in order. May be empty. At most 10,000 parts.
    *
    * @generated from field: repeated threadkeep.v1.Part parts = 2;
    */
@@ -43,21 +43,21 @@ export const ChatMessageSchema: GenMessage<ChatMessage> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_message, 0);
 
 /**
- * One piece of content. Exactly one arm is set by writers of this version; a reader that finds none met a newer writer's
- * part and must skip it, keep it, and never fail on it.
+ * One piece of content. Writers of this version set exactly one arm. A reader that finds none has received a part from
+ * a newer writer; it must skip the part, keep it, and never fail on it.
  *
  * @generated from message threadkeep.v1.Part
  */
 export type Part = Message<"threadkeep.v1.Part"> & {
   /**
-   * The content of this part.
+   * The content.
    *
    * @generated from oneof threadkeep.v1.Part.content
    */
   content: {
     /**
-     * Plain text, UTF-8. This, and only this, is what keyword filters and substring search look at. May be empty, which is
-     * not the same as no content; may hold U+0000.
+     * Plain text in UTF-8. Keyword filters and substring search look only at text parts. May be empty, which differs
+     * from no content; may contain U+0000.
      *
      * @generated from field: string text = 1;
      */
@@ -65,7 +65,7 @@ export type Part = Message<"threadkeep.v1.Part"> & {
     case: "text";
   } | {
     /**
-     * The model's reasoning ("thinking").
+     * Reasoning ("thinking") of the model.
      *
      * @generated from field: threadkeep.v1.ReasoningPart reasoning = 2;
      */
@@ -97,7 +97,7 @@ export type Part = Message<"threadkeep.v1.Part"> & {
     case: "media";
   } | {
     /**
-     * Anything else a framework keeps in a message, as JSON.
+     * Other framework-specific content, as JSON.
      *
      * @generated from field: threadkeep.v1.DataPart data = 6;
      */
@@ -114,20 +114,20 @@ export const PartSchema: GenMessage<Part> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_message, 1);
 
 /**
- * The model's reasoning.
+ * Reasoning of the model.
  *
  * @generated from message threadkeep.v1.ReasoningPart
  */
 export type ReasoningPart = Message<"threadkeep.v1.ReasoningPart"> & {
   /**
-   * Readable reasoning or its summary. May be empty.
+   * Readable reasoning or a summary of it. May be empty.
    *
    * @generated from field: string text = 1;
    */
   text: string;
 
   /**
-   * The provider's signature over the reasoning, verbatim.
+   * Signature of the provider over the reasoning, verbatim.
    *
    * @generated from field: bytes signature = 2;
    */
@@ -155,28 +155,28 @@ export const ReasoningPartSchema: GenMessage<ReasoningPart> = /*@__PURE__*/
  */
 export type ToolCallPart = Message<"threadkeep.v1.ToolCallPart"> & {
   /**
-   * The call's id; the tool result that answers it bears the same id.
+   * Id of the call. The tool result has the same id.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * The tool's name.
+   * Name of the tool.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * The kind of tool in the provider's words, for example "function". May be empty.
+   * Kind of the tool in the provider's terms, for example "function". May be empty.
    *
    * @generated from field: string kind = 3;
    */
   kind: string;
 
   /**
-   * The arguments exactly as the model wrote them. Usually JSON, but never parsed by the server.
+   * Arguments exactly as the model wrote them. Usually JSON; the server never parses them.
    *
    * @generated from field: string arguments_json = 4;
    */
@@ -191,41 +191,41 @@ export const ToolCallPartSchema: GenMessage<ToolCallPart> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_message, 3);
 
 /**
- * The result of one tool call. A TOOL message may carry several.
+ * The result of one tool call. A TOOL message may contain several.
  *
  * @generated from message threadkeep.v1.ToolResultPart
  */
 export type ToolResultPart = Message<"threadkeep.v1.ToolResultPart"> & {
   /**
-   * The id of the call that this answers.
+   * Id of the call that produced this result.
    *
    * @generated from field: string call_id = 1;
    */
   callId: string;
 
   /**
-   * The tool's name. May be empty.
+   * Name of the tool. May be empty.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
+   * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
    *
    * @generated from field: repeated threadkeep.v1.Part parts = 3;
    */
   parts: Part[];
 
   /**
-   * A structured result as JSON text, verbatim. Empty when there is none.
+   * Structured result as JSON text, verbatim. Empty if there is none.
    *
    * @generated from field: string structured_json = 4;
    */
   structuredJson: string;
 
   /**
-   * True when the tool failed and the content tells how.
+   * True if the tool failed. The content then describes the failure.
    *
    * @generated from field: bool is_error = 5;
    */
@@ -246,20 +246,20 @@ export const ToolResultPartSchema: GenMessage<ToolResultPart> = /*@__PURE__*/
  */
 export type MediaPart = Message<"threadkeep.v1.MediaPart"> & {
   /**
-   * The IANA media type, for example "image/png".
+   * IANA media type, for example "image/png".
    *
    * @generated from field: string mime_type = 1;
    */
   mimeType: string;
 
   /**
-   * Where the bytes are.
+   * The location of the bytes.
    *
    * @generated from oneof threadkeep.v1.MediaPart.source
    */
   source: {
     /**
-     * The bytes themselves. They count towards the event's size limit.
+     * The bytes. They count toward the event's size limit.
      *
      * @generated from field: bytes data = 2;
      */
@@ -267,7 +267,7 @@ export type MediaPart = Message<"threadkeep.v1.MediaPart"> & {
     case: "data";
   } | {
     /**
-     * Where to fetch them.
+     * URI of the bytes.
      *
      * @generated from field: string uri = 3;
      */
@@ -275,7 +275,7 @@ export type MediaPart = Message<"threadkeep.v1.MediaPart"> & {
     case: "uri";
   } | {
     /**
-     * The provider's id of an uploaded file.
+     * Id of an uploaded file at the provider.
      *
      * @generated from field: string file_id = 4;
      */
@@ -284,14 +284,14 @@ export type MediaPart = Message<"threadkeep.v1.MediaPart"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * A display name, for example the file's name.
+   * Display name, for example the file name.
    *
    * @generated from field: string name = 5;
    */
   name: string;
 
   /**
-   * The level of detail in the provider's words, for example "low". May be empty.
+   * Level of detail in the provider's terms, for example "low". May be empty.
    *
    * @generated from field: string detail = 6;
    */
@@ -306,13 +306,13 @@ export const MediaPartSchema: GenMessage<MediaPart> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_message, 5);
 
 /**
- * A framework's own kind of content.
+ * Framework-specific content.
  *
  * @generated from message threadkeep.v1.DataPart
  */
 export type DataPart = Message<"threadkeep.v1.DataPart"> & {
   /**
-   * What it is, in the framework's words, for example "openai.refusal".
+   * Type of the content in the framework's terms, for example "openai.refusal".
    *
    * @generated from field: string type = 1;
    */
@@ -334,20 +334,20 @@ export const DataPartSchema: GenMessage<DataPart> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_message, 6);
 
 /**
- * Who speaks in a message.
+ * The role of a message.
  *
  * @generated from enum threadkeep.v1.Role
  */
 export enum Role {
   /**
-   * Not set. Refused on write.
+   * Not set. Rejected on write.
    *
    * @generated from enum value: ROLE_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * The human, or whatever stands in for one. A root-branch, non-synthetic USER event starts a turn.
+   * The user, or a program in the user's place. A non-synthetic USER event on the root branch starts a turn.
    *
    * @generated from enum value: ROLE_USER = 1;
    */

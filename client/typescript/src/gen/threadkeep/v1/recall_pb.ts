@@ -2,7 +2,7 @@
 // @generated from file threadkeep/v1/recall.proto (package threadkeep.v1, syntax proto3)
 /* eslint-disable */
 
-// What searches of events and of memories have in common.
+// Types that searches of events and of memories share.
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
@@ -17,27 +17,27 @@ export const file_threadkeep_v1_recall: GenFile = /*@__PURE__*/
   fileDesc("Chp0aHJlYWRrZWVwL3YxL3JlY2FsbC5wcm90bxINdGhyZWFka2VlcC52MSJSCglIaWdobGlnaHQSKQoFZmllbGQYASABKA4yGi50aHJlYWRrZWVwLnYxLlNlYXJjaEZpZWxkEg0KBXN0YXJ0GAIgASgFEgsKA2VuZBgDIAEoBSJHCgdSZWNlbmN5EiwKCWhhbGZfbGlmZRgBIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIOCgZ3ZWlnaHQYAiABKAEqpAEKClNlYXJjaE1vZGUSGwoXU0VBUkNIX01PREVfVU5TUEVDSUZJRUQQABIZChVTRUFSQ0hfTU9ERV9TVUJTVFJJTkcQARIWChJTRUFSQ0hfTU9ERV9SQU5LRUQQAhIYChRTRUFSQ0hfTU9ERV9TRU1BTlRJQxADEhYKElNFQVJDSF9NT0RFX0hZQlJJRBAEEhQKEFNFQVJDSF9NT0RFX0FVVE8QBSqWAQoLU2VhcmNoRmllbGQSHAoYU0VBUkNIX0ZJRUxEX1VOU1BFQ0lGSUVEEAASFQoRU0VBUkNIX0ZJRUxEX1RFWFQQARIbChdTRUFSQ0hfRklFTERfVE9PTF9DQUxMUxACEh0KGVNFQVJDSF9GSUVMRF9UT09MX1JFU1VMVFMQAxIWChJTRUFSQ0hfRklFTERfTUVESUEQBEJVChFkZXYudGhyZWFka2VlcC52MVABWj5naXRodWIuY29tL3RocmVhZGtlZXAvdGhyZWFka2VlcC1nby90aHJlYWRrZWVwL3YxO3RocmVhZGtlZXB2MWIGcHJvdG8z", [file_google_protobuf_duration]);
 
 /**
- * Where the query was found.
+ * A range of text that matches the query.
  *
  * @generated from message threadkeep.v1.Highlight
  */
 export type Highlight = Message<"threadkeep.v1.Highlight"> & {
   /**
-   * In which field's text.
+   * Field that contains the range.
    *
    * @generated from field: threadkeep.v1.SearchField field = 1;
    */
   field: SearchField;
 
   /**
-   * The first character, counted in Unicode code points from 0.
+   * Offset of the first character, in Unicode code points from 0.
    *
    * @generated from field: int32 start = 2;
    */
   start: number;
 
   /**
-   * Behind the last character.
+   * Offset after the last character, in Unicode code points.
    *
    * @generated from field: int32 end = 3;
    */
@@ -52,20 +52,21 @@ export const HighlightSchema: GenMessage<Highlight> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_recall, 0);
 
 /**
- * Lifts what is newer: what hits are ordered by is multiplied by 1 + weight * 2^(-age / half_life). Scores stay as they are.
+ * Boosts newer hits: the ranking value of a hit is multiplied by 1 + weight * 2^(-age / half_life). Scores are
+ * unchanged.
  *
  * @generated from message threadkeep.v1.Recency
  */
 export type Recency = Message<"threadkeep.v1.Recency"> & {
   /**
-   * After how long the lift is half. REQUIRED, above zero.
+   * REQUIRED. Age at which the boost is half of its maximum. Must be positive.
    *
    * @generated from field: google.protobuf.Duration half_life = 1;
    */
   halfLife?: Duration | undefined;
 
   /**
-   * The lift of what happened just now. 0 means 1; at most 100, negative is refused.
+   * Maximum boost, at age zero. 0 means 1; at most 100. Negative values are rejected.
    *
    * @generated from field: double weight = 2;
    */
@@ -80,54 +81,57 @@ export const RecencySchema: GenMessage<Recency> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_recall, 1);
 
 /**
- * How a query is understood.
+ * How a query is interpreted.
  *
  * @generated from enum threadkeep.v1.SearchMode
  */
 export enum SearchMode {
   /**
-   * The same as SEARCH_MODE_AUTO.
+   * Same as SEARCH_MODE_AUTO.
    *
    * @generated from enum value: SEARCH_MODE_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * Literal substring after Unicode case folding, from one character on. Chronological.
+   * Literal: the query is a substring of the text after Unicode case folding. One character suffices. Hits are in
+   * chronological order.
    *
    * @generated from enum value: SEARCH_MODE_SUBSTRING = 1;
    */
   SUBSTRING = 1,
 
   /**
-   * A question or keywords: documents that hold any of the words, best first. Words are compared without case, diacritics and
-   * endings; text without spaces (Chinese, Japanese, Korean, Thai, ...) by pairs of characters. Of events, a question (it has
-   * words like "what" or "the", or a question mark) also finds what stands right beside the best of them, for an answer often
-   * shares no word with what it is asked by. Works without any model.
+   * Ranked: documents that contain any of the query's words, best first. Words are compared without case, diacritics
+   * and endings; text without spaces (Chinese, Japanese, Korean, Thai, ...) is compared by pairs of characters. In
+   * events, a question (a query with words like "what" or "the", or with a question mark) also finds the events
+   * adjacent to the best hits, because an answer often shares no word with its question. Needs no model.
    *
    * @generated from enum value: SEARCH_MODE_RANKED = 2;
    */
   RANKED = 2,
 
   /**
-   * By meaning: the cosine of the query's embedding and the document's, greatest first. Needs an embedder; documents whose
-   * embedding is still to be made are not found yet (see semantic_lag).
+   * Semantic: by cosine similarity of the embeddings of query and document, highest first. Needs an embedder. Documents
+   * without an embedding are not found yet (see semantic_lag).
    *
    * @generated from enum value: SEARCH_MODE_SEMANTIC = 3;
    */
   SEMANTIC = 3,
 
   /**
-   * RANKED and SEMANTIC fused by reciprocal rank. Needs an embedder; if it does not answer, the search is RANKED and says so.
+   * Hybrid: RANKED and SEMANTIC, combined by reciprocal rank fusion. Needs an embedder; if it does not respond, the
+   * search is RANKED and the response reports that.
    *
    * @generated from enum value: SEARCH_MODE_HYBRID = 4;
    */
   HYBRID = 4,
 
   /**
-   * The server chooses: SUBSTRING where the whole query is in double quotes (which are removed) or has no letter and no digit,
-   * else HYBRID where the server has an embedder, else RANKED. A numbered page makes it SUBSTRING; recency, reference_time,
-   * grouping and fields other than the text make it one that ranks, quoted or not. The response says which.
+   * Chosen by the server: SUBSTRING if the whole query is in double quotes (which are removed) or has no letter and no
+   * digit; otherwise HYBRID if the server has an embedder, else RANKED. A numbered page selects SUBSTRING. recency,
+   * reference_time, grouping and fields other than the text select a mode that ranks, even for a quoted query. The
+   * response reports the mode.
    *
    * @generated from enum value: SEARCH_MODE_AUTO = 5;
    */
@@ -141,7 +145,7 @@ export const SearchModeSchema: GenEnum<SearchMode> = /*@__PURE__*/
   enumDesc(file_threadkeep_v1_recall, 0);
 
 /**
- * A part of a message that is searched. A highlight's offsets are into the field's text, which is as told here.
+ * A part of a message that is searched. The offsets of highlights refer to the text of the field, as defined here.
  *
  * @generated from enum threadkeep.v1.SearchField
  */
@@ -154,28 +158,29 @@ export enum SearchField {
   UNSPECIFIED = 0,
 
   /**
-   * The text parts, joined by a line feed.
+   * Text parts, joined by line feeds.
    *
    * @generated from enum value: SEARCH_FIELD_TEXT = 1;
    */
   TEXT = 1,
 
   /**
-   * For each tool call its name, a line feed and its arguments; calls joined by a line feed.
+   * Tool calls, each as its name, a line feed and its arguments, joined by line feeds.
    *
    * @generated from enum value: SEARCH_FIELD_TOOL_CALLS = 2;
    */
   TOOL_CALLS = 2,
 
   /**
-   * For each tool result its name, its text parts and its structured JSON, those that are not empty; all joined by a line feed.
+   * Tool results, each as its name, its text parts and its structured JSON, without empty ones, all joined by line
+   * feeds.
    *
    * @generated from enum value: SEARCH_FIELD_TOOL_RESULTS = 3;
    */
   TOOL_RESULTS = 3,
 
   /**
-   * The names of media parts, joined by a line feed.
+   * Names of media parts, joined by line feeds.
    *
    * @generated from enum value: SEARCH_FIELD_MEDIA = 4;
    */

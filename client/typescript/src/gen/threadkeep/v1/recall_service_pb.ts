@@ -2,7 +2,7 @@
 // @generated from file threadkeep/v1/recall_service.proto (package threadkeep.v1, syntax proto3)
 /* eslint-disable */
 
-// Finding what was said.
+// The service that searches events.
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -31,14 +31,14 @@ export const file_threadkeep_v1_recall_service: GenFile = /*@__PURE__*/
  */
 export type UserScope = Message<"threadkeep.v1.UserScope"> & {
   /**
-   * Only sessions of this app. Absent means any; empty means sessions without an app.
+   * App to which the scope is restricted. Absent means any app; empty means sessions without an app.
    *
    * @generated from field: optional string app = 1;
    */
   app?: string | undefined;
 
   /**
-   * REQUIRED, unless the credential is bound to a user.
+   * User. REQUIRED unless the credential is bound to a user.
    *
    * @generated from field: string user_id = 2;
    */
@@ -53,13 +53,13 @@ export const UserScopeSchema: GenMessage<UserScope> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_recall_service, 0);
 
 /**
- * All sessions of an app, of every user. Not for a credential that is bound to a user.
+ * All sessions of an app, of every user. Not allowed for a credential that is bound to a user.
  *
  * @generated from message threadkeep.v1.AppScope
  */
 export type AppScope = Message<"threadkeep.v1.AppScope"> & {
   /**
-   * The app. Empty means sessions without an app.
+   * App. Empty means sessions without an app.
    *
    * @generated from field: string app = 1;
    */
@@ -80,7 +80,7 @@ export const AppScopeSchema: GenMessage<AppScope> = /*@__PURE__*/
  */
 export type SearchEventsRequest = Message<"threadkeep.v1.SearchEventsRequest"> & {
   /**
-   * REQUIRED. Where to look.
+   * REQUIRED. Sessions to search.
    *
    * @generated from oneof threadkeep.v1.SearchEventsRequest.scope
    */
@@ -94,7 +94,7 @@ export type SearchEventsRequest = Message<"threadkeep.v1.SearchEventsRequest"> &
     case: "session";
   } | {
     /**
-     * One user's sessions.
+     * Sessions of one user.
      *
      * @generated from field: threadkeep.v1.UserScope user = 2;
      */
@@ -102,7 +102,7 @@ export type SearchEventsRequest = Message<"threadkeep.v1.SearchEventsRequest"> &
     case: "user";
   } | {
     /**
-     * One app's sessions.
+     * Sessions of one app.
      *
      * @generated from field: threadkeep.v1.AppScope app = 8;
      */
@@ -111,7 +111,7 @@ export type SearchEventsRequest = Message<"threadkeep.v1.SearchEventsRequest"> &
   } | { case: undefined; value?: undefined };
 
   /**
-   * What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING or AUTO and filter has a
+   * Query. At most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING or AUTO and the filter has
    * keyword or keywords.
    *
    * @generated from field: string query = 3;
@@ -119,82 +119,86 @@ export type SearchEventsRequest = Message<"threadkeep.v1.SearchEventsRequest"> &
   query: string;
 
   /**
-   * How the query is understood. Default: AUTO; SUBSTRING where the query is empty and the filter has a keyword or keywords.
+   * How the query is interpreted. Default: AUTO, or SUBSTRING if the query is empty and the filter has keyword or
+   * keywords.
    *
    * @generated from field: threadkeep.v1.SearchMode mode = 4;
    */
   mode: SearchMode;
 
   /**
-   * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-   * page_token with SUBSTRING, which AUTO then is, and is refused with the modes that rank.
+   * Additional conditions; all must hold together with the query. last_n is rejected. A numbered page may replace
+   * page_size and page_token for SUBSTRING, which AUTO then selects; modes that rank reject it.
    *
    * @generated from field: threadkeep.v1.EventFilter filter = 5;
    */
   filter?: EventFilter | undefined;
 
   /**
-   * Hits a page. 0 means 10, more than 1,000 is coerced to 1,000, negative is refused.
+   * Maximum number of hits per page. 0 means 10. Values above 1,000 are coerced to 1,000. Negative values are rejected.
    *
    * @generated from field: int32 page_size = 6;
    */
   pageSize: number;
 
   /**
-   * From the previous page's next_page_token, with an otherwise identical request.
+   * Value of next_page_token from the previous page; all other fields must be unchanged.
    *
    * @generated from field: string page_token = 7;
    */
   pageToken: string;
 
   /**
-   * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-   * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
+   * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
+   * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
    *
    * @generated from field: repeated threadkeep.v1.SearchField fields = 9;
    */
   fields: SearchField[];
 
   /**
-   * How many events before and after each hit, in the order of its session, come with it: at most 10. They satisfy the filter's
-   * view and branch; its other conditions do not matter. Negative is refused.
+   * Number of events to return before and after each hit, in the order of its session. At most 10. Neighbors satisfy
+   * the view and branch of the filter; its other conditions do not apply. Negative values are rejected.
    *
    * @generated from field: int32 neighbors = 10;
    */
   neighbors: number;
 
   /**
-   * One hit for each turn or session. Not with SUBSTRING.
+   * Grouping of hits by turn or session. Not allowed for SUBSTRING.
    *
    * @generated from field: threadkeep.v1.HitGrouping grouping = 11;
    */
   grouping: HitGrouping;
 
   /**
-   * Lifts newer events. Default: age does not matter. Not with SUBSTRING.
+   * Boost for newer events. Default: age has no effect. Not allowed for SUBSTRING.
    *
    * @generated from field: threadkeep.v1.Recency recency = 12;
    */
   recency?: Recency | undefined;
 
   /**
-   * The least score of a hit, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
-   * HYBRID an answer whose best hit scores below 0.1 is empty, for then the query has nothing to do with what is there; of
-   * another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
+   * Minimum score of a hit, from 0 to 1; for SEMANTIC from -1. 0 returns all (SEMANTIC: -1). Default for RANKED and
+   * HYBRID: the response is empty if the best hit scores below 0.1, because the query is then unrelated to the stored
+   * events; otherwise hits that score less than a fiftieth of the best are left out. Default for SEMANTIC and
+   * SUBSTRING: no minimum.
    *
    * @generated from field: optional double min_score = 13;
    */
   minScore?: number | undefined;
 
   /**
-   * What "yesterday" and "last week" in the query refer to, and what recency counts from. Default: now. Not with SUBSTRING.
+   * Time to which "yesterday" and "last week" in the query refer and from which recency is measured. Default: now. Not
+   * allowed for SUBSTRING.
    *
    * @generated from field: google.protobuf.Timestamp reference_time = 14;
    */
   referenceTime?: Timestamp | undefined;
 
   /**
-   * Look at synthetic events (summaries and stand-ins) too, with the modes that leave them out: RANKED, SEMANTIC and HYBRID.
+   * If true, also searches synthetic events (summaries and stubs) in the modes that leave them out: RANKED, SEMANTIC
+   * and HYBRID.
    *
    * @generated from field: bool include_synthetic = 15;
    */
@@ -209,13 +213,13 @@ export const SearchEventsRequestSchema: GenMessage<SearchEventsRequest> = /*@__P
   messageDesc(file_threadkeep_v1_recall_service, 2);
 
 /**
- * One event that was found.
+ * One event that matches the query.
  *
  * @generated from message threadkeep.v1.SearchHit
  */
 export type SearchHit = Message<"threadkeep.v1.SearchHit"> & {
   /**
-   * The session it belongs to.
+   * Session of the event.
    *
    * @generated from field: threadkeep.v1.SessionRef session = 1;
    */
@@ -229,38 +233,39 @@ export type SearchHit = Message<"threadkeep.v1.SearchHit"> & {
   event?: SessionEvent | undefined;
 
   /**
-   * How much it has to do with the query, from 0 to 1, as min_score takes it; comparable between queries. RANKED: the share of
-   * the query's words that the event holds, rare ones counting more, or half of the share that one right beside it holds.
-   * SEMANTIC: the cosine, from -1 to 1. HYBRID: the share of words, or where the cosine is between those of unrelated texts
-   * (up to 0.1) and 1, whichever is greater. SUBSTRING: 1. Hits are in the order of the ranking, which knows more than that.
+   * Relevance of the event, from 0 to 1, on the scale of min_score; comparable between queries. RANKED: the fraction of
+   * the query's words that the event contains, rare words weighing more, or half of the fraction that an adjacent event
+   * contains. SEMANTIC: the cosine, from -1 to 1. HYBRID: the fraction of words, or the place of the cosine between
+   * that of unrelated texts (up to 0.1) and 1, whichever is greater. SUBSTRING: 1. Hits are ordered by the ranking,
+   * which uses more signals than the score.
    *
    * @generated from field: double score = 3;
    */
   score: number;
 
   /**
-   * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+   * Ranges that match the query's words, in order, without overlaps; at most 64. Empty for SEMANTIC.
    *
    * @generated from field: repeated threadkeep.v1.Highlight highlights = 4;
    */
   highlights: Highlight[];
 
   /**
-   * The events before it, oldest first.
+   * Events before the hit, oldest first.
    *
    * @generated from field: repeated threadkeep.v1.SessionEvent before = 5;
    */
   before: SessionEvent[];
 
   /**
-   * The events after it, oldest first.
+   * Events after the hit, oldest first.
    *
    * @generated from field: repeated threadkeep.v1.SessionEvent after = 6;
    */
   after: SessionEvent[];
 
   /**
-   * With grouping: how many of the events that were ranked are of this turn or session.
+   * With grouping, number of ranked events in this turn or session.
    *
    * @generated from field: int32 group_hits = 7;
    */
@@ -281,37 +286,38 @@ export const SearchHitSchema: GenMessage<SearchHit> = /*@__PURE__*/
  */
 export type SearchEventsResponse = Message<"threadkeep.v1.SearchEventsResponse"> & {
   /**
-   * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
+   * Hits, best first. For SUBSTRING, in window order for one session; for several, by event time, then by session and
+   * seq.
    *
    * @generated from field: repeated threadkeep.v1.SearchHit hits = 1;
    */
   hits: SearchHit[];
 
   /**
-   * Empty on the last page. Ranking is done anew for each page: where events come in meanwhile, a hit may be missed or seen
-   * twice.
+   * Token of the next page. Empty on the last page. Each page is ranked again: if events are appended in the meantime,
+   * a hit may be missing or occur twice.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
 
   /**
-   * How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer.
+   * Mode that was used: RANKED if HYBRID was requested and the embedder did not respond.
    *
    * @generated from field: threadkeep.v1.SearchMode mode = 3;
    */
   mode: SearchMode;
 
   /**
-   * True when more events match than are ranked (the best 256, by a coarser measure; 1,000 for a page that reaches beyond
-   * them): the last page is then not the last match.
+   * True if more events match than are ranked (the best 256 by a coarser measure; 1,000 for a page beyond them). The
+   * last page then does not contain the last match.
    *
    * @generated from field: bool truncated = 4;
    */
   truncated: boolean;
 
   /**
-   * SEMANTIC and HYBRID: how many events that the credential reaches still wait for their embedding, as counted within the
+   * For SEMANTIC and HYBRID, number of events within the credential's reach without an embedding, as counted within the
    * last second.
    *
    * @generated from field: int64 semantic_lag = 5;
@@ -327,27 +333,27 @@ export const SearchEventsResponseSchema: GenMessage<SearchEventsResponse> = /*@_
   messageDesc(file_threadkeep_v1_recall_service, 4);
 
 /**
- * What hits are brought together by.
+ * How hits are grouped.
  *
  * @generated from enum threadkeep.v1.HitGrouping
  */
 export enum HitGrouping {
   /**
-   * Each event is a hit.
+   * No grouping: each event is a hit.
    *
    * @generated from enum value: HIT_GROUPING_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * One hit for each turn: its best event.
+   * One hit per turn: its best event.
    *
    * @generated from enum value: HIT_GROUPING_TURN = 1;
    */
   TURN = 1,
 
   /**
-   * One hit for each session: its best event.
+   * One hit per session: its best event.
    *
    * @generated from enum value: HIT_GROUPING_SESSION = 2;
    */
@@ -361,15 +367,16 @@ export const HitGroupingSchema: GenEnum<HitGrouping> = /*@__PURE__*/
   enumDesc(file_threadkeep_v1_recall_service, 0);
 
 /**
- * Search over everything ever said.
+ * Searches events across sessions.
  *
  * @generated from service threadkeep.v1.RecallService
  */
 export const RecallService: GenService<{
   /**
-   * Returns the events that answer the query. Everything committed before the call is searched (SEMANTIC: once it is embedded),
-   * archived events included unless the filter says otherwise. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND,
-   * AMBIGUOUS_SESSION, PERMISSION_DENIED, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+   * Returns the events that match a query. Everything committed before the call is searched (SEMANTIC: once it has an
+   * embedding), archived events included unless the filter excludes them.
+   * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND, AMBIGUOUS_SESSION, PERMISSION_DENIED,
+   * EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
    *
    * @generated from rpc threadkeep.v1.RecallService.SearchEvents
    */

@@ -2,7 +2,7 @@
 // @generated from file threadkeep/v1/server_service.proto (package threadkeep.v1, syntax proto3)
 /* eslint-disable */
 
-// What a server is and how it is doing.
+// The service that describes the server.
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -15,55 +15,55 @@ export const file_threadkeep_v1_server_service: GenFile = /*@__PURE__*/
   fileDesc("CiJ0aHJlYWRrZWVwL3YxL3NlcnZlcl9zZXJ2aWNlLnByb3RvEg10aHJlYWRrZWVwLnYxItEBCgxTZXJ2ZXJMaW1pdHMSFwoPbWF4X2V2ZW50X2J5dGVzGAEgASgDEhgKEG1heF9iYXRjaF9ldmVudHMYAiABKAUSFwoPbWF4X2JhdGNoX2J5dGVzGAMgASgDEhUKDW1heF9wYWdlX3NpemUYBCABKAUSGgoSbWF4X3Jlc3BvbnNlX2J5dGVzGAUgASgDEiMKG2RlZmF1bHRfc2Vzc2lvbl90dGxfc2Vjb25kcxgGIAEoAxIdChVkZWZhdWx0X2NvbnRleHRfYnl0ZXMYByABKAMiOQoRU2VhcmNoSW5kZXhTdGF0dXMSDwoHZW5hYmxlZBgBIAEoCBITCgtsYWdfYmF0Y2hlcxgCIAEoAyIzCg9FbWJlZGRpbmdTdGF0dXMSDwoHZW5hYmxlZBgBIAEoCBIPCgd3YWl0aW5nGAIgASgDIi4KFEdldFNlcnZlckluZm9SZXF1ZXN0EhYKDmluY2x1ZGVfdG90YWxzGAEgASgIIpwDChVHZXRTZXJ2ZXJJbmZvUmVzcG9uc2USDwoHdmVyc2lvbhgBIAEoCRIOCgZlbmdpbmUYAiABKAkSEgoKZHVyYWJpbGl0eRgDIAEoCRIrCgZsaW1pdHMYBCABKAsyGy50aHJlYWRrZWVwLnYxLlNlcnZlckxpbWl0cxIUCgxjYXBhYmlsaXRpZXMYBSADKAkSFgoOc2NoZW1hX3ZlcnNpb24YBiABKAUSNgoMc2VhcmNoX2luZGV4GAcgASgLMiAudGhyZWFka2VlcC52MS5TZWFyY2hJbmRleFN0YXR1cxIWCg50b3RhbF9zZXNzaW9ucxgIIAEoAxIUCgx0b3RhbF9ldmVudHMYCSABKAMSEAoIc3RvcmVfaWQYCiABKAkSFQoNdG9rZW5fY291bnRlchgLIAEoCRIYChBzdW1tYXJpemVyX21vZGVsGAwgASgJEhYKDmVtYmVkZGVyX21vZGVsGA0gASgJEjIKCmVtYmVkZGluZ3MYDiABKAsyHi50aHJlYWRrZWVwLnYxLkVtYmVkZGluZ1N0YXR1czJwCg1TZXJ2ZXJTZXJ2aWNlEl8KDUdldFNlcnZlckluZm8SIy50aHJlYWRrZWVwLnYxLkdldFNlcnZlckluZm9SZXF1ZXN0GiQudGhyZWFka2VlcC52MS5HZXRTZXJ2ZXJJbmZvUmVzcG9uc2UiA5ACAUJVChFkZXYudGhyZWFka2VlcC52MVABWj5naXRodWIuY29tL3RocmVhZGtlZXAvdGhyZWFka2VlcC1nby90aHJlYWRrZWVwL3YxO3RocmVhZGtlZXB2MWIGcHJvdG8z");
 
 /**
- * What the server refuses to exceed.
+ * Limits of the server.
  *
  * @generated from message threadkeep.v1.ServerLimits
  */
 export type ServerLimits = Message<"threadkeep.v1.ServerLimits"> & {
   /**
-   * Bytes of one event in protobuf encoding.
+   * Maximum size of an event, in bytes of its protobuf encoding.
    *
    * @generated from field: int64 max_event_bytes = 1;
    */
   maxEventBytes: bigint;
 
   /**
-   * Events of one append.
+   * Maximum number of events of an append.
    *
    * @generated from field: int32 max_batch_events = 2;
    */
   maxBatchEvents: number;
 
   /**
-   * Bytes of one append.
+   * Maximum size of an append, in bytes.
    *
    * @generated from field: int64 max_batch_bytes = 3;
    */
   maxBatchBytes: bigint;
 
   /**
-   * Events of one page; larger page sizes are coerced.
+   * Maximum number of events of a page. Larger page sizes are coerced to it.
    *
    * @generated from field: int32 max_page_size = 4;
    */
   maxPageSize: number;
 
   /**
-   * Bytes of one page, unless a single event is larger.
+   * Maximum size of a page, in bytes, unless a single event is larger.
    *
    * @generated from field: int64 max_response_bytes = 5;
    */
   maxResponseBytes: bigint;
 
   /**
-   * Seconds a session lives by default; 0 means for ever.
+   * Default lifetime of a session, in seconds. 0 means unlimited.
    *
    * @generated from field: int64 default_session_ttl_seconds = 6;
    */
   defaultSessionTtlSeconds: bigint;
 
   /**
-   * Bytes of a context that asks for no size, in a session that sets none.
+   * Default size of a context, in bytes, if neither the request nor the session specifies one.
    *
    * @generated from field: int64 default_context_bytes = 7;
    */
@@ -78,20 +78,20 @@ export const ServerLimitsSchema: GenMessage<ServerLimits> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_server_service, 0);
 
 /**
- * Where the search index stands.
+ * The status of the search index.
  *
  * @generated from message threadkeep.v1.SearchIndexStatus
  */
 export type SearchIndexStatus = Message<"threadkeep.v1.SearchIndexStatus"> & {
   /**
-   * False when searches scan. The answers are the same.
+   * False if searches scan instead. The results are the same.
    *
    * @generated from field: bool enabled = 1;
    */
   enabled: boolean;
 
   /**
-   * Change batches committed but not indexed yet; they are searched by scanning.
+   * Number of change batches that are committed but not indexed. Searches scan them.
    *
    * @generated from field: int64 lag_batches = 2;
    */
@@ -106,21 +106,21 @@ export const SearchIndexStatusSchema: GenMessage<SearchIndexStatus> = /*@__PURE_
   messageDesc(file_threadkeep_v1_server_service, 1);
 
 /**
- * Where embeddings stand.
+ * The status of embeddings.
  *
  * @generated from message threadkeep.v1.EmbeddingStatus
  */
 export type EmbeddingStatus = Message<"threadkeep.v1.EmbeddingStatus"> & {
   /**
-   * True where an embedder is configured.
+   * True if an embedder is configured.
    *
    * @generated from field: bool enabled = 1;
    */
   enabled: boolean;
 
   /**
-   * Events and memories that the credential reaches and that still wait for an embedding by the present model. Searches by words
-   * find them already.
+   * Number of events and memories within the credential's reach without an embedding by the current model. Searches by
+   * words already find them.
    *
    * @generated from field: int64 waiting = 2;
    */
@@ -141,7 +141,7 @@ export const EmbeddingStatusSchema: GenMessage<EmbeddingStatus> = /*@__PURE__*/
  */
 export type GetServerInfoRequest = Message<"threadkeep.v1.GetServerInfoRequest"> & {
   /**
-   * Count sessions and events too; it costs a scan of the sessions.
+   * If true, also counts sessions and events, which costs a scan of the sessions.
    *
    * @generated from field: bool include_totals = 1;
    */
@@ -162,98 +162,98 @@ export const GetServerInfoRequestSchema: GenMessage<GetServerInfoRequest> = /*@_
  */
 export type GetServerInfoResponse = Message<"threadkeep.v1.GetServerInfoResponse"> & {
   /**
-   * The server's version.
+   * Version of the server.
    *
    * @generated from field: string version = 1;
    */
   version: string;
 
   /**
-   * The engine and its version, for example "sqlite 3.40.1" or "postgresql 15.18".
+   * Engine and its version, for example "sqlite 3.40.1" or "postgresql 15.18".
    *
    * @generated from field: string engine = 2;
    */
   engine: string;
 
   /**
-   * What an acknowledged append survives, for example "synchronous=FULL".
+   * Durability of an acknowledged append, for example "synchronous=FULL".
    *
    * @generated from field: string durability = 3;
    */
   durability: string;
 
   /**
-   * The limits in force.
+   * Limits in effect.
    *
    * @generated from field: threadkeep.v1.ServerLimits limits = 4;
    */
   limits?: ServerLimits | undefined;
 
   /**
-   * Optional abilities, for example "search-index".
+   * Optional capabilities, for example "search-index".
    *
    * @generated from field: repeated string capabilities = 5;
    */
   capabilities: string[];
 
   /**
-   * The database's schema version.
+   * Schema version of the database.
    *
    * @generated from field: int32 schema_version = 6;
    */
   schemaVersion: number;
 
   /**
-   * The search index.
+   * Status of the search index.
    *
    * @generated from field: threadkeep.v1.SearchIndexStatus search_index = 7;
    */
   searchIndex?: SearchIndexStatus | undefined;
 
   /**
-   * Sessions stored in the caller's tenant; only with include_totals.
+   * Number of sessions in the caller's tenant; set only with include_totals.
    *
    * @generated from field: int64 total_sessions = 8;
    */
   totalSessions: bigint;
 
   /**
-   * Events stored in the caller's tenant; only with include_totals.
+   * Number of events in the caller's tenant; set only with include_totals.
    *
    * @generated from field: int64 total_events = 9;
    */
   totalEvents: bigint;
 
   /**
-   * Identifies the store; the same for all servers on one database.
+   * Id of the store; the same for all servers on one database.
    *
    * @generated from field: string store_id = 10;
    */
   storeId: string;
 
   /**
-   * What counts tokens at append; see SessionEvent.token_counter.
+   * Token counter for appends; see SessionEvent.token_counter.
    *
    * @generated from field: string token_counter = 11;
    */
   tokenCounter: string;
 
   /**
-   * The model that summarises, for example "gpt-4o-mini"; empty if none is configured.
+   * Model that writes summaries, for example "gpt-4o-mini"; empty if none is configured.
    *
    * @generated from field: string summarizer_model = 12;
    */
   summarizerModel: string;
 
   /**
-   * The model that embeds, for example "hashing-v1-384"; empty if none is configured.
+   * Model that makes embeddings, for example "hashing-v1-384"; empty if none is configured.
    *
    * @generated from field: string embedder_model = 13;
    */
   embedderModel: string;
 
   /**
-   * Where embeddings stand.
+   * Status of embeddings.
    *
    * @generated from field: threadkeep.v1.EmbeddingStatus embeddings = 14;
    */
@@ -268,7 +268,7 @@ export const GetServerInfoResponseSchema: GenMessage<GetServerInfoResponse> = /*
   messageDesc(file_threadkeep_v1_server_service, 4);
 
 /**
- * Facts about the server.
+ * Describes the server.
  *
  * @generated from service threadkeep.v1.ServerService
  */

@@ -2,7 +2,7 @@
 // @generated from file threadkeep/v1/session_service.proto (package threadkeep.v1, syntax proto3)
 /* eslint-disable */
 
-// Creating, reading, changing and deleting sessions.
+// The service that manages sessions.
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -19,19 +19,19 @@ export const file_threadkeep_v1_session_service: GenFile = /*@__PURE__*/
   fileDesc("CiN0aHJlYWRrZWVwL3YxL3Nlc3Npb25fc2VydmljZS5wcm90bxINdGhyZWFka2VlcC52MSKGAQoGRXhwaXJ5EigKA3R0bBgBIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkgAEjEKC2V4cGlyZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgAEhcKDW5ldmVyX2V4cGlyZXMYAyABKAhIAEIGCgRraW5kItECChRDcmVhdGVTZXNzaW9uUmVxdWVzdBIqCgdzZXNzaW9uGAEgASgLMhkudGhyZWFka2VlcC52MS5TZXNzaW9uUmVmEiUKBmV4cGlyeRgCIAEoCzIVLnRocmVhZGtlZXAudjEuRXhwaXJ5EhUKDW1ldGFkYXRhX2pzb24YAyABKAkSPwoGbGFiZWxzGAQgAygLMi8udGhyZWFka2VlcC52MS5DcmVhdGVTZXNzaW9uUmVxdWVzdC5MYWJlbHNFbnRyeRIXCg9yZXR1cm5fZXhpc3RpbmcYBSABKAgSFQoNY29udGV4dF9ieXRlcxgGIAEoAxIvCgtjcmVhdGVfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJRChVDcmVhdGVTZXNzaW9uUmVzcG9uc2USJwoHc2Vzc2lvbhgBIAEoCzIWLnRocmVhZGtlZXAudjEuU2Vzc2lvbhIPCgdjcmVhdGVkGAIgASgIIj8KEUdldFNlc3Npb25SZXF1ZXN0EioKB3Nlc3Npb24YASABKAsyGS50aHJlYWRrZWVwLnYxLlNlc3Npb25SZWYiPQoSR2V0U2Vzc2lvblJlc3BvbnNlEicKB3Nlc3Npb24YASABKAsyFi50aHJlYWRrZWVwLnYxLlNlc3Npb24i1gEKE0xpc3RTZXNzaW9uc1JlcXVlc3QSEAoDYXBwGAEgASgJSACIAQESDwoHdXNlcl9pZBgCIAEoCRI+CgZsYWJlbHMYAyADKAsyLi50aHJlYWRrZWVwLnYxLkxpc3RTZXNzaW9uc1JlcXVlc3QuTGFiZWxzRW50cnkSEQoJcGFnZV9zaXplGAQgASgFEhIKCnBhZ2VfdG9rZW4YBSABKAkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIGCgRfYXBwIlkKFExpc3RTZXNzaW9uc1Jlc3BvbnNlEigKCHNlc3Npb25zGAEgAygLMhYudGhyZWFka2VlcC52MS5TZXNzaW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSK4AgoUVXBkYXRlU2Vzc2lvblJlcXVlc3QSKgoHc2Vzc2lvbhgBIAEoCzIZLnRocmVhZGtlZXAudjEuU2Vzc2lvblJlZhIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sSJQoGZXhwaXJ5GAMgASgLMhUudGhyZWFka2VlcC52MS5FeHBpcnkSFQoNbWV0YWRhdGFfanNvbhgEIAEoCRI/CgZsYWJlbHMYBSADKAsyLy50aHJlYWRrZWVwLnYxLlVwZGF0ZVNlc3Npb25SZXF1ZXN0LkxhYmVsc0VudHJ5EhUKDWNvbnRleHRfYnl0ZXMYBiABKAMaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJAChVVcGRhdGVTZXNzaW9uUmVzcG9uc2USJwoHc2Vzc2lvbhgBIAEoCzIWLnRocmVhZGtlZXAudjEuU2Vzc2lvbiJCChREZWxldGVTZXNzaW9uUmVxdWVzdBIqCgdzZXNzaW9uGAEgASgLMhkudGhyZWFka2VlcC52MS5TZXNzaW9uUmVmIkAKFURlbGV0ZVNlc3Npb25SZXNwb25zZRIPCgdkZWxldGVkGAEgASgIEhYKDmRlbGV0ZWRfZXZlbnRzGAIgASgDInUKHERlbGV0ZUV4cGlyZWRTZXNzaW9uc1JlcXVlc3QSKgoGYmVmb3JlGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCgNhcHAYAiABKAlIAIgBARIPCgd1c2VyX2lkGAMgASgJQgYKBF9hcHAiRwodRGVsZXRlRXhwaXJlZFNlc3Npb25zUmVzcG9uc2USGAoQZGVsZXRlZF9zZXNzaW9ucxgBIAEoAxIMCgRtb3JlGAIgASgIMuIECg5TZXNzaW9uU2VydmljZRJfCg1DcmVhdGVTZXNzaW9uEiMudGhyZWFka2VlcC52MS5DcmVhdGVTZXNzaW9uUmVxdWVzdBokLnRocmVhZGtlZXAudjEuQ3JlYXRlU2Vzc2lvblJlc3BvbnNlIgOQAgASVgoKR2V0U2Vzc2lvbhIgLnRocmVhZGtlZXAudjEuR2V0U2Vzc2lvblJlcXVlc3QaIS50aHJlYWRrZWVwLnYxLkdldFNlc3Npb25SZXNwb25zZSIDkAIBElwKDExpc3RTZXNzaW9ucxIiLnRocmVhZGtlZXAudjEuTGlzdFNlc3Npb25zUmVxdWVzdBojLnRocmVhZGtlZXAudjEuTGlzdFNlc3Npb25zUmVzcG9uc2UiA5ACARJfCg1VcGRhdGVTZXNzaW9uEiMudGhyZWFka2VlcC52MS5VcGRhdGVTZXNzaW9uUmVxdWVzdBokLnRocmVhZGtlZXAudjEuVXBkYXRlU2Vzc2lvblJlc3BvbnNlIgOQAgISXwoNRGVsZXRlU2Vzc2lvbhIjLnRocmVhZGtlZXAudjEuRGVsZXRlU2Vzc2lvblJlcXVlc3QaJC50aHJlYWRrZWVwLnYxLkRlbGV0ZVNlc3Npb25SZXNwb25zZSIDkAICEncKFURlbGV0ZUV4cGlyZWRTZXNzaW9ucxIrLnRocmVhZGtlZXAudjEuRGVsZXRlRXhwaXJlZFNlc3Npb25zUmVxdWVzdBosLnRocmVhZGtlZXAudjEuRGVsZXRlRXhwaXJlZFNlc3Npb25zUmVzcG9uc2UiA5ACAkJVChFkZXYudGhyZWFka2VlcC52MVABWj5naXRodWIuY29tL3RocmVhZGtlZXAvdGhyZWFka2VlcC1nby90aHJlYWRrZWVwL3YxO3RocmVhZGtlZXB2MWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_threadkeep_v1_session]);
 
 /**
- * When a session is to expire.
+ * The expiry of a session.
  *
  * @generated from message threadkeep.v1.Expiry
  */
 export type Expiry = Message<"threadkeep.v1.Expiry"> & {
   /**
-   * At most one; none means the server's default (60 days unless configured otherwise).
+   * At most one. None means the server's default (60 days unless configured otherwise).
    *
    * @generated from oneof threadkeep.v1.Expiry.kind
    */
   kind: {
     /**
-     * This long from now. Must be positive.
+     * Duration from now. Must be positive.
      *
      * @generated from field: google.protobuf.Duration ttl = 1;
      */
@@ -39,7 +39,7 @@ export type Expiry = Message<"threadkeep.v1.Expiry"> & {
     case: "ttl";
   } | {
     /**
-     * At this time. Must not have passed.
+     * Time of expiry. Must not be in the past.
      *
      * @generated from field: google.protobuf.Timestamp expire_time = 2;
      */
@@ -47,7 +47,7 @@ export type Expiry = Message<"threadkeep.v1.Expiry"> & {
     case: "expireTime";
   } | {
     /**
-     * Never. Must be true.
+     * No expiry. Must be true.
      *
      * @generated from field: bool never_expires = 3;
      */
@@ -70,14 +70,14 @@ export const ExpirySchema: GenMessage<Expiry> = /*@__PURE__*/
  */
 export type CreateSessionRequest = Message<"threadkeep.v1.CreateSessionRequest"> & {
   /**
-   * user_id is REQUIRED; an empty session_id lets the server make one.
+   * Identity of the session. user_id is REQUIRED; if session_id is empty, the server generates one.
    *
    * @generated from field: threadkeep.v1.SessionRef session = 1;
    */
   session?: SessionRef | undefined;
 
   /**
-   * When it is to expire.
+   * Expiry of the session.
    *
    * @generated from field: threadkeep.v1.Expiry expiry = 2;
    */
@@ -98,23 +98,23 @@ export type CreateSessionRequest = Message<"threadkeep.v1.CreateSessionRequest">
   labels: { [key: string]: string };
 
   /**
-   * Return the session that is there, unchanged, instead of failing.
+   * If true, returns an existing session unchanged instead of failing.
    *
    * @generated from field: bool return_existing = 5;
    */
   returnExisting: boolean;
 
   /**
-   * See Session.context_bytes. Negative is refused.
+   * See Session.context_bytes. Negative values are rejected.
    *
    * @generated from field: int64 context_bytes = 6;
    */
   contextBytes: bigint;
 
   /**
-   * When the conversation began, for a session imported from elsewhere: Session.create_time, by which ListSessions orders. Not
-   * before 1970, and not in the future by more than a minute, which clocks may differ by. Absent means now. Expiry.ttl counts
-   * from now in either case.
+   * Time at which the conversation began, for an imported session. It becomes Session.create_time, by which
+   * ListSessions orders. Not before 1970, and not more than a minute in the future, to allow for clock skew. Absent
+   * means now. Expiry.ttl counts from now in either case.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 7;
    */
@@ -142,7 +142,7 @@ export type CreateSessionResponse = Message<"threadkeep.v1.CreateSessionResponse
   session?: Session | undefined;
 
   /**
-   * False when return_existing found it.
+   * False if the session existed and return_existing is set.
    *
    * @generated from field: bool created = 2;
    */
@@ -163,7 +163,7 @@ export const CreateSessionResponseSchema: GenMessage<CreateSessionResponse> = /*
  */
 export type GetSessionRequest = Message<"threadkeep.v1.GetSessionRequest"> & {
   /**
-   * REQUIRED.
+   * REQUIRED. Session to return.
    *
    * @generated from field: threadkeep.v1.SessionRef session = 1;
    */
@@ -205,35 +205,36 @@ export const GetSessionResponseSchema: GenMessage<GetSessionResponse> = /*@__PUR
  */
 export type ListSessionsRequest = Message<"threadkeep.v1.ListSessionsRequest"> & {
   /**
-   * Only sessions of this app. Absent means any; empty means sessions without an app.
+   * App of the sessions. Absent means any app; empty means sessions without an app.
    *
    * @generated from field: optional string app = 1;
    */
   app?: string | undefined;
 
   /**
-   * Only sessions of this user. Empty means any, unless the credential is bound to a user.
+   * User of the sessions. Empty means any user, unless the credential is bound to a user.
    *
    * @generated from field: string user_id = 2;
    */
   userId: string;
 
   /**
-   * Only sessions that bear all of these labels.
+   * Labels that the sessions must all have.
    *
    * @generated from field: map<string, string> labels = 3;
    */
   labels: { [key: string]: string };
 
   /**
-   * Sessions a page. 0 means 100, more than 1,000 is coerced to 1,000, negative is refused.
+   * Maximum number of sessions per page. 0 means 100. Values above 1,000 are coerced to 1,000. Negative values are
+   * rejected.
    *
    * @generated from field: int32 page_size = 4;
    */
   pageSize: number;
 
   /**
-   * From the previous page's next_page_token, with an otherwise identical request.
+   * Value of next_page_token from the previous page; all other fields must be unchanged.
    *
    * @generated from field: string page_token = 5;
    */
@@ -254,14 +255,14 @@ export const ListSessionsRequestSchema: GenMessage<ListSessionsRequest> = /*@__P
  */
 export type ListSessionsResponse = Message<"threadkeep.v1.ListSessionsResponse"> & {
   /**
-   * The page.
+   * Sessions of this page.
    *
    * @generated from field: repeated threadkeep.v1.Session sessions = 1;
    */
   sessions: Session[];
 
   /**
-   * Empty on the last page.
+   * Token of the next page. Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -282,42 +283,42 @@ export const ListSessionsResponseSchema: GenMessage<ListSessionsResponse> = /*@_
  */
 export type UpdateSessionRequest = Message<"threadkeep.v1.UpdateSessionRequest"> & {
   /**
-   * REQUIRED.
+   * REQUIRED. Session to update.
    *
    * @generated from field: threadkeep.v1.SessionRef session = 1;
    */
   session?: SessionRef | undefined;
 
   /**
-   * REQUIRED. Any of "expiry", "metadata_json", "labels", "context_bytes".
+   * REQUIRED. Fields to update: any of "expiry", "metadata_json", "labels", "context_bytes".
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
   updateMask?: FieldMask | undefined;
 
   /**
-   * The new expiry.
+   * New expiry.
    *
    * @generated from field: threadkeep.v1.Expiry expiry = 3;
    */
   expiry?: Expiry | undefined;
 
   /**
-   * The new metadata; replaces the old whole.
+   * New metadata. Replaces all of the old metadata.
    *
    * @generated from field: string metadata_json = 4;
    */
   metadataJson: string;
 
   /**
-   * The new labels; replace the old whole.
+   * New labels. Replace all of the old labels.
    *
    * @generated from field: map<string, string> labels = 5;
    */
   labels: { [key: string]: string };
 
   /**
-   * The new context_bytes.
+   * New context_bytes.
    *
    * @generated from field: int64 context_bytes = 6;
    */
@@ -338,7 +339,7 @@ export const UpdateSessionRequestSchema: GenMessage<UpdateSessionRequest> = /*@_
  */
 export type UpdateSessionResponse = Message<"threadkeep.v1.UpdateSessionResponse"> & {
   /**
-   * The session after the change.
+   * The session after the update.
    *
    * @generated from field: threadkeep.v1.Session session = 1;
    */
@@ -359,7 +360,7 @@ export const UpdateSessionResponseSchema: GenMessage<UpdateSessionResponse> = /*
  */
 export type DeleteSessionRequest = Message<"threadkeep.v1.DeleteSessionRequest"> & {
   /**
-   * REQUIRED.
+   * REQUIRED. Session to delete.
    *
    * @generated from field: threadkeep.v1.SessionRef session = 1;
    */
@@ -380,14 +381,14 @@ export const DeleteSessionRequestSchema: GenMessage<DeleteSessionRequest> = /*@_
  */
 export type DeleteSessionResponse = Message<"threadkeep.v1.DeleteSessionResponse"> & {
   /**
-   * False when there was nothing to delete.
+   * False if the session did not exist.
    *
    * @generated from field: bool deleted = 1;
    */
   deleted: boolean;
 
   /**
-   * Events deleted with it.
+   * Number of events deleted with it.
    *
    * @generated from field: int64 deleted_events = 2;
    */
@@ -408,22 +409,22 @@ export const DeleteSessionResponseSchema: GenMessage<DeleteSessionResponse> = /*
  */
 export type DeleteExpiredSessionsRequest = Message<"threadkeep.v1.DeleteExpiredSessionsRequest"> & {
   /**
-   * Only sessions whose expire_time is at or before this. Not before 1970, and not in the future by more than a minute, which
-   * clocks may differ by; no session is deleted before its expire_time. Absent means now.
+   * Latest expire_time of the sessions to delete, inclusive. Not before 1970, and not more than a minute in the future,
+   * to allow for clock skew; no session is deleted before its expire_time. Absent means now.
    *
    * @generated from field: google.protobuf.Timestamp before = 1;
    */
   before?: Timestamp | undefined;
 
   /**
-   * Only sessions of this app. Absent means any; empty means sessions without an app.
+   * App of the sessions. Absent means any app; empty means sessions without an app.
    *
    * @generated from field: optional string app = 2;
    */
   app?: string | undefined;
 
   /**
-   * Only sessions of this user. Empty means any, unless the credential is bound to a user.
+   * User of the sessions. Empty means any user, unless the credential is bound to a user.
    *
    * @generated from field: string user_id = 3;
    */
@@ -444,14 +445,14 @@ export const DeleteExpiredSessionsRequestSchema: GenMessage<DeleteExpiredSession
  */
 export type DeleteExpiredSessionsResponse = Message<"threadkeep.v1.DeleteExpiredSessionsResponse"> & {
   /**
-   * Sessions deleted.
+   * Number of deleted sessions.
    *
    * @generated from field: int64 deleted_sessions = 1;
    */
   deletedSessions: bigint;
 
   /**
-   * True when more remain; call again.
+   * True if more sessions remain; call again.
    *
    * @generated from field: bool more = 2;
    */
@@ -466,13 +467,14 @@ export const DeleteExpiredSessionsResponseSchema: GenMessage<DeleteExpiredSessio
   messageDesc(file_threadkeep_v1_session_service, 12);
 
 /**
- * Sessions' lifecycle.
+ * Creates, reads, updates and deletes sessions.
  *
  * @generated from service threadkeep.v1.SessionService
  */
 export const SessionService: GenService<{
   /**
-   * Creates a session. Errors: SESSION_ALREADY_EXISTS (unless return_existing), INVALID_FIELD.
+   * Creates a session.
+   * Errors: SESSION_ALREADY_EXISTS (unless return_existing), INVALID_FIELD.
    *
    * @generated from rpc threadkeep.v1.SessionService.CreateSession
    */
@@ -482,7 +484,8 @@ export const SessionService: GenService<{
     output: typeof CreateSessionResponseSchema;
   },
   /**
-   * Returns a session's metadata. Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION.
+   * Returns the metadata of a session.
+   * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION.
    *
    * @generated from rpc threadkeep.v1.SessionService.GetSession
    */
@@ -492,7 +495,7 @@ export const SessionService: GenService<{
     output: typeof GetSessionResponseSchema;
   },
   /**
-   * Lists sessions by create_time, newest first. The cost of a page does not grow with the number of sessions.
+   * Lists sessions by create_time, newest first. The cost of a page does not depend on the number of sessions.
    * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
    *
    * @generated from rpc threadkeep.v1.SessionService.ListSessions
@@ -503,7 +506,8 @@ export const SessionService: GenService<{
     output: typeof ListSessionsResponseSchema;
   },
   /**
-   * Changes the fields named by the mask. Errors: SESSION_NOT_FOUND, INVALID_FIELD.
+   * Updates the fields in the mask.
+   * Errors: SESSION_NOT_FOUND, INVALID_FIELD.
    *
    * @generated from rpc threadkeep.v1.SessionService.UpdateSession
    */
@@ -513,7 +517,8 @@ export const SessionService: GenService<{
     output: typeof UpdateSessionResponseSchema;
   },
   /**
-   * Deletes a session and its events. Deleting what does not exist succeeds. No tombstone is left: the id can be used again.
+   * Deletes a session and its events. Succeeds if the session does not exist. The id can be used again; no tombstone is
+   * kept.
    *
    * @generated from rpc threadkeep.v1.SessionService.DeleteSession
    */
@@ -523,7 +528,7 @@ export const SessionService: GenService<{
     output: typeof DeleteSessionResponseSchema;
   },
   /**
-   * Deletes sessions whose expire_time has passed, at most 1,000 per call. The server also deletes them by itself.
+   * Deletes sessions whose expire_time has passed, at most 1,000 per call. The server also deletes them automatically.
    * Errors: INVALID_FIELD, PERMISSION_DENIED.
    *
    * @generated from rpc threadkeep.v1.SessionService.DeleteExpiredSessions

@@ -2,7 +2,7 @@
 // @generated from file threadkeep/v1/subscription.proto (package threadkeep.v1, syntax proto3)
 /* eslint-disable */
 
-// What subscribers are told: changes of sessions, in the order of the feed.
+// Changes that subscriptions deliver, in feed order.
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
@@ -23,34 +23,34 @@ export const file_threadkeep_v1_subscription: GenFile = /*@__PURE__*/
   fileDesc("CiB0aHJlYWRrZWVwL3YxL3N1YnNjcmlwdGlvbi5wcm90bxINdGhyZWFka2VlcC52MSJ/Cg9TZXNzaW9uVmVyc2lvbnMSEwoLbG9nX3ZlcnNpb24YASABKAMSFgoOd2luZG93X3ZlcnNpb24YAiABKAMSEAoIbGFzdF9zZXEYAyABKAMSLQoGd2luZG93GAQgASgLMh0udGhyZWFka2VlcC52MS5XaW5kb3dDb3VudGVycyJMCgpFdmVudEJhdGNoEisKBmV2ZW50cxgBIAMoCzIbLnRocmVhZGtlZXAudjEuU2Vzc2lvbkV2ZW50EhEKCWNvbnRpbnVlcxgCIAEoCCKDAQoQQ29tcGFjdGlvbk5vdGljZRItCgpjb21wYWN0aW9uGAEgASgLMhkudGhyZWFka2VlcC52MS5Db21wYWN0aW9uEi0KCGluc2VydGVkGAIgAygLMhsudGhyZWFka2VlcC52MS5TZXNzaW9uRXZlbnQSEQoJY29udGludWVzGAMgASgIImgKDVNlc3Npb25DaGFuZ2USLgoEa2luZBgBIAEoDjIgLnRocmVhZGtlZXAudjEuU2Vzc2lvbkNoYW5nZUtpbmQSJwoHc2Vzc2lvbhgCIAEoCzIWLnRocmVhZGtlZXAudjEuU2Vzc2lvbiI5CgpDaGVja3BvaW50EisKBGtpbmQYASABKA4yHS50aHJlYWRrZWVwLnYxLkNoZWNrcG9pbnRLaW5kIoEDCgZDaGFuZ2USKgoHc2Vzc2lvbhgBIAEoCzIZLnRocmVhZGtlZXAudjEuU2Vzc2lvblJlZhIqCgViYXRjaBgCIAEoCzIZLnRocmVhZGtlZXAudjEuRXZlbnRCYXRjaEgAEjUKCmNvbXBhY3Rpb24YAyABKAsyHy50aHJlYWRrZWVwLnYxLkNvbXBhY3Rpb25Ob3RpY2VIABI2Cg5zZXNzaW9uX2NoYW5nZRgEIAEoCzIcLnRocmVhZGtlZXAudjEuU2Vzc2lvbkNoYW5nZUgAEi8KCmNoZWNrcG9pbnQYBSABKAsyGS50aHJlYWRrZWVwLnYxLkNoZWNrcG9pbnRIABIUCgxyZXN1bWVfdG9rZW4YBiABKAkSMAoIdmVyc2lvbnMYByABKAsyHi50aHJlYWRrZWVwLnYxLlNlc3Npb25WZXJzaW9ucxIvCgtjaGFuZ2VfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBgoEa2luZCq8AQoRU2Vzc2lvbkNoYW5nZUtpbmQSIwofU0VTU0lPTl9DSEFOR0VfS0lORF9VTlNQRUNJRklFRBAAEh8KG1NFU1NJT05fQ0hBTkdFX0tJTkRfQ1JFQVRFRBABEh8KG1NFU1NJT05fQ0hBTkdFX0tJTkRfVVBEQVRFRBACEh8KG1NFU1NJT05fQ0hBTkdFX0tJTkRfRVhQSVJFRBADEh8KG1NFU1NJT05fQ0hBTkdFX0tJTkRfREVMRVRFRBAEKssBCg5DaGVja3BvaW50S2luZBIfChtDSEVDS1BPSU5UX0tJTkRfVU5TUEVDSUZJRUQQABIbChdDSEVDS1BPSU5UX0tJTkRfU1RBUlRFRBABEh0KGUNIRUNLUE9JTlRfS0lORF9DQVVHSFRfVVAQAhIdChlDSEVDS1BPSU5UX0tJTkRfSEVBUlRCRUFUEAMSHwobQ0hFQ0tQT0lOVF9LSU5EX0ZFTExfQkVISU5EEAQSHAoYQ0hFQ0tQT0lOVF9LSU5EX0RSQUlOSU5HEAVCVQoRZGV2LnRocmVhZGtlZXAudjFQAVo+Z2l0aHViLmNvbS90aHJlYWRrZWVwL3RocmVhZGtlZXAtZ28vdGhyZWFka2VlcC92MTt0aHJlYWRrZWVwdjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_threadkeep_v1_compaction, file_threadkeep_v1_event, file_threadkeep_v1_session]);
 
 /**
- * Where a session stood after a change: an agent can decide by it whether to compact.
+ * The versions and counters of a session after a change, for deciding whether to compact.
  *
  * @generated from message threadkeep.v1.SessionVersions
  */
 export type SessionVersions = Message<"threadkeep.v1.SessionVersions"> & {
   /**
-   * Grows by one with each append and each compaction.
+   * Log version: increases by one with each append and each compaction.
    *
    * @generated from field: int64 log_version = 1;
    */
   logVersion: bigint;
 
   /**
-   * Grows by one with each compaction.
+   * Window version: increases by one with each compaction.
    *
    * @generated from field: int64 window_version = 2;
    */
   windowVersion: bigint;
 
   /**
-   * The highest seq given.
+   * Highest assigned seq.
    *
    * @generated from field: int64 last_seq = 3;
    */
   lastSeq: bigint;
 
   /**
-   * Counts over the active window.
+   * Counters of the active window.
    *
    * @generated from field: threadkeep.v1.WindowCounters window = 4;
    */
@@ -65,21 +65,21 @@ export const SessionVersionsSchema: GenMessage<SessionVersions> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_subscription, 0);
 
 /**
- * Events that one append stored.
+ * The events of one append.
  *
  * @generated from message threadkeep.v1.EventBatch
  */
 export type EventBatch = Message<"threadkeep.v1.EventBatch"> & {
   /**
-   * In the order of their seqs, without those that the filter leaves out.
+   * Events in seq order, without those that the filter leaves out.
    *
    * @generated from field: repeated threadkeep.v1.SessionEvent events = 1;
    */
   events: SessionEvent[];
 
   /**
-   * More events of the same append follow in the next change. Set where an append is larger than a message should be; what belongs
-   * together is then to be handled together, and the resume token is still that of the change before.
+   * True if the next change contains more events of the same append. Used if an append is too large for one message.
+   * The parts must be handled together; the resume token is still that of the preceding change.
    *
    * @generated from field: bool continues = 2;
    */
@@ -94,27 +94,27 @@ export const EventBatchSchema: GenMessage<EventBatch> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_subscription, 1);
 
 /**
- * A compaction was applied. Whoever keeps a copy of the window reads it again.
+ * Reports a compaction. Clients that keep a copy of the window must read it again.
  *
  * @generated from message threadkeep.v1.CompactionNotice
  */
 export type CompactionNotice = Message<"threadkeep.v1.CompactionNotice"> & {
   /**
-   * Its record.
+   * Record of the compaction.
    *
    * @generated from field: threadkeep.v1.Compaction compaction = 1;
    */
   compaction?: Compaction | undefined;
 
   /**
-   * The events that it inserted, in the order of their seqs, without those that the filter leaves out.
+   * Events that the compaction inserted, in seq order, without those that the filter leaves out.
    *
    * @generated from field: repeated threadkeep.v1.SessionEvent inserted = 2;
    */
   inserted: SessionEvent[];
 
   /**
-   * Like EventBatch.continues.
+   * See EventBatch.continues.
    *
    * @generated from field: bool continues = 3;
    */
@@ -129,22 +129,22 @@ export const CompactionNoticeSchema: GenMessage<CompactionNotice> = /*@__PURE__*
   messageDesc(file_threadkeep_v1_subscription, 2);
 
 /**
- * A session was created, updated, or is gone. Changes of a session that is gone by the time they would be delivered are replaced
- * by the notice of its deletion.
+ * Reports that a session was created, updated or deleted. If a session is deleted before its changes are delivered, the
+ * deletion replaces them.
  *
  * @generated from message threadkeep.v1.SessionChange
  */
 export type SessionChange = Message<"threadkeep.v1.SessionChange"> & {
   /**
-   * What happened.
+   * Kind of the change.
    *
    * @generated from field: threadkeep.v1.SessionChangeKind kind = 1;
    */
   kind: SessionChangeKind;
 
   /**
-   * The session as it was after the change, but for metadata_json of more than 16 KiB, which is left out: GetSession has it. Of
-   * one that is gone, its ref, uid and labels.
+   * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a deleted
+   * session only ref, uid and labels are set.
    *
    * @generated from field: threadkeep.v1.Session session = 2;
    */
@@ -159,13 +159,13 @@ export const SessionChangeSchema: GenMessage<SessionChange> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_subscription, 3);
 
 /**
- * A place in the feed with nothing to tell but the place.
+ * A frame without a change that carries a resume token.
  *
  * @generated from message threadkeep.v1.Checkpoint
  */
 export type Checkpoint = Message<"threadkeep.v1.Checkpoint"> & {
   /**
-   * Why it is sent.
+   * Kind of the checkpoint.
    *
    * @generated from field: threadkeep.v1.CheckpointKind kind = 1;
    */
@@ -180,26 +180,26 @@ export const CheckpointSchema: GenMessage<Checkpoint> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_subscription, 4);
 
 /**
- * One change, or a checkpoint. A kind that the reader does not know is skipped, its resume token used.
+ * One change, or a checkpoint. Readers skip an unknown kind and use its resume token.
  *
  * @generated from message threadkeep.v1.Change
  */
 export type Change = Message<"threadkeep.v1.Change"> & {
   /**
-   * The session. Not set for checkpoints.
+   * Session of the change. Not set for checkpoints.
    *
    * @generated from field: threadkeep.v1.SessionRef session = 1;
    */
   session?: SessionRef | undefined;
 
   /**
-   * What it is.
+   * The kind of the change.
    *
    * @generated from oneof threadkeep.v1.Change.kind
    */
   kind: {
     /**
-     * Events were appended.
+     * Appended events.
      *
      * @generated from field: threadkeep.v1.EventBatch batch = 2;
      */
@@ -207,7 +207,7 @@ export type Change = Message<"threadkeep.v1.Change"> & {
     case: "batch";
   } | {
     /**
-     * The window was compacted.
+     * A compaction of the window.
      *
      * @generated from field: threadkeep.v1.CompactionNotice compaction = 3;
      */
@@ -215,7 +215,7 @@ export type Change = Message<"threadkeep.v1.Change"> & {
     case: "compaction";
   } | {
     /**
-     * The session was created, updated or deleted.
+     * Creation, update or deletion of the session.
      *
      * @generated from field: threadkeep.v1.SessionChange session_change = 4;
      */
@@ -223,7 +223,7 @@ export type Change = Message<"threadkeep.v1.Change"> & {
     case: "sessionChange";
   } | {
     /**
-     * A place in the feed.
+     * A checkpoint.
      *
      * @generated from field: threadkeep.v1.Checkpoint checkpoint = 5;
      */
@@ -232,22 +232,22 @@ export type Change = Message<"threadkeep.v1.Change"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * Where to go on once this change has been handled: opaque, for the same request, good as long as the feed reaches back so far. It
-   * advances past what the filter leaves out.
+   * Token to resume after this change was handled. Opaque; valid for the same request and as long as the feed reaches
+   * back to it. It also advances past changes that the filter leaves out.
    *
    * @generated from field: string resume_token = 6;
    */
   resumeToken: string;
 
   /**
-   * Where the session stood after it. Set for appended events and compactions.
+   * Versions of the session after the change. Set for appended events and compactions.
    *
    * @generated from field: threadkeep.v1.SessionVersions versions = 7;
    */
   versions?: SessionVersions | undefined;
 
   /**
-   * The server's time of the change. Not set for checkpoints.
+   * Server time of the change. Not set for checkpoints.
    *
    * @generated from field: google.protobuf.Timestamp change_time = 8;
    */
@@ -262,7 +262,7 @@ export const ChangeSchema: GenMessage<Change> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_subscription, 5);
 
 /**
- * What happened to a session as a whole.
+ * The kind of a change to a session as a whole.
  *
  * @generated from enum threadkeep.v1.SessionChangeKind
  */
@@ -275,28 +275,28 @@ export enum SessionChangeKind {
   UNSPECIFIED = 0,
 
   /**
-   * It was created.
+   * The session was created.
    *
    * @generated from enum value: SESSION_CHANGE_KIND_CREATED = 1;
    */
   CREATED = 1,
 
   /**
-   * Its metadata, labels, expiry or context size were set.
+   * Metadata, labels, expiry or context size of the session were set.
    *
    * @generated from enum value: SESSION_CHANGE_KIND_UPDATED = 2;
    */
   UPDATED = 2,
 
   /**
-   * It passed its expire_time and was deleted with its events.
+   * The session passed its expire_time and was deleted with its events.
    *
    * @generated from enum value: SESSION_CHANGE_KIND_EXPIRED = 3;
    */
   EXPIRED = 3,
 
   /**
-   * It was deleted with its events.
+   * The session was deleted with its events.
    *
    * @generated from enum value: SESSION_CHANGE_KIND_DELETED = 4;
    */
@@ -310,7 +310,7 @@ export const SessionChangeKindSchema: GenEnum<SessionChangeKind> = /*@__PURE__*/
   enumDesc(file_threadkeep_v1_subscription, 0);
 
 /**
- * What a checkpoint says.
+ * The kind of a checkpoint.
  *
  * @generated from enum threadkeep.v1.CheckpointKind
  */
@@ -323,36 +323,37 @@ export enum CheckpointKind {
   UNSPECIFIED = 0,
 
   /**
-   * The first frame: every change committed after it is sent will be delivered.
+   * First frame: every change committed after it is sent will be delivered.
    *
    * @generated from enum value: CHECKPOINT_KIND_STARTED = 1;
    */
   STARTED = 1,
 
   /**
-   * What had been committed is delivered; from here on changes come as they happen. On PostgreSQL changes behind a transaction that is
-   * still running are told, in their order, when it ends.
+   * Caught up: all earlier changes are delivered, and new ones follow as they are committed. On PostgreSQL, changes
+   * behind a transaction that is still running are delivered in order when it ends.
    *
    * @generated from enum value: CHECKPOINT_KIND_CAUGHT_UP = 2;
    */
   CAUGHT_UP = 2,
 
   /**
-   * Nothing to tell for 15 seconds. A stream that is silent for twice as long is dead.
+   * Heartbeat: sent after 15 seconds without a change. A stream that is silent for twice as long is dead.
    *
    * @generated from enum value: CHECKPOINT_KIND_HEARTBEAT = 3;
    */
   HEARTBEAT = 3,
 
   /**
-   * The subscriber reads more slowly than changes happen: they now come from the log, until it has caught up. Nothing is skipped.
+   * Fell behind: the subscriber reads more slowly than changes are committed, so they are read from the log until it
+   * has caught up. Nothing is skipped.
    *
    * @generated from enum value: CHECKPOINT_KIND_FELL_BEHIND = 4;
    */
   FELL_BEHIND = 4,
 
   /**
-   * The server shuts down; the stream ends with SERVER_DRAINING. Resume with the token.
+   * Draining: the server is shutting down, and the stream ends with SERVER_DRAINING. Resume with the token.
    *
    * @generated from enum value: CHECKPOINT_KIND_DRAINING = 5;
    */

@@ -2,7 +2,7 @@
 // @generated from file threadkeep/v1/subscription_service.proto (package threadkeep.v1, syntax proto3)
 /* eslint-disable */
 
-// Following changes.
+// The service that streams changes.
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -21,27 +21,28 @@ export const file_threadkeep_v1_subscription_service: GenFile = /*@__PURE__*/
   fileDesc("Cih0aHJlYWRrZWVwL3YxL3N1YnNjcmlwdGlvbl9zZXJ2aWNlLnByb3RvEg10aHJlYWRrZWVwLnYxIp8BCgtDaGFuZ2VTY29wZRIQCgNhcHAYASABKAlIAIgBARIPCgd1c2VyX2lkGAIgASgJEjYKBmxhYmVscxgDIAMoCzImLnRocmVhZGtlZXAudjEuQ2hhbmdlU2NvcGUuTGFiZWxzRW50cnkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIGCgRfYXBwIrgBChNXYXRjaFNlc3Npb25SZXF1ZXN0EioKB3Nlc3Npb24YASABKAsyGS50aHJlYWRrZWVwLnYxLlNlc3Npb25SZWYSFgoMcmVzdW1lX3Rva2VuGAIgASgJSAASEwoJYWZ0ZXJfc2VxGAMgASgDSAASEwoJbGl2ZV9vbmx5GAQgASgISAASKgoGZmlsdGVyGAUgASgLMhoudGhyZWFka2VlcC52MS5FdmVudEZpbHRlckIHCgVzdGFydCI+ChRXYXRjaFNlc3Npb25SZXNwb25zZRImCgdjaGFuZ2VzGAEgAygLMhUudGhyZWFka2VlcC52MS5DaGFuZ2UiuAEKD1dhdGNoQWxsUmVxdWVzdBIpCgVzY29wZRgBIAEoCzIaLnRocmVhZGtlZXAudjEuQ2hhbmdlU2NvcGUSFgoMcmVzdW1lX3Rva2VuGAIgASgJSAASGAoOZnJvbV9iZWdpbm5pbmcYAyABKAhIABITCglsaXZlX29ubHkYBCABKAhIABIqCgZmaWx0ZXIYBSABKAsyGi50aHJlYWRrZWVwLnYxLkV2ZW50RmlsdGVyQgcKBXN0YXJ0IjoKEFdhdGNoQWxsUmVzcG9uc2USJgoHY2hhbmdlcxgBIAMoCzIVLnRocmVhZGtlZXAudjEuQ2hhbmdlMskBChNTdWJzY3JpcHRpb25TZXJ2aWNlEl4KDFdhdGNoU2Vzc2lvbhIiLnRocmVhZGtlZXAudjEuV2F0Y2hTZXNzaW9uUmVxdWVzdBojLnRocmVhZGtlZXAudjEuV2F0Y2hTZXNzaW9uUmVzcG9uc2UiA5ACATABElIKCFdhdGNoQWxsEh4udGhyZWFka2VlcC52MS5XYXRjaEFsbFJlcXVlc3QaHy50aHJlYWRrZWVwLnYxLldhdGNoQWxsUmVzcG9uc2UiA5ACATABQlUKEWRldi50aHJlYWRrZWVwLnYxUAFaPmdpdGh1Yi5jb20vdGhyZWFka2VlcC90aHJlYWRrZWVwLWdvL3RocmVhZGtlZXAvdjE7dGhyZWFka2VlcHYxYgZwcm90bzM", [file_threadkeep_v1_filter, file_threadkeep_v1_session, file_threadkeep_v1_subscription]);
 
 /**
- * Whose changes: of all sessions that satisfy every field. Nothing set: of the tenant, or of the user whom the credential is bound to.
+ * Selects the sessions that satisfy every field. An empty scope means the tenant, or the user to which the credential
+ * is bound.
  *
  * @generated from message threadkeep.v1.ChangeScope
  */
 export type ChangeScope = Message<"threadkeep.v1.ChangeScope"> & {
   /**
-   * The application; "" is sessions without one. Not set: any.
+   * App of the sessions. Absent means any app; empty means sessions without an app.
    *
    * @generated from field: optional string app = 1;
    */
   app?: string | undefined;
 
   /**
-   * The user. Empty: any.
+   * User of the sessions. Empty means any user.
    *
    * @generated from field: string user_id = 2;
    */
   userId: string;
 
   /**
-   * Labels that the session bears when the change is read, or bore before an update that took them away. At most 64.
+   * Labels that the session has when the change is read, or had before an update removed them. At most 64.
    *
    * @generated from field: map<string, string> labels = 3;
    */
@@ -62,20 +63,20 @@ export const ChangeScopeSchema: GenMessage<ChangeScope> = /*@__PURE__*/
  */
 export type WatchSessionRequest = Message<"threadkeep.v1.WatchSessionRequest"> & {
   /**
-   * REQUIRED.
+   * REQUIRED. Session to watch.
    *
    * @generated from field: threadkeep.v1.SessionRef session = 1;
    */
   session?: SessionRef | undefined;
 
   /**
-   * Where to start. Not set: live_only.
+   * Start of the stream. Absent means live_only.
    *
    * @generated from oneof threadkeep.v1.WatchSessionRequest.start
    */
   start: {
     /**
-     * After the change that bore this token.
+     * Resume token of the change after which to start.
      *
      * @generated from field: string resume_token = 2;
      */
@@ -83,9 +84,9 @@ export type WatchSessionRequest = Message<"threadkeep.v1.WatchSessionRequest"> &
     case: "resumeToken";
   } | {
     /**
-     * With the first change after this seq; 0 is from the beginning. An append that holds events on both sides comes without those
-     * up to it, also to whoever resumes before it was told. At most the session's last seq. Of a session that is not there: with what
-     * is committed from now on.
+     * Seq after which to start; 0 means the beginning of the log. An append that spans this seq is delivered without
+     * its events up to it, also to a subscriber that resumes before that append. At most the session's last seq. If the
+     * session does not exist, the stream starts with changes that are committed from now on.
      *
      * @generated from field: int64 after_seq = 3;
      */
@@ -93,7 +94,7 @@ export type WatchSessionRequest = Message<"threadkeep.v1.WatchSessionRequest"> &
     case: "afterSeq";
   } | {
     /**
-     * With what is committed from now on; what was committed a moment ago may come too. Must be true.
+     * Changes that are committed from now on. Changes committed immediately before may be included. Must be true.
      *
      * @generated from field: bool live_only = 4;
      */
@@ -102,8 +103,8 @@ export type WatchSessionRequest = Message<"threadkeep.v1.WatchSessionRequest"> &
   } | { case: undefined; value?: undefined };
 
   /**
-   * Which events to deliver; a window (last_n, page) is refused, and so are more than 128 KiB. An append of which nothing is left
-   * is not told; a compaction, an update and a deletion always are.
+   * Events to deliver. last_n, page and filters larger than 128 KiB are rejected. An append without matching events is
+   * not delivered; compactions, updates and deletions always are.
    *
    * @generated from field: threadkeep.v1.EventFilter filter = 5;
    */
@@ -124,7 +125,7 @@ export const WatchSessionRequestSchema: GenMessage<WatchSessionRequest> = /*@__P
  */
 export type WatchSessionResponse = Message<"threadkeep.v1.WatchSessionResponse"> & {
   /**
-   * One or more, in order.
+   * One or more changes, in order.
    *
    * @generated from field: repeated threadkeep.v1.Change changes = 1;
    */
@@ -145,20 +146,20 @@ export const WatchSessionResponseSchema: GenMessage<WatchSessionResponse> = /*@_
  */
 export type WatchAllRequest = Message<"threadkeep.v1.WatchAllRequest"> & {
   /**
-   * Whose changes.
+   * Sessions to watch.
    *
    * @generated from field: threadkeep.v1.ChangeScope scope = 1;
    */
   scope?: ChangeScope | undefined;
 
   /**
-   * Where to start. Not set: live_only.
+   * Start of the stream. Absent means live_only.
    *
    * @generated from oneof threadkeep.v1.WatchAllRequest.start
    */
   start: {
     /**
-     * After the change that bore this token.
+     * Resume token of the change after which to start.
      *
      * @generated from field: string resume_token = 2;
      */
@@ -166,7 +167,7 @@ export type WatchAllRequest = Message<"threadkeep.v1.WatchAllRequest"> & {
     case: "resumeToken";
   } | {
     /**
-     * With the oldest change that the feed still has. Must be true.
+     * Oldest change that the feed still has. Must be true.
      *
      * @generated from field: bool from_beginning = 3;
      */
@@ -174,7 +175,7 @@ export type WatchAllRequest = Message<"threadkeep.v1.WatchAllRequest"> & {
     case: "fromBeginning";
   } | {
     /**
-     * With what is committed from now on; what was committed a moment ago may come too. Must be true.
+     * Changes that are committed from now on. Changes committed immediately before may be included. Must be true.
      *
      * @generated from field: bool live_only = 4;
      */
@@ -183,7 +184,7 @@ export type WatchAllRequest = Message<"threadkeep.v1.WatchAllRequest"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * Like WatchSessionRequest.filter.
+   * Events to deliver; see WatchSessionRequest.filter.
    *
    * @generated from field: threadkeep.v1.EventFilter filter = 5;
    */
@@ -204,7 +205,7 @@ export const WatchAllRequestSchema: GenMessage<WatchAllRequest> = /*@__PURE__*/
  */
 export type WatchAllResponse = Message<"threadkeep.v1.WatchAllResponse"> & {
   /**
-   * One or more, in order.
+   * One or more changes, in order.
    *
    * @generated from field: repeated threadkeep.v1.Change changes = 1;
    */
@@ -219,20 +220,22 @@ export const WatchAllResponseSchema: GenMessage<WatchAllResponse> = /*@__PURE__*
   messageDesc(file_threadkeep_v1_subscription_service, 4);
 
 /**
- * Streams of every change: ordered (a session's changes in the order of its log, everybody sees the same order), unique (each once),
- * reliable (none is skipped, or the stream ends with an error), atomic (an append as a whole), resumable (by the token of any change)
- * and bookmarkable (the token may be kept for as long as the feed is).
+ * Streams changes. A stream is ordered (changes of a session in log order; all subscribers see the same order), unique
+ * (each change once), reliable (no change is skipped, or the stream ends with an error), atomic (an append is one
+ * change), resumable (from the token of any change) and bookmarkable (a token is valid as long as the feed keeps its
+ * changes).
  *
- * A stream has no deadline of its own. The first frame is a checkpoint, so a subscriber knows that it is live. Resume tokens are bound
- * to the store, to the scope and to the filter.
+ * A stream has no deadline of its own. The first frame is a checkpoint, which confirms that the subscription is live.
+ * Resume tokens are bound to the store, the scope and the filter.
  *
  * @generated from service threadkeep.v1.SubscriptionService
  */
 export const SubscriptionService: GenService<{
   /**
-   * Follows one session. It need not exist yet, if app or user_id is given; its deletion, and that of another under the same name
-   * later, are changes like others. Errors: INVALID_FIELD, SESSION_NOT_FOUND and AMBIGUOUS_SESSION for a bare session_id,
-   * INVALID_RESUME_TOKEN, RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED, SERVER_DRAINING, STORE_UNAVAILABLE.
+   * Streams the changes of one session. The session need not exist yet if app or user_id is specified; its deletion,
+   * and a later session with the same identity, are reported as changes.
+   * Errors: INVALID_FIELD, SESSION_NOT_FOUND and AMBIGUOUS_SESSION for a session_id alone, INVALID_RESUME_TOKEN,
+   * RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED, SERVER_DRAINING, STORE_UNAVAILABLE.
    *
    * @generated from rpc threadkeep.v1.SubscriptionService.WatchSession
    */
@@ -242,8 +245,9 @@ export const SubscriptionService: GenService<{
     output: typeof WatchSessionResponseSchema;
   },
   /**
-   * Follows all sessions of a user, an app or the tenant. Errors: INVALID_FIELD, PERMISSION_DENIED, INVALID_RESUME_TOKEN,
-   * RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED, SERVER_DRAINING, STORE_UNAVAILABLE.
+   * Streams the changes of all sessions of a user, an app or the tenant.
+   * Errors: INVALID_FIELD, PERMISSION_DENIED, INVALID_RESUME_TOKEN, RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED,
+   * SERVER_DRAINING, STORE_UNAVAILABLE.
    *
    * @generated from rpc threadkeep.v1.SubscriptionService.WatchAll
    */

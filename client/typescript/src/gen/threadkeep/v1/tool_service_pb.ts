@@ -2,7 +2,7 @@
 // @generated from file threadkeep/v1/tool_service.proto (package threadkeep.v1, syntax proto3)
 /* eslint-disable */
 
-// The recall tools that an agent offers to its model, run by the server: one implementation for every language.
+// The recall tools: search and memory as tools for a model, run by the server for every language.
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -17,34 +17,34 @@ export const file_threadkeep_v1_tool_service: GenFile = /*@__PURE__*/
   fileDesc("CiB0aHJlYWRrZWVwL3YxL3Rvb2xfc2VydmljZS5wcm90bxINdGhyZWFka2VlcC52MSJlCg5Ub29sRGVmaW5pdGlvbhIMCgRuYW1lGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEh4KFnBhcmFtZXRlcnNfanNvbl9zY2hlbWEYAyABKAkSEAoIZGVjbGFyZWQYBCABKAgiEgoQTGlzdFRvb2xzUmVxdWVzdCJBChFMaXN0VG9vbHNSZXNwb25zZRIsCgV0b29scxgBIAMoCzIdLnRocmVhZGtlZXAudjEuVG9vbERlZmluaXRpb24iYwoPQ2FsbFRvb2xSZXF1ZXN0EioKB3Nlc3Npb24YASABKAsyGS50aHJlYWRrZWVwLnYxLlNlc3Npb25SZWYSDAoEbmFtZRgCIAEoCRIWCg5hcmd1bWVudHNfanNvbhgDIAEoCSI5ChBDYWxsVG9vbFJlc3BvbnNlEhMKC3Jlc3VsdF9qc29uGAEgASgJEhAKCGlzX2Vycm9yGAIgASgIMrQBCgtUb29sU2VydmljZRJTCglMaXN0VG9vbHMSHy50aHJlYWRrZWVwLnYxLkxpc3RUb29sc1JlcXVlc3QaIC50aHJlYWRrZWVwLnYxLkxpc3RUb29sc1Jlc3BvbnNlIgOQAgESUAoIQ2FsbFRvb2wSHi50aHJlYWRrZWVwLnYxLkNhbGxUb29sUmVxdWVzdBofLnRocmVhZGtlZXAudjEuQ2FsbFRvb2xSZXNwb25zZSIDkAIBQlUKEWRldi50aHJlYWRrZWVwLnYxUAFaPmdpdGh1Yi5jb20vdGhyZWFka2VlcC90aHJlYWRrZWVwLWdvL3RocmVhZGtlZXAvdjE7dGhyZWFka2VlcHYxYgZwcm90bzM", [file_threadkeep_v1_session]);
 
 /**
- * A tool as models are told of it.
+ * The definition of a tool for a model.
  *
  * @generated from message threadkeep.v1.ToolDefinition
  */
 export type ToolDefinition = Message<"threadkeep.v1.ToolDefinition"> & {
   /**
-   * Its name.
+   * Name of the tool.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * What it is for, in words for the model.
+   * Description of the tool, written for the model.
    *
    * @generated from field: string description = 2;
    */
   description: string;
 
   /**
-   * JSON Schema of its arguments, an object.
+   * JSON Schema of the arguments, an object.
    *
    * @generated from field: string parameters_json_schema = 3;
    */
   parametersJsonSchema: string;
 
   /**
-   * False for a tool that the agent's own code calls and that is never declared to the model: preload_memory.
+   * False for a tool that the agent's code calls and that is never declared to the model: preload_memory.
    *
    * @generated from field: bool declared = 4;
    */
@@ -80,7 +80,7 @@ export const ListToolsRequestSchema: GenMessage<ListToolsRequest> = /*@__PURE__*
  */
 export type ListToolsResponse = Message<"threadkeep.v1.ListToolsResponse"> & {
   /**
-   * The tools that this server has: those of memory are left out where memory is switched off.
+   * Tools of this server. Memory tools are left out if memory is disabled.
    *
    * @generated from field: repeated threadkeep.v1.ToolDefinition tools = 1;
    */
@@ -101,22 +101,23 @@ export const ListToolsResponseSchema: GenMessage<ListToolsResponse> = /*@__PURE_
  */
 export type CallToolRequest = Message<"threadkeep.v1.CallToolRequest"> & {
   /**
-   * For whom. Tools of memory and cross_session_search need its app and user only (not even these with a credential that is
-   * bound to a user, for what has no app), and the session need not exist. conversation_search needs a session.
+   * Session for which the tool runs. Memory tools and cross_session_search need only its app and user (not even these
+   * for data without an app, with a credential that is bound to a user), and the session need not exist.
+   * conversation_search needs a session.
    *
    * @generated from field: threadkeep.v1.SessionRef session = 1;
    */
   session?: SessionRef | undefined;
 
   /**
-   * REQUIRED. The tool's name.
+   * REQUIRED. Name of the tool.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * The arguments as the model wrote them. Empty is an empty object. At most 256 KiB.
+   * Arguments as the model wrote them. Empty means an empty object. At most 256 KiB.
    *
    * @generated from field: string arguments_json = 3;
    */
@@ -137,14 +138,14 @@ export const CallToolRequestSchema: GenMessage<CallToolRequest> = /*@__PURE__*/
  */
 export type CallToolResponse = Message<"threadkeep.v1.CallToolResponse"> & {
   /**
-   * The result: JSON text of an object, to be given to the model.
+   * Result for the model: the JSON text of an object.
    *
    * @generated from field: string result_json = 1;
    */
   resultJson: string;
 
   /**
-   * True when the arguments were wrong and the result says how.
+   * True if the arguments were wrong. The result then describes the error.
    *
    * @generated from field: bool is_error = 2;
    */
@@ -159,13 +160,13 @@ export const CallToolResponseSchema: GenMessage<CallToolResponse> = /*@__PURE__*
   messageDesc(file_threadkeep_v1_tool_service, 4);
 
 /**
- * Recall as tools: load_memory, preload_memory, conversation_search, cross_session_search.
+ * Lists and runs the recall tools: load_memory, preload_memory, conversation_search and cross_session_search.
  *
  * @generated from service threadkeep.v1.ToolService
  */
 export const ToolService: GenService<{
   /**
-   * Returns the tools' definitions, to be declared to a model as they are.
+   * Lists the definitions of the tools, to be declared to a model as they are.
    *
    * @generated from rpc threadkeep.v1.ToolService.ListTools
    */
@@ -175,10 +176,10 @@ export const ToolService: GenService<{
     output: typeof ListToolsResponseSchema;
   },
   /**
-   * Runs a tool for a session and its user. What the model got wrong (arguments that are no JSON, or not of the schema) comes
-   * back as a result with is_error, in words that the model can act on. Errors: INVALID_FIELD for the tool's name or the
-   * session, MEMORY_NOT_CONFIGURED for load_memory, SESSION_NOT_FOUND and AMBIGUOUS_SESSION for conversation_search,
-   * PERMISSION_DENIED.
+   * Runs a tool for a session and its user. Errors of the model (arguments that are not JSON or do not match the
+   * schema) are returned as a result with is_error, in a form that the model can act on.
+   * Errors: INVALID_FIELD for the tool's name or the session, MEMORY_NOT_CONFIGURED for load_memory, SESSION_NOT_FOUND
+   * and AMBIGUOUS_SESSION for conversation_search, PERMISSION_DENIED.
    *
    * @generated from rpc threadkeep.v1.ToolService.CallTool
    */

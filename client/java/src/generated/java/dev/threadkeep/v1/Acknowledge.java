@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * Says that deliveries have been handled.
+ * Reports that deliveries were handled.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.Acknowledge}
@@ -54,7 +54,8 @@ private static final long serialVersionUID = 0L;
       emptyLongList();
   /**
    * <pre>
-   * Their ids, at most 10,000. Within a partition they count in the order of delivery: a later one waits for the earlier ones.
+   * Ids of the deliveries, at most 10,000. Within a partition, acknowledgments take effect in delivery order: a later
+   * one waits for the earlier ones.
    * </pre>
    *
    * <code>repeated int64 delivery_ids = 1 [json_name = "deliveryIds"];</code>
@@ -67,7 +68,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Their ids, at most 10,000. Within a partition they count in the order of delivery: a later one waits for the earlier ones.
+   * Ids of the deliveries, at most 10,000. Within a partition, acknowledgments take effect in delivery order: a later
+   * one waits for the earlier ones.
    * </pre>
    *
    * <code>repeated int64 delivery_ids = 1 [json_name = "deliveryIds"];</code>
@@ -78,7 +80,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Their ids, at most 10,000. Within a partition they count in the order of delivery: a later one waits for the earlier ones.
+   * Ids of the deliveries, at most 10,000. Within a partition, acknowledgments take effect in delivery order: a later
+   * one waits for the earlier ones.
    * </pre>
    *
    * <code>repeated int64 delivery_ids = 1 [json_name = "deliveryIds"];</code>
@@ -266,7 +269,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Says that deliveries have been handled.
+   * Reports that deliveries were handled.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.Acknowledge}
@@ -433,7 +436,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Their ids, at most 10,000. Within a partition they count in the order of delivery: a later one waits for the earlier ones.
+     * Ids of the deliveries, at most 10,000. Within a partition, acknowledgments take effect in delivery order: a later
+     * one waits for the earlier ones.
      * </pre>
      *
      * <code>repeated int64 delivery_ids = 1 [json_name = "deliveryIds"];</code>
@@ -446,7 +450,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Their ids, at most 10,000. Within a partition they count in the order of delivery: a later one waits for the earlier ones.
+     * Ids of the deliveries, at most 10,000. Within a partition, acknowledgments take effect in delivery order: a later
+     * one waits for the earlier ones.
      * </pre>
      *
      * <code>repeated int64 delivery_ids = 1 [json_name = "deliveryIds"];</code>
@@ -457,7 +462,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Their ids, at most 10,000. Within a partition they count in the order of delivery: a later one waits for the earlier ones.
+     * Ids of the deliveries, at most 10,000. Within a partition, acknowledgments take effect in delivery order: a later
+     * one waits for the earlier ones.
      * </pre>
      *
      * <code>repeated int64 delivery_ids = 1 [json_name = "deliveryIds"];</code>
@@ -469,7 +475,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Their ids, at most 10,000. Within a partition they count in the order of delivery: a later one waits for the earlier ones.
+     * Ids of the deliveries, at most 10,000. Within a partition, acknowledgments take effect in delivery order: a later
+     * one waits for the earlier ones.
      * </pre>
      *
      * <code>repeated int64 delivery_ids = 1 [json_name = "deliveryIds"];</code>
@@ -488,7 +495,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Their ids, at most 10,000. Within a partition they count in the order of delivery: a later one waits for the earlier ones.
+     * Ids of the deliveries, at most 10,000. Within a partition, acknowledgments take effect in delivery order: a later
+     * one waits for the earlier ones.
      * </pre>
      *
      * <code>repeated int64 delivery_ids = 1 [json_name = "deliveryIds"];</code>
@@ -505,7 +513,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Their ids, at most 10,000. Within a partition they count in the order of delivery: a later one waits for the earlier ones.
+     * Ids of the deliveries, at most 10,000. Within a partition, acknowledgments take effect in delivery order: a later
+     * one waits for the earlier ones.
      * </pre>
      *
      * <code>repeated int64 delivery_ids = 1 [json_name = "deliveryIds"];</code>
@@ -523,7 +532,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Their ids, at most 10,000. Within a partition they count in the order of delivery: a later one waits for the earlier ones.
+     * Ids of the deliveries, at most 10,000. Within a partition, acknowledgments take effect in delivery order: a later
+     * one waits for the earlier ones.
      * </pre>
      *
      * <code>repeated int64 delivery_ids = 1 [json_name = "deliveryIds"];</code>

@@ -12,7 +12,8 @@ public interface AcknowledgeOrBuilder extends
 
   /**
    * <pre>
-   * Their ids, at most 10,000. Within a partition they count in the order of delivery: a later one waits for the earlier ones.
+   * Ids of the deliveries, at most 10,000. Within a partition, acknowledgments take effect in delivery order: a later
+   * one waits for the earlier ones.
    * </pre>
    *
    * <code>repeated int64 delivery_ids = 1 [json_name = "deliveryIds"];</code>
@@ -21,7 +22,8 @@ public interface AcknowledgeOrBuilder extends
   java.util.List<java.lang.Long> getDeliveryIdsList();
   /**
    * <pre>
-   * Their ids, at most 10,000. Within a partition they count in the order of delivery: a later one waits for the earlier ones.
+   * Ids of the deliveries, at most 10,000. Within a partition, acknowledgments take effect in delivery order: a later
+   * one waits for the earlier ones.
    * </pre>
    *
    * <code>repeated int64 delivery_ids = 1 [json_name = "deliveryIds"];</code>
@@ -30,7 +32,8 @@ public interface AcknowledgeOrBuilder extends
   int getDeliveryIdsCount();
   /**
    * <pre>
-   * Their ids, at most 10,000. Within a partition they count in the order of delivery: a later one waits for the earlier ones.
+   * Ids of the deliveries, at most 10,000. Within a partition, acknowledgments take effect in delivery order: a later
+   * one waits for the earlier ones.
    * </pre>
    *
    * <code>repeated int64 delivery_ids = 1 [json_name = "deliveryIds"];</code>

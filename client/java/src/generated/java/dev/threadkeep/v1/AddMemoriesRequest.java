@@ -53,7 +53,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.MemoryScope scope_;
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Scope of the entries.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -65,7 +65,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Scope of the entries.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -77,7 +77,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Scope of the entries.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -92,7 +92,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.threadkeep.v1.MemoryEntry> memories_;
   /**
    * <pre>
-   * The entries; OUTPUT_ONLY fields are ignored. At least one, at most as many as events in an append.
+   * Entries to add, 1 to the maximum number of events of an append. OUTPUT_ONLY fields are ignored.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.MemoryEntry memories = 2 [json_name = "memories"];</code>
@@ -103,7 +103,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The entries; OUTPUT_ONLY fields are ignored. At least one, at most as many as events in an append.
+   * Entries to add, 1 to the maximum number of events of an append. OUTPUT_ONLY fields are ignored.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.MemoryEntry memories = 2 [json_name = "memories"];</code>
@@ -115,7 +115,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The entries; OUTPUT_ONLY fields are ignored. At least one, at most as many as events in an append.
+   * Entries to add, 1 to the maximum number of events of an append. OUTPUT_ONLY fields are ignored.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.MemoryEntry memories = 2 [json_name = "memories"];</code>
@@ -126,7 +126,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The entries; OUTPUT_ONLY fields are ignored. At least one, at most as many as events in an append.
+   * Entries to add, 1 to the maximum number of events of an append. OUTPUT_ONLY fields are ignored.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.MemoryEntry memories = 2 [json_name = "memories"];</code>
@@ -137,7 +137,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The entries; OUTPUT_ONLY fields are ignored. At least one, at most as many as events in an append.
+   * Entries to add, 1 to the maximum number of events of an append. OUTPUT_ONLY fields are ignored.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.MemoryEntry memories = 2 [json_name = "memories"];</code>
@@ -545,7 +545,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.MemoryScope, dev.threadkeep.v1.MemoryScope.Builder, dev.threadkeep.v1.MemoryScopeOrBuilder> scopeBuilder_;
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope of the entries.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -556,7 +556,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope of the entries.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -571,7 +571,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope of the entries.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -591,7 +591,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope of the entries.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -609,7 +609,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope of the entries.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -634,7 +634,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope of the entries.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -651,7 +651,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope of the entries.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -663,7 +663,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope of the entries.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -678,7 +678,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope of the entries.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -711,7 +711,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * The entries; OUTPUT_ONLY fields are ignored. At least one, at most as many as events in an append.
+     * Entries to add, 1 to the maximum number of events of an append. OUTPUT_ONLY fields are ignored.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.MemoryEntry memories = 2 [json_name = "memories"];</code>
@@ -725,7 +725,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries; OUTPUT_ONLY fields are ignored. At least one, at most as many as events in an append.
+     * Entries to add, 1 to the maximum number of events of an append. OUTPUT_ONLY fields are ignored.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.MemoryEntry memories = 2 [json_name = "memories"];</code>
@@ -739,7 +739,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries; OUTPUT_ONLY fields are ignored. At least one, at most as many as events in an append.
+     * Entries to add, 1 to the maximum number of events of an append. OUTPUT_ONLY fields are ignored.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.MemoryEntry memories = 2 [json_name = "memories"];</code>
@@ -753,7 +753,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries; OUTPUT_ONLY fields are ignored. At least one, at most as many as events in an append.
+     * Entries to add, 1 to the maximum number of events of an append. OUTPUT_ONLY fields are ignored.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.MemoryEntry memories = 2 [json_name = "memories"];</code>
@@ -774,7 +774,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries; OUTPUT_ONLY fields are ignored. At least one, at most as many as events in an append.
+     * Entries to add, 1 to the maximum number of events of an append. OUTPUT_ONLY fields are ignored.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.MemoryEntry memories = 2 [json_name = "memories"];</code>
@@ -792,7 +792,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries; OUTPUT_ONLY fields are ignored. At least one, at most as many as events in an append.
+     * Entries to add, 1 to the maximum number of events of an append. OUTPUT_ONLY fields are ignored.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.MemoryEntry memories = 2 [json_name = "memories"];</code>
@@ -812,7 +812,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries; OUTPUT_ONLY fields are ignored. At least one, at most as many as events in an append.
+     * Entries to add, 1 to the maximum number of events of an append. OUTPUT_ONLY fields are ignored.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.MemoryEntry memories = 2 [json_name = "memories"];</code>
@@ -833,7 +833,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries; OUTPUT_ONLY fields are ignored. At least one, at most as many as events in an append.
+     * Entries to add, 1 to the maximum number of events of an append. OUTPUT_ONLY fields are ignored.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.MemoryEntry memories = 2 [json_name = "memories"];</code>
@@ -851,7 +851,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries; OUTPUT_ONLY fields are ignored. At least one, at most as many as events in an append.
+     * Entries to add, 1 to the maximum number of events of an append. OUTPUT_ONLY fields are ignored.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.MemoryEntry memories = 2 [json_name = "memories"];</code>
@@ -869,7 +869,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries; OUTPUT_ONLY fields are ignored. At least one, at most as many as events in an append.
+     * Entries to add, 1 to the maximum number of events of an append. OUTPUT_ONLY fields are ignored.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.MemoryEntry memories = 2 [json_name = "memories"];</code>
@@ -888,7 +888,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries; OUTPUT_ONLY fields are ignored. At least one, at most as many as events in an append.
+     * Entries to add, 1 to the maximum number of events of an append. OUTPUT_ONLY fields are ignored.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.MemoryEntry memories = 2 [json_name = "memories"];</code>
@@ -905,7 +905,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries; OUTPUT_ONLY fields are ignored. At least one, at most as many as events in an append.
+     * Entries to add, 1 to the maximum number of events of an append. OUTPUT_ONLY fields are ignored.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.MemoryEntry memories = 2 [json_name = "memories"];</code>
@@ -922,7 +922,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries; OUTPUT_ONLY fields are ignored. At least one, at most as many as events in an append.
+     * Entries to add, 1 to the maximum number of events of an append. OUTPUT_ONLY fields are ignored.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.MemoryEntry memories = 2 [json_name = "memories"];</code>
@@ -933,7 +933,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries; OUTPUT_ONLY fields are ignored. At least one, at most as many as events in an append.
+     * Entries to add, 1 to the maximum number of events of an append. OUTPUT_ONLY fields are ignored.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.MemoryEntry memories = 2 [json_name = "memories"];</code>
@@ -947,7 +947,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries; OUTPUT_ONLY fields are ignored. At least one, at most as many as events in an append.
+     * Entries to add, 1 to the maximum number of events of an append. OUTPUT_ONLY fields are ignored.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.MemoryEntry memories = 2 [json_name = "memories"];</code>
@@ -962,7 +962,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries; OUTPUT_ONLY fields are ignored. At least one, at most as many as events in an append.
+     * Entries to add, 1 to the maximum number of events of an append. OUTPUT_ONLY fields are ignored.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.MemoryEntry memories = 2 [json_name = "memories"];</code>
@@ -973,7 +973,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries; OUTPUT_ONLY fields are ignored. At least one, at most as many as events in an append.
+     * Entries to add, 1 to the maximum number of events of an append. OUTPUT_ONLY fields are ignored.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.MemoryEntry memories = 2 [json_name = "memories"];</code>
@@ -985,7 +985,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries; OUTPUT_ONLY fields are ignored. At least one, at most as many as events in an append.
+     * Entries to add, 1 to the maximum number of events of an append. OUTPUT_ONLY fields are ignored.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.MemoryEntry memories = 2 [json_name = "memories"];</code>

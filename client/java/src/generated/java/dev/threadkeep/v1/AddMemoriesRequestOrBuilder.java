@@ -12,7 +12,7 @@ public interface AddMemoriesRequestOrBuilder extends
 
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Scope of the entries.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -21,7 +21,7 @@ public interface AddMemoriesRequestOrBuilder extends
   boolean hasScope();
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Scope of the entries.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -30,7 +30,7 @@ public interface AddMemoriesRequestOrBuilder extends
   dev.threadkeep.v1.MemoryScope getScope();
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Scope of the entries.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -39,7 +39,7 @@ public interface AddMemoriesRequestOrBuilder extends
 
   /**
    * <pre>
-   * The entries; OUTPUT_ONLY fields are ignored. At least one, at most as many as events in an append.
+   * Entries to add, 1 to the maximum number of events of an append. OUTPUT_ONLY fields are ignored.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.MemoryEntry memories = 2 [json_name = "memories"];</code>
@@ -48,7 +48,7 @@ public interface AddMemoriesRequestOrBuilder extends
       getMemoriesList();
   /**
    * <pre>
-   * The entries; OUTPUT_ONLY fields are ignored. At least one, at most as many as events in an append.
+   * Entries to add, 1 to the maximum number of events of an append. OUTPUT_ONLY fields are ignored.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.MemoryEntry memories = 2 [json_name = "memories"];</code>
@@ -56,7 +56,7 @@ public interface AddMemoriesRequestOrBuilder extends
   dev.threadkeep.v1.MemoryEntry getMemories(int index);
   /**
    * <pre>
-   * The entries; OUTPUT_ONLY fields are ignored. At least one, at most as many as events in an append.
+   * Entries to add, 1 to the maximum number of events of an append. OUTPUT_ONLY fields are ignored.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.MemoryEntry memories = 2 [json_name = "memories"];</code>
@@ -64,7 +64,7 @@ public interface AddMemoriesRequestOrBuilder extends
   int getMemoriesCount();
   /**
    * <pre>
-   * The entries; OUTPUT_ONLY fields are ignored. At least one, at most as many as events in an append.
+   * Entries to add, 1 to the maximum number of events of an append. OUTPUT_ONLY fields are ignored.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.MemoryEntry memories = 2 [json_name = "memories"];</code>
@@ -73,7 +73,7 @@ public interface AddMemoriesRequestOrBuilder extends
       getMemoriesOrBuilderList();
   /**
    * <pre>
-   * The entries; OUTPUT_ONLY fields are ignored. At least one, at most as many as events in an append.
+   * Entries to add, 1 to the maximum number of events of an append. OUTPUT_ONLY fields are ignored.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.MemoryEntry memories = 2 [json_name = "memories"];</code>

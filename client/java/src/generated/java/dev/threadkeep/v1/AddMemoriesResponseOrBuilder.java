@@ -12,7 +12,7 @@ public interface AddMemoriesResponseOrBuilder extends
 
   /**
    * <pre>
-   * In the order of the request.
+   * Results, in request order.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AddedMemory memories = 1 [json_name = "memories"];</code>
@@ -21,7 +21,7 @@ public interface AddMemoriesResponseOrBuilder extends
       getMemoriesList();
   /**
    * <pre>
-   * In the order of the request.
+   * Results, in request order.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AddedMemory memories = 1 [json_name = "memories"];</code>
@@ -29,7 +29,7 @@ public interface AddMemoriesResponseOrBuilder extends
   dev.threadkeep.v1.AddedMemory getMemories(int index);
   /**
    * <pre>
-   * In the order of the request.
+   * Results, in request order.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AddedMemory memories = 1 [json_name = "memories"];</code>
@@ -37,7 +37,7 @@ public interface AddMemoriesResponseOrBuilder extends
   int getMemoriesCount();
   /**
    * <pre>
-   * In the order of the request.
+   * Results, in request order.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AddedMemory memories = 1 [json_name = "memories"];</code>
@@ -46,7 +46,7 @@ public interface AddMemoriesResponseOrBuilder extends
       getMemoriesOrBuilderList();
   /**
    * <pre>
-   * In the order of the request.
+   * Results, in request order.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AddedMemory memories = 1 [json_name = "memories"];</code>

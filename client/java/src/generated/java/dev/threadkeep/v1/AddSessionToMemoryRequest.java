@@ -55,7 +55,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.SessionRef session_;
   /**
    * <pre>
-   * REQUIRED. Its app and user are the scope of the entries.
+   * REQUIRED. Session to ingest. Its app and user are the scope of the entries.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -67,7 +67,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED. Its app and user are the scope of the entries.
+   * REQUIRED. Session to ingest. Its app and user are the scope of the entries.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -79,7 +79,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED. Its app and user are the scope of the entries.
+   * REQUIRED. Session to ingest. Its app and user are the scope of the entries.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -95,7 +95,7 @@ private static final long serialVersionUID = 0L;
       com.google.protobuf.LazyStringArrayList.emptyList();
   /**
    * <pre>
-   * Only these events. Empty means all. At most 1,000; they must exist.
+   * Ids of the events to ingest. Empty means all. At most 1,000; they must exist.
    * </pre>
    *
    * <code>repeated string event_ids = 2 [json_name = "eventIds"];</code>
@@ -107,7 +107,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Only these events. Empty means all. At most 1,000; they must exist.
+   * Ids of the events to ingest. Empty means all. At most 1,000; they must exist.
    * </pre>
    *
    * <code>repeated string event_ids = 2 [json_name = "eventIds"];</code>
@@ -118,7 +118,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Only these events. Empty means all. At most 1,000; they must exist.
+   * Ids of the events to ingest. Empty means all. At most 1,000; they must exist.
    * </pre>
    *
    * <code>repeated string event_ids = 2 [json_name = "eventIds"];</code>
@@ -130,7 +130,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Only these events. Empty means all. At most 1,000; they must exist.
+   * Ids of the events to ingest. Empty means all. At most 1,000; they must exist.
    * </pre>
    *
    * <code>repeated string event_ids = 2 [json_name = "eventIds"];</code>
@@ -146,7 +146,7 @@ private static final long serialVersionUID = 0L;
   private boolean includeTools_ = false;
   /**
    * <pre>
-   * Remember tool calls and tool results too. Default: only text.
+   * If true, also ingests tool calls and tool results. Default: text only.
    * </pre>
    *
    * <code>bool include_tools = 3 [json_name = "includeTools"];</code>
@@ -161,7 +161,7 @@ private static final long serialVersionUID = 0L;
   private boolean includeReasoning_ = false;
   /**
    * <pre>
-   * Remember reasoning too.
+   * If true, also ingests reasoning.
    * </pre>
    *
    * <code>bool include_reasoning = 4 [json_name = "includeReasoning"];</code>
@@ -176,7 +176,7 @@ private static final long serialVersionUID = 0L;
   private boolean includeSynthetic_ = false;
   /**
    * <pre>
-   * Remember synthetic events (summaries) too.
+   * If true, also ingests synthetic events (summaries).
    * </pre>
    *
    * <code>bool include_synthetic = 5 [json_name = "includeSynthetic"];</code>
@@ -192,7 +192,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object metadataJson_ = "";
   /**
    * <pre>
-   * Metadata of every entry that is added. A JSON object as that of MemoryEntry, at most 256 KiB.
+   * Metadata of every added entry: a JSON object as in MemoryEntry, at most 256 KiB.
    * </pre>
    *
    * <code>string metadata_json = 6 [json_name = "metadataJson"];</code>
@@ -213,7 +213,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Metadata of every entry that is added. A JSON object as that of MemoryEntry, at most 256 KiB.
+   * Metadata of every added entry: a JSON object as in MemoryEntry, at most 256 KiB.
    * </pre>
    *
    * <code>string metadata_json = 6 [json_name = "metadataJson"];</code>
@@ -693,7 +693,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.SessionRef, dev.threadkeep.v1.SessionRef.Builder, dev.threadkeep.v1.SessionRefOrBuilder> sessionBuilder_;
     /**
      * <pre>
-     * REQUIRED. Its app and user are the scope of the entries.
+     * REQUIRED. Session to ingest. Its app and user are the scope of the entries.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -704,7 +704,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Its app and user are the scope of the entries.
+     * REQUIRED. Session to ingest. Its app and user are the scope of the entries.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -719,7 +719,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Its app and user are the scope of the entries.
+     * REQUIRED. Session to ingest. Its app and user are the scope of the entries.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -739,7 +739,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Its app and user are the scope of the entries.
+     * REQUIRED. Session to ingest. Its app and user are the scope of the entries.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -757,7 +757,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Its app and user are the scope of the entries.
+     * REQUIRED. Session to ingest. Its app and user are the scope of the entries.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -782,7 +782,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Its app and user are the scope of the entries.
+     * REQUIRED. Session to ingest. Its app and user are the scope of the entries.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -799,7 +799,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Its app and user are the scope of the entries.
+     * REQUIRED. Session to ingest. Its app and user are the scope of the entries.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -811,7 +811,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Its app and user are the scope of the entries.
+     * REQUIRED. Session to ingest. Its app and user are the scope of the entries.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -826,7 +826,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Its app and user are the scope of the entries.
+     * REQUIRED. Session to ingest. Its app and user are the scope of the entries.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -855,7 +855,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only these events. Empty means all. At most 1,000; they must exist.
+     * Ids of the events to ingest. Empty means all. At most 1,000; they must exist.
      * </pre>
      *
      * <code>repeated string event_ids = 2 [json_name = "eventIds"];</code>
@@ -868,7 +868,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only these events. Empty means all. At most 1,000; they must exist.
+     * Ids of the events to ingest. Empty means all. At most 1,000; they must exist.
      * </pre>
      *
      * <code>repeated string event_ids = 2 [json_name = "eventIds"];</code>
@@ -879,7 +879,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only these events. Empty means all. At most 1,000; they must exist.
+     * Ids of the events to ingest. Empty means all. At most 1,000; they must exist.
      * </pre>
      *
      * <code>repeated string event_ids = 2 [json_name = "eventIds"];</code>
@@ -891,7 +891,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only these events. Empty means all. At most 1,000; they must exist.
+     * Ids of the events to ingest. Empty means all. At most 1,000; they must exist.
      * </pre>
      *
      * <code>repeated string event_ids = 2 [json_name = "eventIds"];</code>
@@ -904,7 +904,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only these events. Empty means all. At most 1,000; they must exist.
+     * Ids of the events to ingest. Empty means all. At most 1,000; they must exist.
      * </pre>
      *
      * <code>repeated string event_ids = 2 [json_name = "eventIds"];</code>
@@ -923,7 +923,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only these events. Empty means all. At most 1,000; they must exist.
+     * Ids of the events to ingest. Empty means all. At most 1,000; they must exist.
      * </pre>
      *
      * <code>repeated string event_ids = 2 [json_name = "eventIds"];</code>
@@ -941,7 +941,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only these events. Empty means all. At most 1,000; they must exist.
+     * Ids of the events to ingest. Empty means all. At most 1,000; they must exist.
      * </pre>
      *
      * <code>repeated string event_ids = 2 [json_name = "eventIds"];</code>
@@ -959,7 +959,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only these events. Empty means all. At most 1,000; they must exist.
+     * Ids of the events to ingest. Empty means all. At most 1,000; they must exist.
      * </pre>
      *
      * <code>repeated string event_ids = 2 [json_name = "eventIds"];</code>
@@ -974,7 +974,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only these events. Empty means all. At most 1,000; they must exist.
+     * Ids of the events to ingest. Empty means all. At most 1,000; they must exist.
      * </pre>
      *
      * <code>repeated string event_ids = 2 [json_name = "eventIds"];</code>
@@ -995,7 +995,7 @@ private static final long serialVersionUID = 0L;
     private boolean includeTools_ ;
     /**
      * <pre>
-     * Remember tool calls and tool results too. Default: only text.
+     * If true, also ingests tool calls and tool results. Default: text only.
      * </pre>
      *
      * <code>bool include_tools = 3 [json_name = "includeTools"];</code>
@@ -1007,7 +1007,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Remember tool calls and tool results too. Default: only text.
+     * If true, also ingests tool calls and tool results. Default: text only.
      * </pre>
      *
      * <code>bool include_tools = 3 [json_name = "includeTools"];</code>
@@ -1023,7 +1023,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Remember tool calls and tool results too. Default: only text.
+     * If true, also ingests tool calls and tool results. Default: text only.
      * </pre>
      *
      * <code>bool include_tools = 3 [json_name = "includeTools"];</code>
@@ -1039,7 +1039,7 @@ private static final long serialVersionUID = 0L;
     private boolean includeReasoning_ ;
     /**
      * <pre>
-     * Remember reasoning too.
+     * If true, also ingests reasoning.
      * </pre>
      *
      * <code>bool include_reasoning = 4 [json_name = "includeReasoning"];</code>
@@ -1051,7 +1051,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Remember reasoning too.
+     * If true, also ingests reasoning.
      * </pre>
      *
      * <code>bool include_reasoning = 4 [json_name = "includeReasoning"];</code>
@@ -1067,7 +1067,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Remember reasoning too.
+     * If true, also ingests reasoning.
      * </pre>
      *
      * <code>bool include_reasoning = 4 [json_name = "includeReasoning"];</code>
@@ -1083,7 +1083,7 @@ private static final long serialVersionUID = 0L;
     private boolean includeSynthetic_ ;
     /**
      * <pre>
-     * Remember synthetic events (summaries) too.
+     * If true, also ingests synthetic events (summaries).
      * </pre>
      *
      * <code>bool include_synthetic = 5 [json_name = "includeSynthetic"];</code>
@@ -1095,7 +1095,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Remember synthetic events (summaries) too.
+     * If true, also ingests synthetic events (summaries).
      * </pre>
      *
      * <code>bool include_synthetic = 5 [json_name = "includeSynthetic"];</code>
@@ -1111,7 +1111,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Remember synthetic events (summaries) too.
+     * If true, also ingests synthetic events (summaries).
      * </pre>
      *
      * <code>bool include_synthetic = 5 [json_name = "includeSynthetic"];</code>
@@ -1127,7 +1127,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object metadataJson_ = "";
     /**
      * <pre>
-     * Metadata of every entry that is added. A JSON object as that of MemoryEntry, at most 256 KiB.
+     * Metadata of every added entry: a JSON object as in MemoryEntry, at most 256 KiB.
      * </pre>
      *
      * <code>string metadata_json = 6 [json_name = "metadataJson"];</code>
@@ -1147,7 +1147,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Metadata of every entry that is added. A JSON object as that of MemoryEntry, at most 256 KiB.
+     * Metadata of every added entry: a JSON object as in MemoryEntry, at most 256 KiB.
      * </pre>
      *
      * <code>string metadata_json = 6 [json_name = "metadataJson"];</code>
@@ -1168,7 +1168,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Metadata of every entry that is added. A JSON object as that of MemoryEntry, at most 256 KiB.
+     * Metadata of every added entry: a JSON object as in MemoryEntry, at most 256 KiB.
      * </pre>
      *
      * <code>string metadata_json = 6 [json_name = "metadataJson"];</code>
@@ -1185,7 +1185,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Metadata of every entry that is added. A JSON object as that of MemoryEntry, at most 256 KiB.
+     * Metadata of every added entry: a JSON object as in MemoryEntry, at most 256 KiB.
      * </pre>
      *
      * <code>string metadata_json = 6 [json_name = "metadataJson"];</code>
@@ -1199,7 +1199,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Metadata of every entry that is added. A JSON object as that of MemoryEntry, at most 256 KiB.
+     * Metadata of every added entry: a JSON object as in MemoryEntry, at most 256 KiB.
      * </pre>
      *
      * <code>string metadata_json = 6 [json_name = "metadataJson"];</code>

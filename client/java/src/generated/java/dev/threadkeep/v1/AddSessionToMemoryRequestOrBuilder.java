@@ -12,7 +12,7 @@ public interface AddSessionToMemoryRequestOrBuilder extends
 
   /**
    * <pre>
-   * REQUIRED. Its app and user are the scope of the entries.
+   * REQUIRED. Session to ingest. Its app and user are the scope of the entries.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -21,7 +21,7 @@ public interface AddSessionToMemoryRequestOrBuilder extends
   boolean hasSession();
   /**
    * <pre>
-   * REQUIRED. Its app and user are the scope of the entries.
+   * REQUIRED. Session to ingest. Its app and user are the scope of the entries.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -30,7 +30,7 @@ public interface AddSessionToMemoryRequestOrBuilder extends
   dev.threadkeep.v1.SessionRef getSession();
   /**
    * <pre>
-   * REQUIRED. Its app and user are the scope of the entries.
+   * REQUIRED. Session to ingest. Its app and user are the scope of the entries.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -39,7 +39,7 @@ public interface AddSessionToMemoryRequestOrBuilder extends
 
   /**
    * <pre>
-   * Only these events. Empty means all. At most 1,000; they must exist.
+   * Ids of the events to ingest. Empty means all. At most 1,000; they must exist.
    * </pre>
    *
    * <code>repeated string event_ids = 2 [json_name = "eventIds"];</code>
@@ -49,7 +49,7 @@ public interface AddSessionToMemoryRequestOrBuilder extends
       getEventIdsList();
   /**
    * <pre>
-   * Only these events. Empty means all. At most 1,000; they must exist.
+   * Ids of the events to ingest. Empty means all. At most 1,000; they must exist.
    * </pre>
    *
    * <code>repeated string event_ids = 2 [json_name = "eventIds"];</code>
@@ -58,7 +58,7 @@ public interface AddSessionToMemoryRequestOrBuilder extends
   int getEventIdsCount();
   /**
    * <pre>
-   * Only these events. Empty means all. At most 1,000; they must exist.
+   * Ids of the events to ingest. Empty means all. At most 1,000; they must exist.
    * </pre>
    *
    * <code>repeated string event_ids = 2 [json_name = "eventIds"];</code>
@@ -68,7 +68,7 @@ public interface AddSessionToMemoryRequestOrBuilder extends
   java.lang.String getEventIds(int index);
   /**
    * <pre>
-   * Only these events. Empty means all. At most 1,000; they must exist.
+   * Ids of the events to ingest. Empty means all. At most 1,000; they must exist.
    * </pre>
    *
    * <code>repeated string event_ids = 2 [json_name = "eventIds"];</code>
@@ -80,7 +80,7 @@ public interface AddSessionToMemoryRequestOrBuilder extends
 
   /**
    * <pre>
-   * Remember tool calls and tool results too. Default: only text.
+   * If true, also ingests tool calls and tool results. Default: text only.
    * </pre>
    *
    * <code>bool include_tools = 3 [json_name = "includeTools"];</code>
@@ -90,7 +90,7 @@ public interface AddSessionToMemoryRequestOrBuilder extends
 
   /**
    * <pre>
-   * Remember reasoning too.
+   * If true, also ingests reasoning.
    * </pre>
    *
    * <code>bool include_reasoning = 4 [json_name = "includeReasoning"];</code>
@@ -100,7 +100,7 @@ public interface AddSessionToMemoryRequestOrBuilder extends
 
   /**
    * <pre>
-   * Remember synthetic events (summaries) too.
+   * If true, also ingests synthetic events (summaries).
    * </pre>
    *
    * <code>bool include_synthetic = 5 [json_name = "includeSynthetic"];</code>
@@ -110,7 +110,7 @@ public interface AddSessionToMemoryRequestOrBuilder extends
 
   /**
    * <pre>
-   * Metadata of every entry that is added. A JSON object as that of MemoryEntry, at most 256 KiB.
+   * Metadata of every added entry: a JSON object as in MemoryEntry, at most 256 KiB.
    * </pre>
    *
    * <code>string metadata_json = 6 [json_name = "metadataJson"];</code>
@@ -119,7 +119,7 @@ public interface AddSessionToMemoryRequestOrBuilder extends
   java.lang.String getMetadataJson();
   /**
    * <pre>
-   * Metadata of every entry that is added. A JSON object as that of MemoryEntry, at most 256 KiB.
+   * Metadata of every added entry: a JSON object as in MemoryEntry, at most 256 KiB.
    * </pre>
    *
    * <code>string metadata_json = 6 [json_name = "metadataJson"];</code>

@@ -51,7 +51,7 @@ private static final long serialVersionUID = 0L;
   private int added_ = 0;
   /**
    * <pre>
-   * Entries added.
+   * Number of added entries.
    * </pre>
    *
    * <code>int32 added = 1 [json_name = "added"];</code>
@@ -66,7 +66,7 @@ private static final long serialVersionUID = 0L;
   private int existing_ = 0;
   /**
    * <pre>
-   * Events that were remembered already.
+   * Number of events that already had an entry.
    * </pre>
    *
    * <code>int32 existing = 2 [json_name = "existing"];</code>
@@ -81,7 +81,7 @@ private static final long serialVersionUID = 0L;
   private int skipped_ = 0;
   /**
    * <pre>
-   * Events without anything to remember.
+   * Number of events without content to remember.
    * </pre>
    *
    * <code>int32 skipped = 3 [json_name = "skipped"];</code>
@@ -96,7 +96,7 @@ private static final long serialVersionUID = 0L;
   private int deleted_ = 0;
   /**
    * <pre>
-   * Events whose entries had been deleted, and stay so.
+   * Number of events whose entries were deleted before and stay deleted.
    * </pre>
    *
    * <code>int32 deleted = 4 [json_name = "deleted"];</code>
@@ -476,7 +476,7 @@ private static final long serialVersionUID = 0L;
     private int added_ ;
     /**
      * <pre>
-     * Entries added.
+     * Number of added entries.
      * </pre>
      *
      * <code>int32 added = 1 [json_name = "added"];</code>
@@ -488,7 +488,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries added.
+     * Number of added entries.
      * </pre>
      *
      * <code>int32 added = 1 [json_name = "added"];</code>
@@ -504,7 +504,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries added.
+     * Number of added entries.
      * </pre>
      *
      * <code>int32 added = 1 [json_name = "added"];</code>
@@ -520,7 +520,7 @@ private static final long serialVersionUID = 0L;
     private int existing_ ;
     /**
      * <pre>
-     * Events that were remembered already.
+     * Number of events that already had an entry.
      * </pre>
      *
      * <code>int32 existing = 2 [json_name = "existing"];</code>
@@ -532,7 +532,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events that were remembered already.
+     * Number of events that already had an entry.
      * </pre>
      *
      * <code>int32 existing = 2 [json_name = "existing"];</code>
@@ -548,7 +548,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events that were remembered already.
+     * Number of events that already had an entry.
      * </pre>
      *
      * <code>int32 existing = 2 [json_name = "existing"];</code>
@@ -564,7 +564,7 @@ private static final long serialVersionUID = 0L;
     private int skipped_ ;
     /**
      * <pre>
-     * Events without anything to remember.
+     * Number of events without content to remember.
      * </pre>
      *
      * <code>int32 skipped = 3 [json_name = "skipped"];</code>
@@ -576,7 +576,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events without anything to remember.
+     * Number of events without content to remember.
      * </pre>
      *
      * <code>int32 skipped = 3 [json_name = "skipped"];</code>
@@ -592,7 +592,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events without anything to remember.
+     * Number of events without content to remember.
      * </pre>
      *
      * <code>int32 skipped = 3 [json_name = "skipped"];</code>
@@ -608,7 +608,7 @@ private static final long serialVersionUID = 0L;
     private int deleted_ ;
     /**
      * <pre>
-     * Events whose entries had been deleted, and stay so.
+     * Number of events whose entries were deleted before and stay deleted.
      * </pre>
      *
      * <code>int32 deleted = 4 [json_name = "deleted"];</code>
@@ -620,7 +620,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events whose entries had been deleted, and stay so.
+     * Number of events whose entries were deleted before and stay deleted.
      * </pre>
      *
      * <code>int32 deleted = 4 [json_name = "deleted"];</code>
@@ -636,7 +636,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events whose entries had been deleted, and stay so.
+     * Number of events whose entries were deleted before and stay deleted.
      * </pre>
      *
      * <code>int32 deleted = 4 [json_name = "deleted"];</code>

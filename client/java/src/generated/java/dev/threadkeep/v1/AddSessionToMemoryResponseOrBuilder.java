@@ -12,7 +12,7 @@ public interface AddSessionToMemoryResponseOrBuilder extends
 
   /**
    * <pre>
-   * Entries added.
+   * Number of added entries.
    * </pre>
    *
    * <code>int32 added = 1 [json_name = "added"];</code>
@@ -22,7 +22,7 @@ public interface AddSessionToMemoryResponseOrBuilder extends
 
   /**
    * <pre>
-   * Events that were remembered already.
+   * Number of events that already had an entry.
    * </pre>
    *
    * <code>int32 existing = 2 [json_name = "existing"];</code>
@@ -32,7 +32,7 @@ public interface AddSessionToMemoryResponseOrBuilder extends
 
   /**
    * <pre>
-   * Events without anything to remember.
+   * Number of events without content to remember.
    * </pre>
    *
    * <code>int32 skipped = 3 [json_name = "skipped"];</code>
@@ -42,7 +42,7 @@ public interface AddSessionToMemoryResponseOrBuilder extends
 
   /**
    * <pre>
-   * Events whose entries had been deleted, and stay so.
+   * Number of events whose entries were deleted before and stay deleted.
    * </pre>
    *
    * <code>int32 deleted = 4 [json_name = "deleted"];</code>

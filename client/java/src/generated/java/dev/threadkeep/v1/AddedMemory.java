@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * What became of an entry.
+ * The result for one added entry.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.AddedMemory}
@@ -53,7 +53,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object id_ = "";
   /**
    * <pre>
-   * Its id.
+   * Id of the entry.
    * </pre>
    *
    * <code>string id = 1 [json_name = "id"];</code>
@@ -74,7 +74,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Its id.
+   * Id of the entry.
    * </pre>
    *
    * <code>string id = 1 [json_name = "id"];</code>
@@ -99,7 +99,7 @@ private static final long serialVersionUID = 0L;
   private boolean replayed_ = false;
   /**
    * <pre>
-   * True when it was there already, with the same content.
+   * True if the entry already existed with the same content.
    * </pre>
    *
    * <code>bool replayed = 2 [json_name = "replayed"];</code>
@@ -280,7 +280,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What became of an entry.
+   * The result for one added entry.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.AddedMemory}
@@ -435,7 +435,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object id_ = "";
     /**
      * <pre>
-     * Its id.
+     * Id of the entry.
      * </pre>
      *
      * <code>string id = 1 [json_name = "id"];</code>
@@ -455,7 +455,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its id.
+     * Id of the entry.
      * </pre>
      *
      * <code>string id = 1 [json_name = "id"];</code>
@@ -476,7 +476,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its id.
+     * Id of the entry.
      * </pre>
      *
      * <code>string id = 1 [json_name = "id"];</code>
@@ -493,7 +493,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its id.
+     * Id of the entry.
      * </pre>
      *
      * <code>string id = 1 [json_name = "id"];</code>
@@ -507,7 +507,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its id.
+     * Id of the entry.
      * </pre>
      *
      * <code>string id = 1 [json_name = "id"];</code>
@@ -527,7 +527,7 @@ private static final long serialVersionUID = 0L;
     private boolean replayed_ ;
     /**
      * <pre>
-     * True when it was there already, with the same content.
+     * True if the entry already existed with the same content.
      * </pre>
      *
      * <code>bool replayed = 2 [json_name = "replayed"];</code>
@@ -539,7 +539,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * True when it was there already, with the same content.
+     * True if the entry already existed with the same content.
      * </pre>
      *
      * <code>bool replayed = 2 [json_name = "replayed"];</code>
@@ -555,7 +555,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * True when it was there already, with the same content.
+     * True if the entry already existed with the same content.
      * </pre>
      *
      * <code>bool replayed = 2 [json_name = "replayed"];</code>

@@ -12,7 +12,7 @@ public interface AddedMemoryOrBuilder extends
 
   /**
    * <pre>
-   * Its id.
+   * Id of the entry.
    * </pre>
    *
    * <code>string id = 1 [json_name = "id"];</code>
@@ -21,7 +21,7 @@ public interface AddedMemoryOrBuilder extends
   java.lang.String getId();
   /**
    * <pre>
-   * Its id.
+   * Id of the entry.
    * </pre>
    *
    * <code>string id = 1 [json_name = "id"];</code>
@@ -32,7 +32,7 @@ public interface AddedMemoryOrBuilder extends
 
   /**
    * <pre>
-   * True when it was there already, with the same content.
+   * True if the entry already existed with the same content.
    * </pre>
    *
    * <code>bool replayed = 2 [json_name = "replayed"];</code>

@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * All sessions of an app, of every user. Not for a credential that is bound to a user.
+ * All sessions of an app, of every user. Not allowed for a credential that is bound to a user.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.AppScope}
@@ -53,7 +53,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object app_ = "";
   /**
    * <pre>
-   * The app. Empty means sessions without an app.
+   * App. Empty means sessions without an app.
    * </pre>
    *
    * <code>string app = 1 [json_name = "app"];</code>
@@ -74,7 +74,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The app. Empty means sessions without an app.
+   * App. Empty means sessions without an app.
    * </pre>
    *
    * <code>string app = 1 [json_name = "app"];</code>
@@ -253,7 +253,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * All sessions of an app, of every user. Not for a credential that is bound to a user.
+   * All sessions of an app, of every user. Not allowed for a credential that is bound to a user.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.AppScope}
@@ -396,7 +396,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object app_ = "";
     /**
      * <pre>
-     * The app. Empty means sessions without an app.
+     * App. Empty means sessions without an app.
      * </pre>
      *
      * <code>string app = 1 [json_name = "app"];</code>
@@ -416,7 +416,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The app. Empty means sessions without an app.
+     * App. Empty means sessions without an app.
      * </pre>
      *
      * <code>string app = 1 [json_name = "app"];</code>
@@ -437,7 +437,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The app. Empty means sessions without an app.
+     * App. Empty means sessions without an app.
      * </pre>
      *
      * <code>string app = 1 [json_name = "app"];</code>
@@ -454,7 +454,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The app. Empty means sessions without an app.
+     * App. Empty means sessions without an app.
      * </pre>
      *
      * <code>string app = 1 [json_name = "app"];</code>
@@ -468,7 +468,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The app. Empty means sessions without an app.
+     * App. Empty means sessions without an app.
      * </pre>
      *
      * <code>string app = 1 [json_name = "app"];</code>

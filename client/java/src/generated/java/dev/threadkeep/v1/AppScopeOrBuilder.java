@@ -12,7 +12,7 @@ public interface AppScopeOrBuilder extends
 
   /**
    * <pre>
-   * The app. Empty means sessions without an app.
+   * App. Empty means sessions without an app.
    * </pre>
    *
    * <code>string app = 1 [json_name = "app"];</code>
@@ -21,7 +21,7 @@ public interface AppScopeOrBuilder extends
   java.lang.String getApp();
   /**
    * <pre>
-   * The app. Empty means sessions without an app.
+   * App. Empty means sessions without an app.
    * </pre>
    *
    * <code>string app = 1 [json_name = "app"];</code>

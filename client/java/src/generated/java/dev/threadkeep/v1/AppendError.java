@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * Why one append of a stream failed. Carries what the status of a unary call would.
+ * The error of one append of a stream. Contains the same information as the status of a unary call.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.AppendError}
@@ -65,7 +65,7 @@ private static final long serialVersionUID = 0L;
   private int code_ = 0;
   /**
    * <pre>
-   * The canonical gRPC status code, for example 10 for ABORTED.
+   * Canonical gRPC status code, for example 10 for ABORTED.
    * </pre>
    *
    * <code>int32 code = 1 [json_name = "code"];</code>
@@ -81,7 +81,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object message_ = "";
   /**
    * <pre>
-   * For people.
+   * Message for people.
    * </pre>
    *
    * <code>string message = 2 [json_name = "message"];</code>
@@ -102,7 +102,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * For people.
+   * Message for people.
    * </pre>
    *
    * <code>string message = 2 [json_name = "message"];</code>
@@ -128,7 +128,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object reason_ = "";
   /**
    * <pre>
-   * The reason, for example "VERSION_MISMATCH"; see ErrorReason.
+   * Reason of the error, for example "VERSION_MISMATCH"; see ErrorReason.
    * </pre>
    *
    * <code>string reason = 3 [json_name = "reason"];</code>
@@ -149,7 +149,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The reason, for example "VERSION_MISMATCH"; see ErrorReason.
+   * Reason of the error, for example "VERSION_MISMATCH"; see ErrorReason.
    * </pre>
    *
    * <code>string reason = 3 [json_name = "reason"];</code>
@@ -198,7 +198,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The reason's metadata.
+   * Metadata of the reason.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 4 [json_name = "metadata"];</code>
@@ -219,7 +219,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The reason's metadata.
+   * Metadata of the reason.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 4 [json_name = "metadata"];</code>
@@ -230,7 +230,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The reason's metadata.
+   * Metadata of the reason.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 4 [json_name = "metadata"];</code>
@@ -248,7 +248,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * The reason's metadata.
+   * Metadata of the reason.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 4 [json_name = "metadata"];</code>
@@ -466,7 +466,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Why one append of a stream failed. Carries what the status of a unary call would.
+   * The error of one append of a stream. Contains the same information as the status of a unary call.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.AppendError}
@@ -674,7 +674,7 @@ java.lang.String defaultValue) {
     private int code_ ;
     /**
      * <pre>
-     * The canonical gRPC status code, for example 10 for ABORTED.
+     * Canonical gRPC status code, for example 10 for ABORTED.
      * </pre>
      *
      * <code>int32 code = 1 [json_name = "code"];</code>
@@ -686,7 +686,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The canonical gRPC status code, for example 10 for ABORTED.
+     * Canonical gRPC status code, for example 10 for ABORTED.
      * </pre>
      *
      * <code>int32 code = 1 [json_name = "code"];</code>
@@ -702,7 +702,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The canonical gRPC status code, for example 10 for ABORTED.
+     * Canonical gRPC status code, for example 10 for ABORTED.
      * </pre>
      *
      * <code>int32 code = 1 [json_name = "code"];</code>
@@ -718,7 +718,7 @@ java.lang.String defaultValue) {
     private java.lang.Object message_ = "";
     /**
      * <pre>
-     * For people.
+     * Message for people.
      * </pre>
      *
      * <code>string message = 2 [json_name = "message"];</code>
@@ -738,7 +738,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * For people.
+     * Message for people.
      * </pre>
      *
      * <code>string message = 2 [json_name = "message"];</code>
@@ -759,7 +759,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * For people.
+     * Message for people.
      * </pre>
      *
      * <code>string message = 2 [json_name = "message"];</code>
@@ -776,7 +776,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * For people.
+     * Message for people.
      * </pre>
      *
      * <code>string message = 2 [json_name = "message"];</code>
@@ -790,7 +790,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * For people.
+     * Message for people.
      * </pre>
      *
      * <code>string message = 2 [json_name = "message"];</code>
@@ -810,7 +810,7 @@ java.lang.String defaultValue) {
     private java.lang.Object reason_ = "";
     /**
      * <pre>
-     * The reason, for example "VERSION_MISMATCH"; see ErrorReason.
+     * Reason of the error, for example "VERSION_MISMATCH"; see ErrorReason.
      * </pre>
      *
      * <code>string reason = 3 [json_name = "reason"];</code>
@@ -830,7 +830,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The reason, for example "VERSION_MISMATCH"; see ErrorReason.
+     * Reason of the error, for example "VERSION_MISMATCH"; see ErrorReason.
      * </pre>
      *
      * <code>string reason = 3 [json_name = "reason"];</code>
@@ -851,7 +851,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The reason, for example "VERSION_MISMATCH"; see ErrorReason.
+     * Reason of the error, for example "VERSION_MISMATCH"; see ErrorReason.
      * </pre>
      *
      * <code>string reason = 3 [json_name = "reason"];</code>
@@ -868,7 +868,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The reason, for example "VERSION_MISMATCH"; see ErrorReason.
+     * Reason of the error, for example "VERSION_MISMATCH"; see ErrorReason.
      * </pre>
      *
      * <code>string reason = 3 [json_name = "reason"];</code>
@@ -882,7 +882,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The reason, for example "VERSION_MISMATCH"; see ErrorReason.
+     * Reason of the error, for example "VERSION_MISMATCH"; see ErrorReason.
      * </pre>
      *
      * <code>string reason = 3 [json_name = "reason"];</code>
@@ -927,7 +927,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The reason's metadata.
+     * Metadata of the reason.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 4 [json_name = "metadata"];</code>
@@ -948,7 +948,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The reason's metadata.
+     * Metadata of the reason.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 4 [json_name = "metadata"];</code>
@@ -959,7 +959,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The reason's metadata.
+     * Metadata of the reason.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 4 [json_name = "metadata"];</code>
@@ -977,7 +977,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The reason's metadata.
+     * Metadata of the reason.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 4 [json_name = "metadata"];</code>
@@ -1001,7 +1001,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The reason's metadata.
+     * Metadata of the reason.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 4 [json_name = "metadata"];</code>
@@ -1024,7 +1024,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The reason's metadata.
+     * Metadata of the reason.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 4 [json_name = "metadata"];</code>
@@ -1041,7 +1041,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The reason's metadata.
+     * Metadata of the reason.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 4 [json_name = "metadata"];</code>

@@ -12,7 +12,7 @@ public interface AppendErrorOrBuilder extends
 
   /**
    * <pre>
-   * The canonical gRPC status code, for example 10 for ABORTED.
+   * Canonical gRPC status code, for example 10 for ABORTED.
    * </pre>
    *
    * <code>int32 code = 1 [json_name = "code"];</code>
@@ -22,7 +22,7 @@ public interface AppendErrorOrBuilder extends
 
   /**
    * <pre>
-   * For people.
+   * Message for people.
    * </pre>
    *
    * <code>string message = 2 [json_name = "message"];</code>
@@ -31,7 +31,7 @@ public interface AppendErrorOrBuilder extends
   java.lang.String getMessage();
   /**
    * <pre>
-   * For people.
+   * Message for people.
    * </pre>
    *
    * <code>string message = 2 [json_name = "message"];</code>
@@ -42,7 +42,7 @@ public interface AppendErrorOrBuilder extends
 
   /**
    * <pre>
-   * The reason, for example "VERSION_MISMATCH"; see ErrorReason.
+   * Reason of the error, for example "VERSION_MISMATCH"; see ErrorReason.
    * </pre>
    *
    * <code>string reason = 3 [json_name = "reason"];</code>
@@ -51,7 +51,7 @@ public interface AppendErrorOrBuilder extends
   java.lang.String getReason();
   /**
    * <pre>
-   * The reason, for example "VERSION_MISMATCH"; see ErrorReason.
+   * Reason of the error, for example "VERSION_MISMATCH"; see ErrorReason.
    * </pre>
    *
    * <code>string reason = 3 [json_name = "reason"];</code>
@@ -62,7 +62,7 @@ public interface AppendErrorOrBuilder extends
 
   /**
    * <pre>
-   * The reason's metadata.
+   * Metadata of the reason.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 4 [json_name = "metadata"];</code>
@@ -70,7 +70,7 @@ public interface AppendErrorOrBuilder extends
   int getMetadataCount();
   /**
    * <pre>
-   * The reason's metadata.
+   * Metadata of the reason.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 4 [json_name = "metadata"];</code>
@@ -85,7 +85,7 @@ public interface AppendErrorOrBuilder extends
   getMetadata();
   /**
    * <pre>
-   * The reason's metadata.
+   * Metadata of the reason.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 4 [json_name = "metadata"];</code>
@@ -94,7 +94,7 @@ public interface AppendErrorOrBuilder extends
   getMetadataMap();
   /**
    * <pre>
-   * The reason's metadata.
+   * Metadata of the reason.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 4 [json_name = "metadata"];</code>
@@ -106,7 +106,7 @@ java.lang.String getMetadataOrDefault(
 java.lang.String defaultValue);
   /**
    * <pre>
-   * The reason's metadata.
+   * Metadata of the reason.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 4 [json_name = "metadata"];</code>

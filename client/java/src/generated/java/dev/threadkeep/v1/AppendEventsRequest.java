@@ -96,7 +96,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.SessionRef session_;
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to append to.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -108,7 +108,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to append to.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -120,7 +120,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to append to.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -135,7 +135,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.threadkeep.v1.SessionEvent> events_;
   /**
    * <pre>
-   * REQUIRED, 1 to the server's max_batch_events. Ids must differ within a batch.
+   * REQUIRED. Events to append, 1 to the server's max_batch_events. Ids must be unique within the batch.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -146,7 +146,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED, 1 to the server's max_batch_events. Ids must differ within a batch.
+   * REQUIRED. Events to append, 1 to the server's max_batch_events. Ids must be unique within the batch.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -158,7 +158,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED, 1 to the server's max_batch_events. Ids must differ within a batch.
+   * REQUIRED. Events to append, 1 to the server's max_batch_events. Ids must be unique within the batch.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -169,7 +169,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED, 1 to the server's max_batch_events. Ids must differ within a batch.
+   * REQUIRED. Events to append, 1 to the server's max_batch_events. Ids must be unique within the batch.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -180,7 +180,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED, 1 to the server's max_batch_events. Ids must differ within a batch.
+   * REQUIRED. Events to append, 1 to the server's max_batch_events. Ids must be unique within the batch.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -194,7 +194,7 @@ private static final long serialVersionUID = 0L;
   public static final int EXPECTED_LOG_VERSION_FIELD_NUMBER = 3;
   /**
    * <pre>
-   * The log_version the caller last saw; else VERSION_MISMATCH.
+   * Log version that the caller last read. VERSION_MISMATCH is returned if it is stale.
    * </pre>
    *
    * <code>int64 expected_log_version = 3 [json_name = "expectedLogVersion"];</code>
@@ -206,7 +206,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The log_version the caller last saw; else VERSION_MISMATCH.
+   * Log version that the caller last read. VERSION_MISMATCH is returned if it is stale.
    * </pre>
    *
    * <code>int64 expected_log_version = 3 [json_name = "expectedLogVersion"];</code>
@@ -223,7 +223,8 @@ private static final long serialVersionUID = 0L;
   public static final int EXPECTED_LAST_EVENT_ID_FIELD_NUMBER = 4;
   /**
    * <pre>
-   * The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH. At most 255 bytes.
+   * Event id of the last event that the caller read; empty for an empty log. VERSION_MISMATCH is returned if it is
+   * stale. At most 255 bytes.
    * </pre>
    *
    * <code>string expected_last_event_id = 4 [json_name = "expectedLastEventId"];</code>
@@ -234,7 +235,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH. At most 255 bytes.
+   * Event id of the last event that the caller read; empty for an empty log. VERSION_MISMATCH is returned if it is
+   * stale. At most 255 bytes.
    * </pre>
    *
    * <code>string expected_last_event_id = 4 [json_name = "expectedLastEventId"];</code>
@@ -259,7 +261,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH. At most 255 bytes.
+   * Event id of the last event that the caller read; empty for an empty log. VERSION_MISMATCH is returned if it is
+   * stale. At most 255 bytes.
    * </pre>
    *
    * <code>string expected_last_event_id = 4 [json_name = "expectedLastEventId"];</code>
@@ -288,7 +291,7 @@ private static final long serialVersionUID = 0L;
   private int ifExists_ = 0;
   /**
    * <pre>
-   * What to do with ids that are stored already.
+   * Handling of event ids that are already stored.
    * </pre>
    *
    * <code>.threadkeep.v1.IfExists if_exists = 5 [json_name = "ifExists"];</code>
@@ -299,7 +302,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What to do with ids that are stored already.
+   * Handling of event ids that are already stored.
    * </pre>
    *
    * <code>.threadkeep.v1.IfExists if_exists = 5 [json_name = "ifExists"];</code>
@@ -314,7 +317,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.CreateIfMissing createIfMissing_;
   /**
    * <pre>
-   * When set, an unknown session is created first, in the same commit; session.user_id is then REQUIRED.
+   * Properties of the session to create in the same commit if it does not exist. If set, session.user_id is REQUIRED.
    * </pre>
    *
    * <code>.threadkeep.v1.CreateIfMissing create_if_missing = 6 [json_name = "createIfMissing"];</code>
@@ -326,7 +329,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When set, an unknown session is created first, in the same commit; session.user_id is then REQUIRED.
+   * Properties of the session to create in the same commit if it does not exist. If set, session.user_id is REQUIRED.
    * </pre>
    *
    * <code>.threadkeep.v1.CreateIfMissing create_if_missing = 6 [json_name = "createIfMissing"];</code>
@@ -338,7 +341,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When set, an unknown session is created first, in the same commit; session.user_id is then REQUIRED.
+   * Properties of the session to create in the same commit if it does not exist. If set, session.user_id is REQUIRED.
    * </pre>
    *
    * <code>.threadkeep.v1.CreateIfMissing create_if_missing = 6 [json_name = "createIfMissing"];</code>
@@ -895,7 +898,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.SessionRef, dev.threadkeep.v1.SessionRef.Builder, dev.threadkeep.v1.SessionRefOrBuilder> sessionBuilder_;
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to append to.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -906,7 +909,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to append to.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -921,7 +924,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to append to.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -941,7 +944,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to append to.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -959,7 +962,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to append to.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -984,7 +987,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to append to.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -1001,7 +1004,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to append to.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -1013,7 +1016,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to append to.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -1028,7 +1031,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to append to.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -1061,7 +1064,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * REQUIRED, 1 to the server's max_batch_events. Ids must differ within a batch.
+     * REQUIRED. Events to append, 1 to the server's max_batch_events. Ids must be unique within the batch.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1075,7 +1078,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, 1 to the server's max_batch_events. Ids must differ within a batch.
+     * REQUIRED. Events to append, 1 to the server's max_batch_events. Ids must be unique within the batch.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1089,7 +1092,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, 1 to the server's max_batch_events. Ids must differ within a batch.
+     * REQUIRED. Events to append, 1 to the server's max_batch_events. Ids must be unique within the batch.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1103,7 +1106,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, 1 to the server's max_batch_events. Ids must differ within a batch.
+     * REQUIRED. Events to append, 1 to the server's max_batch_events. Ids must be unique within the batch.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1124,7 +1127,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, 1 to the server's max_batch_events. Ids must differ within a batch.
+     * REQUIRED. Events to append, 1 to the server's max_batch_events. Ids must be unique within the batch.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1142,7 +1145,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, 1 to the server's max_batch_events. Ids must differ within a batch.
+     * REQUIRED. Events to append, 1 to the server's max_batch_events. Ids must be unique within the batch.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1162,7 +1165,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, 1 to the server's max_batch_events. Ids must differ within a batch.
+     * REQUIRED. Events to append, 1 to the server's max_batch_events. Ids must be unique within the batch.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1183,7 +1186,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, 1 to the server's max_batch_events. Ids must differ within a batch.
+     * REQUIRED. Events to append, 1 to the server's max_batch_events. Ids must be unique within the batch.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1201,7 +1204,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, 1 to the server's max_batch_events. Ids must differ within a batch.
+     * REQUIRED. Events to append, 1 to the server's max_batch_events. Ids must be unique within the batch.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1219,7 +1222,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, 1 to the server's max_batch_events. Ids must differ within a batch.
+     * REQUIRED. Events to append, 1 to the server's max_batch_events. Ids must be unique within the batch.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1238,7 +1241,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, 1 to the server's max_batch_events. Ids must differ within a batch.
+     * REQUIRED. Events to append, 1 to the server's max_batch_events. Ids must be unique within the batch.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1255,7 +1258,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, 1 to the server's max_batch_events. Ids must differ within a batch.
+     * REQUIRED. Events to append, 1 to the server's max_batch_events. Ids must be unique within the batch.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1272,7 +1275,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, 1 to the server's max_batch_events. Ids must differ within a batch.
+     * REQUIRED. Events to append, 1 to the server's max_batch_events. Ids must be unique within the batch.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1283,7 +1286,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, 1 to the server's max_batch_events. Ids must differ within a batch.
+     * REQUIRED. Events to append, 1 to the server's max_batch_events. Ids must be unique within the batch.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1297,7 +1300,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, 1 to the server's max_batch_events. Ids must differ within a batch.
+     * REQUIRED. Events to append, 1 to the server's max_batch_events. Ids must be unique within the batch.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1312,7 +1315,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, 1 to the server's max_batch_events. Ids must differ within a batch.
+     * REQUIRED. Events to append, 1 to the server's max_batch_events. Ids must be unique within the batch.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1323,7 +1326,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, 1 to the server's max_batch_events. Ids must differ within a batch.
+     * REQUIRED. Events to append, 1 to the server's max_batch_events. Ids must be unique within the batch.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1335,7 +1338,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, 1 to the server's max_batch_events. Ids must differ within a batch.
+     * REQUIRED. Events to append, 1 to the server's max_batch_events. Ids must be unique within the batch.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1361,7 +1364,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * The log_version the caller last saw; else VERSION_MISMATCH.
+     * Log version that the caller last read. VERSION_MISMATCH is returned if it is stale.
      * </pre>
      *
      * <code>int64 expected_log_version = 3 [json_name = "expectedLogVersion"];</code>
@@ -1372,7 +1375,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The log_version the caller last saw; else VERSION_MISMATCH.
+     * Log version that the caller last read. VERSION_MISMATCH is returned if it is stale.
      * </pre>
      *
      * <code>int64 expected_log_version = 3 [json_name = "expectedLogVersion"];</code>
@@ -1386,7 +1389,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The log_version the caller last saw; else VERSION_MISMATCH.
+     * Log version that the caller last read. VERSION_MISMATCH is returned if it is stale.
      * </pre>
      *
      * <code>int64 expected_log_version = 3 [json_name = "expectedLogVersion"];</code>
@@ -1402,7 +1405,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The log_version the caller last saw; else VERSION_MISMATCH.
+     * Log version that the caller last read. VERSION_MISMATCH is returned if it is stale.
      * </pre>
      *
      * <code>int64 expected_log_version = 3 [json_name = "expectedLogVersion"];</code>
@@ -1419,7 +1422,8 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH. At most 255 bytes.
+     * Event id of the last event that the caller read; empty for an empty log. VERSION_MISMATCH is returned if it is
+     * stale. At most 255 bytes.
      * </pre>
      *
      * <code>string expected_last_event_id = 4 [json_name = "expectedLastEventId"];</code>
@@ -1431,7 +1435,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH. At most 255 bytes.
+     * Event id of the last event that the caller read; empty for an empty log. VERSION_MISMATCH is returned if it is
+     * stale. At most 255 bytes.
      * </pre>
      *
      * <code>string expected_last_event_id = 4 [json_name = "expectedLastEventId"];</code>
@@ -1457,7 +1462,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH. At most 255 bytes.
+     * Event id of the last event that the caller read; empty for an empty log. VERSION_MISMATCH is returned if it is
+     * stale. At most 255 bytes.
      * </pre>
      *
      * <code>string expected_last_event_id = 4 [json_name = "expectedLastEventId"];</code>
@@ -1484,7 +1490,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH. At most 255 bytes.
+     * Event id of the last event that the caller read; empty for an empty log. VERSION_MISMATCH is returned if it is
+     * stale. At most 255 bytes.
      * </pre>
      *
      * <code>string expected_last_event_id = 4 [json_name = "expectedLastEventId"];</code>
@@ -1501,7 +1508,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH. At most 255 bytes.
+     * Event id of the last event that the caller read; empty for an empty log. VERSION_MISMATCH is returned if it is
+     * stale. At most 255 bytes.
      * </pre>
      *
      * <code>string expected_last_event_id = 4 [json_name = "expectedLastEventId"];</code>
@@ -1517,7 +1525,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH. At most 255 bytes.
+     * Event id of the last event that the caller read; empty for an empty log. VERSION_MISMATCH is returned if it is
+     * stale. At most 255 bytes.
      * </pre>
      *
      * <code>string expected_last_event_id = 4 [json_name = "expectedLastEventId"];</code>
@@ -1537,7 +1546,7 @@ private static final long serialVersionUID = 0L;
     private int ifExists_ = 0;
     /**
      * <pre>
-     * What to do with ids that are stored already.
+     * Handling of event ids that are already stored.
      * </pre>
      *
      * <code>.threadkeep.v1.IfExists if_exists = 5 [json_name = "ifExists"];</code>
@@ -1548,7 +1557,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to do with ids that are stored already.
+     * Handling of event ids that are already stored.
      * </pre>
      *
      * <code>.threadkeep.v1.IfExists if_exists = 5 [json_name = "ifExists"];</code>
@@ -1563,7 +1572,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to do with ids that are stored already.
+     * Handling of event ids that are already stored.
      * </pre>
      *
      * <code>.threadkeep.v1.IfExists if_exists = 5 [json_name = "ifExists"];</code>
@@ -1576,7 +1585,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to do with ids that are stored already.
+     * Handling of event ids that are already stored.
      * </pre>
      *
      * <code>.threadkeep.v1.IfExists if_exists = 5 [json_name = "ifExists"];</code>
@@ -1592,7 +1601,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to do with ids that are stored already.
+     * Handling of event ids that are already stored.
      * </pre>
      *
      * <code>.threadkeep.v1.IfExists if_exists = 5 [json_name = "ifExists"];</code>
@@ -1610,7 +1619,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.CreateIfMissing, dev.threadkeep.v1.CreateIfMissing.Builder, dev.threadkeep.v1.CreateIfMissingOrBuilder> createIfMissingBuilder_;
     /**
      * <pre>
-     * When set, an unknown session is created first, in the same commit; session.user_id is then REQUIRED.
+     * Properties of the session to create in the same commit if it does not exist. If set, session.user_id is REQUIRED.
      * </pre>
      *
      * <code>.threadkeep.v1.CreateIfMissing create_if_missing = 6 [json_name = "createIfMissing"];</code>
@@ -1621,7 +1630,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When set, an unknown session is created first, in the same commit; session.user_id is then REQUIRED.
+     * Properties of the session to create in the same commit if it does not exist. If set, session.user_id is REQUIRED.
      * </pre>
      *
      * <code>.threadkeep.v1.CreateIfMissing create_if_missing = 6 [json_name = "createIfMissing"];</code>
@@ -1636,7 +1645,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When set, an unknown session is created first, in the same commit; session.user_id is then REQUIRED.
+     * Properties of the session to create in the same commit if it does not exist. If set, session.user_id is REQUIRED.
      * </pre>
      *
      * <code>.threadkeep.v1.CreateIfMissing create_if_missing = 6 [json_name = "createIfMissing"];</code>
@@ -1656,7 +1665,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When set, an unknown session is created first, in the same commit; session.user_id is then REQUIRED.
+     * Properties of the session to create in the same commit if it does not exist. If set, session.user_id is REQUIRED.
      * </pre>
      *
      * <code>.threadkeep.v1.CreateIfMissing create_if_missing = 6 [json_name = "createIfMissing"];</code>
@@ -1674,7 +1683,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When set, an unknown session is created first, in the same commit; session.user_id is then REQUIRED.
+     * Properties of the session to create in the same commit if it does not exist. If set, session.user_id is REQUIRED.
      * </pre>
      *
      * <code>.threadkeep.v1.CreateIfMissing create_if_missing = 6 [json_name = "createIfMissing"];</code>
@@ -1699,7 +1708,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When set, an unknown session is created first, in the same commit; session.user_id is then REQUIRED.
+     * Properties of the session to create in the same commit if it does not exist. If set, session.user_id is REQUIRED.
      * </pre>
      *
      * <code>.threadkeep.v1.CreateIfMissing create_if_missing = 6 [json_name = "createIfMissing"];</code>
@@ -1716,7 +1725,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When set, an unknown session is created first, in the same commit; session.user_id is then REQUIRED.
+     * Properties of the session to create in the same commit if it does not exist. If set, session.user_id is REQUIRED.
      * </pre>
      *
      * <code>.threadkeep.v1.CreateIfMissing create_if_missing = 6 [json_name = "createIfMissing"];</code>
@@ -1728,7 +1737,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When set, an unknown session is created first, in the same commit; session.user_id is then REQUIRED.
+     * Properties of the session to create in the same commit if it does not exist. If set, session.user_id is REQUIRED.
      * </pre>
      *
      * <code>.threadkeep.v1.CreateIfMissing create_if_missing = 6 [json_name = "createIfMissing"];</code>
@@ -1743,7 +1752,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When set, an unknown session is created first, in the same commit; session.user_id is then REQUIRED.
+     * Properties of the session to create in the same commit if it does not exist. If set, session.user_id is REQUIRED.
      * </pre>
      *
      * <code>.threadkeep.v1.CreateIfMissing create_if_missing = 6 [json_name = "createIfMissing"];</code>

@@ -12,7 +12,7 @@ public interface AppendEventsRequestOrBuilder extends
 
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to append to.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -21,7 +21,7 @@ public interface AppendEventsRequestOrBuilder extends
   boolean hasSession();
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to append to.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -30,7 +30,7 @@ public interface AppendEventsRequestOrBuilder extends
   dev.threadkeep.v1.SessionRef getSession();
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to append to.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -39,7 +39,7 @@ public interface AppendEventsRequestOrBuilder extends
 
   /**
    * <pre>
-   * REQUIRED, 1 to the server's max_batch_events. Ids must differ within a batch.
+   * REQUIRED. Events to append, 1 to the server's max_batch_events. Ids must be unique within the batch.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -48,7 +48,7 @@ public interface AppendEventsRequestOrBuilder extends
       getEventsList();
   /**
    * <pre>
-   * REQUIRED, 1 to the server's max_batch_events. Ids must differ within a batch.
+   * REQUIRED. Events to append, 1 to the server's max_batch_events. Ids must be unique within the batch.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -56,7 +56,7 @@ public interface AppendEventsRequestOrBuilder extends
   dev.threadkeep.v1.SessionEvent getEvents(int index);
   /**
    * <pre>
-   * REQUIRED, 1 to the server's max_batch_events. Ids must differ within a batch.
+   * REQUIRED. Events to append, 1 to the server's max_batch_events. Ids must be unique within the batch.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -64,7 +64,7 @@ public interface AppendEventsRequestOrBuilder extends
   int getEventsCount();
   /**
    * <pre>
-   * REQUIRED, 1 to the server's max_batch_events. Ids must differ within a batch.
+   * REQUIRED. Events to append, 1 to the server's max_batch_events. Ids must be unique within the batch.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -73,7 +73,7 @@ public interface AppendEventsRequestOrBuilder extends
       getEventsOrBuilderList();
   /**
    * <pre>
-   * REQUIRED, 1 to the server's max_batch_events. Ids must differ within a batch.
+   * REQUIRED. Events to append, 1 to the server's max_batch_events. Ids must be unique within the batch.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -83,7 +83,7 @@ public interface AppendEventsRequestOrBuilder extends
 
   /**
    * <pre>
-   * The log_version the caller last saw; else VERSION_MISMATCH.
+   * Log version that the caller last read. VERSION_MISMATCH is returned if it is stale.
    * </pre>
    *
    * <code>int64 expected_log_version = 3 [json_name = "expectedLogVersion"];</code>
@@ -92,7 +92,7 @@ public interface AppendEventsRequestOrBuilder extends
   boolean hasExpectedLogVersion();
   /**
    * <pre>
-   * The log_version the caller last saw; else VERSION_MISMATCH.
+   * Log version that the caller last read. VERSION_MISMATCH is returned if it is stale.
    * </pre>
    *
    * <code>int64 expected_log_version = 3 [json_name = "expectedLogVersion"];</code>
@@ -102,7 +102,8 @@ public interface AppendEventsRequestOrBuilder extends
 
   /**
    * <pre>
-   * The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH. At most 255 bytes.
+   * Event id of the last event that the caller read; empty for an empty log. VERSION_MISMATCH is returned if it is
+   * stale. At most 255 bytes.
    * </pre>
    *
    * <code>string expected_last_event_id = 4 [json_name = "expectedLastEventId"];</code>
@@ -111,7 +112,8 @@ public interface AppendEventsRequestOrBuilder extends
   boolean hasExpectedLastEventId();
   /**
    * <pre>
-   * The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH. At most 255 bytes.
+   * Event id of the last event that the caller read; empty for an empty log. VERSION_MISMATCH is returned if it is
+   * stale. At most 255 bytes.
    * </pre>
    *
    * <code>string expected_last_event_id = 4 [json_name = "expectedLastEventId"];</code>
@@ -120,7 +122,8 @@ public interface AppendEventsRequestOrBuilder extends
   java.lang.String getExpectedLastEventId();
   /**
    * <pre>
-   * The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH. At most 255 bytes.
+   * Event id of the last event that the caller read; empty for an empty log. VERSION_MISMATCH is returned if it is
+   * stale. At most 255 bytes.
    * </pre>
    *
    * <code>string expected_last_event_id = 4 [json_name = "expectedLastEventId"];</code>
@@ -131,7 +134,7 @@ public interface AppendEventsRequestOrBuilder extends
 
   /**
    * <pre>
-   * What to do with ids that are stored already.
+   * Handling of event ids that are already stored.
    * </pre>
    *
    * <code>.threadkeep.v1.IfExists if_exists = 5 [json_name = "ifExists"];</code>
@@ -140,7 +143,7 @@ public interface AppendEventsRequestOrBuilder extends
   int getIfExistsValue();
   /**
    * <pre>
-   * What to do with ids that are stored already.
+   * Handling of event ids that are already stored.
    * </pre>
    *
    * <code>.threadkeep.v1.IfExists if_exists = 5 [json_name = "ifExists"];</code>
@@ -150,7 +153,7 @@ public interface AppendEventsRequestOrBuilder extends
 
   /**
    * <pre>
-   * When set, an unknown session is created first, in the same commit; session.user_id is then REQUIRED.
+   * Properties of the session to create in the same commit if it does not exist. If set, session.user_id is REQUIRED.
    * </pre>
    *
    * <code>.threadkeep.v1.CreateIfMissing create_if_missing = 6 [json_name = "createIfMissing"];</code>
@@ -159,7 +162,7 @@ public interface AppendEventsRequestOrBuilder extends
   boolean hasCreateIfMissing();
   /**
    * <pre>
-   * When set, an unknown session is created first, in the same commit; session.user_id is then REQUIRED.
+   * Properties of the session to create in the same commit if it does not exist. If set, session.user_id is REQUIRED.
    * </pre>
    *
    * <code>.threadkeep.v1.CreateIfMissing create_if_missing = 6 [json_name = "createIfMissing"];</code>
@@ -168,7 +171,7 @@ public interface AppendEventsRequestOrBuilder extends
   dev.threadkeep.v1.CreateIfMissing getCreateIfMissing();
   /**
    * <pre>
-   * When set, an unknown session is created first, in the same commit; session.user_id is then REQUIRED.
+   * Properties of the session to create in the same commit if it does not exist. If set, session.user_id is REQUIRED.
    * </pre>
    *
    * <code>.threadkeep.v1.CreateIfMissing create_if_missing = 6 [json_name = "createIfMissing"];</code>

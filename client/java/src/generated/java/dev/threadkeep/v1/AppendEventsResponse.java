@@ -54,7 +54,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.threadkeep.v1.AppendedEvent> events_;
   /**
    * <pre>
-   * One entry an event, in request order.
+   * One entry per event, in request order.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AppendedEvent events = 1 [json_name = "events"];</code>
@@ -65,7 +65,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * One entry an event, in request order.
+   * One entry per event, in request order.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AppendedEvent events = 1 [json_name = "events"];</code>
@@ -77,7 +77,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * One entry an event, in request order.
+   * One entry per event, in request order.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AppendedEvent events = 1 [json_name = "events"];</code>
@@ -88,7 +88,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * One entry an event, in request order.
+   * One entry per event, in request order.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AppendedEvent events = 1 [json_name = "events"];</code>
@@ -99,7 +99,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * One entry an event, in request order.
+   * One entry per event, in request order.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AppendedEvent events = 1 [json_name = "events"];</code>
@@ -114,7 +114,7 @@ private static final long serialVersionUID = 0L;
   private long logVersion_ = 0L;
   /**
    * <pre>
-   * The session's log_version after the append.
+   * Log version of the session after the append.
    * </pre>
    *
    * <code>int64 log_version = 2 [json_name = "logVersion"];</code>
@@ -129,7 +129,7 @@ private static final long serialVersionUID = 0L;
   private long lastSeq_ = 0L;
   /**
    * <pre>
-   * The session's last seq after the append.
+   * Last seq of the session after the append.
    * </pre>
    *
    * <code>int64 last_seq = 3 [json_name = "lastSeq"];</code>
@@ -144,7 +144,7 @@ private static final long serialVersionUID = 0L;
   private boolean sessionCreated_ = false;
   /**
    * <pre>
-   * True when the session was created by this append.
+   * True if this append created the session.
    * </pre>
    *
    * <code>bool session_created = 4 [json_name = "sessionCreated"];</code>
@@ -159,7 +159,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.WindowCounters window_;
   /**
    * <pre>
-   * The active window after the append, for deciding to compact.
+   * Counters of the active window after the append, for deciding whether to compact.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters window = 5 [json_name = "window"];</code>
@@ -171,7 +171,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The active window after the append, for deciding to compact.
+   * Counters of the active window after the append, for deciding whether to compact.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters window = 5 [json_name = "window"];</code>
@@ -183,7 +183,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The active window after the append, for deciding to compact.
+   * Counters of the active window after the append, for deciding whether to compact.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters window = 5 [json_name = "window"];</code>
@@ -671,7 +671,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * One entry an event, in request order.
+     * One entry per event, in request order.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AppendedEvent events = 1 [json_name = "events"];</code>
@@ -685,7 +685,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One entry an event, in request order.
+     * One entry per event, in request order.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AppendedEvent events = 1 [json_name = "events"];</code>
@@ -699,7 +699,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One entry an event, in request order.
+     * One entry per event, in request order.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AppendedEvent events = 1 [json_name = "events"];</code>
@@ -713,7 +713,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One entry an event, in request order.
+     * One entry per event, in request order.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AppendedEvent events = 1 [json_name = "events"];</code>
@@ -734,7 +734,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One entry an event, in request order.
+     * One entry per event, in request order.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AppendedEvent events = 1 [json_name = "events"];</code>
@@ -752,7 +752,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One entry an event, in request order.
+     * One entry per event, in request order.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AppendedEvent events = 1 [json_name = "events"];</code>
@@ -772,7 +772,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One entry an event, in request order.
+     * One entry per event, in request order.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AppendedEvent events = 1 [json_name = "events"];</code>
@@ -793,7 +793,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One entry an event, in request order.
+     * One entry per event, in request order.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AppendedEvent events = 1 [json_name = "events"];</code>
@@ -811,7 +811,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One entry an event, in request order.
+     * One entry per event, in request order.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AppendedEvent events = 1 [json_name = "events"];</code>
@@ -829,7 +829,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One entry an event, in request order.
+     * One entry per event, in request order.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AppendedEvent events = 1 [json_name = "events"];</code>
@@ -848,7 +848,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One entry an event, in request order.
+     * One entry per event, in request order.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AppendedEvent events = 1 [json_name = "events"];</code>
@@ -865,7 +865,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One entry an event, in request order.
+     * One entry per event, in request order.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AppendedEvent events = 1 [json_name = "events"];</code>
@@ -882,7 +882,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One entry an event, in request order.
+     * One entry per event, in request order.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AppendedEvent events = 1 [json_name = "events"];</code>
@@ -893,7 +893,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One entry an event, in request order.
+     * One entry per event, in request order.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AppendedEvent events = 1 [json_name = "events"];</code>
@@ -907,7 +907,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One entry an event, in request order.
+     * One entry per event, in request order.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AppendedEvent events = 1 [json_name = "events"];</code>
@@ -922,7 +922,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One entry an event, in request order.
+     * One entry per event, in request order.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AppendedEvent events = 1 [json_name = "events"];</code>
@@ -933,7 +933,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One entry an event, in request order.
+     * One entry per event, in request order.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AppendedEvent events = 1 [json_name = "events"];</code>
@@ -945,7 +945,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One entry an event, in request order.
+     * One entry per event, in request order.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AppendedEvent events = 1 [json_name = "events"];</code>
@@ -972,7 +972,7 @@ private static final long serialVersionUID = 0L;
     private long logVersion_ ;
     /**
      * <pre>
-     * The session's log_version after the append.
+     * Log version of the session after the append.
      * </pre>
      *
      * <code>int64 log_version = 2 [json_name = "logVersion"];</code>
@@ -984,7 +984,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session's log_version after the append.
+     * Log version of the session after the append.
      * </pre>
      *
      * <code>int64 log_version = 2 [json_name = "logVersion"];</code>
@@ -1000,7 +1000,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session's log_version after the append.
+     * Log version of the session after the append.
      * </pre>
      *
      * <code>int64 log_version = 2 [json_name = "logVersion"];</code>
@@ -1016,7 +1016,7 @@ private static final long serialVersionUID = 0L;
     private long lastSeq_ ;
     /**
      * <pre>
-     * The session's last seq after the append.
+     * Last seq of the session after the append.
      * </pre>
      *
      * <code>int64 last_seq = 3 [json_name = "lastSeq"];</code>
@@ -1028,7 +1028,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session's last seq after the append.
+     * Last seq of the session after the append.
      * </pre>
      *
      * <code>int64 last_seq = 3 [json_name = "lastSeq"];</code>
@@ -1044,7 +1044,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session's last seq after the append.
+     * Last seq of the session after the append.
      * </pre>
      *
      * <code>int64 last_seq = 3 [json_name = "lastSeq"];</code>
@@ -1060,7 +1060,7 @@ private static final long serialVersionUID = 0L;
     private boolean sessionCreated_ ;
     /**
      * <pre>
-     * True when the session was created by this append.
+     * True if this append created the session.
      * </pre>
      *
      * <code>bool session_created = 4 [json_name = "sessionCreated"];</code>
@@ -1072,7 +1072,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * True when the session was created by this append.
+     * True if this append created the session.
      * </pre>
      *
      * <code>bool session_created = 4 [json_name = "sessionCreated"];</code>
@@ -1088,7 +1088,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * True when the session was created by this append.
+     * True if this append created the session.
      * </pre>
      *
      * <code>bool session_created = 4 [json_name = "sessionCreated"];</code>
@@ -1106,7 +1106,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.WindowCounters, dev.threadkeep.v1.WindowCounters.Builder, dev.threadkeep.v1.WindowCountersOrBuilder> windowBuilder_;
     /**
      * <pre>
-     * The active window after the append, for deciding to compact.
+     * Counters of the active window after the append, for deciding whether to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters window = 5 [json_name = "window"];</code>
@@ -1117,7 +1117,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The active window after the append, for deciding to compact.
+     * Counters of the active window after the append, for deciding whether to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters window = 5 [json_name = "window"];</code>
@@ -1132,7 +1132,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The active window after the append, for deciding to compact.
+     * Counters of the active window after the append, for deciding whether to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters window = 5 [json_name = "window"];</code>
@@ -1152,7 +1152,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The active window after the append, for deciding to compact.
+     * Counters of the active window after the append, for deciding whether to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters window = 5 [json_name = "window"];</code>
@@ -1170,7 +1170,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The active window after the append, for deciding to compact.
+     * Counters of the active window after the append, for deciding whether to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters window = 5 [json_name = "window"];</code>
@@ -1195,7 +1195,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The active window after the append, for deciding to compact.
+     * Counters of the active window after the append, for deciding whether to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters window = 5 [json_name = "window"];</code>
@@ -1212,7 +1212,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The active window after the append, for deciding to compact.
+     * Counters of the active window after the append, for deciding whether to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters window = 5 [json_name = "window"];</code>
@@ -1224,7 +1224,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The active window after the append, for deciding to compact.
+     * Counters of the active window after the append, for deciding whether to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters window = 5 [json_name = "window"];</code>
@@ -1239,7 +1239,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The active window after the append, for deciding to compact.
+     * Counters of the active window after the append, for deciding whether to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters window = 5 [json_name = "window"];</code>

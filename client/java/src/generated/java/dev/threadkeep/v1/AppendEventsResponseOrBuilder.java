@@ -12,7 +12,7 @@ public interface AppendEventsResponseOrBuilder extends
 
   /**
    * <pre>
-   * One entry an event, in request order.
+   * One entry per event, in request order.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AppendedEvent events = 1 [json_name = "events"];</code>
@@ -21,7 +21,7 @@ public interface AppendEventsResponseOrBuilder extends
       getEventsList();
   /**
    * <pre>
-   * One entry an event, in request order.
+   * One entry per event, in request order.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AppendedEvent events = 1 [json_name = "events"];</code>
@@ -29,7 +29,7 @@ public interface AppendEventsResponseOrBuilder extends
   dev.threadkeep.v1.AppendedEvent getEvents(int index);
   /**
    * <pre>
-   * One entry an event, in request order.
+   * One entry per event, in request order.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AppendedEvent events = 1 [json_name = "events"];</code>
@@ -37,7 +37,7 @@ public interface AppendEventsResponseOrBuilder extends
   int getEventsCount();
   /**
    * <pre>
-   * One entry an event, in request order.
+   * One entry per event, in request order.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AppendedEvent events = 1 [json_name = "events"];</code>
@@ -46,7 +46,7 @@ public interface AppendEventsResponseOrBuilder extends
       getEventsOrBuilderList();
   /**
    * <pre>
-   * One entry an event, in request order.
+   * One entry per event, in request order.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AppendedEvent events = 1 [json_name = "events"];</code>
@@ -56,7 +56,7 @@ public interface AppendEventsResponseOrBuilder extends
 
   /**
    * <pre>
-   * The session's log_version after the append.
+   * Log version of the session after the append.
    * </pre>
    *
    * <code>int64 log_version = 2 [json_name = "logVersion"];</code>
@@ -66,7 +66,7 @@ public interface AppendEventsResponseOrBuilder extends
 
   /**
    * <pre>
-   * The session's last seq after the append.
+   * Last seq of the session after the append.
    * </pre>
    *
    * <code>int64 last_seq = 3 [json_name = "lastSeq"];</code>
@@ -76,7 +76,7 @@ public interface AppendEventsResponseOrBuilder extends
 
   /**
    * <pre>
-   * True when the session was created by this append.
+   * True if this append created the session.
    * </pre>
    *
    * <code>bool session_created = 4 [json_name = "sessionCreated"];</code>
@@ -86,7 +86,7 @@ public interface AppendEventsResponseOrBuilder extends
 
   /**
    * <pre>
-   * The active window after the append, for deciding to compact.
+   * Counters of the active window after the append, for deciding whether to compact.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters window = 5 [json_name = "window"];</code>
@@ -95,7 +95,7 @@ public interface AppendEventsResponseOrBuilder extends
   boolean hasWindow();
   /**
    * <pre>
-   * The active window after the append, for deciding to compact.
+   * Counters of the active window after the append, for deciding whether to compact.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters window = 5 [json_name = "window"];</code>
@@ -104,7 +104,7 @@ public interface AppendEventsResponseOrBuilder extends
   dev.threadkeep.v1.WindowCounters getWindow();
   /**
    * <pre>
-   * The active window after the append, for deciding to compact.
+   * Counters of the active window after the append, for deciding whether to compact.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters window = 5 [json_name = "window"];</code>

@@ -52,7 +52,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.AppendEventsRequest append_;
   /**
    * <pre>
-   * REQUIRED. One atomic append. An empty session means that of the stream's previous request.
+   * REQUIRED. One atomic append. An empty session means the session of the previous request of the stream.
    * </pre>
    *
    * <code>.threadkeep.v1.AppendEventsRequest append = 1 [json_name = "append"];</code>
@@ -64,7 +64,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED. One atomic append. An empty session means that of the stream's previous request.
+   * REQUIRED. One atomic append. An empty session means the session of the previous request of the stream.
    * </pre>
    *
    * <code>.threadkeep.v1.AppendEventsRequest append = 1 [json_name = "append"];</code>
@@ -76,7 +76,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED. One atomic append. An empty session means that of the stream's previous request.
+   * REQUIRED. One atomic append. An empty session means the session of the previous request of the stream.
    * </pre>
    *
    * <code>.threadkeep.v1.AppendEventsRequest append = 1 [json_name = "append"];</code>
@@ -410,7 +410,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.AppendEventsRequest, dev.threadkeep.v1.AppendEventsRequest.Builder, dev.threadkeep.v1.AppendEventsRequestOrBuilder> appendBuilder_;
     /**
      * <pre>
-     * REQUIRED. One atomic append. An empty session means that of the stream's previous request.
+     * REQUIRED. One atomic append. An empty session means the session of the previous request of the stream.
      * </pre>
      *
      * <code>.threadkeep.v1.AppendEventsRequest append = 1 [json_name = "append"];</code>
@@ -421,7 +421,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. One atomic append. An empty session means that of the stream's previous request.
+     * REQUIRED. One atomic append. An empty session means the session of the previous request of the stream.
      * </pre>
      *
      * <code>.threadkeep.v1.AppendEventsRequest append = 1 [json_name = "append"];</code>
@@ -436,7 +436,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. One atomic append. An empty session means that of the stream's previous request.
+     * REQUIRED. One atomic append. An empty session means the session of the previous request of the stream.
      * </pre>
      *
      * <code>.threadkeep.v1.AppendEventsRequest append = 1 [json_name = "append"];</code>
@@ -456,7 +456,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. One atomic append. An empty session means that of the stream's previous request.
+     * REQUIRED. One atomic append. An empty session means the session of the previous request of the stream.
      * </pre>
      *
      * <code>.threadkeep.v1.AppendEventsRequest append = 1 [json_name = "append"];</code>
@@ -474,7 +474,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. One atomic append. An empty session means that of the stream's previous request.
+     * REQUIRED. One atomic append. An empty session means the session of the previous request of the stream.
      * </pre>
      *
      * <code>.threadkeep.v1.AppendEventsRequest append = 1 [json_name = "append"];</code>
@@ -499,7 +499,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. One atomic append. An empty session means that of the stream's previous request.
+     * REQUIRED. One atomic append. An empty session means the session of the previous request of the stream.
      * </pre>
      *
      * <code>.threadkeep.v1.AppendEventsRequest append = 1 [json_name = "append"];</code>
@@ -516,7 +516,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. One atomic append. An empty session means that of the stream's previous request.
+     * REQUIRED. One atomic append. An empty session means the session of the previous request of the stream.
      * </pre>
      *
      * <code>.threadkeep.v1.AppendEventsRequest append = 1 [json_name = "append"];</code>
@@ -528,7 +528,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. One atomic append. An empty session means that of the stream's previous request.
+     * REQUIRED. One atomic append. An empty session means the session of the previous request of the stream.
      * </pre>
      *
      * <code>.threadkeep.v1.AppendEventsRequest append = 1 [json_name = "append"];</code>
@@ -543,7 +543,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. One atomic append. An empty session means that of the stream's previous request.
+     * REQUIRED. One atomic append. An empty session means the session of the previous request of the stream.
      * </pre>
      *
      * <code>.threadkeep.v1.AppendEventsRequest append = 1 [json_name = "append"];</code>

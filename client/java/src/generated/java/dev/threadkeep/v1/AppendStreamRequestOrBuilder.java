@@ -12,7 +12,7 @@ public interface AppendStreamRequestOrBuilder extends
 
   /**
    * <pre>
-   * REQUIRED. One atomic append. An empty session means that of the stream's previous request.
+   * REQUIRED. One atomic append. An empty session means the session of the previous request of the stream.
    * </pre>
    *
    * <code>.threadkeep.v1.AppendEventsRequest append = 1 [json_name = "append"];</code>
@@ -21,7 +21,7 @@ public interface AppendStreamRequestOrBuilder extends
   boolean hasAppend();
   /**
    * <pre>
-   * REQUIRED. One atomic append. An empty session means that of the stream's previous request.
+   * REQUIRED. One atomic append. An empty session means the session of the previous request of the stream.
    * </pre>
    *
    * <code>.threadkeep.v1.AppendEventsRequest append = 1 [json_name = "append"];</code>
@@ -30,7 +30,7 @@ public interface AppendStreamRequestOrBuilder extends
   dev.threadkeep.v1.AppendEventsRequest getAppend();
   /**
    * <pre>
-   * REQUIRED. One atomic append. An empty session means that of the stream's previous request.
+   * REQUIRED. One atomic append. An empty session means the session of the previous request of the stream.
    * </pre>
    *
    * <code>.threadkeep.v1.AppendEventsRequest append = 1 [json_name = "append"];</code>

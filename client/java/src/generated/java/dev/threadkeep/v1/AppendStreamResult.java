@@ -93,7 +93,7 @@ private static final long serialVersionUID = 0L;
   private long index_ = 0L;
   /**
    * <pre>
-   * Which request, counted from 0 within the stream.
+   * Index of the request within the stream, from 0.
    * </pre>
    *
    * <code>int64 index = 1 [json_name = "index"];</code>
@@ -107,7 +107,7 @@ private static final long serialVersionUID = 0L;
   public static final int APPENDED_FIELD_NUMBER = 2;
   /**
    * <pre>
-   * It is committed.
+   * Response of the committed append.
    * </pre>
    *
    * <code>.threadkeep.v1.AppendEventsResponse appended = 2 [json_name = "appended"];</code>
@@ -119,7 +119,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * It is committed.
+   * Response of the committed append.
    * </pre>
    *
    * <code>.threadkeep.v1.AppendEventsResponse appended = 2 [json_name = "appended"];</code>
@@ -134,7 +134,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * It is committed.
+   * Response of the committed append.
    * </pre>
    *
    * <code>.threadkeep.v1.AppendEventsResponse appended = 2 [json_name = "appended"];</code>
@@ -150,7 +150,7 @@ private static final long serialVersionUID = 0L;
   public static final int ERROR_FIELD_NUMBER = 3;
   /**
    * <pre>
-   * Nothing of it was stored.
+   * Error of the failed append, of which nothing was stored.
    * </pre>
    *
    * <code>.threadkeep.v1.AppendError error = 3 [json_name = "error"];</code>
@@ -162,7 +162,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Nothing of it was stored.
+   * Error of the failed append, of which nothing was stored.
    * </pre>
    *
    * <code>.threadkeep.v1.AppendError error = 3 [json_name = "error"];</code>
@@ -177,7 +177,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Nothing of it was stored.
+   * Error of the failed append, of which nothing was stored.
    * </pre>
    *
    * <code>.threadkeep.v1.AppendError error = 3 [json_name = "error"];</code>
@@ -594,7 +594,7 @@ private static final long serialVersionUID = 0L;
     private long index_ ;
     /**
      * <pre>
-     * Which request, counted from 0 within the stream.
+     * Index of the request within the stream, from 0.
      * </pre>
      *
      * <code>int64 index = 1 [json_name = "index"];</code>
@@ -606,7 +606,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which request, counted from 0 within the stream.
+     * Index of the request within the stream, from 0.
      * </pre>
      *
      * <code>int64 index = 1 [json_name = "index"];</code>
@@ -622,7 +622,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which request, counted from 0 within the stream.
+     * Index of the request within the stream, from 0.
      * </pre>
      *
      * <code>int64 index = 1 [json_name = "index"];</code>
@@ -639,7 +639,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.AppendEventsResponse, dev.threadkeep.v1.AppendEventsResponse.Builder, dev.threadkeep.v1.AppendEventsResponseOrBuilder> appendedBuilder_;
     /**
      * <pre>
-     * It is committed.
+     * Response of the committed append.
      * </pre>
      *
      * <code>.threadkeep.v1.AppendEventsResponse appended = 2 [json_name = "appended"];</code>
@@ -651,7 +651,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * It is committed.
+     * Response of the committed append.
      * </pre>
      *
      * <code>.threadkeep.v1.AppendEventsResponse appended = 2 [json_name = "appended"];</code>
@@ -673,7 +673,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * It is committed.
+     * Response of the committed append.
      * </pre>
      *
      * <code>.threadkeep.v1.AppendEventsResponse appended = 2 [json_name = "appended"];</code>
@@ -693,7 +693,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * It is committed.
+     * Response of the committed append.
      * </pre>
      *
      * <code>.threadkeep.v1.AppendEventsResponse appended = 2 [json_name = "appended"];</code>
@@ -711,7 +711,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * It is committed.
+     * Response of the committed append.
      * </pre>
      *
      * <code>.threadkeep.v1.AppendEventsResponse appended = 2 [json_name = "appended"];</code>
@@ -738,7 +738,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * It is committed.
+     * Response of the committed append.
      * </pre>
      *
      * <code>.threadkeep.v1.AppendEventsResponse appended = 2 [json_name = "appended"];</code>
@@ -761,7 +761,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * It is committed.
+     * Response of the committed append.
      * </pre>
      *
      * <code>.threadkeep.v1.AppendEventsResponse appended = 2 [json_name = "appended"];</code>
@@ -771,7 +771,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * It is committed.
+     * Response of the committed append.
      * </pre>
      *
      * <code>.threadkeep.v1.AppendEventsResponse appended = 2 [json_name = "appended"];</code>
@@ -789,7 +789,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * It is committed.
+     * Response of the committed append.
      * </pre>
      *
      * <code>.threadkeep.v1.AppendEventsResponse appended = 2 [json_name = "appended"];</code>
@@ -817,7 +817,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.AppendError, dev.threadkeep.v1.AppendError.Builder, dev.threadkeep.v1.AppendErrorOrBuilder> errorBuilder_;
     /**
      * <pre>
-     * Nothing of it was stored.
+     * Error of the failed append, of which nothing was stored.
      * </pre>
      *
      * <code>.threadkeep.v1.AppendError error = 3 [json_name = "error"];</code>
@@ -829,7 +829,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing of it was stored.
+     * Error of the failed append, of which nothing was stored.
      * </pre>
      *
      * <code>.threadkeep.v1.AppendError error = 3 [json_name = "error"];</code>
@@ -851,7 +851,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing of it was stored.
+     * Error of the failed append, of which nothing was stored.
      * </pre>
      *
      * <code>.threadkeep.v1.AppendError error = 3 [json_name = "error"];</code>
@@ -871,7 +871,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing of it was stored.
+     * Error of the failed append, of which nothing was stored.
      * </pre>
      *
      * <code>.threadkeep.v1.AppendError error = 3 [json_name = "error"];</code>
@@ -889,7 +889,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing of it was stored.
+     * Error of the failed append, of which nothing was stored.
      * </pre>
      *
      * <code>.threadkeep.v1.AppendError error = 3 [json_name = "error"];</code>
@@ -916,7 +916,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing of it was stored.
+     * Error of the failed append, of which nothing was stored.
      * </pre>
      *
      * <code>.threadkeep.v1.AppendError error = 3 [json_name = "error"];</code>
@@ -939,7 +939,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing of it was stored.
+     * Error of the failed append, of which nothing was stored.
      * </pre>
      *
      * <code>.threadkeep.v1.AppendError error = 3 [json_name = "error"];</code>
@@ -949,7 +949,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing of it was stored.
+     * Error of the failed append, of which nothing was stored.
      * </pre>
      *
      * <code>.threadkeep.v1.AppendError error = 3 [json_name = "error"];</code>
@@ -967,7 +967,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing of it was stored.
+     * Error of the failed append, of which nothing was stored.
      * </pre>
      *
      * <code>.threadkeep.v1.AppendError error = 3 [json_name = "error"];</code>

@@ -12,7 +12,7 @@ public interface AppendStreamResultOrBuilder extends
 
   /**
    * <pre>
-   * Which request, counted from 0 within the stream.
+   * Index of the request within the stream, from 0.
    * </pre>
    *
    * <code>int64 index = 1 [json_name = "index"];</code>
@@ -22,7 +22,7 @@ public interface AppendStreamResultOrBuilder extends
 
   /**
    * <pre>
-   * It is committed.
+   * Response of the committed append.
    * </pre>
    *
    * <code>.threadkeep.v1.AppendEventsResponse appended = 2 [json_name = "appended"];</code>
@@ -31,7 +31,7 @@ public interface AppendStreamResultOrBuilder extends
   boolean hasAppended();
   /**
    * <pre>
-   * It is committed.
+   * Response of the committed append.
    * </pre>
    *
    * <code>.threadkeep.v1.AppendEventsResponse appended = 2 [json_name = "appended"];</code>
@@ -40,7 +40,7 @@ public interface AppendStreamResultOrBuilder extends
   dev.threadkeep.v1.AppendEventsResponse getAppended();
   /**
    * <pre>
-   * It is committed.
+   * Response of the committed append.
    * </pre>
    *
    * <code>.threadkeep.v1.AppendEventsResponse appended = 2 [json_name = "appended"];</code>
@@ -49,7 +49,7 @@ public interface AppendStreamResultOrBuilder extends
 
   /**
    * <pre>
-   * Nothing of it was stored.
+   * Error of the failed append, of which nothing was stored.
    * </pre>
    *
    * <code>.threadkeep.v1.AppendError error = 3 [json_name = "error"];</code>
@@ -58,7 +58,7 @@ public interface AppendStreamResultOrBuilder extends
   boolean hasError();
   /**
    * <pre>
-   * Nothing of it was stored.
+   * Error of the failed append, of which nothing was stored.
    * </pre>
    *
    * <code>.threadkeep.v1.AppendError error = 3 [json_name = "error"];</code>
@@ -67,7 +67,7 @@ public interface AppendStreamResultOrBuilder extends
   dev.threadkeep.v1.AppendError getError();
   /**
    * <pre>
-   * Nothing of it was stored.
+   * Error of the failed append, of which nothing was stored.
    * </pre>
    *
    * <code>.threadkeep.v1.AppendError error = 3 [json_name = "error"];</code>

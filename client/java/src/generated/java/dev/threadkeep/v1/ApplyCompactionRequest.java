@@ -99,7 +99,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.SessionRef session_;
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to compact.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -111,7 +111,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to compact.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -123,7 +123,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to compact.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -138,8 +138,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object compactionId_ = "";
   /**
    * <pre>
-   * The caller's id of this compaction: the idempotency key. Empty lets the server make one, and a retry is then a mismatch. At most
-   * 255 bytes.
+   * Id of the compaction, chosen by the caller: the idempotency key. If empty, the server generates one, and a retry
+   * then fails with VERSION_MISMATCH. At most 255 bytes.
    * </pre>
    *
    * <code>string compaction_id = 2 [json_name = "compactionId"];</code>
@@ -160,8 +160,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The caller's id of this compaction: the idempotency key. Empty lets the server make one, and a retry is then a mismatch. At most
-   * 255 bytes.
+   * Id of the compaction, chosen by the caller: the idempotency key. If empty, the server generates one, and a retry
+   * then fails with VERSION_MISMATCH. At most 255 bytes.
    * </pre>
    *
    * <code>string compaction_id = 2 [json_name = "compactionId"];</code>
@@ -186,7 +186,7 @@ private static final long serialVersionUID = 0L;
   private long expectedWindowVersion_ = 0L;
   /**
    * <pre>
-   * The window_version at which the caller looked (PlanCompaction, GetContext, GetSession).
+   * Window version that the caller read (PlanCompaction, GetContext, GetSession).
    * </pre>
    *
    * <code>int64 expected_window_version = 3 [json_name = "expectedWindowVersion"];</code>
@@ -201,7 +201,8 @@ private static final long serialVersionUID = 0L;
   private long expectedLogVersion_ = 0L;
   /**
    * <pre>
-   * The strict rule: nothing at all happened since, appends included.
+   * Log version that the caller read. If set, the compaction is applied only if nothing was committed since, appends
+   * included.
    * </pre>
    *
    * <code>optional int64 expected_log_version = 4 [json_name = "expectedLogVersion"];</code>
@@ -213,7 +214,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The strict rule: nothing at all happened since, appends included.
+   * Log version that the caller read. If set, the compaction is applied only if nothing was committed since, appends
+   * included.
    * </pre>
    *
    * <code>optional int64 expected_log_version = 4 [json_name = "expectedLogVersion"];</code>
@@ -227,8 +229,8 @@ private static final long serialVersionUID = 0L;
   public static final int EVENT_IDS_FIELD_NUMBER = 5;
   /**
    * <pre>
-   * These events, at least one. All must be active: INVALID_FIELD names one that was archived already, EVENT_NOT_FOUND one
-   * that the session never had.
+   * Events to archive, by id; at least one. All must be active: an event that is already archived returns
+   * INVALID_FIELD, an unknown event EVENT_NOT_FOUND.
    * </pre>
    *
    * <code>.threadkeep.v1.EventIds event_ids = 5 [json_name = "eventIds"];</code>
@@ -240,8 +242,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * These events, at least one. All must be active: INVALID_FIELD names one that was archived already, EVENT_NOT_FOUND one
-   * that the session never had.
+   * Events to archive, by id; at least one. All must be active: an event that is already archived returns
+   * INVALID_FIELD, an unknown event EVENT_NOT_FOUND.
    * </pre>
    *
    * <code>.threadkeep.v1.EventIds event_ids = 5 [json_name = "eventIds"];</code>
@@ -256,8 +258,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * These events, at least one. All must be active: INVALID_FIELD names one that was archived already, EVENT_NOT_FOUND one
-   * that the session never had.
+   * Events to archive, by id; at least one. All must be active: an event that is already archived returns
+   * INVALID_FIELD, an unknown event EVENT_NOT_FOUND.
    * </pre>
    *
    * <code>.threadkeep.v1.EventIds event_ids = 5 [json_name = "eventIds"];</code>
@@ -273,9 +275,10 @@ private static final long serialVersionUID = 0L;
   public static final int THROUGH_SEQ_FIELD_NUMBER = 6;
   /**
    * <pre>
-   * Every active event up to this seq, summaries included. The latest SYSTEM event of each branch stays, and so do events
-   * whose tool calls are answered later. A context may leave out older events (GetContextResponse.truncated): to archive only
-   * what it held, pass its compactable_through_seq here and its first_seq as from_seq. At least 1.
+   * Last seq to archive. Archives every active event up to this seq, summaries included. The latest SYSTEM event of
+   * each branch stays, as do events whose tool calls are answered later. A context may omit older events
+   * (GetContextResponse.truncated); to archive only the events that it contained, set this to its
+   * compactable_through_seq and from_seq to its first_seq. At least 1.
    * </pre>
    *
    * <code>int64 through_seq = 6 [json_name = "throughSeq"];</code>
@@ -287,9 +290,10 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Every active event up to this seq, summaries included. The latest SYSTEM event of each branch stays, and so do events
-   * whose tool calls are answered later. A context may leave out older events (GetContextResponse.truncated): to archive only
-   * what it held, pass its compactable_through_seq here and its first_seq as from_seq. At least 1.
+   * Last seq to archive. Archives every active event up to this seq, summaries included. The latest SYSTEM event of
+   * each branch stays, as do events whose tool calls are answered later. A context may omit older events
+   * (GetContextResponse.truncated); to archive only the events that it contained, set this to its
+   * compactable_through_seq and from_seq to its first_seq. At least 1.
    * </pre>
    *
    * <code>int64 through_seq = 6 [json_name = "throughSeq"];</code>
@@ -308,8 +312,8 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.threadkeep.v1.CompactionInsert> inserts_;
   /**
    * <pre>
-   * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
-   * event that stays, counted from from_seq.
+   * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
+   * before the first event that stays, counted from from_seq.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -320,8 +324,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
-   * event that stays, counted from from_seq.
+   * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
+   * before the first event that stays, counted from from_seq.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -333,8 +337,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
-   * event that stays, counted from from_seq.
+   * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
+   * before the first event that stays, counted from from_seq.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -345,8 +349,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
-   * event that stays, counted from from_seq.
+   * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
+   * before the first event that stays, counted from from_seq.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -357,8 +361,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
-   * event that stays, counted from from_seq.
+   * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
+   * before the first event that stays, counted from from_seq.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -374,7 +378,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object branch_ = "";
   /**
    * <pre>
-   * The branch that archive and inserts are restricted to. Empty means the whole session.
+   * Branch to which archive and inserts are restricted. Empty means the whole session.
    * </pre>
    *
    * <code>string branch = 8 [json_name = "branch"];</code>
@@ -395,7 +399,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The branch that archive and inserts are restricted to. Empty means the whole session.
+   * Branch to which archive and inserts are restricted. Empty means the whole session.
    * </pre>
    *
    * <code>string branch = 8 [json_name = "branch"];</code>
@@ -421,7 +425,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object strategy_ = "";
   /**
    * <pre>
-   * What made the plan, for the record. Empty means "custom". At most 255 bytes.
+   * Strategy that made the plan, for the record. Empty means "custom". At most 255 bytes.
    * </pre>
    *
    * <code>string strategy = 9 [json_name = "strategy"];</code>
@@ -442,7 +446,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What made the plan, for the record. Empty means "custom". At most 255 bytes.
+   * Strategy that made the plan, for the record. Empty means "custom". At most 255 bytes.
    * </pre>
    *
    * <code>string strategy = 9 [json_name = "strategy"];</code>
@@ -468,7 +472,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object actor_ = "";
   /**
    * <pre>
-   * What the caller calls itself, for the record. At most 255 bytes.
+   * Name of the caller, for the record. At most 255 bytes.
    * </pre>
    *
    * <code>string actor = 10 [json_name = "actor"];</code>
@@ -489,7 +493,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What the caller calls itself, for the record. At most 255 bytes.
+   * Name of the caller, for the record. At most 255 bytes.
    * </pre>
    *
    * <code>string actor = 10 [json_name = "actor"];</code>
@@ -514,7 +518,7 @@ private static final long serialVersionUID = 0L;
   private boolean reportMismatch_ = false;
   /**
    * <pre>
-   * Answer a stale version with applied = false rather than with VERSION_MISMATCH.
+   * If true, a stale version returns applied = false instead of VERSION_MISMATCH.
    * </pre>
    *
    * <code>bool report_mismatch = 11 [json_name = "reportMismatch"];</code>
@@ -529,7 +533,7 @@ private static final long serialVersionUID = 0L;
   private boolean dryRun_ = false;
   /**
    * <pre>
-   * Check everything and change nothing.
+   * If true, checks the request and changes nothing.
    * </pre>
    *
    * <code>bool dry_run = 12 [json_name = "dryRun"];</code>
@@ -544,8 +548,9 @@ private static final long serialVersionUID = 0L;
   private long fromSeq_ = 0L;
   /**
    * <pre>
-   * With through_seq only: the events before this one in window order stay, but for summaries. If the event is not active, the
-   * next active one by seq counts. Pass GetContextResponse.first_seq. 0 means from the start of the window.
+   * First seq to archive; valid only with through_seq. Events that precede it in window order stay, except summaries.
+   * If the event is not active, the next active event by seq counts. Set this to GetContextResponse.first_seq. 0 means
+   * the start of the window.
    * </pre>
    *
    * <code>int64 from_seq = 13 [json_name = "fromSeq"];</code>
@@ -1272,7 +1277,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.SessionRef, dev.threadkeep.v1.SessionRef.Builder, dev.threadkeep.v1.SessionRefOrBuilder> sessionBuilder_;
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -1283,7 +1288,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -1298,7 +1303,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -1318,7 +1323,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -1336,7 +1341,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -1361,7 +1366,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -1378,7 +1383,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -1390,7 +1395,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -1405,7 +1410,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -1427,8 +1432,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object compactionId_ = "";
     /**
      * <pre>
-     * The caller's id of this compaction: the idempotency key. Empty lets the server make one, and a retry is then a mismatch. At most
-     * 255 bytes.
+     * Id of the compaction, chosen by the caller: the idempotency key. If empty, the server generates one, and a retry
+     * then fails with VERSION_MISMATCH. At most 255 bytes.
      * </pre>
      *
      * <code>string compaction_id = 2 [json_name = "compactionId"];</code>
@@ -1448,8 +1453,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller's id of this compaction: the idempotency key. Empty lets the server make one, and a retry is then a mismatch. At most
-     * 255 bytes.
+     * Id of the compaction, chosen by the caller: the idempotency key. If empty, the server generates one, and a retry
+     * then fails with VERSION_MISMATCH. At most 255 bytes.
      * </pre>
      *
      * <code>string compaction_id = 2 [json_name = "compactionId"];</code>
@@ -1470,8 +1475,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller's id of this compaction: the idempotency key. Empty lets the server make one, and a retry is then a mismatch. At most
-     * 255 bytes.
+     * Id of the compaction, chosen by the caller: the idempotency key. If empty, the server generates one, and a retry
+     * then fails with VERSION_MISMATCH. At most 255 bytes.
      * </pre>
      *
      * <code>string compaction_id = 2 [json_name = "compactionId"];</code>
@@ -1488,8 +1493,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller's id of this compaction: the idempotency key. Empty lets the server make one, and a retry is then a mismatch. At most
-     * 255 bytes.
+     * Id of the compaction, chosen by the caller: the idempotency key. If empty, the server generates one, and a retry
+     * then fails with VERSION_MISMATCH. At most 255 bytes.
      * </pre>
      *
      * <code>string compaction_id = 2 [json_name = "compactionId"];</code>
@@ -1503,8 +1508,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller's id of this compaction: the idempotency key. Empty lets the server make one, and a retry is then a mismatch. At most
-     * 255 bytes.
+     * Id of the compaction, chosen by the caller: the idempotency key. If empty, the server generates one, and a retry
+     * then fails with VERSION_MISMATCH. At most 255 bytes.
      * </pre>
      *
      * <code>string compaction_id = 2 [json_name = "compactionId"];</code>
@@ -1524,7 +1529,7 @@ private static final long serialVersionUID = 0L;
     private long expectedWindowVersion_ ;
     /**
      * <pre>
-     * The window_version at which the caller looked (PlanCompaction, GetContext, GetSession).
+     * Window version that the caller read (PlanCompaction, GetContext, GetSession).
      * </pre>
      *
      * <code>int64 expected_window_version = 3 [json_name = "expectedWindowVersion"];</code>
@@ -1536,7 +1541,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The window_version at which the caller looked (PlanCompaction, GetContext, GetSession).
+     * Window version that the caller read (PlanCompaction, GetContext, GetSession).
      * </pre>
      *
      * <code>int64 expected_window_version = 3 [json_name = "expectedWindowVersion"];</code>
@@ -1552,7 +1557,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The window_version at which the caller looked (PlanCompaction, GetContext, GetSession).
+     * Window version that the caller read (PlanCompaction, GetContext, GetSession).
      * </pre>
      *
      * <code>int64 expected_window_version = 3 [json_name = "expectedWindowVersion"];</code>
@@ -1568,7 +1573,8 @@ private static final long serialVersionUID = 0L;
     private long expectedLogVersion_ ;
     /**
      * <pre>
-     * The strict rule: nothing at all happened since, appends included.
+     * Log version that the caller read. If set, the compaction is applied only if nothing was committed since, appends
+     * included.
      * </pre>
      *
      * <code>optional int64 expected_log_version = 4 [json_name = "expectedLogVersion"];</code>
@@ -1580,7 +1586,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The strict rule: nothing at all happened since, appends included.
+     * Log version that the caller read. If set, the compaction is applied only if nothing was committed since, appends
+     * included.
      * </pre>
      *
      * <code>optional int64 expected_log_version = 4 [json_name = "expectedLogVersion"];</code>
@@ -1592,7 +1599,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The strict rule: nothing at all happened since, appends included.
+     * Log version that the caller read. If set, the compaction is applied only if nothing was committed since, appends
+     * included.
      * </pre>
      *
      * <code>optional int64 expected_log_version = 4 [json_name = "expectedLogVersion"];</code>
@@ -1608,7 +1616,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The strict rule: nothing at all happened since, appends included.
+     * Log version that the caller read. If set, the compaction is applied only if nothing was committed since, appends
+     * included.
      * </pre>
      *
      * <code>optional int64 expected_log_version = 4 [json_name = "expectedLogVersion"];</code>
@@ -1625,8 +1634,8 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.EventIds, dev.threadkeep.v1.EventIds.Builder, dev.threadkeep.v1.EventIdsOrBuilder> eventIdsBuilder_;
     /**
      * <pre>
-     * These events, at least one. All must be active: INVALID_FIELD names one that was archived already, EVENT_NOT_FOUND one
-     * that the session never had.
+     * Events to archive, by id; at least one. All must be active: an event that is already archived returns
+     * INVALID_FIELD, an unknown event EVENT_NOT_FOUND.
      * </pre>
      *
      * <code>.threadkeep.v1.EventIds event_ids = 5 [json_name = "eventIds"];</code>
@@ -1638,8 +1647,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * These events, at least one. All must be active: INVALID_FIELD names one that was archived already, EVENT_NOT_FOUND one
-     * that the session never had.
+     * Events to archive, by id; at least one. All must be active: an event that is already archived returns
+     * INVALID_FIELD, an unknown event EVENT_NOT_FOUND.
      * </pre>
      *
      * <code>.threadkeep.v1.EventIds event_ids = 5 [json_name = "eventIds"];</code>
@@ -1661,8 +1670,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * These events, at least one. All must be active: INVALID_FIELD names one that was archived already, EVENT_NOT_FOUND one
-     * that the session never had.
+     * Events to archive, by id; at least one. All must be active: an event that is already archived returns
+     * INVALID_FIELD, an unknown event EVENT_NOT_FOUND.
      * </pre>
      *
      * <code>.threadkeep.v1.EventIds event_ids = 5 [json_name = "eventIds"];</code>
@@ -1682,8 +1691,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * These events, at least one. All must be active: INVALID_FIELD names one that was archived already, EVENT_NOT_FOUND one
-     * that the session never had.
+     * Events to archive, by id; at least one. All must be active: an event that is already archived returns
+     * INVALID_FIELD, an unknown event EVENT_NOT_FOUND.
      * </pre>
      *
      * <code>.threadkeep.v1.EventIds event_ids = 5 [json_name = "eventIds"];</code>
@@ -1701,8 +1710,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * These events, at least one. All must be active: INVALID_FIELD names one that was archived already, EVENT_NOT_FOUND one
-     * that the session never had.
+     * Events to archive, by id; at least one. All must be active: an event that is already archived returns
+     * INVALID_FIELD, an unknown event EVENT_NOT_FOUND.
      * </pre>
      *
      * <code>.threadkeep.v1.EventIds event_ids = 5 [json_name = "eventIds"];</code>
@@ -1729,8 +1738,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * These events, at least one. All must be active: INVALID_FIELD names one that was archived already, EVENT_NOT_FOUND one
-     * that the session never had.
+     * Events to archive, by id; at least one. All must be active: an event that is already archived returns
+     * INVALID_FIELD, an unknown event EVENT_NOT_FOUND.
      * </pre>
      *
      * <code>.threadkeep.v1.EventIds event_ids = 5 [json_name = "eventIds"];</code>
@@ -1753,8 +1762,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * These events, at least one. All must be active: INVALID_FIELD names one that was archived already, EVENT_NOT_FOUND one
-     * that the session never had.
+     * Events to archive, by id; at least one. All must be active: an event that is already archived returns
+     * INVALID_FIELD, an unknown event EVENT_NOT_FOUND.
      * </pre>
      *
      * <code>.threadkeep.v1.EventIds event_ids = 5 [json_name = "eventIds"];</code>
@@ -1764,8 +1773,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * These events, at least one. All must be active: INVALID_FIELD names one that was archived already, EVENT_NOT_FOUND one
-     * that the session never had.
+     * Events to archive, by id; at least one. All must be active: an event that is already archived returns
+     * INVALID_FIELD, an unknown event EVENT_NOT_FOUND.
      * </pre>
      *
      * <code>.threadkeep.v1.EventIds event_ids = 5 [json_name = "eventIds"];</code>
@@ -1783,8 +1792,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * These events, at least one. All must be active: INVALID_FIELD names one that was archived already, EVENT_NOT_FOUND one
-     * that the session never had.
+     * Events to archive, by id; at least one. All must be active: an event that is already archived returns
+     * INVALID_FIELD, an unknown event EVENT_NOT_FOUND.
      * </pre>
      *
      * <code>.threadkeep.v1.EventIds event_ids = 5 [json_name = "eventIds"];</code>
@@ -1810,9 +1819,10 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Every active event up to this seq, summaries included. The latest SYSTEM event of each branch stays, and so do events
-     * whose tool calls are answered later. A context may leave out older events (GetContextResponse.truncated): to archive only
-     * what it held, pass its compactable_through_seq here and its first_seq as from_seq. At least 1.
+     * Last seq to archive. Archives every active event up to this seq, summaries included. The latest SYSTEM event of
+     * each branch stays, as do events whose tool calls are answered later. A context may omit older events
+     * (GetContextResponse.truncated); to archive only the events that it contained, set this to its
+     * compactable_through_seq and from_seq to its first_seq. At least 1.
      * </pre>
      *
      * <code>int64 through_seq = 6 [json_name = "throughSeq"];</code>
@@ -1823,9 +1833,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Every active event up to this seq, summaries included. The latest SYSTEM event of each branch stays, and so do events
-     * whose tool calls are answered later. A context may leave out older events (GetContextResponse.truncated): to archive only
-     * what it held, pass its compactable_through_seq here and its first_seq as from_seq. At least 1.
+     * Last seq to archive. Archives every active event up to this seq, summaries included. The latest SYSTEM event of
+     * each branch stays, as do events whose tool calls are answered later. A context may omit older events
+     * (GetContextResponse.truncated); to archive only the events that it contained, set this to its
+     * compactable_through_seq and from_seq to its first_seq. At least 1.
      * </pre>
      *
      * <code>int64 through_seq = 6 [json_name = "throughSeq"];</code>
@@ -1839,9 +1850,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Every active event up to this seq, summaries included. The latest SYSTEM event of each branch stays, and so do events
-     * whose tool calls are answered later. A context may leave out older events (GetContextResponse.truncated): to archive only
-     * what it held, pass its compactable_through_seq here and its first_seq as from_seq. At least 1.
+     * Last seq to archive. Archives every active event up to this seq, summaries included. The latest SYSTEM event of
+     * each branch stays, as do events whose tool calls are answered later. A context may omit older events
+     * (GetContextResponse.truncated); to archive only the events that it contained, set this to its
+     * compactable_through_seq and from_seq to its first_seq. At least 1.
      * </pre>
      *
      * <code>int64 through_seq = 6 [json_name = "throughSeq"];</code>
@@ -1857,9 +1869,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Every active event up to this seq, summaries included. The latest SYSTEM event of each branch stays, and so do events
-     * whose tool calls are answered later. A context may leave out older events (GetContextResponse.truncated): to archive only
-     * what it held, pass its compactable_through_seq here and its first_seq as from_seq. At least 1.
+     * Last seq to archive. Archives every active event up to this seq, summaries included. The latest SYSTEM event of
+     * each branch stays, as do events whose tool calls are answered later. A context may omit older events
+     * (GetContextResponse.truncated); to archive only the events that it contained, set this to its
+     * compactable_through_seq and from_seq to its first_seq. At least 1.
      * </pre>
      *
      * <code>int64 through_seq = 6 [json_name = "throughSeq"];</code>
@@ -1888,8 +1901,8 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
-     * event that stays, counted from from_seq.
+     * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
+     * before the first event that stays, counted from from_seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -1903,8 +1916,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
-     * event that stays, counted from from_seq.
+     * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
+     * before the first event that stays, counted from from_seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -1918,8 +1931,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
-     * event that stays, counted from from_seq.
+     * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
+     * before the first event that stays, counted from from_seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -1933,8 +1946,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
-     * event that stays, counted from from_seq.
+     * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
+     * before the first event that stays, counted from from_seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -1955,8 +1968,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
-     * event that stays, counted from from_seq.
+     * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
+     * before the first event that stays, counted from from_seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -1974,8 +1987,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
-     * event that stays, counted from from_seq.
+     * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
+     * before the first event that stays, counted from from_seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -1995,8 +2008,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
-     * event that stays, counted from from_seq.
+     * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
+     * before the first event that stays, counted from from_seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -2017,8 +2030,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
-     * event that stays, counted from from_seq.
+     * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
+     * before the first event that stays, counted from from_seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -2036,8 +2049,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
-     * event that stays, counted from from_seq.
+     * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
+     * before the first event that stays, counted from from_seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -2055,8 +2068,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
-     * event that stays, counted from from_seq.
+     * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
+     * before the first event that stays, counted from from_seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -2075,8 +2088,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
-     * event that stays, counted from from_seq.
+     * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
+     * before the first event that stays, counted from from_seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -2093,8 +2106,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
-     * event that stays, counted from from_seq.
+     * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
+     * before the first event that stays, counted from from_seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -2111,8 +2124,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
-     * event that stays, counted from from_seq.
+     * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
+     * before the first event that stays, counted from from_seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -2123,8 +2136,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
-     * event that stays, counted from from_seq.
+     * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
+     * before the first event that stays, counted from from_seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -2138,8 +2151,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
-     * event that stays, counted from from_seq.
+     * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
+     * before the first event that stays, counted from from_seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -2154,8 +2167,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
-     * event that stays, counted from from_seq.
+     * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
+     * before the first event that stays, counted from from_seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -2166,8 +2179,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
-     * event that stays, counted from from_seq.
+     * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
+     * before the first event that stays, counted from from_seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -2179,8 +2192,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
-     * event that stays, counted from from_seq.
+     * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
+     * before the first event that stays, counted from from_seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -2207,7 +2220,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object branch_ = "";
     /**
      * <pre>
-     * The branch that archive and inserts are restricted to. Empty means the whole session.
+     * Branch to which archive and inserts are restricted. Empty means the whole session.
      * </pre>
      *
      * <code>string branch = 8 [json_name = "branch"];</code>
@@ -2227,7 +2240,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The branch that archive and inserts are restricted to. Empty means the whole session.
+     * Branch to which archive and inserts are restricted. Empty means the whole session.
      * </pre>
      *
      * <code>string branch = 8 [json_name = "branch"];</code>
@@ -2248,7 +2261,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The branch that archive and inserts are restricted to. Empty means the whole session.
+     * Branch to which archive and inserts are restricted. Empty means the whole session.
      * </pre>
      *
      * <code>string branch = 8 [json_name = "branch"];</code>
@@ -2265,7 +2278,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The branch that archive and inserts are restricted to. Empty means the whole session.
+     * Branch to which archive and inserts are restricted. Empty means the whole session.
      * </pre>
      *
      * <code>string branch = 8 [json_name = "branch"];</code>
@@ -2279,7 +2292,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The branch that archive and inserts are restricted to. Empty means the whole session.
+     * Branch to which archive and inserts are restricted. Empty means the whole session.
      * </pre>
      *
      * <code>string branch = 8 [json_name = "branch"];</code>
@@ -2299,7 +2312,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object strategy_ = "";
     /**
      * <pre>
-     * What made the plan, for the record. Empty means "custom". At most 255 bytes.
+     * Strategy that made the plan, for the record. Empty means "custom". At most 255 bytes.
      * </pre>
      *
      * <code>string strategy = 9 [json_name = "strategy"];</code>
@@ -2319,7 +2332,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What made the plan, for the record. Empty means "custom". At most 255 bytes.
+     * Strategy that made the plan, for the record. Empty means "custom". At most 255 bytes.
      * </pre>
      *
      * <code>string strategy = 9 [json_name = "strategy"];</code>
@@ -2340,7 +2353,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What made the plan, for the record. Empty means "custom". At most 255 bytes.
+     * Strategy that made the plan, for the record. Empty means "custom". At most 255 bytes.
      * </pre>
      *
      * <code>string strategy = 9 [json_name = "strategy"];</code>
@@ -2357,7 +2370,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What made the plan, for the record. Empty means "custom". At most 255 bytes.
+     * Strategy that made the plan, for the record. Empty means "custom". At most 255 bytes.
      * </pre>
      *
      * <code>string strategy = 9 [json_name = "strategy"];</code>
@@ -2371,7 +2384,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What made the plan, for the record. Empty means "custom". At most 255 bytes.
+     * Strategy that made the plan, for the record. Empty means "custom". At most 255 bytes.
      * </pre>
      *
      * <code>string strategy = 9 [json_name = "strategy"];</code>
@@ -2391,7 +2404,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object actor_ = "";
     /**
      * <pre>
-     * What the caller calls itself, for the record. At most 255 bytes.
+     * Name of the caller, for the record. At most 255 bytes.
      * </pre>
      *
      * <code>string actor = 10 [json_name = "actor"];</code>
@@ -2411,7 +2424,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the caller calls itself, for the record. At most 255 bytes.
+     * Name of the caller, for the record. At most 255 bytes.
      * </pre>
      *
      * <code>string actor = 10 [json_name = "actor"];</code>
@@ -2432,7 +2445,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the caller calls itself, for the record. At most 255 bytes.
+     * Name of the caller, for the record. At most 255 bytes.
      * </pre>
      *
      * <code>string actor = 10 [json_name = "actor"];</code>
@@ -2449,7 +2462,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the caller calls itself, for the record. At most 255 bytes.
+     * Name of the caller, for the record. At most 255 bytes.
      * </pre>
      *
      * <code>string actor = 10 [json_name = "actor"];</code>
@@ -2463,7 +2476,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the caller calls itself, for the record. At most 255 bytes.
+     * Name of the caller, for the record. At most 255 bytes.
      * </pre>
      *
      * <code>string actor = 10 [json_name = "actor"];</code>
@@ -2483,7 +2496,7 @@ private static final long serialVersionUID = 0L;
     private boolean reportMismatch_ ;
     /**
      * <pre>
-     * Answer a stale version with applied = false rather than with VERSION_MISMATCH.
+     * If true, a stale version returns applied = false instead of VERSION_MISMATCH.
      * </pre>
      *
      * <code>bool report_mismatch = 11 [json_name = "reportMismatch"];</code>
@@ -2495,7 +2508,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Answer a stale version with applied = false rather than with VERSION_MISMATCH.
+     * If true, a stale version returns applied = false instead of VERSION_MISMATCH.
      * </pre>
      *
      * <code>bool report_mismatch = 11 [json_name = "reportMismatch"];</code>
@@ -2511,7 +2524,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Answer a stale version with applied = false rather than with VERSION_MISMATCH.
+     * If true, a stale version returns applied = false instead of VERSION_MISMATCH.
      * </pre>
      *
      * <code>bool report_mismatch = 11 [json_name = "reportMismatch"];</code>
@@ -2527,7 +2540,7 @@ private static final long serialVersionUID = 0L;
     private boolean dryRun_ ;
     /**
      * <pre>
-     * Check everything and change nothing.
+     * If true, checks the request and changes nothing.
      * </pre>
      *
      * <code>bool dry_run = 12 [json_name = "dryRun"];</code>
@@ -2539,7 +2552,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Check everything and change nothing.
+     * If true, checks the request and changes nothing.
      * </pre>
      *
      * <code>bool dry_run = 12 [json_name = "dryRun"];</code>
@@ -2555,7 +2568,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Check everything and change nothing.
+     * If true, checks the request and changes nothing.
      * </pre>
      *
      * <code>bool dry_run = 12 [json_name = "dryRun"];</code>
@@ -2571,8 +2584,9 @@ private static final long serialVersionUID = 0L;
     private long fromSeq_ ;
     /**
      * <pre>
-     * With through_seq only: the events before this one in window order stay, but for summaries. If the event is not active, the
-     * next active one by seq counts. Pass GetContextResponse.first_seq. 0 means from the start of the window.
+     * First seq to archive; valid only with through_seq. Events that precede it in window order stay, except summaries.
+     * If the event is not active, the next active event by seq counts. Set this to GetContextResponse.first_seq. 0 means
+     * the start of the window.
      * </pre>
      *
      * <code>int64 from_seq = 13 [json_name = "fromSeq"];</code>
@@ -2584,8 +2598,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * With through_seq only: the events before this one in window order stay, but for summaries. If the event is not active, the
-     * next active one by seq counts. Pass GetContextResponse.first_seq. 0 means from the start of the window.
+     * First seq to archive; valid only with through_seq. Events that precede it in window order stay, except summaries.
+     * If the event is not active, the next active event by seq counts. Set this to GetContextResponse.first_seq. 0 means
+     * the start of the window.
      * </pre>
      *
      * <code>int64 from_seq = 13 [json_name = "fromSeq"];</code>
@@ -2601,8 +2616,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * With through_seq only: the events before this one in window order stay, but for summaries. If the event is not active, the
-     * next active one by seq counts. Pass GetContextResponse.first_seq. 0 means from the start of the window.
+     * First seq to archive; valid only with through_seq. Events that precede it in window order stay, except summaries.
+     * If the event is not active, the next active event by seq counts. Set this to GetContextResponse.first_seq. 0 means
+     * the start of the window.
      * </pre>
      *
      * <code>int64 from_seq = 13 [json_name = "fromSeq"];</code>

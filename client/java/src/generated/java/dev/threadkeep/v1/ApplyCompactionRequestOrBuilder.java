@@ -12,7 +12,7 @@ public interface ApplyCompactionRequestOrBuilder extends
 
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to compact.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -21,7 +21,7 @@ public interface ApplyCompactionRequestOrBuilder extends
   boolean hasSession();
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to compact.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -30,7 +30,7 @@ public interface ApplyCompactionRequestOrBuilder extends
   dev.threadkeep.v1.SessionRef getSession();
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to compact.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -39,8 +39,8 @@ public interface ApplyCompactionRequestOrBuilder extends
 
   /**
    * <pre>
-   * The caller's id of this compaction: the idempotency key. Empty lets the server make one, and a retry is then a mismatch. At most
-   * 255 bytes.
+   * Id of the compaction, chosen by the caller: the idempotency key. If empty, the server generates one, and a retry
+   * then fails with VERSION_MISMATCH. At most 255 bytes.
    * </pre>
    *
    * <code>string compaction_id = 2 [json_name = "compactionId"];</code>
@@ -49,8 +49,8 @@ public interface ApplyCompactionRequestOrBuilder extends
   java.lang.String getCompactionId();
   /**
    * <pre>
-   * The caller's id of this compaction: the idempotency key. Empty lets the server make one, and a retry is then a mismatch. At most
-   * 255 bytes.
+   * Id of the compaction, chosen by the caller: the idempotency key. If empty, the server generates one, and a retry
+   * then fails with VERSION_MISMATCH. At most 255 bytes.
    * </pre>
    *
    * <code>string compaction_id = 2 [json_name = "compactionId"];</code>
@@ -61,7 +61,7 @@ public interface ApplyCompactionRequestOrBuilder extends
 
   /**
    * <pre>
-   * The window_version at which the caller looked (PlanCompaction, GetContext, GetSession).
+   * Window version that the caller read (PlanCompaction, GetContext, GetSession).
    * </pre>
    *
    * <code>int64 expected_window_version = 3 [json_name = "expectedWindowVersion"];</code>
@@ -71,7 +71,8 @@ public interface ApplyCompactionRequestOrBuilder extends
 
   /**
    * <pre>
-   * The strict rule: nothing at all happened since, appends included.
+   * Log version that the caller read. If set, the compaction is applied only if nothing was committed since, appends
+   * included.
    * </pre>
    *
    * <code>optional int64 expected_log_version = 4 [json_name = "expectedLogVersion"];</code>
@@ -80,7 +81,8 @@ public interface ApplyCompactionRequestOrBuilder extends
   boolean hasExpectedLogVersion();
   /**
    * <pre>
-   * The strict rule: nothing at all happened since, appends included.
+   * Log version that the caller read. If set, the compaction is applied only if nothing was committed since, appends
+   * included.
    * </pre>
    *
    * <code>optional int64 expected_log_version = 4 [json_name = "expectedLogVersion"];</code>
@@ -90,8 +92,8 @@ public interface ApplyCompactionRequestOrBuilder extends
 
   /**
    * <pre>
-   * These events, at least one. All must be active: INVALID_FIELD names one that was archived already, EVENT_NOT_FOUND one
-   * that the session never had.
+   * Events to archive, by id; at least one. All must be active: an event that is already archived returns
+   * INVALID_FIELD, an unknown event EVENT_NOT_FOUND.
    * </pre>
    *
    * <code>.threadkeep.v1.EventIds event_ids = 5 [json_name = "eventIds"];</code>
@@ -100,8 +102,8 @@ public interface ApplyCompactionRequestOrBuilder extends
   boolean hasEventIds();
   /**
    * <pre>
-   * These events, at least one. All must be active: INVALID_FIELD names one that was archived already, EVENT_NOT_FOUND one
-   * that the session never had.
+   * Events to archive, by id; at least one. All must be active: an event that is already archived returns
+   * INVALID_FIELD, an unknown event EVENT_NOT_FOUND.
    * </pre>
    *
    * <code>.threadkeep.v1.EventIds event_ids = 5 [json_name = "eventIds"];</code>
@@ -110,8 +112,8 @@ public interface ApplyCompactionRequestOrBuilder extends
   dev.threadkeep.v1.EventIds getEventIds();
   /**
    * <pre>
-   * These events, at least one. All must be active: INVALID_FIELD names one that was archived already, EVENT_NOT_FOUND one
-   * that the session never had.
+   * Events to archive, by id; at least one. All must be active: an event that is already archived returns
+   * INVALID_FIELD, an unknown event EVENT_NOT_FOUND.
    * </pre>
    *
    * <code>.threadkeep.v1.EventIds event_ids = 5 [json_name = "eventIds"];</code>
@@ -120,9 +122,10 @@ public interface ApplyCompactionRequestOrBuilder extends
 
   /**
    * <pre>
-   * Every active event up to this seq, summaries included. The latest SYSTEM event of each branch stays, and so do events
-   * whose tool calls are answered later. A context may leave out older events (GetContextResponse.truncated): to archive only
-   * what it held, pass its compactable_through_seq here and its first_seq as from_seq. At least 1.
+   * Last seq to archive. Archives every active event up to this seq, summaries included. The latest SYSTEM event of
+   * each branch stays, as do events whose tool calls are answered later. A context may omit older events
+   * (GetContextResponse.truncated); to archive only the events that it contained, set this to its
+   * compactable_through_seq and from_seq to its first_seq. At least 1.
    * </pre>
    *
    * <code>int64 through_seq = 6 [json_name = "throughSeq"];</code>
@@ -131,9 +134,10 @@ public interface ApplyCompactionRequestOrBuilder extends
   boolean hasThroughSeq();
   /**
    * <pre>
-   * Every active event up to this seq, summaries included. The latest SYSTEM event of each branch stays, and so do events
-   * whose tool calls are answered later. A context may leave out older events (GetContextResponse.truncated): to archive only
-   * what it held, pass its compactable_through_seq here and its first_seq as from_seq. At least 1.
+   * Last seq to archive. Archives every active event up to this seq, summaries included. The latest SYSTEM event of
+   * each branch stays, as do events whose tool calls are answered later. A context may omit older events
+   * (GetContextResponse.truncated); to archive only the events that it contained, set this to its
+   * compactable_through_seq and from_seq to its first_seq. At least 1.
    * </pre>
    *
    * <code>int64 through_seq = 6 [json_name = "throughSeq"];</code>
@@ -143,8 +147,8 @@ public interface ApplyCompactionRequestOrBuilder extends
 
   /**
    * <pre>
-   * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
-   * event that stays, counted from from_seq.
+   * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
+   * before the first event that stays, counted from from_seq.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -153,8 +157,8 @@ public interface ApplyCompactionRequestOrBuilder extends
       getInsertsList();
   /**
    * <pre>
-   * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
-   * event that stays, counted from from_seq.
+   * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
+   * before the first event that stays, counted from from_seq.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -162,8 +166,8 @@ public interface ApplyCompactionRequestOrBuilder extends
   dev.threadkeep.v1.CompactionInsert getInserts(int index);
   /**
    * <pre>
-   * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
-   * event that stays, counted from from_seq.
+   * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
+   * before the first event that stays, counted from from_seq.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -171,8 +175,8 @@ public interface ApplyCompactionRequestOrBuilder extends
   int getInsertsCount();
   /**
    * <pre>
-   * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
-   * event that stays, counted from from_seq.
+   * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
+   * before the first event that stays, counted from from_seq.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -181,8 +185,8 @@ public interface ApplyCompactionRequestOrBuilder extends
       getInsertsOrBuilderList();
   /**
    * <pre>
-   * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
-   * event that stays, counted from from_seq.
+   * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
+   * before the first event that stays, counted from from_seq.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -192,7 +196,7 @@ public interface ApplyCompactionRequestOrBuilder extends
 
   /**
    * <pre>
-   * The branch that archive and inserts are restricted to. Empty means the whole session.
+   * Branch to which archive and inserts are restricted. Empty means the whole session.
    * </pre>
    *
    * <code>string branch = 8 [json_name = "branch"];</code>
@@ -201,7 +205,7 @@ public interface ApplyCompactionRequestOrBuilder extends
   java.lang.String getBranch();
   /**
    * <pre>
-   * The branch that archive and inserts are restricted to. Empty means the whole session.
+   * Branch to which archive and inserts are restricted. Empty means the whole session.
    * </pre>
    *
    * <code>string branch = 8 [json_name = "branch"];</code>
@@ -212,7 +216,7 @@ public interface ApplyCompactionRequestOrBuilder extends
 
   /**
    * <pre>
-   * What made the plan, for the record. Empty means "custom". At most 255 bytes.
+   * Strategy that made the plan, for the record. Empty means "custom". At most 255 bytes.
    * </pre>
    *
    * <code>string strategy = 9 [json_name = "strategy"];</code>
@@ -221,7 +225,7 @@ public interface ApplyCompactionRequestOrBuilder extends
   java.lang.String getStrategy();
   /**
    * <pre>
-   * What made the plan, for the record. Empty means "custom". At most 255 bytes.
+   * Strategy that made the plan, for the record. Empty means "custom". At most 255 bytes.
    * </pre>
    *
    * <code>string strategy = 9 [json_name = "strategy"];</code>
@@ -232,7 +236,7 @@ public interface ApplyCompactionRequestOrBuilder extends
 
   /**
    * <pre>
-   * What the caller calls itself, for the record. At most 255 bytes.
+   * Name of the caller, for the record. At most 255 bytes.
    * </pre>
    *
    * <code>string actor = 10 [json_name = "actor"];</code>
@@ -241,7 +245,7 @@ public interface ApplyCompactionRequestOrBuilder extends
   java.lang.String getActor();
   /**
    * <pre>
-   * What the caller calls itself, for the record. At most 255 bytes.
+   * Name of the caller, for the record. At most 255 bytes.
    * </pre>
    *
    * <code>string actor = 10 [json_name = "actor"];</code>
@@ -252,7 +256,7 @@ public interface ApplyCompactionRequestOrBuilder extends
 
   /**
    * <pre>
-   * Answer a stale version with applied = false rather than with VERSION_MISMATCH.
+   * If true, a stale version returns applied = false instead of VERSION_MISMATCH.
    * </pre>
    *
    * <code>bool report_mismatch = 11 [json_name = "reportMismatch"];</code>
@@ -262,7 +266,7 @@ public interface ApplyCompactionRequestOrBuilder extends
 
   /**
    * <pre>
-   * Check everything and change nothing.
+   * If true, checks the request and changes nothing.
    * </pre>
    *
    * <code>bool dry_run = 12 [json_name = "dryRun"];</code>
@@ -272,8 +276,9 @@ public interface ApplyCompactionRequestOrBuilder extends
 
   /**
    * <pre>
-   * With through_seq only: the events before this one in window order stay, but for summaries. If the event is not active, the
-   * next active one by seq counts. Pass GetContextResponse.first_seq. 0 means from the start of the window.
+   * First seq to archive; valid only with through_seq. Events that precede it in window order stay, except summaries.
+   * If the event is not active, the next active event by seq counts. Set this to GetContextResponse.first_seq. 0 means
+   * the start of the window.
    * </pre>
    *
    * <code>int64 from_seq = 13 [json_name = "fromSeq"];</code>

@@ -52,7 +52,7 @@ private static final long serialVersionUID = 0L;
   private boolean applied_ = false;
   /**
    * <pre>
-   * False after a mismatch, and for a dry run.
+   * True if the compaction was applied; false after a mismatch and for a dry run.
    * </pre>
    *
    * <code>bool applied = 1 [json_name = "applied"];</code>
@@ -67,7 +67,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.Compaction compaction_;
   /**
    * <pre>
-   * The record; for a dry run, what it would say.
+   * Record of the compaction; for a dry run, the record that it would have.
    * </pre>
    *
    * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -79,7 +79,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The record; for a dry run, what it would say.
+   * Record of the compaction; for a dry run, the record that it would have.
    * </pre>
    *
    * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -91,7 +91,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The record; for a dry run, what it would say.
+   * Record of the compaction; for a dry run, the record that it would have.
    * </pre>
    *
    * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -105,7 +105,7 @@ private static final long serialVersionUID = 0L;
   private boolean replayed_ = false;
   /**
    * <pre>
-   * True when this compaction_id had been applied before.
+   * True if this compaction_id was already applied.
    * </pre>
    *
    * <code>bool replayed = 3 [json_name = "replayed"];</code>
@@ -120,7 +120,7 @@ private static final long serialVersionUID = 0L;
   private long logVersion_ = 0L;
   /**
    * <pre>
-   * The session's log_version now.
+   * Current log version of the session.
    * </pre>
    *
    * <code>int64 log_version = 4 [json_name = "logVersion"];</code>
@@ -135,7 +135,7 @@ private static final long serialVersionUID = 0L;
   private long windowVersion_ = 0L;
   /**
    * <pre>
-   * The session's window_version now.
+   * Current window version of the session.
    * </pre>
    *
    * <code>int64 window_version = 5 [json_name = "windowVersion"];</code>
@@ -564,7 +564,7 @@ private static final long serialVersionUID = 0L;
     private boolean applied_ ;
     /**
      * <pre>
-     * False after a mismatch, and for a dry run.
+     * True if the compaction was applied; false after a mismatch and for a dry run.
      * </pre>
      *
      * <code>bool applied = 1 [json_name = "applied"];</code>
@@ -576,7 +576,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * False after a mismatch, and for a dry run.
+     * True if the compaction was applied; false after a mismatch and for a dry run.
      * </pre>
      *
      * <code>bool applied = 1 [json_name = "applied"];</code>
@@ -592,7 +592,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * False after a mismatch, and for a dry run.
+     * True if the compaction was applied; false after a mismatch and for a dry run.
      * </pre>
      *
      * <code>bool applied = 1 [json_name = "applied"];</code>
@@ -610,7 +610,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.Compaction, dev.threadkeep.v1.Compaction.Builder, dev.threadkeep.v1.CompactionOrBuilder> compactionBuilder_;
     /**
      * <pre>
-     * The record; for a dry run, what it would say.
+     * Record of the compaction; for a dry run, the record that it would have.
      * </pre>
      *
      * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -621,7 +621,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The record; for a dry run, what it would say.
+     * Record of the compaction; for a dry run, the record that it would have.
      * </pre>
      *
      * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -636,7 +636,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The record; for a dry run, what it would say.
+     * Record of the compaction; for a dry run, the record that it would have.
      * </pre>
      *
      * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -656,7 +656,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The record; for a dry run, what it would say.
+     * Record of the compaction; for a dry run, the record that it would have.
      * </pre>
      *
      * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -674,7 +674,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The record; for a dry run, what it would say.
+     * Record of the compaction; for a dry run, the record that it would have.
      * </pre>
      *
      * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -699,7 +699,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The record; for a dry run, what it would say.
+     * Record of the compaction; for a dry run, the record that it would have.
      * </pre>
      *
      * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -716,7 +716,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The record; for a dry run, what it would say.
+     * Record of the compaction; for a dry run, the record that it would have.
      * </pre>
      *
      * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -728,7 +728,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The record; for a dry run, what it would say.
+     * Record of the compaction; for a dry run, the record that it would have.
      * </pre>
      *
      * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -743,7 +743,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The record; for a dry run, what it would say.
+     * Record of the compaction; for a dry run, the record that it would have.
      * </pre>
      *
      * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -765,7 +765,7 @@ private static final long serialVersionUID = 0L;
     private boolean replayed_ ;
     /**
      * <pre>
-     * True when this compaction_id had been applied before.
+     * True if this compaction_id was already applied.
      * </pre>
      *
      * <code>bool replayed = 3 [json_name = "replayed"];</code>
@@ -777,7 +777,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * True when this compaction_id had been applied before.
+     * True if this compaction_id was already applied.
      * </pre>
      *
      * <code>bool replayed = 3 [json_name = "replayed"];</code>
@@ -793,7 +793,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * True when this compaction_id had been applied before.
+     * True if this compaction_id was already applied.
      * </pre>
      *
      * <code>bool replayed = 3 [json_name = "replayed"];</code>
@@ -809,7 +809,7 @@ private static final long serialVersionUID = 0L;
     private long logVersion_ ;
     /**
      * <pre>
-     * The session's log_version now.
+     * Current log version of the session.
      * </pre>
      *
      * <code>int64 log_version = 4 [json_name = "logVersion"];</code>
@@ -821,7 +821,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session's log_version now.
+     * Current log version of the session.
      * </pre>
      *
      * <code>int64 log_version = 4 [json_name = "logVersion"];</code>
@@ -837,7 +837,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session's log_version now.
+     * Current log version of the session.
      * </pre>
      *
      * <code>int64 log_version = 4 [json_name = "logVersion"];</code>
@@ -853,7 +853,7 @@ private static final long serialVersionUID = 0L;
     private long windowVersion_ ;
     /**
      * <pre>
-     * The session's window_version now.
+     * Current window version of the session.
      * </pre>
      *
      * <code>int64 window_version = 5 [json_name = "windowVersion"];</code>
@@ -865,7 +865,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session's window_version now.
+     * Current window version of the session.
      * </pre>
      *
      * <code>int64 window_version = 5 [json_name = "windowVersion"];</code>
@@ -881,7 +881,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session's window_version now.
+     * Current window version of the session.
      * </pre>
      *
      * <code>int64 window_version = 5 [json_name = "windowVersion"];</code>

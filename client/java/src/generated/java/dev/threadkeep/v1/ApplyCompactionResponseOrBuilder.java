@@ -12,7 +12,7 @@ public interface ApplyCompactionResponseOrBuilder extends
 
   /**
    * <pre>
-   * False after a mismatch, and for a dry run.
+   * True if the compaction was applied; false after a mismatch and for a dry run.
    * </pre>
    *
    * <code>bool applied = 1 [json_name = "applied"];</code>
@@ -22,7 +22,7 @@ public interface ApplyCompactionResponseOrBuilder extends
 
   /**
    * <pre>
-   * The record; for a dry run, what it would say.
+   * Record of the compaction; for a dry run, the record that it would have.
    * </pre>
    *
    * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -31,7 +31,7 @@ public interface ApplyCompactionResponseOrBuilder extends
   boolean hasCompaction();
   /**
    * <pre>
-   * The record; for a dry run, what it would say.
+   * Record of the compaction; for a dry run, the record that it would have.
    * </pre>
    *
    * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -40,7 +40,7 @@ public interface ApplyCompactionResponseOrBuilder extends
   dev.threadkeep.v1.Compaction getCompaction();
   /**
    * <pre>
-   * The record; for a dry run, what it would say.
+   * Record of the compaction; for a dry run, the record that it would have.
    * </pre>
    *
    * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -49,7 +49,7 @@ public interface ApplyCompactionResponseOrBuilder extends
 
   /**
    * <pre>
-   * True when this compaction_id had been applied before.
+   * True if this compaction_id was already applied.
    * </pre>
    *
    * <code>bool replayed = 3 [json_name = "replayed"];</code>
@@ -59,7 +59,7 @@ public interface ApplyCompactionResponseOrBuilder extends
 
   /**
    * <pre>
-   * The session's log_version now.
+   * Current log version of the session.
    * </pre>
    *
    * <code>int64 log_version = 4 [json_name = "logVersion"];</code>
@@ -69,7 +69,7 @@ public interface ApplyCompactionResponseOrBuilder extends
 
   /**
    * <pre>
-   * The session's window_version now.
+   * Current window version of the session.
    * </pre>
    *
    * <code>int64 window_version = 5 [json_name = "windowVersion"];</code>

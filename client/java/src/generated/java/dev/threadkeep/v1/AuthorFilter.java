@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * One step of an ordered chain. Steps of one kind merge into the place of the first of that kind.
+ * One step of an ordered chain. Steps of the same kind are merged at the place of the first one.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.AuthorFilter}
@@ -92,7 +92,7 @@ private static final long serialVersionUID = 0L;
   public static final int INCLUDE_FIELD_NUMBER = 1;
   /**
    * <pre>
-   * Keep only events of these authors.
+   * Authors whose events are kept; all others are dropped.
    * </pre>
    *
    * <code>.threadkeep.v1.AuthorSet include = 1 [json_name = "include"];</code>
@@ -104,7 +104,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Keep only events of these authors.
+   * Authors whose events are kept; all others are dropped.
    * </pre>
    *
    * <code>.threadkeep.v1.AuthorSet include = 1 [json_name = "include"];</code>
@@ -119,7 +119,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Keep only events of these authors.
+   * Authors whose events are kept; all others are dropped.
    * </pre>
    *
    * <code>.threadkeep.v1.AuthorSet include = 1 [json_name = "include"];</code>
@@ -135,7 +135,7 @@ private static final long serialVersionUID = 0L;
   public static final int EXCLUDE_FIELD_NUMBER = 2;
   /**
    * <pre>
-   * Drop events of these authors.
+   * Authors whose events are dropped.
    * </pre>
    *
    * <code>.threadkeep.v1.AuthorSet exclude = 2 [json_name = "exclude"];</code>
@@ -147,7 +147,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Drop events of these authors.
+   * Authors whose events are dropped.
    * </pre>
    *
    * <code>.threadkeep.v1.AuthorSet exclude = 2 [json_name = "exclude"];</code>
@@ -162,7 +162,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Drop events of these authors.
+   * Authors whose events are dropped.
    * </pre>
    *
    * <code>.threadkeep.v1.AuthorSet exclude = 2 [json_name = "exclude"];</code>
@@ -362,7 +362,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * One step of an ordered chain. Steps of one kind merge into the place of the first of that kind.
+   * One step of an ordered chain. Steps of the same kind are merged at the place of the first one.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.AuthorFilter}
@@ -556,7 +556,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.AuthorSet, dev.threadkeep.v1.AuthorSet.Builder, dev.threadkeep.v1.AuthorSetOrBuilder> includeBuilder_;
     /**
      * <pre>
-     * Keep only events of these authors.
+     * Authors whose events are kept; all others are dropped.
      * </pre>
      *
      * <code>.threadkeep.v1.AuthorSet include = 1 [json_name = "include"];</code>
@@ -568,7 +568,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keep only events of these authors.
+     * Authors whose events are kept; all others are dropped.
      * </pre>
      *
      * <code>.threadkeep.v1.AuthorSet include = 1 [json_name = "include"];</code>
@@ -590,7 +590,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keep only events of these authors.
+     * Authors whose events are kept; all others are dropped.
      * </pre>
      *
      * <code>.threadkeep.v1.AuthorSet include = 1 [json_name = "include"];</code>
@@ -610,7 +610,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keep only events of these authors.
+     * Authors whose events are kept; all others are dropped.
      * </pre>
      *
      * <code>.threadkeep.v1.AuthorSet include = 1 [json_name = "include"];</code>
@@ -628,7 +628,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keep only events of these authors.
+     * Authors whose events are kept; all others are dropped.
      * </pre>
      *
      * <code>.threadkeep.v1.AuthorSet include = 1 [json_name = "include"];</code>
@@ -655,7 +655,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keep only events of these authors.
+     * Authors whose events are kept; all others are dropped.
      * </pre>
      *
      * <code>.threadkeep.v1.AuthorSet include = 1 [json_name = "include"];</code>
@@ -678,7 +678,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keep only events of these authors.
+     * Authors whose events are kept; all others are dropped.
      * </pre>
      *
      * <code>.threadkeep.v1.AuthorSet include = 1 [json_name = "include"];</code>
@@ -688,7 +688,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keep only events of these authors.
+     * Authors whose events are kept; all others are dropped.
      * </pre>
      *
      * <code>.threadkeep.v1.AuthorSet include = 1 [json_name = "include"];</code>
@@ -706,7 +706,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keep only events of these authors.
+     * Authors whose events are kept; all others are dropped.
      * </pre>
      *
      * <code>.threadkeep.v1.AuthorSet include = 1 [json_name = "include"];</code>
@@ -734,7 +734,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.AuthorSet, dev.threadkeep.v1.AuthorSet.Builder, dev.threadkeep.v1.AuthorSetOrBuilder> excludeBuilder_;
     /**
      * <pre>
-     * Drop events of these authors.
+     * Authors whose events are dropped.
      * </pre>
      *
      * <code>.threadkeep.v1.AuthorSet exclude = 2 [json_name = "exclude"];</code>
@@ -746,7 +746,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Drop events of these authors.
+     * Authors whose events are dropped.
      * </pre>
      *
      * <code>.threadkeep.v1.AuthorSet exclude = 2 [json_name = "exclude"];</code>
@@ -768,7 +768,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Drop events of these authors.
+     * Authors whose events are dropped.
      * </pre>
      *
      * <code>.threadkeep.v1.AuthorSet exclude = 2 [json_name = "exclude"];</code>
@@ -788,7 +788,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Drop events of these authors.
+     * Authors whose events are dropped.
      * </pre>
      *
      * <code>.threadkeep.v1.AuthorSet exclude = 2 [json_name = "exclude"];</code>
@@ -806,7 +806,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Drop events of these authors.
+     * Authors whose events are dropped.
      * </pre>
      *
      * <code>.threadkeep.v1.AuthorSet exclude = 2 [json_name = "exclude"];</code>
@@ -833,7 +833,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Drop events of these authors.
+     * Authors whose events are dropped.
      * </pre>
      *
      * <code>.threadkeep.v1.AuthorSet exclude = 2 [json_name = "exclude"];</code>
@@ -856,7 +856,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Drop events of these authors.
+     * Authors whose events are dropped.
      * </pre>
      *
      * <code>.threadkeep.v1.AuthorSet exclude = 2 [json_name = "exclude"];</code>
@@ -866,7 +866,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Drop events of these authors.
+     * Authors whose events are dropped.
      * </pre>
      *
      * <code>.threadkeep.v1.AuthorSet exclude = 2 [json_name = "exclude"];</code>
@@ -884,7 +884,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Drop events of these authors.
+     * Authors whose events are dropped.
      * </pre>
      *
      * <code>.threadkeep.v1.AuthorSet exclude = 2 [json_name = "exclude"];</code>

@@ -12,7 +12,7 @@ public interface AuthorFilterOrBuilder extends
 
   /**
    * <pre>
-   * Keep only events of these authors.
+   * Authors whose events are kept; all others are dropped.
    * </pre>
    *
    * <code>.threadkeep.v1.AuthorSet include = 1 [json_name = "include"];</code>
@@ -21,7 +21,7 @@ public interface AuthorFilterOrBuilder extends
   boolean hasInclude();
   /**
    * <pre>
-   * Keep only events of these authors.
+   * Authors whose events are kept; all others are dropped.
    * </pre>
    *
    * <code>.threadkeep.v1.AuthorSet include = 1 [json_name = "include"];</code>
@@ -30,7 +30,7 @@ public interface AuthorFilterOrBuilder extends
   dev.threadkeep.v1.AuthorSet getInclude();
   /**
    * <pre>
-   * Keep only events of these authors.
+   * Authors whose events are kept; all others are dropped.
    * </pre>
    *
    * <code>.threadkeep.v1.AuthorSet include = 1 [json_name = "include"];</code>
@@ -39,7 +39,7 @@ public interface AuthorFilterOrBuilder extends
 
   /**
    * <pre>
-   * Drop events of these authors.
+   * Authors whose events are dropped.
    * </pre>
    *
    * <code>.threadkeep.v1.AuthorSet exclude = 2 [json_name = "exclude"];</code>
@@ -48,7 +48,7 @@ public interface AuthorFilterOrBuilder extends
   boolean hasExclude();
   /**
    * <pre>
-   * Drop events of these authors.
+   * Authors whose events are dropped.
    * </pre>
    *
    * <code>.threadkeep.v1.AuthorSet exclude = 2 [json_name = "exclude"];</code>
@@ -57,7 +57,7 @@ public interface AuthorFilterOrBuilder extends
   dev.threadkeep.v1.AuthorSet getExclude();
   /**
    * <pre>
-   * Drop events of these authors.
+   * Authors whose events are dropped.
    * </pre>
    *
    * <code>.threadkeep.v1.AuthorSet exclude = 2 [json_name = "exclude"];</code>

@@ -7,8 +7,8 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * A set of authors: an event belongs to it if its author is among the ids OR its author_role among the roles. An event
- * without an author role is matched by id only. At least one id or role.
+ * A set of authors. An event belongs to it if its author is among the ids OR its author_role is among the roles. An
+ * event without an author role is matched by id only. At least one id or role is required.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.AuthorSet}
@@ -340,8 +340,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A set of authors: an event belongs to it if its author is among the ids OR its author_role among the roles. An event
-   * without an author role is matched by id only. At least one id or role.
+   * A set of authors. An event belongs to it if its author is among the ids OR its author_role is among the roles. An
+   * event without an author role is matched by id only. At least one id or role is required.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.AuthorSet}

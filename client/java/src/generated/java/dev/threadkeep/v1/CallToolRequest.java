@@ -54,8 +54,9 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.SessionRef session_;
   /**
    * <pre>
-   * For whom. Tools of memory and cross_session_search need its app and user only (not even these with a credential that is
-   * bound to a user, for what has no app), and the session need not exist. conversation_search needs a session.
+   * Session for which the tool runs. Memory tools and cross_session_search need only its app and user (not even these
+   * for data without an app, with a credential that is bound to a user), and the session need not exist.
+   * conversation_search needs a session.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -67,8 +68,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * For whom. Tools of memory and cross_session_search need its app and user only (not even these with a credential that is
-   * bound to a user, for what has no app), and the session need not exist. conversation_search needs a session.
+   * Session for which the tool runs. Memory tools and cross_session_search need only its app and user (not even these
+   * for data without an app, with a credential that is bound to a user), and the session need not exist.
+   * conversation_search needs a session.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -80,8 +82,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * For whom. Tools of memory and cross_session_search need its app and user only (not even these with a credential that is
-   * bound to a user, for what has no app), and the session need not exist. conversation_search needs a session.
+   * Session for which the tool runs. Memory tools and cross_session_search need only its app and user (not even these
+   * for data without an app, with a credential that is bound to a user), and the session need not exist.
+   * conversation_search needs a session.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -96,7 +99,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object name_ = "";
   /**
    * <pre>
-   * REQUIRED. The tool's name.
+   * REQUIRED. Name of the tool.
    * </pre>
    *
    * <code>string name = 2 [json_name = "name"];</code>
@@ -117,7 +120,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED. The tool's name.
+   * REQUIRED. Name of the tool.
    * </pre>
    *
    * <code>string name = 2 [json_name = "name"];</code>
@@ -143,7 +146,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object argumentsJson_ = "";
   /**
    * <pre>
-   * The arguments as the model wrote them. Empty is an empty object. At most 256 KiB.
+   * Arguments as the model wrote them. Empty means an empty object. At most 256 KiB.
    * </pre>
    *
    * <code>string arguments_json = 3 [json_name = "argumentsJson"];</code>
@@ -164,7 +167,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The arguments as the model wrote them. Empty is an empty object. At most 256 KiB.
+   * Arguments as the model wrote them. Empty means an empty object. At most 256 KiB.
    * </pre>
    *
    * <code>string arguments_json = 3 [json_name = "argumentsJson"];</code>
@@ -557,8 +560,9 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.SessionRef, dev.threadkeep.v1.SessionRef.Builder, dev.threadkeep.v1.SessionRefOrBuilder> sessionBuilder_;
     /**
      * <pre>
-     * For whom. Tools of memory and cross_session_search need its app and user only (not even these with a credential that is
-     * bound to a user, for what has no app), and the session need not exist. conversation_search needs a session.
+     * Session for which the tool runs. Memory tools and cross_session_search need only its app and user (not even these
+     * for data without an app, with a credential that is bound to a user), and the session need not exist.
+     * conversation_search needs a session.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -569,8 +573,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For whom. Tools of memory and cross_session_search need its app and user only (not even these with a credential that is
-     * bound to a user, for what has no app), and the session need not exist. conversation_search needs a session.
+     * Session for which the tool runs. Memory tools and cross_session_search need only its app and user (not even these
+     * for data without an app, with a credential that is bound to a user), and the session need not exist.
+     * conversation_search needs a session.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -585,8 +590,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For whom. Tools of memory and cross_session_search need its app and user only (not even these with a credential that is
-     * bound to a user, for what has no app), and the session need not exist. conversation_search needs a session.
+     * Session for which the tool runs. Memory tools and cross_session_search need only its app and user (not even these
+     * for data without an app, with a credential that is bound to a user), and the session need not exist.
+     * conversation_search needs a session.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -606,8 +612,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For whom. Tools of memory and cross_session_search need its app and user only (not even these with a credential that is
-     * bound to a user, for what has no app), and the session need not exist. conversation_search needs a session.
+     * Session for which the tool runs. Memory tools and cross_session_search need only its app and user (not even these
+     * for data without an app, with a credential that is bound to a user), and the session need not exist.
+     * conversation_search needs a session.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -625,8 +632,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For whom. Tools of memory and cross_session_search need its app and user only (not even these with a credential that is
-     * bound to a user, for what has no app), and the session need not exist. conversation_search needs a session.
+     * Session for which the tool runs. Memory tools and cross_session_search need only its app and user (not even these
+     * for data without an app, with a credential that is bound to a user), and the session need not exist.
+     * conversation_search needs a session.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -651,8 +659,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For whom. Tools of memory and cross_session_search need its app and user only (not even these with a credential that is
-     * bound to a user, for what has no app), and the session need not exist. conversation_search needs a session.
+     * Session for which the tool runs. Memory tools and cross_session_search need only its app and user (not even these
+     * for data without an app, with a credential that is bound to a user), and the session need not exist.
+     * conversation_search needs a session.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -669,8 +678,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For whom. Tools of memory and cross_session_search need its app and user only (not even these with a credential that is
-     * bound to a user, for what has no app), and the session need not exist. conversation_search needs a session.
+     * Session for which the tool runs. Memory tools and cross_session_search need only its app and user (not even these
+     * for data without an app, with a credential that is bound to a user), and the session need not exist.
+     * conversation_search needs a session.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -682,8 +692,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For whom. Tools of memory and cross_session_search need its app and user only (not even these with a credential that is
-     * bound to a user, for what has no app), and the session need not exist. conversation_search needs a session.
+     * Session for which the tool runs. Memory tools and cross_session_search need only its app and user (not even these
+     * for data without an app, with a credential that is bound to a user), and the session need not exist.
+     * conversation_search needs a session.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -698,8 +709,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For whom. Tools of memory and cross_session_search need its app and user only (not even these with a credential that is
-     * bound to a user, for what has no app), and the session need not exist. conversation_search needs a session.
+     * Session for which the tool runs. Memory tools and cross_session_search need only its app and user (not even these
+     * for data without an app, with a credential that is bound to a user), and the session need not exist.
+     * conversation_search needs a session.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -721,7 +733,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object name_ = "";
     /**
      * <pre>
-     * REQUIRED. The tool's name.
+     * REQUIRED. Name of the tool.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -741,7 +753,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. The tool's name.
+     * REQUIRED. Name of the tool.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -762,7 +774,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. The tool's name.
+     * REQUIRED. Name of the tool.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -779,7 +791,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. The tool's name.
+     * REQUIRED. Name of the tool.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -793,7 +805,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. The tool's name.
+     * REQUIRED. Name of the tool.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -813,7 +825,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object argumentsJson_ = "";
     /**
      * <pre>
-     * The arguments as the model wrote them. Empty is an empty object. At most 256 KiB.
+     * Arguments as the model wrote them. Empty means an empty object. At most 256 KiB.
      * </pre>
      *
      * <code>string arguments_json = 3 [json_name = "argumentsJson"];</code>
@@ -833,7 +845,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The arguments as the model wrote them. Empty is an empty object. At most 256 KiB.
+     * Arguments as the model wrote them. Empty means an empty object. At most 256 KiB.
      * </pre>
      *
      * <code>string arguments_json = 3 [json_name = "argumentsJson"];</code>
@@ -854,7 +866,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The arguments as the model wrote them. Empty is an empty object. At most 256 KiB.
+     * Arguments as the model wrote them. Empty means an empty object. At most 256 KiB.
      * </pre>
      *
      * <code>string arguments_json = 3 [json_name = "argumentsJson"];</code>
@@ -871,7 +883,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The arguments as the model wrote them. Empty is an empty object. At most 256 KiB.
+     * Arguments as the model wrote them. Empty means an empty object. At most 256 KiB.
      * </pre>
      *
      * <code>string arguments_json = 3 [json_name = "argumentsJson"];</code>
@@ -885,7 +897,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The arguments as the model wrote them. Empty is an empty object. At most 256 KiB.
+     * Arguments as the model wrote them. Empty means an empty object. At most 256 KiB.
      * </pre>
      *
      * <code>string arguments_json = 3 [json_name = "argumentsJson"];</code>

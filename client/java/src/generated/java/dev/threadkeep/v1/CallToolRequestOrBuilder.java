@@ -12,8 +12,9 @@ public interface CallToolRequestOrBuilder extends
 
   /**
    * <pre>
-   * For whom. Tools of memory and cross_session_search need its app and user only (not even these with a credential that is
-   * bound to a user, for what has no app), and the session need not exist. conversation_search needs a session.
+   * Session for which the tool runs. Memory tools and cross_session_search need only its app and user (not even these
+   * for data without an app, with a credential that is bound to a user), and the session need not exist.
+   * conversation_search needs a session.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -22,8 +23,9 @@ public interface CallToolRequestOrBuilder extends
   boolean hasSession();
   /**
    * <pre>
-   * For whom. Tools of memory and cross_session_search need its app and user only (not even these with a credential that is
-   * bound to a user, for what has no app), and the session need not exist. conversation_search needs a session.
+   * Session for which the tool runs. Memory tools and cross_session_search need only its app and user (not even these
+   * for data without an app, with a credential that is bound to a user), and the session need not exist.
+   * conversation_search needs a session.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -32,8 +34,9 @@ public interface CallToolRequestOrBuilder extends
   dev.threadkeep.v1.SessionRef getSession();
   /**
    * <pre>
-   * For whom. Tools of memory and cross_session_search need its app and user only (not even these with a credential that is
-   * bound to a user, for what has no app), and the session need not exist. conversation_search needs a session.
+   * Session for which the tool runs. Memory tools and cross_session_search need only its app and user (not even these
+   * for data without an app, with a credential that is bound to a user), and the session need not exist.
+   * conversation_search needs a session.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -42,7 +45,7 @@ public interface CallToolRequestOrBuilder extends
 
   /**
    * <pre>
-   * REQUIRED. The tool's name.
+   * REQUIRED. Name of the tool.
    * </pre>
    *
    * <code>string name = 2 [json_name = "name"];</code>
@@ -51,7 +54,7 @@ public interface CallToolRequestOrBuilder extends
   java.lang.String getName();
   /**
    * <pre>
-   * REQUIRED. The tool's name.
+   * REQUIRED. Name of the tool.
    * </pre>
    *
    * <code>string name = 2 [json_name = "name"];</code>
@@ -62,7 +65,7 @@ public interface CallToolRequestOrBuilder extends
 
   /**
    * <pre>
-   * The arguments as the model wrote them. Empty is an empty object. At most 256 KiB.
+   * Arguments as the model wrote them. Empty means an empty object. At most 256 KiB.
    * </pre>
    *
    * <code>string arguments_json = 3 [json_name = "argumentsJson"];</code>
@@ -71,7 +74,7 @@ public interface CallToolRequestOrBuilder extends
   java.lang.String getArgumentsJson();
   /**
    * <pre>
-   * The arguments as the model wrote them. Empty is an empty object. At most 256 KiB.
+   * Arguments as the model wrote them. Empty means an empty object. At most 256 KiB.
    * </pre>
    *
    * <code>string arguments_json = 3 [json_name = "argumentsJson"];</code>

@@ -53,7 +53,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object resultJson_ = "";
   /**
    * <pre>
-   * The result: JSON text of an object, to be given to the model.
+   * Result for the model: the JSON text of an object.
    * </pre>
    *
    * <code>string result_json = 1 [json_name = "resultJson"];</code>
@@ -74,7 +74,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The result: JSON text of an object, to be given to the model.
+   * Result for the model: the JSON text of an object.
    * </pre>
    *
    * <code>string result_json = 1 [json_name = "resultJson"];</code>
@@ -99,7 +99,7 @@ private static final long serialVersionUID = 0L;
   private boolean isError_ = false;
   /**
    * <pre>
-   * True when the arguments were wrong and the result says how.
+   * True if the arguments were wrong. The result then describes the error.
    * </pre>
    *
    * <code>bool is_error = 2 [json_name = "isError"];</code>
@@ -435,7 +435,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object resultJson_ = "";
     /**
      * <pre>
-     * The result: JSON text of an object, to be given to the model.
+     * Result for the model: the JSON text of an object.
      * </pre>
      *
      * <code>string result_json = 1 [json_name = "resultJson"];</code>
@@ -455,7 +455,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The result: JSON text of an object, to be given to the model.
+     * Result for the model: the JSON text of an object.
      * </pre>
      *
      * <code>string result_json = 1 [json_name = "resultJson"];</code>
@@ -476,7 +476,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The result: JSON text of an object, to be given to the model.
+     * Result for the model: the JSON text of an object.
      * </pre>
      *
      * <code>string result_json = 1 [json_name = "resultJson"];</code>
@@ -493,7 +493,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The result: JSON text of an object, to be given to the model.
+     * Result for the model: the JSON text of an object.
      * </pre>
      *
      * <code>string result_json = 1 [json_name = "resultJson"];</code>
@@ -507,7 +507,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The result: JSON text of an object, to be given to the model.
+     * Result for the model: the JSON text of an object.
      * </pre>
      *
      * <code>string result_json = 1 [json_name = "resultJson"];</code>
@@ -527,7 +527,7 @@ private static final long serialVersionUID = 0L;
     private boolean isError_ ;
     /**
      * <pre>
-     * True when the arguments were wrong and the result says how.
+     * True if the arguments were wrong. The result then describes the error.
      * </pre>
      *
      * <code>bool is_error = 2 [json_name = "isError"];</code>
@@ -539,7 +539,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * True when the arguments were wrong and the result says how.
+     * True if the arguments were wrong. The result then describes the error.
      * </pre>
      *
      * <code>bool is_error = 2 [json_name = "isError"];</code>
@@ -555,7 +555,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * True when the arguments were wrong and the result says how.
+     * True if the arguments were wrong. The result then describes the error.
      * </pre>
      *
      * <code>bool is_error = 2 [json_name = "isError"];</code>

@@ -12,7 +12,7 @@ public interface CallToolResponseOrBuilder extends
 
   /**
    * <pre>
-   * The result: JSON text of an object, to be given to the model.
+   * Result for the model: the JSON text of an object.
    * </pre>
    *
    * <code>string result_json = 1 [json_name = "resultJson"];</code>
@@ -21,7 +21,7 @@ public interface CallToolResponseOrBuilder extends
   java.lang.String getResultJson();
   /**
    * <pre>
-   * The result: JSON text of an object, to be given to the model.
+   * Result for the model: the JSON text of an object.
    * </pre>
    *
    * <code>string result_json = 1 [json_name = "resultJson"];</code>
@@ -32,7 +32,7 @@ public interface CallToolResponseOrBuilder extends
 
   /**
    * <pre>
-   * True when the arguments were wrong and the result says how.
+   * True if the arguments were wrong. The result then describes the error.
    * </pre>
    *
    * <code>bool is_error = 2 [json_name = "isError"];</code>

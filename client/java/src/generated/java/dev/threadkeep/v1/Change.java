@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * One change, or a checkpoint. A kind that the reader does not know is skipped, its resume token used.
+ * One change, or a checkpoint. Readers skip an unknown kind and use its resume token.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.Change}
@@ -99,7 +99,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.SessionRef session_;
   /**
    * <pre>
-   * The session. Not set for checkpoints.
+   * Session of the change. Not set for checkpoints.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -111,7 +111,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The session. Not set for checkpoints.
+   * Session of the change. Not set for checkpoints.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -123,7 +123,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The session. Not set for checkpoints.
+   * Session of the change. Not set for checkpoints.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -136,7 +136,7 @@ private static final long serialVersionUID = 0L;
   public static final int BATCH_FIELD_NUMBER = 2;
   /**
    * <pre>
-   * Events were appended.
+   * Appended events.
    * </pre>
    *
    * <code>.threadkeep.v1.EventBatch batch = 2 [json_name = "batch"];</code>
@@ -148,7 +148,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Events were appended.
+   * Appended events.
    * </pre>
    *
    * <code>.threadkeep.v1.EventBatch batch = 2 [json_name = "batch"];</code>
@@ -163,7 +163,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Events were appended.
+   * Appended events.
    * </pre>
    *
    * <code>.threadkeep.v1.EventBatch batch = 2 [json_name = "batch"];</code>
@@ -179,7 +179,7 @@ private static final long serialVersionUID = 0L;
   public static final int COMPACTION_FIELD_NUMBER = 3;
   /**
    * <pre>
-   * The window was compacted.
+   * A compaction of the window.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionNotice compaction = 3 [json_name = "compaction"];</code>
@@ -191,7 +191,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The window was compacted.
+   * A compaction of the window.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionNotice compaction = 3 [json_name = "compaction"];</code>
@@ -206,7 +206,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The window was compacted.
+   * A compaction of the window.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionNotice compaction = 3 [json_name = "compaction"];</code>
@@ -222,7 +222,7 @@ private static final long serialVersionUID = 0L;
   public static final int SESSION_CHANGE_FIELD_NUMBER = 4;
   /**
    * <pre>
-   * The session was created, updated or deleted.
+   * Creation, update or deletion of the session.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionChange session_change = 4 [json_name = "sessionChange"];</code>
@@ -234,7 +234,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The session was created, updated or deleted.
+   * Creation, update or deletion of the session.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionChange session_change = 4 [json_name = "sessionChange"];</code>
@@ -249,7 +249,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The session was created, updated or deleted.
+   * Creation, update or deletion of the session.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionChange session_change = 4 [json_name = "sessionChange"];</code>
@@ -265,7 +265,7 @@ private static final long serialVersionUID = 0L;
   public static final int CHECKPOINT_FIELD_NUMBER = 5;
   /**
    * <pre>
-   * A place in the feed.
+   * A checkpoint.
    * </pre>
    *
    * <code>.threadkeep.v1.Checkpoint checkpoint = 5 [json_name = "checkpoint"];</code>
@@ -277,7 +277,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A place in the feed.
+   * A checkpoint.
    * </pre>
    *
    * <code>.threadkeep.v1.Checkpoint checkpoint = 5 [json_name = "checkpoint"];</code>
@@ -292,7 +292,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A place in the feed.
+   * A checkpoint.
    * </pre>
    *
    * <code>.threadkeep.v1.Checkpoint checkpoint = 5 [json_name = "checkpoint"];</code>
@@ -310,8 +310,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object resumeToken_ = "";
   /**
    * <pre>
-   * Where to go on once this change has been handled: opaque, for the same request, good as long as the feed reaches back so far. It
-   * advances past what the filter leaves out.
+   * Token to resume after this change was handled. Opaque; valid for the same request and as long as the feed reaches
+   * back to it. It also advances past changes that the filter leaves out.
    * </pre>
    *
    * <code>string resume_token = 6 [json_name = "resumeToken"];</code>
@@ -332,8 +332,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where to go on once this change has been handled: opaque, for the same request, good as long as the feed reaches back so far. It
-   * advances past what the filter leaves out.
+   * Token to resume after this change was handled. Opaque; valid for the same request and as long as the feed reaches
+   * back to it. It also advances past changes that the filter leaves out.
    * </pre>
    *
    * <code>string resume_token = 6 [json_name = "resumeToken"];</code>
@@ -358,7 +358,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.SessionVersions versions_;
   /**
    * <pre>
-   * Where the session stood after it. Set for appended events and compactions.
+   * Versions of the session after the change. Set for appended events and compactions.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionVersions versions = 7 [json_name = "versions"];</code>
@@ -370,7 +370,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where the session stood after it. Set for appended events and compactions.
+   * Versions of the session after the change. Set for appended events and compactions.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionVersions versions = 7 [json_name = "versions"];</code>
@@ -382,7 +382,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where the session stood after it. Set for appended events and compactions.
+   * Versions of the session after the change. Set for appended events and compactions.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionVersions versions = 7 [json_name = "versions"];</code>
@@ -396,7 +396,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp changeTime_;
   /**
    * <pre>
-   * The server's time of the change. Not set for checkpoints.
+   * Server time of the change. Not set for checkpoints.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp change_time = 8 [json_name = "changeTime"];</code>
@@ -408,7 +408,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The server's time of the change. Not set for checkpoints.
+   * Server time of the change. Not set for checkpoints.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp change_time = 8 [json_name = "changeTime"];</code>
@@ -420,7 +420,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The server's time of the change. Not set for checkpoints.
+   * Server time of the change. Not set for checkpoints.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp change_time = 8 [json_name = "changeTime"];</code>
@@ -705,7 +705,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * One change, or a checkpoint. A kind that the reader does not know is skipped, its resume token used.
+   * One change, or a checkpoint. Readers skip an unknown kind and use its resume token.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.Change}
@@ -1023,7 +1023,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.SessionRef, dev.threadkeep.v1.SessionRef.Builder, dev.threadkeep.v1.SessionRefOrBuilder> sessionBuilder_;
     /**
      * <pre>
-     * The session. Not set for checkpoints.
+     * Session of the change. Not set for checkpoints.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -1034,7 +1034,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session. Not set for checkpoints.
+     * Session of the change. Not set for checkpoints.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -1049,7 +1049,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session. Not set for checkpoints.
+     * Session of the change. Not set for checkpoints.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -1069,7 +1069,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session. Not set for checkpoints.
+     * Session of the change. Not set for checkpoints.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -1087,7 +1087,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session. Not set for checkpoints.
+     * Session of the change. Not set for checkpoints.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -1112,7 +1112,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session. Not set for checkpoints.
+     * Session of the change. Not set for checkpoints.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -1129,7 +1129,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session. Not set for checkpoints.
+     * Session of the change. Not set for checkpoints.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -1141,7 +1141,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session. Not set for checkpoints.
+     * Session of the change. Not set for checkpoints.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -1156,7 +1156,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session. Not set for checkpoints.
+     * Session of the change. Not set for checkpoints.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -1179,7 +1179,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.EventBatch, dev.threadkeep.v1.EventBatch.Builder, dev.threadkeep.v1.EventBatchOrBuilder> batchBuilder_;
     /**
      * <pre>
-     * Events were appended.
+     * Appended events.
      * </pre>
      *
      * <code>.threadkeep.v1.EventBatch batch = 2 [json_name = "batch"];</code>
@@ -1191,7 +1191,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events were appended.
+     * Appended events.
      * </pre>
      *
      * <code>.threadkeep.v1.EventBatch batch = 2 [json_name = "batch"];</code>
@@ -1213,7 +1213,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events were appended.
+     * Appended events.
      * </pre>
      *
      * <code>.threadkeep.v1.EventBatch batch = 2 [json_name = "batch"];</code>
@@ -1233,7 +1233,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events were appended.
+     * Appended events.
      * </pre>
      *
      * <code>.threadkeep.v1.EventBatch batch = 2 [json_name = "batch"];</code>
@@ -1251,7 +1251,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events were appended.
+     * Appended events.
      * </pre>
      *
      * <code>.threadkeep.v1.EventBatch batch = 2 [json_name = "batch"];</code>
@@ -1278,7 +1278,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events were appended.
+     * Appended events.
      * </pre>
      *
      * <code>.threadkeep.v1.EventBatch batch = 2 [json_name = "batch"];</code>
@@ -1301,7 +1301,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events were appended.
+     * Appended events.
      * </pre>
      *
      * <code>.threadkeep.v1.EventBatch batch = 2 [json_name = "batch"];</code>
@@ -1311,7 +1311,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events were appended.
+     * Appended events.
      * </pre>
      *
      * <code>.threadkeep.v1.EventBatch batch = 2 [json_name = "batch"];</code>
@@ -1329,7 +1329,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events were appended.
+     * Appended events.
      * </pre>
      *
      * <code>.threadkeep.v1.EventBatch batch = 2 [json_name = "batch"];</code>
@@ -1357,7 +1357,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.CompactionNotice, dev.threadkeep.v1.CompactionNotice.Builder, dev.threadkeep.v1.CompactionNoticeOrBuilder> compactionBuilder_;
     /**
      * <pre>
-     * The window was compacted.
+     * A compaction of the window.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionNotice compaction = 3 [json_name = "compaction"];</code>
@@ -1369,7 +1369,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The window was compacted.
+     * A compaction of the window.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionNotice compaction = 3 [json_name = "compaction"];</code>
@@ -1391,7 +1391,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The window was compacted.
+     * A compaction of the window.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionNotice compaction = 3 [json_name = "compaction"];</code>
@@ -1411,7 +1411,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The window was compacted.
+     * A compaction of the window.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionNotice compaction = 3 [json_name = "compaction"];</code>
@@ -1429,7 +1429,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The window was compacted.
+     * A compaction of the window.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionNotice compaction = 3 [json_name = "compaction"];</code>
@@ -1456,7 +1456,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The window was compacted.
+     * A compaction of the window.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionNotice compaction = 3 [json_name = "compaction"];</code>
@@ -1479,7 +1479,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The window was compacted.
+     * A compaction of the window.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionNotice compaction = 3 [json_name = "compaction"];</code>
@@ -1489,7 +1489,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The window was compacted.
+     * A compaction of the window.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionNotice compaction = 3 [json_name = "compaction"];</code>
@@ -1507,7 +1507,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The window was compacted.
+     * A compaction of the window.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionNotice compaction = 3 [json_name = "compaction"];</code>
@@ -1535,7 +1535,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.SessionChange, dev.threadkeep.v1.SessionChange.Builder, dev.threadkeep.v1.SessionChangeOrBuilder> sessionChangeBuilder_;
     /**
      * <pre>
-     * The session was created, updated or deleted.
+     * Creation, update or deletion of the session.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionChange session_change = 4 [json_name = "sessionChange"];</code>
@@ -1547,7 +1547,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session was created, updated or deleted.
+     * Creation, update or deletion of the session.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionChange session_change = 4 [json_name = "sessionChange"];</code>
@@ -1569,7 +1569,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session was created, updated or deleted.
+     * Creation, update or deletion of the session.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionChange session_change = 4 [json_name = "sessionChange"];</code>
@@ -1589,7 +1589,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session was created, updated or deleted.
+     * Creation, update or deletion of the session.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionChange session_change = 4 [json_name = "sessionChange"];</code>
@@ -1607,7 +1607,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session was created, updated or deleted.
+     * Creation, update or deletion of the session.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionChange session_change = 4 [json_name = "sessionChange"];</code>
@@ -1634,7 +1634,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session was created, updated or deleted.
+     * Creation, update or deletion of the session.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionChange session_change = 4 [json_name = "sessionChange"];</code>
@@ -1657,7 +1657,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session was created, updated or deleted.
+     * Creation, update or deletion of the session.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionChange session_change = 4 [json_name = "sessionChange"];</code>
@@ -1667,7 +1667,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session was created, updated or deleted.
+     * Creation, update or deletion of the session.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionChange session_change = 4 [json_name = "sessionChange"];</code>
@@ -1685,7 +1685,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session was created, updated or deleted.
+     * Creation, update or deletion of the session.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionChange session_change = 4 [json_name = "sessionChange"];</code>
@@ -1713,7 +1713,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.Checkpoint, dev.threadkeep.v1.Checkpoint.Builder, dev.threadkeep.v1.CheckpointOrBuilder> checkpointBuilder_;
     /**
      * <pre>
-     * A place in the feed.
+     * A checkpoint.
      * </pre>
      *
      * <code>.threadkeep.v1.Checkpoint checkpoint = 5 [json_name = "checkpoint"];</code>
@@ -1725,7 +1725,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A place in the feed.
+     * A checkpoint.
      * </pre>
      *
      * <code>.threadkeep.v1.Checkpoint checkpoint = 5 [json_name = "checkpoint"];</code>
@@ -1747,7 +1747,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A place in the feed.
+     * A checkpoint.
      * </pre>
      *
      * <code>.threadkeep.v1.Checkpoint checkpoint = 5 [json_name = "checkpoint"];</code>
@@ -1767,7 +1767,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A place in the feed.
+     * A checkpoint.
      * </pre>
      *
      * <code>.threadkeep.v1.Checkpoint checkpoint = 5 [json_name = "checkpoint"];</code>
@@ -1785,7 +1785,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A place in the feed.
+     * A checkpoint.
      * </pre>
      *
      * <code>.threadkeep.v1.Checkpoint checkpoint = 5 [json_name = "checkpoint"];</code>
@@ -1812,7 +1812,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A place in the feed.
+     * A checkpoint.
      * </pre>
      *
      * <code>.threadkeep.v1.Checkpoint checkpoint = 5 [json_name = "checkpoint"];</code>
@@ -1835,7 +1835,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A place in the feed.
+     * A checkpoint.
      * </pre>
      *
      * <code>.threadkeep.v1.Checkpoint checkpoint = 5 [json_name = "checkpoint"];</code>
@@ -1845,7 +1845,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A place in the feed.
+     * A checkpoint.
      * </pre>
      *
      * <code>.threadkeep.v1.Checkpoint checkpoint = 5 [json_name = "checkpoint"];</code>
@@ -1863,7 +1863,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A place in the feed.
+     * A checkpoint.
      * </pre>
      *
      * <code>.threadkeep.v1.Checkpoint checkpoint = 5 [json_name = "checkpoint"];</code>
@@ -1890,8 +1890,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object resumeToken_ = "";
     /**
      * <pre>
-     * Where to go on once this change has been handled: opaque, for the same request, good as long as the feed reaches back so far. It
-     * advances past what the filter leaves out.
+     * Token to resume after this change was handled. Opaque; valid for the same request and as long as the feed reaches
+     * back to it. It also advances past changes that the filter leaves out.
      * </pre>
      *
      * <code>string resume_token = 6 [json_name = "resumeToken"];</code>
@@ -1911,8 +1911,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to go on once this change has been handled: opaque, for the same request, good as long as the feed reaches back so far. It
-     * advances past what the filter leaves out.
+     * Token to resume after this change was handled. Opaque; valid for the same request and as long as the feed reaches
+     * back to it. It also advances past changes that the filter leaves out.
      * </pre>
      *
      * <code>string resume_token = 6 [json_name = "resumeToken"];</code>
@@ -1933,8 +1933,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to go on once this change has been handled: opaque, for the same request, good as long as the feed reaches back so far. It
-     * advances past what the filter leaves out.
+     * Token to resume after this change was handled. Opaque; valid for the same request and as long as the feed reaches
+     * back to it. It also advances past changes that the filter leaves out.
      * </pre>
      *
      * <code>string resume_token = 6 [json_name = "resumeToken"];</code>
@@ -1951,8 +1951,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to go on once this change has been handled: opaque, for the same request, good as long as the feed reaches back so far. It
-     * advances past what the filter leaves out.
+     * Token to resume after this change was handled. Opaque; valid for the same request and as long as the feed reaches
+     * back to it. It also advances past changes that the filter leaves out.
      * </pre>
      *
      * <code>string resume_token = 6 [json_name = "resumeToken"];</code>
@@ -1966,8 +1966,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to go on once this change has been handled: opaque, for the same request, good as long as the feed reaches back so far. It
-     * advances past what the filter leaves out.
+     * Token to resume after this change was handled. Opaque; valid for the same request and as long as the feed reaches
+     * back to it. It also advances past changes that the filter leaves out.
      * </pre>
      *
      * <code>string resume_token = 6 [json_name = "resumeToken"];</code>
@@ -1989,7 +1989,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.SessionVersions, dev.threadkeep.v1.SessionVersions.Builder, dev.threadkeep.v1.SessionVersionsOrBuilder> versionsBuilder_;
     /**
      * <pre>
-     * Where the session stood after it. Set for appended events and compactions.
+     * Versions of the session after the change. Set for appended events and compactions.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionVersions versions = 7 [json_name = "versions"];</code>
@@ -2000,7 +2000,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where the session stood after it. Set for appended events and compactions.
+     * Versions of the session after the change. Set for appended events and compactions.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionVersions versions = 7 [json_name = "versions"];</code>
@@ -2015,7 +2015,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where the session stood after it. Set for appended events and compactions.
+     * Versions of the session after the change. Set for appended events and compactions.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionVersions versions = 7 [json_name = "versions"];</code>
@@ -2035,7 +2035,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where the session stood after it. Set for appended events and compactions.
+     * Versions of the session after the change. Set for appended events and compactions.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionVersions versions = 7 [json_name = "versions"];</code>
@@ -2053,7 +2053,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where the session stood after it. Set for appended events and compactions.
+     * Versions of the session after the change. Set for appended events and compactions.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionVersions versions = 7 [json_name = "versions"];</code>
@@ -2078,7 +2078,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where the session stood after it. Set for appended events and compactions.
+     * Versions of the session after the change. Set for appended events and compactions.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionVersions versions = 7 [json_name = "versions"];</code>
@@ -2095,7 +2095,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where the session stood after it. Set for appended events and compactions.
+     * Versions of the session after the change. Set for appended events and compactions.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionVersions versions = 7 [json_name = "versions"];</code>
@@ -2107,7 +2107,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where the session stood after it. Set for appended events and compactions.
+     * Versions of the session after the change. Set for appended events and compactions.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionVersions versions = 7 [json_name = "versions"];</code>
@@ -2122,7 +2122,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where the session stood after it. Set for appended events and compactions.
+     * Versions of the session after the change. Set for appended events and compactions.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionVersions versions = 7 [json_name = "versions"];</code>
@@ -2146,7 +2146,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> changeTimeBuilder_;
     /**
      * <pre>
-     * The server's time of the change. Not set for checkpoints.
+     * Server time of the change. Not set for checkpoints.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp change_time = 8 [json_name = "changeTime"];</code>
@@ -2157,7 +2157,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The server's time of the change. Not set for checkpoints.
+     * Server time of the change. Not set for checkpoints.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp change_time = 8 [json_name = "changeTime"];</code>
@@ -2172,7 +2172,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The server's time of the change. Not set for checkpoints.
+     * Server time of the change. Not set for checkpoints.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp change_time = 8 [json_name = "changeTime"];</code>
@@ -2192,7 +2192,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The server's time of the change. Not set for checkpoints.
+     * Server time of the change. Not set for checkpoints.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp change_time = 8 [json_name = "changeTime"];</code>
@@ -2210,7 +2210,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The server's time of the change. Not set for checkpoints.
+     * Server time of the change. Not set for checkpoints.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp change_time = 8 [json_name = "changeTime"];</code>
@@ -2235,7 +2235,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The server's time of the change. Not set for checkpoints.
+     * Server time of the change. Not set for checkpoints.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp change_time = 8 [json_name = "changeTime"];</code>
@@ -2252,7 +2252,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The server's time of the change. Not set for checkpoints.
+     * Server time of the change. Not set for checkpoints.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp change_time = 8 [json_name = "changeTime"];</code>
@@ -2264,7 +2264,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The server's time of the change. Not set for checkpoints.
+     * Server time of the change. Not set for checkpoints.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp change_time = 8 [json_name = "changeTime"];</code>
@@ -2279,7 +2279,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The server's time of the change. Not set for checkpoints.
+     * Server time of the change. Not set for checkpoints.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp change_time = 8 [json_name = "changeTime"];</code>

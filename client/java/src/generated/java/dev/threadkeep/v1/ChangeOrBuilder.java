@@ -12,7 +12,7 @@ public interface ChangeOrBuilder extends
 
   /**
    * <pre>
-   * The session. Not set for checkpoints.
+   * Session of the change. Not set for checkpoints.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -21,7 +21,7 @@ public interface ChangeOrBuilder extends
   boolean hasSession();
   /**
    * <pre>
-   * The session. Not set for checkpoints.
+   * Session of the change. Not set for checkpoints.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -30,7 +30,7 @@ public interface ChangeOrBuilder extends
   dev.threadkeep.v1.SessionRef getSession();
   /**
    * <pre>
-   * The session. Not set for checkpoints.
+   * Session of the change. Not set for checkpoints.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -39,7 +39,7 @@ public interface ChangeOrBuilder extends
 
   /**
    * <pre>
-   * Events were appended.
+   * Appended events.
    * </pre>
    *
    * <code>.threadkeep.v1.EventBatch batch = 2 [json_name = "batch"];</code>
@@ -48,7 +48,7 @@ public interface ChangeOrBuilder extends
   boolean hasBatch();
   /**
    * <pre>
-   * Events were appended.
+   * Appended events.
    * </pre>
    *
    * <code>.threadkeep.v1.EventBatch batch = 2 [json_name = "batch"];</code>
@@ -57,7 +57,7 @@ public interface ChangeOrBuilder extends
   dev.threadkeep.v1.EventBatch getBatch();
   /**
    * <pre>
-   * Events were appended.
+   * Appended events.
    * </pre>
    *
    * <code>.threadkeep.v1.EventBatch batch = 2 [json_name = "batch"];</code>
@@ -66,7 +66,7 @@ public interface ChangeOrBuilder extends
 
   /**
    * <pre>
-   * The window was compacted.
+   * A compaction of the window.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionNotice compaction = 3 [json_name = "compaction"];</code>
@@ -75,7 +75,7 @@ public interface ChangeOrBuilder extends
   boolean hasCompaction();
   /**
    * <pre>
-   * The window was compacted.
+   * A compaction of the window.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionNotice compaction = 3 [json_name = "compaction"];</code>
@@ -84,7 +84,7 @@ public interface ChangeOrBuilder extends
   dev.threadkeep.v1.CompactionNotice getCompaction();
   /**
    * <pre>
-   * The window was compacted.
+   * A compaction of the window.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionNotice compaction = 3 [json_name = "compaction"];</code>
@@ -93,7 +93,7 @@ public interface ChangeOrBuilder extends
 
   /**
    * <pre>
-   * The session was created, updated or deleted.
+   * Creation, update or deletion of the session.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionChange session_change = 4 [json_name = "sessionChange"];</code>
@@ -102,7 +102,7 @@ public interface ChangeOrBuilder extends
   boolean hasSessionChange();
   /**
    * <pre>
-   * The session was created, updated or deleted.
+   * Creation, update or deletion of the session.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionChange session_change = 4 [json_name = "sessionChange"];</code>
@@ -111,7 +111,7 @@ public interface ChangeOrBuilder extends
   dev.threadkeep.v1.SessionChange getSessionChange();
   /**
    * <pre>
-   * The session was created, updated or deleted.
+   * Creation, update or deletion of the session.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionChange session_change = 4 [json_name = "sessionChange"];</code>
@@ -120,7 +120,7 @@ public interface ChangeOrBuilder extends
 
   /**
    * <pre>
-   * A place in the feed.
+   * A checkpoint.
    * </pre>
    *
    * <code>.threadkeep.v1.Checkpoint checkpoint = 5 [json_name = "checkpoint"];</code>
@@ -129,7 +129,7 @@ public interface ChangeOrBuilder extends
   boolean hasCheckpoint();
   /**
    * <pre>
-   * A place in the feed.
+   * A checkpoint.
    * </pre>
    *
    * <code>.threadkeep.v1.Checkpoint checkpoint = 5 [json_name = "checkpoint"];</code>
@@ -138,7 +138,7 @@ public interface ChangeOrBuilder extends
   dev.threadkeep.v1.Checkpoint getCheckpoint();
   /**
    * <pre>
-   * A place in the feed.
+   * A checkpoint.
    * </pre>
    *
    * <code>.threadkeep.v1.Checkpoint checkpoint = 5 [json_name = "checkpoint"];</code>
@@ -147,8 +147,8 @@ public interface ChangeOrBuilder extends
 
   /**
    * <pre>
-   * Where to go on once this change has been handled: opaque, for the same request, good as long as the feed reaches back so far. It
-   * advances past what the filter leaves out.
+   * Token to resume after this change was handled. Opaque; valid for the same request and as long as the feed reaches
+   * back to it. It also advances past changes that the filter leaves out.
    * </pre>
    *
    * <code>string resume_token = 6 [json_name = "resumeToken"];</code>
@@ -157,8 +157,8 @@ public interface ChangeOrBuilder extends
   java.lang.String getResumeToken();
   /**
    * <pre>
-   * Where to go on once this change has been handled: opaque, for the same request, good as long as the feed reaches back so far. It
-   * advances past what the filter leaves out.
+   * Token to resume after this change was handled. Opaque; valid for the same request and as long as the feed reaches
+   * back to it. It also advances past changes that the filter leaves out.
    * </pre>
    *
    * <code>string resume_token = 6 [json_name = "resumeToken"];</code>
@@ -169,7 +169,7 @@ public interface ChangeOrBuilder extends
 
   /**
    * <pre>
-   * Where the session stood after it. Set for appended events and compactions.
+   * Versions of the session after the change. Set for appended events and compactions.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionVersions versions = 7 [json_name = "versions"];</code>
@@ -178,7 +178,7 @@ public interface ChangeOrBuilder extends
   boolean hasVersions();
   /**
    * <pre>
-   * Where the session stood after it. Set for appended events and compactions.
+   * Versions of the session after the change. Set for appended events and compactions.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionVersions versions = 7 [json_name = "versions"];</code>
@@ -187,7 +187,7 @@ public interface ChangeOrBuilder extends
   dev.threadkeep.v1.SessionVersions getVersions();
   /**
    * <pre>
-   * Where the session stood after it. Set for appended events and compactions.
+   * Versions of the session after the change. Set for appended events and compactions.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionVersions versions = 7 [json_name = "versions"];</code>
@@ -196,7 +196,7 @@ public interface ChangeOrBuilder extends
 
   /**
    * <pre>
-   * The server's time of the change. Not set for checkpoints.
+   * Server time of the change. Not set for checkpoints.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp change_time = 8 [json_name = "changeTime"];</code>
@@ -205,7 +205,7 @@ public interface ChangeOrBuilder extends
   boolean hasChangeTime();
   /**
    * <pre>
-   * The server's time of the change. Not set for checkpoints.
+   * Server time of the change. Not set for checkpoints.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp change_time = 8 [json_name = "changeTime"];</code>
@@ -214,7 +214,7 @@ public interface ChangeOrBuilder extends
   com.google.protobuf.Timestamp getChangeTime();
   /**
    * <pre>
-   * The server's time of the change. Not set for checkpoints.
+   * Server time of the change. Not set for checkpoints.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp change_time = 8 [json_name = "changeTime"];</code>

@@ -7,7 +7,8 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * Whose changes: of all sessions that satisfy every field. Nothing set: of the tenant, or of the user whom the credential is bound to.
+ * Selects the sessions that satisfy every field. An empty scope means the tenant, or the user to which the credential
+ * is bound.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.ChangeScope}
@@ -67,7 +68,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object app_ = "";
   /**
    * <pre>
-   * The application; "" is sessions without one. Not set: any.
+   * App of the sessions. Absent means any app; empty means sessions without an app.
    * </pre>
    *
    * <code>optional string app = 1 [json_name = "app"];</code>
@@ -79,7 +80,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The application; "" is sessions without one. Not set: any.
+   * App of the sessions. Absent means any app; empty means sessions without an app.
    * </pre>
    *
    * <code>optional string app = 1 [json_name = "app"];</code>
@@ -100,7 +101,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The application; "" is sessions without one. Not set: any.
+   * App of the sessions. Absent means any app; empty means sessions without an app.
    * </pre>
    *
    * <code>optional string app = 1 [json_name = "app"];</code>
@@ -126,7 +127,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object userId_ = "";
   /**
    * <pre>
-   * The user. Empty: any.
+   * User of the sessions. Empty means any user.
    * </pre>
    *
    * <code>string user_id = 2 [json_name = "userId"];</code>
@@ -147,7 +148,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The user. Empty: any.
+   * User of the sessions. Empty means any user.
    * </pre>
    *
    * <code>string user_id = 2 [json_name = "userId"];</code>
@@ -196,7 +197,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Labels that the session bears when the change is read, or bore before an update that took them away. At most 64.
+   * Labels that the session has when the change is read, or had before an update removed them. At most 64.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -217,7 +218,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Labels that the session bears when the change is read, or bore before an update that took them away. At most 64.
+   * Labels that the session has when the change is read, or had before an update removed them. At most 64.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -228,7 +229,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Labels that the session bears when the change is read, or bore before an update that took them away. At most 64.
+   * Labels that the session has when the change is read, or had before an update removed them. At most 64.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -246,7 +247,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Labels that the session bears when the change is read, or bore before an update that took them away. At most 64.
+   * Labels that the session has when the change is read, or had before an update removed them. At most 64.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -458,7 +459,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Whose changes: of all sessions that satisfy every field. Nothing set: of the tenant, or of the user whom the credential is bound to.
+   * Selects the sessions that satisfy every field. An empty scope means the tenant, or the user to which the credential
+   * is bound.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.ChangeScope}
@@ -657,7 +659,7 @@ java.lang.String defaultValue) {
     private java.lang.Object app_ = "";
     /**
      * <pre>
-     * The application; "" is sessions without one. Not set: any.
+     * App of the sessions. Absent means any app; empty means sessions without an app.
      * </pre>
      *
      * <code>optional string app = 1 [json_name = "app"];</code>
@@ -668,7 +670,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The application; "" is sessions without one. Not set: any.
+     * App of the sessions. Absent means any app; empty means sessions without an app.
      * </pre>
      *
      * <code>optional string app = 1 [json_name = "app"];</code>
@@ -688,7 +690,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The application; "" is sessions without one. Not set: any.
+     * App of the sessions. Absent means any app; empty means sessions without an app.
      * </pre>
      *
      * <code>optional string app = 1 [json_name = "app"];</code>
@@ -709,7 +711,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The application; "" is sessions without one. Not set: any.
+     * App of the sessions. Absent means any app; empty means sessions without an app.
      * </pre>
      *
      * <code>optional string app = 1 [json_name = "app"];</code>
@@ -726,7 +728,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The application; "" is sessions without one. Not set: any.
+     * App of the sessions. Absent means any app; empty means sessions without an app.
      * </pre>
      *
      * <code>optional string app = 1 [json_name = "app"];</code>
@@ -740,7 +742,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The application; "" is sessions without one. Not set: any.
+     * App of the sessions. Absent means any app; empty means sessions without an app.
      * </pre>
      *
      * <code>optional string app = 1 [json_name = "app"];</code>
@@ -760,7 +762,7 @@ java.lang.String defaultValue) {
     private java.lang.Object userId_ = "";
     /**
      * <pre>
-     * The user. Empty: any.
+     * User of the sessions. Empty means any user.
      * </pre>
      *
      * <code>string user_id = 2 [json_name = "userId"];</code>
@@ -780,7 +782,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The user. Empty: any.
+     * User of the sessions. Empty means any user.
      * </pre>
      *
      * <code>string user_id = 2 [json_name = "userId"];</code>
@@ -801,7 +803,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The user. Empty: any.
+     * User of the sessions. Empty means any user.
      * </pre>
      *
      * <code>string user_id = 2 [json_name = "userId"];</code>
@@ -818,7 +820,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The user. Empty: any.
+     * User of the sessions. Empty means any user.
      * </pre>
      *
      * <code>string user_id = 2 [json_name = "userId"];</code>
@@ -832,7 +834,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The user. Empty: any.
+     * User of the sessions. Empty means any user.
      * </pre>
      *
      * <code>string user_id = 2 [json_name = "userId"];</code>
@@ -877,7 +879,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Labels that the session bears when the change is read, or bore before an update that took them away. At most 64.
+     * Labels that the session has when the change is read, or had before an update removed them. At most 64.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -898,7 +900,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Labels that the session bears when the change is read, or bore before an update that took them away. At most 64.
+     * Labels that the session has when the change is read, or had before an update removed them. At most 64.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -909,7 +911,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Labels that the session bears when the change is read, or bore before an update that took them away. At most 64.
+     * Labels that the session has when the change is read, or had before an update removed them. At most 64.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -927,7 +929,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Labels that the session bears when the change is read, or bore before an update that took them away. At most 64.
+     * Labels that the session has when the change is read, or had before an update removed them. At most 64.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -951,7 +953,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Labels that the session bears when the change is read, or bore before an update that took them away. At most 64.
+     * Labels that the session has when the change is read, or had before an update removed them. At most 64.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -974,7 +976,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Labels that the session bears when the change is read, or bore before an update that took them away. At most 64.
+     * Labels that the session has when the change is read, or had before an update removed them. At most 64.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -991,7 +993,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Labels that the session bears when the change is read, or bore before an update that took them away. At most 64.
+     * Labels that the session has when the change is read, or had before an update removed them. At most 64.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>

@@ -12,7 +12,7 @@ public interface ChangeScopeOrBuilder extends
 
   /**
    * <pre>
-   * The application; "" is sessions without one. Not set: any.
+   * App of the sessions. Absent means any app; empty means sessions without an app.
    * </pre>
    *
    * <code>optional string app = 1 [json_name = "app"];</code>
@@ -21,7 +21,7 @@ public interface ChangeScopeOrBuilder extends
   boolean hasApp();
   /**
    * <pre>
-   * The application; "" is sessions without one. Not set: any.
+   * App of the sessions. Absent means any app; empty means sessions without an app.
    * </pre>
    *
    * <code>optional string app = 1 [json_name = "app"];</code>
@@ -30,7 +30,7 @@ public interface ChangeScopeOrBuilder extends
   java.lang.String getApp();
   /**
    * <pre>
-   * The application; "" is sessions without one. Not set: any.
+   * App of the sessions. Absent means any app; empty means sessions without an app.
    * </pre>
    *
    * <code>optional string app = 1 [json_name = "app"];</code>
@@ -41,7 +41,7 @@ public interface ChangeScopeOrBuilder extends
 
   /**
    * <pre>
-   * The user. Empty: any.
+   * User of the sessions. Empty means any user.
    * </pre>
    *
    * <code>string user_id = 2 [json_name = "userId"];</code>
@@ -50,7 +50,7 @@ public interface ChangeScopeOrBuilder extends
   java.lang.String getUserId();
   /**
    * <pre>
-   * The user. Empty: any.
+   * User of the sessions. Empty means any user.
    * </pre>
    *
    * <code>string user_id = 2 [json_name = "userId"];</code>
@@ -61,7 +61,7 @@ public interface ChangeScopeOrBuilder extends
 
   /**
    * <pre>
-   * Labels that the session bears when the change is read, or bore before an update that took them away. At most 64.
+   * Labels that the session has when the change is read, or had before an update removed them. At most 64.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -69,7 +69,7 @@ public interface ChangeScopeOrBuilder extends
   int getLabelsCount();
   /**
    * <pre>
-   * Labels that the session bears when the change is read, or bore before an update that took them away. At most 64.
+   * Labels that the session has when the change is read, or had before an update removed them. At most 64.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -84,7 +84,7 @@ public interface ChangeScopeOrBuilder extends
   getLabels();
   /**
    * <pre>
-   * Labels that the session bears when the change is read, or bore before an update that took them away. At most 64.
+   * Labels that the session has when the change is read, or had before an update removed them. At most 64.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -93,7 +93,7 @@ public interface ChangeScopeOrBuilder extends
   getLabelsMap();
   /**
    * <pre>
-   * Labels that the session bears when the change is read, or bore before an update that took them away. At most 64.
+   * Labels that the session has when the change is read, or had before an update removed them. At most 64.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -105,7 +105,7 @@ java.lang.String getLabelsOrDefault(
 java.lang.String defaultValue);
   /**
    * <pre>
-   * Labels that the session bears when the change is read, or bore before an update that took them away. At most 64.
+   * Labels that the session has when the change is read, or had before an update removed them. At most 64.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>

@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * One message of a conversation. Order of parts and text of arguments are kept verbatim.
+ * One message of a conversation. The order of parts and the text of arguments are stored verbatim.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.ChatMessage}
@@ -53,7 +53,7 @@ private static final long serialVersionUID = 0L;
   private int role_ = 0;
   /**
    * <pre>
-   * REQUIRED. Who speaks.
+   * REQUIRED. Role of the message.
    * </pre>
    *
    * <code>.threadkeep.v1.Role role = 1 [json_name = "role"];</code>
@@ -64,7 +64,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED. Who speaks.
+   * REQUIRED. Role of the message.
    * </pre>
    *
    * <code>.threadkeep.v1.Role role = 1 [json_name = "role"];</code>
@@ -80,7 +80,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.threadkeep.v1.Part> parts_;
   /**
    * <pre>
-   * The content, in order. May be empty. At most 10,000 parts.
+   * Content, in order. May be empty. At most 10,000 parts.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Part parts = 2 [json_name = "parts"];</code>
@@ -91,7 +91,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The content, in order. May be empty. At most 10,000 parts.
+   * Content, in order. May be empty. At most 10,000 parts.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Part parts = 2 [json_name = "parts"];</code>
@@ -103,7 +103,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The content, in order. May be empty. At most 10,000 parts.
+   * Content, in order. May be empty. At most 10,000 parts.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Part parts = 2 [json_name = "parts"];</code>
@@ -114,7 +114,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The content, in order. May be empty. At most 10,000 parts.
+   * Content, in order. May be empty. At most 10,000 parts.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Part parts = 2 [json_name = "parts"];</code>
@@ -125,7 +125,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The content, in order. May be empty. At most 10,000 parts.
+   * Content, in order. May be empty. At most 10,000 parts.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Part parts = 2 [json_name = "parts"];</code>
@@ -307,7 +307,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * One message of a conversation. Order of parts and text of arguments are kept verbatim.
+   * One message of a conversation. The order of parts and the text of arguments are stored verbatim.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.ChatMessage}
@@ -507,7 +507,7 @@ private static final long serialVersionUID = 0L;
     private int role_ = 0;
     /**
      * <pre>
-     * REQUIRED. Who speaks.
+     * REQUIRED. Role of the message.
      * </pre>
      *
      * <code>.threadkeep.v1.Role role = 1 [json_name = "role"];</code>
@@ -518,7 +518,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Who speaks.
+     * REQUIRED. Role of the message.
      * </pre>
      *
      * <code>.threadkeep.v1.Role role = 1 [json_name = "role"];</code>
@@ -533,7 +533,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Who speaks.
+     * REQUIRED. Role of the message.
      * </pre>
      *
      * <code>.threadkeep.v1.Role role = 1 [json_name = "role"];</code>
@@ -546,7 +546,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Who speaks.
+     * REQUIRED. Role of the message.
      * </pre>
      *
      * <code>.threadkeep.v1.Role role = 1 [json_name = "role"];</code>
@@ -562,7 +562,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Who speaks.
+     * REQUIRED. Role of the message.
      * </pre>
      *
      * <code>.threadkeep.v1.Role role = 1 [json_name = "role"];</code>
@@ -589,7 +589,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * The content, in order. May be empty. At most 10,000 parts.
+     * Content, in order. May be empty. At most 10,000 parts.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 2 [json_name = "parts"];</code>
@@ -603,7 +603,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The content, in order. May be empty. At most 10,000 parts.
+     * Content, in order. May be empty. At most 10,000 parts.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 2 [json_name = "parts"];</code>
@@ -617,7 +617,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The content, in order. May be empty. At most 10,000 parts.
+     * Content, in order. May be empty. At most 10,000 parts.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 2 [json_name = "parts"];</code>
@@ -631,7 +631,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The content, in order. May be empty. At most 10,000 parts.
+     * Content, in order. May be empty. At most 10,000 parts.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 2 [json_name = "parts"];</code>
@@ -652,7 +652,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The content, in order. May be empty. At most 10,000 parts.
+     * Content, in order. May be empty. At most 10,000 parts.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 2 [json_name = "parts"];</code>
@@ -670,7 +670,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The content, in order. May be empty. At most 10,000 parts.
+     * Content, in order. May be empty. At most 10,000 parts.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 2 [json_name = "parts"];</code>
@@ -690,7 +690,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The content, in order. May be empty. At most 10,000 parts.
+     * Content, in order. May be empty. At most 10,000 parts.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 2 [json_name = "parts"];</code>
@@ -711,7 +711,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The content, in order. May be empty. At most 10,000 parts.
+     * Content, in order. May be empty. At most 10,000 parts.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 2 [json_name = "parts"];</code>
@@ -729,7 +729,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The content, in order. May be empty. At most 10,000 parts.
+     * Content, in order. May be empty. At most 10,000 parts.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 2 [json_name = "parts"];</code>
@@ -747,7 +747,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The content, in order. May be empty. At most 10,000 parts.
+     * Content, in order. May be empty. At most 10,000 parts.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 2 [json_name = "parts"];</code>
@@ -766,7 +766,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The content, in order. May be empty. At most 10,000 parts.
+     * Content, in order. May be empty. At most 10,000 parts.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 2 [json_name = "parts"];</code>
@@ -783,7 +783,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The content, in order. May be empty. At most 10,000 parts.
+     * Content, in order. May be empty. At most 10,000 parts.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 2 [json_name = "parts"];</code>
@@ -800,7 +800,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The content, in order. May be empty. At most 10,000 parts.
+     * Content, in order. May be empty. At most 10,000 parts.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 2 [json_name = "parts"];</code>
@@ -811,7 +811,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The content, in order. May be empty. At most 10,000 parts.
+     * Content, in order. May be empty. At most 10,000 parts.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 2 [json_name = "parts"];</code>
@@ -825,7 +825,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The content, in order. May be empty. At most 10,000 parts.
+     * Content, in order. May be empty. At most 10,000 parts.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 2 [json_name = "parts"];</code>
@@ -840,7 +840,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The content, in order. May be empty. At most 10,000 parts.
+     * Content, in order. May be empty. At most 10,000 parts.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 2 [json_name = "parts"];</code>
@@ -851,7 +851,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The content, in order. May be empty. At most 10,000 parts.
+     * Content, in order. May be empty. At most 10,000 parts.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 2 [json_name = "parts"];</code>
@@ -863,7 +863,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The content, in order. May be empty. At most 10,000 parts.
+     * Content, in order. May be empty. At most 10,000 parts.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 2 [json_name = "parts"];</code>

@@ -12,7 +12,7 @@ public interface ChatMessageOrBuilder extends
 
   /**
    * <pre>
-   * REQUIRED. Who speaks.
+   * REQUIRED. Role of the message.
    * </pre>
    *
    * <code>.threadkeep.v1.Role role = 1 [json_name = "role"];</code>
@@ -21,7 +21,7 @@ public interface ChatMessageOrBuilder extends
   int getRoleValue();
   /**
    * <pre>
-   * REQUIRED. Who speaks.
+   * REQUIRED. Role of the message.
    * </pre>
    *
    * <code>.threadkeep.v1.Role role = 1 [json_name = "role"];</code>
@@ -31,7 +31,7 @@ public interface ChatMessageOrBuilder extends
 
   /**
    * <pre>
-   * The content, in order. May be empty. At most 10,000 parts.
+   * Content, in order. May be empty. At most 10,000 parts.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Part parts = 2 [json_name = "parts"];</code>
@@ -40,7 +40,7 @@ public interface ChatMessageOrBuilder extends
       getPartsList();
   /**
    * <pre>
-   * The content, in order. May be empty. At most 10,000 parts.
+   * Content, in order. May be empty. At most 10,000 parts.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Part parts = 2 [json_name = "parts"];</code>
@@ -48,7 +48,7 @@ public interface ChatMessageOrBuilder extends
   dev.threadkeep.v1.Part getParts(int index);
   /**
    * <pre>
-   * The content, in order. May be empty. At most 10,000 parts.
+   * Content, in order. May be empty. At most 10,000 parts.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Part parts = 2 [json_name = "parts"];</code>
@@ -56,7 +56,7 @@ public interface ChatMessageOrBuilder extends
   int getPartsCount();
   /**
    * <pre>
-   * The content, in order. May be empty. At most 10,000 parts.
+   * Content, in order. May be empty. At most 10,000 parts.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Part parts = 2 [json_name = "parts"];</code>
@@ -65,7 +65,7 @@ public interface ChatMessageOrBuilder extends
       getPartsOrBuilderList();
   /**
    * <pre>
-   * The content, in order. May be empty. At most 10,000 parts.
+   * Content, in order. May be empty. At most 10,000 parts.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Part parts = 2 [json_name = "parts"];</code>

@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * A place in the feed with nothing to tell but the place.
+ * A frame without a change that carries a resume token.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.Checkpoint}
@@ -52,7 +52,7 @@ private static final long serialVersionUID = 0L;
   private int kind_ = 0;
   /**
    * <pre>
-   * Why it is sent.
+   * Kind of the checkpoint.
    * </pre>
    *
    * <code>.threadkeep.v1.CheckpointKind kind = 1 [json_name = "kind"];</code>
@@ -63,7 +63,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Why it is sent.
+   * Kind of the checkpoint.
    * </pre>
    *
    * <code>.threadkeep.v1.CheckpointKind kind = 1 [json_name = "kind"];</code>
@@ -232,7 +232,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A place in the feed with nothing to tell but the place.
+   * A frame without a change that carries a resume token.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.Checkpoint}
@@ -373,7 +373,7 @@ private static final long serialVersionUID = 0L;
     private int kind_ = 0;
     /**
      * <pre>
-     * Why it is sent.
+     * Kind of the checkpoint.
      * </pre>
      *
      * <code>.threadkeep.v1.CheckpointKind kind = 1 [json_name = "kind"];</code>
@@ -384,7 +384,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why it is sent.
+     * Kind of the checkpoint.
      * </pre>
      *
      * <code>.threadkeep.v1.CheckpointKind kind = 1 [json_name = "kind"];</code>
@@ -399,7 +399,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why it is sent.
+     * Kind of the checkpoint.
      * </pre>
      *
      * <code>.threadkeep.v1.CheckpointKind kind = 1 [json_name = "kind"];</code>
@@ -412,7 +412,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why it is sent.
+     * Kind of the checkpoint.
      * </pre>
      *
      * <code>.threadkeep.v1.CheckpointKind kind = 1 [json_name = "kind"];</code>
@@ -428,7 +428,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why it is sent.
+     * Kind of the checkpoint.
      * </pre>
      *
      * <code>.threadkeep.v1.CheckpointKind kind = 1 [json_name = "kind"];</code>

@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * What a checkpoint says.
+ * The kind of a checkpoint.
  * </pre>
  *
  * Protobuf enum {@code threadkeep.v1.CheckpointKind}
@@ -25,7 +25,7 @@ public enum CheckpointKind
   CHECKPOINT_KIND_UNSPECIFIED(0),
   /**
    * <pre>
-   * The first frame: every change committed after it is sent will be delivered.
+   * First frame: every change committed after it is sent will be delivered.
    * </pre>
    *
    * <code>CHECKPOINT_KIND_STARTED = 1;</code>
@@ -33,8 +33,8 @@ public enum CheckpointKind
   CHECKPOINT_KIND_STARTED(1),
   /**
    * <pre>
-   * What had been committed is delivered; from here on changes come as they happen. On PostgreSQL changes behind a transaction that is
-   * still running are told, in their order, when it ends.
+   * Caught up: all earlier changes are delivered, and new ones follow as they are committed. On PostgreSQL, changes
+   * behind a transaction that is still running are delivered in order when it ends.
    * </pre>
    *
    * <code>CHECKPOINT_KIND_CAUGHT_UP = 2;</code>
@@ -42,7 +42,7 @@ public enum CheckpointKind
   CHECKPOINT_KIND_CAUGHT_UP(2),
   /**
    * <pre>
-   * Nothing to tell for 15 seconds. A stream that is silent for twice as long is dead.
+   * Heartbeat: sent after 15 seconds without a change. A stream that is silent for twice as long is dead.
    * </pre>
    *
    * <code>CHECKPOINT_KIND_HEARTBEAT = 3;</code>
@@ -50,7 +50,8 @@ public enum CheckpointKind
   CHECKPOINT_KIND_HEARTBEAT(3),
   /**
    * <pre>
-   * The subscriber reads more slowly than changes happen: they now come from the log, until it has caught up. Nothing is skipped.
+   * Fell behind: the subscriber reads more slowly than changes are committed, so they are read from the log until it
+   * has caught up. Nothing is skipped.
    * </pre>
    *
    * <code>CHECKPOINT_KIND_FELL_BEHIND = 4;</code>
@@ -58,7 +59,7 @@ public enum CheckpointKind
   CHECKPOINT_KIND_FELL_BEHIND(4),
   /**
    * <pre>
-   * The server shuts down; the stream ends with SERVER_DRAINING. Resume with the token.
+   * Draining: the server is shutting down, and the stream ends with SERVER_DRAINING. Resume with the token.
    * </pre>
    *
    * <code>CHECKPOINT_KIND_DRAINING = 5;</code>
@@ -86,7 +87,7 @@ public enum CheckpointKind
   public static final int CHECKPOINT_KIND_UNSPECIFIED_VALUE = 0;
   /**
    * <pre>
-   * The first frame: every change committed after it is sent will be delivered.
+   * First frame: every change committed after it is sent will be delivered.
    * </pre>
    *
    * <code>CHECKPOINT_KIND_STARTED = 1;</code>
@@ -94,8 +95,8 @@ public enum CheckpointKind
   public static final int CHECKPOINT_KIND_STARTED_VALUE = 1;
   /**
    * <pre>
-   * What had been committed is delivered; from here on changes come as they happen. On PostgreSQL changes behind a transaction that is
-   * still running are told, in their order, when it ends.
+   * Caught up: all earlier changes are delivered, and new ones follow as they are committed. On PostgreSQL, changes
+   * behind a transaction that is still running are delivered in order when it ends.
    * </pre>
    *
    * <code>CHECKPOINT_KIND_CAUGHT_UP = 2;</code>
@@ -103,7 +104,7 @@ public enum CheckpointKind
   public static final int CHECKPOINT_KIND_CAUGHT_UP_VALUE = 2;
   /**
    * <pre>
-   * Nothing to tell for 15 seconds. A stream that is silent for twice as long is dead.
+   * Heartbeat: sent after 15 seconds without a change. A stream that is silent for twice as long is dead.
    * </pre>
    *
    * <code>CHECKPOINT_KIND_HEARTBEAT = 3;</code>
@@ -111,7 +112,8 @@ public enum CheckpointKind
   public static final int CHECKPOINT_KIND_HEARTBEAT_VALUE = 3;
   /**
    * <pre>
-   * The subscriber reads more slowly than changes happen: they now come from the log, until it has caught up. Nothing is skipped.
+   * Fell behind: the subscriber reads more slowly than changes are committed, so they are read from the log until it
+   * has caught up. Nothing is skipped.
    * </pre>
    *
    * <code>CHECKPOINT_KIND_FELL_BEHIND = 4;</code>
@@ -119,7 +121,7 @@ public enum CheckpointKind
   public static final int CHECKPOINT_KIND_FELL_BEHIND_VALUE = 4;
   /**
    * <pre>
-   * The server shuts down; the stream ends with SERVER_DRAINING. Resume with the token.
+   * Draining: the server is shutting down, and the stream ends with SERVER_DRAINING. Resume with the token.
    * </pre>
    *
    * <code>CHECKPOINT_KIND_DRAINING = 5;</code>

@@ -12,7 +12,7 @@ public interface CheckpointOrBuilder extends
 
   /**
    * <pre>
-   * Why it is sent.
+   * Kind of the checkpoint.
    * </pre>
    *
    * <code>.threadkeep.v1.CheckpointKind kind = 1 [json_name = "kind"];</code>
@@ -21,7 +21,7 @@ public interface CheckpointOrBuilder extends
   int getKindValue();
   /**
    * <pre>
-   * Why it is sent.
+   * Kind of the checkpoint.
    * </pre>
    *
    * <code>.threadkeep.v1.CheckpointKind kind = 1 [json_name = "kind"];</code>

@@ -54,7 +54,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.SessionRef session_;
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to compact.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -66,7 +66,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to compact.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -78,7 +78,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to compact.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -92,7 +92,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.CompactionStrategy strategy_;
   /**
    * <pre>
-   * How. Absent means as the session's policy says; INVALID_FIELD if there is none.
+   * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -104,7 +104,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How. Absent means as the session's policy says; INVALID_FIELD if there is none.
+   * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -116,7 +116,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How. Absent means as the session's policy says; INVALID_FIELD if there is none.
+   * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -130,7 +130,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.CompactionTrigger trigger_;
   /**
    * <pre>
-   * Only if this fires. Absent means in any case.
+   * Condition for the compaction. Absent means unconditional.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionTrigger trigger = 3 [json_name = "trigger"];</code>
@@ -142,7 +142,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Only if this fires. Absent means in any case.
+   * Condition for the compaction. Absent means unconditional.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionTrigger trigger = 3 [json_name = "trigger"];</code>
@@ -154,7 +154,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Only if this fires. Absent means in any case.
+   * Condition for the compaction. Absent means unconditional.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionTrigger trigger = 3 [json_name = "trigger"];</code>
@@ -169,7 +169,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object branch_ = "";
   /**
    * <pre>
-   * Compact this branch's own events alone. Empty means the whole session.
+   * Branch whose own events are compacted. Empty means the whole session.
    * </pre>
    *
    * <code>string branch = 4 [json_name = "branch"];</code>
@@ -190,7 +190,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Compact this branch's own events alone. Empty means the whole session.
+   * Branch whose own events are compacted. Empty means the whole session.
    * </pre>
    *
    * <code>string branch = 4 [json_name = "branch"];</code>
@@ -215,7 +215,7 @@ private static final long serialVersionUID = 0L;
   private boolean dryRun_ = false;
   /**
    * <pre>
-   * Change nothing and ask no model; say what would be done.
+   * If true, changes nothing, calls no model, and returns the plan.
    * </pre>
    *
    * <code>bool dry_run = 5 [json_name = "dryRun"];</code>
@@ -231,7 +231,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object actor_ = "";
   /**
    * <pre>
-   * What the caller calls itself, for the record. At most 255 bytes.
+   * Name of the caller, for the record. At most 255 bytes.
    * </pre>
    *
    * <code>string actor = 6 [json_name = "actor"];</code>
@@ -252,7 +252,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What the caller calls itself, for the record. At most 255 bytes.
+   * Name of the caller, for the record. At most 255 bytes.
    * </pre>
    *
    * <code>string actor = 6 [json_name = "actor"];</code>
@@ -745,7 +745,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.SessionRef, dev.threadkeep.v1.SessionRef.Builder, dev.threadkeep.v1.SessionRefOrBuilder> sessionBuilder_;
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -756,7 +756,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -771,7 +771,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -791,7 +791,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -809,7 +809,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -834,7 +834,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -851,7 +851,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -863,7 +863,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -878,7 +878,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -902,7 +902,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.CompactionStrategy, dev.threadkeep.v1.CompactionStrategy.Builder, dev.threadkeep.v1.CompactionStrategyOrBuilder> strategyBuilder_;
     /**
      * <pre>
-     * How. Absent means as the session's policy says; INVALID_FIELD if there is none.
+     * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -913,7 +913,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How. Absent means as the session's policy says; INVALID_FIELD if there is none.
+     * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -928,7 +928,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How. Absent means as the session's policy says; INVALID_FIELD if there is none.
+     * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -948,7 +948,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How. Absent means as the session's policy says; INVALID_FIELD if there is none.
+     * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -966,7 +966,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How. Absent means as the session's policy says; INVALID_FIELD if there is none.
+     * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -991,7 +991,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How. Absent means as the session's policy says; INVALID_FIELD if there is none.
+     * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -1008,7 +1008,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How. Absent means as the session's policy says; INVALID_FIELD if there is none.
+     * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -1020,7 +1020,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How. Absent means as the session's policy says; INVALID_FIELD if there is none.
+     * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -1035,7 +1035,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How. Absent means as the session's policy says; INVALID_FIELD if there is none.
+     * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -1059,7 +1059,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.CompactionTrigger, dev.threadkeep.v1.CompactionTrigger.Builder, dev.threadkeep.v1.CompactionTriggerOrBuilder> triggerBuilder_;
     /**
      * <pre>
-     * Only if this fires. Absent means in any case.
+     * Condition for the compaction. Absent means unconditional.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionTrigger trigger = 3 [json_name = "trigger"];</code>
@@ -1070,7 +1070,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only if this fires. Absent means in any case.
+     * Condition for the compaction. Absent means unconditional.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionTrigger trigger = 3 [json_name = "trigger"];</code>
@@ -1085,7 +1085,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only if this fires. Absent means in any case.
+     * Condition for the compaction. Absent means unconditional.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionTrigger trigger = 3 [json_name = "trigger"];</code>
@@ -1105,7 +1105,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only if this fires. Absent means in any case.
+     * Condition for the compaction. Absent means unconditional.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionTrigger trigger = 3 [json_name = "trigger"];</code>
@@ -1123,7 +1123,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only if this fires. Absent means in any case.
+     * Condition for the compaction. Absent means unconditional.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionTrigger trigger = 3 [json_name = "trigger"];</code>
@@ -1148,7 +1148,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only if this fires. Absent means in any case.
+     * Condition for the compaction. Absent means unconditional.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionTrigger trigger = 3 [json_name = "trigger"];</code>
@@ -1165,7 +1165,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only if this fires. Absent means in any case.
+     * Condition for the compaction. Absent means unconditional.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionTrigger trigger = 3 [json_name = "trigger"];</code>
@@ -1177,7 +1177,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only if this fires. Absent means in any case.
+     * Condition for the compaction. Absent means unconditional.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionTrigger trigger = 3 [json_name = "trigger"];</code>
@@ -1192,7 +1192,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only if this fires. Absent means in any case.
+     * Condition for the compaction. Absent means unconditional.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionTrigger trigger = 3 [json_name = "trigger"];</code>
@@ -1214,7 +1214,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object branch_ = "";
     /**
      * <pre>
-     * Compact this branch's own events alone. Empty means the whole session.
+     * Branch whose own events are compacted. Empty means the whole session.
      * </pre>
      *
      * <code>string branch = 4 [json_name = "branch"];</code>
@@ -1234,7 +1234,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Compact this branch's own events alone. Empty means the whole session.
+     * Branch whose own events are compacted. Empty means the whole session.
      * </pre>
      *
      * <code>string branch = 4 [json_name = "branch"];</code>
@@ -1255,7 +1255,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Compact this branch's own events alone. Empty means the whole session.
+     * Branch whose own events are compacted. Empty means the whole session.
      * </pre>
      *
      * <code>string branch = 4 [json_name = "branch"];</code>
@@ -1272,7 +1272,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Compact this branch's own events alone. Empty means the whole session.
+     * Branch whose own events are compacted. Empty means the whole session.
      * </pre>
      *
      * <code>string branch = 4 [json_name = "branch"];</code>
@@ -1286,7 +1286,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Compact this branch's own events alone. Empty means the whole session.
+     * Branch whose own events are compacted. Empty means the whole session.
      * </pre>
      *
      * <code>string branch = 4 [json_name = "branch"];</code>
@@ -1306,7 +1306,7 @@ private static final long serialVersionUID = 0L;
     private boolean dryRun_ ;
     /**
      * <pre>
-     * Change nothing and ask no model; say what would be done.
+     * If true, changes nothing, calls no model, and returns the plan.
      * </pre>
      *
      * <code>bool dry_run = 5 [json_name = "dryRun"];</code>
@@ -1318,7 +1318,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Change nothing and ask no model; say what would be done.
+     * If true, changes nothing, calls no model, and returns the plan.
      * </pre>
      *
      * <code>bool dry_run = 5 [json_name = "dryRun"];</code>
@@ -1334,7 +1334,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Change nothing and ask no model; say what would be done.
+     * If true, changes nothing, calls no model, and returns the plan.
      * </pre>
      *
      * <code>bool dry_run = 5 [json_name = "dryRun"];</code>
@@ -1350,7 +1350,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object actor_ = "";
     /**
      * <pre>
-     * What the caller calls itself, for the record. At most 255 bytes.
+     * Name of the caller, for the record. At most 255 bytes.
      * </pre>
      *
      * <code>string actor = 6 [json_name = "actor"];</code>
@@ -1370,7 +1370,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the caller calls itself, for the record. At most 255 bytes.
+     * Name of the caller, for the record. At most 255 bytes.
      * </pre>
      *
      * <code>string actor = 6 [json_name = "actor"];</code>
@@ -1391,7 +1391,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the caller calls itself, for the record. At most 255 bytes.
+     * Name of the caller, for the record. At most 255 bytes.
      * </pre>
      *
      * <code>string actor = 6 [json_name = "actor"];</code>
@@ -1408,7 +1408,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the caller calls itself, for the record. At most 255 bytes.
+     * Name of the caller, for the record. At most 255 bytes.
      * </pre>
      *
      * <code>string actor = 6 [json_name = "actor"];</code>
@@ -1422,7 +1422,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the caller calls itself, for the record. At most 255 bytes.
+     * Name of the caller, for the record. At most 255 bytes.
      * </pre>
      *
      * <code>string actor = 6 [json_name = "actor"];</code>

@@ -12,7 +12,7 @@ public interface CompactSessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to compact.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -21,7 +21,7 @@ public interface CompactSessionRequestOrBuilder extends
   boolean hasSession();
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to compact.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -30,7 +30,7 @@ public interface CompactSessionRequestOrBuilder extends
   dev.threadkeep.v1.SessionRef getSession();
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to compact.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -39,7 +39,7 @@ public interface CompactSessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * How. Absent means as the session's policy says; INVALID_FIELD if there is none.
+   * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -48,7 +48,7 @@ public interface CompactSessionRequestOrBuilder extends
   boolean hasStrategy();
   /**
    * <pre>
-   * How. Absent means as the session's policy says; INVALID_FIELD if there is none.
+   * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -57,7 +57,7 @@ public interface CompactSessionRequestOrBuilder extends
   dev.threadkeep.v1.CompactionStrategy getStrategy();
   /**
    * <pre>
-   * How. Absent means as the session's policy says; INVALID_FIELD if there is none.
+   * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -66,7 +66,7 @@ public interface CompactSessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * Only if this fires. Absent means in any case.
+   * Condition for the compaction. Absent means unconditional.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionTrigger trigger = 3 [json_name = "trigger"];</code>
@@ -75,7 +75,7 @@ public interface CompactSessionRequestOrBuilder extends
   boolean hasTrigger();
   /**
    * <pre>
-   * Only if this fires. Absent means in any case.
+   * Condition for the compaction. Absent means unconditional.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionTrigger trigger = 3 [json_name = "trigger"];</code>
@@ -84,7 +84,7 @@ public interface CompactSessionRequestOrBuilder extends
   dev.threadkeep.v1.CompactionTrigger getTrigger();
   /**
    * <pre>
-   * Only if this fires. Absent means in any case.
+   * Condition for the compaction. Absent means unconditional.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionTrigger trigger = 3 [json_name = "trigger"];</code>
@@ -93,7 +93,7 @@ public interface CompactSessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * Compact this branch's own events alone. Empty means the whole session.
+   * Branch whose own events are compacted. Empty means the whole session.
    * </pre>
    *
    * <code>string branch = 4 [json_name = "branch"];</code>
@@ -102,7 +102,7 @@ public interface CompactSessionRequestOrBuilder extends
   java.lang.String getBranch();
   /**
    * <pre>
-   * Compact this branch's own events alone. Empty means the whole session.
+   * Branch whose own events are compacted. Empty means the whole session.
    * </pre>
    *
    * <code>string branch = 4 [json_name = "branch"];</code>
@@ -113,7 +113,7 @@ public interface CompactSessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * Change nothing and ask no model; say what would be done.
+   * If true, changes nothing, calls no model, and returns the plan.
    * </pre>
    *
    * <code>bool dry_run = 5 [json_name = "dryRun"];</code>
@@ -123,7 +123,7 @@ public interface CompactSessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * What the caller calls itself, for the record. At most 255 bytes.
+   * Name of the caller, for the record. At most 255 bytes.
    * </pre>
    *
    * <code>string actor = 6 [json_name = "actor"];</code>
@@ -132,7 +132,7 @@ public interface CompactSessionRequestOrBuilder extends
   java.lang.String getActor();
   /**
    * <pre>
-   * What the caller calls itself, for the record. At most 255 bytes.
+   * Name of the caller, for the record. At most 255 bytes.
    * </pre>
    *
    * <code>string actor = 6 [json_name = "actor"];</code>

@@ -52,7 +52,7 @@ private static final long serialVersionUID = 0L;
   private boolean compacted_ = false;
   /**
    * <pre>
-   * True when the window was changed; false for a dry run, a trigger that does not fire, and nothing to do.
+   * True if the window was changed; false for a dry run, a trigger that did not fire, or nothing to compact.
    * </pre>
    *
    * <code>bool compacted = 1 [json_name = "compacted"];</code>
@@ -67,7 +67,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.Compaction compaction_;
   /**
    * <pre>
-   * The record, when compacted.
+   * Record of the compaction, if compacted.
    * </pre>
    *
    * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -79,7 +79,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The record, when compacted.
+   * Record of the compaction, if compacted.
    * </pre>
    *
    * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -91,7 +91,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The record, when compacted.
+   * Record of the compaction, if compacted.
    * </pre>
    *
    * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -105,7 +105,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.CompactionPlan plan_;
   /**
    * <pre>
-   * What was or would be done. Its inserted events are complete unless it is a dry run.
+   * Changes that were made or, for a dry run, would be made. The inserted events are complete except in a dry run.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionPlan plan = 3 [json_name = "plan"];</code>
@@ -117,7 +117,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What was or would be done. Its inserted events are complete unless it is a dry run.
+   * Changes that were made or, for a dry run, would be made. The inserted events are complete except in a dry run.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionPlan plan = 3 [json_name = "plan"];</code>
@@ -129,7 +129,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What was or would be done. Its inserted events are complete unless it is a dry run.
+   * Changes that were made or, for a dry run, would be made. The inserted events are complete except in a dry run.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionPlan plan = 3 [json_name = "plan"];</code>
@@ -143,7 +143,7 @@ private static final long serialVersionUID = 0L;
   private boolean triggered_ = false;
   /**
    * <pre>
-   * False when the request's trigger did not fire; plan is then absent.
+   * False if the trigger of the request did not fire; plan is then absent.
    * </pre>
    *
    * <code>bool triggered = 4 [json_name = "triggered"];</code>
@@ -158,7 +158,7 @@ private static final long serialVersionUID = 0L;
   private int lostRaces_ = 0;
   /**
    * <pre>
-   * How often another compaction was faster, and the window was planned anew.
+   * Number of times that another compaction was committed first and the window was planned again.
    * </pre>
    *
    * <code>int32 lost_races = 5 [json_name = "lostRaces"];</code>
@@ -600,7 +600,7 @@ private static final long serialVersionUID = 0L;
     private boolean compacted_ ;
     /**
      * <pre>
-     * True when the window was changed; false for a dry run, a trigger that does not fire, and nothing to do.
+     * True if the window was changed; false for a dry run, a trigger that did not fire, or nothing to compact.
      * </pre>
      *
      * <code>bool compacted = 1 [json_name = "compacted"];</code>
@@ -612,7 +612,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * True when the window was changed; false for a dry run, a trigger that does not fire, and nothing to do.
+     * True if the window was changed; false for a dry run, a trigger that did not fire, or nothing to compact.
      * </pre>
      *
      * <code>bool compacted = 1 [json_name = "compacted"];</code>
@@ -628,7 +628,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * True when the window was changed; false for a dry run, a trigger that does not fire, and nothing to do.
+     * True if the window was changed; false for a dry run, a trigger that did not fire, or nothing to compact.
      * </pre>
      *
      * <code>bool compacted = 1 [json_name = "compacted"];</code>
@@ -646,7 +646,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.Compaction, dev.threadkeep.v1.Compaction.Builder, dev.threadkeep.v1.CompactionOrBuilder> compactionBuilder_;
     /**
      * <pre>
-     * The record, when compacted.
+     * Record of the compaction, if compacted.
      * </pre>
      *
      * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -657,7 +657,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The record, when compacted.
+     * Record of the compaction, if compacted.
      * </pre>
      *
      * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -672,7 +672,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The record, when compacted.
+     * Record of the compaction, if compacted.
      * </pre>
      *
      * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -692,7 +692,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The record, when compacted.
+     * Record of the compaction, if compacted.
      * </pre>
      *
      * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -710,7 +710,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The record, when compacted.
+     * Record of the compaction, if compacted.
      * </pre>
      *
      * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -735,7 +735,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The record, when compacted.
+     * Record of the compaction, if compacted.
      * </pre>
      *
      * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -752,7 +752,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The record, when compacted.
+     * Record of the compaction, if compacted.
      * </pre>
      *
      * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -764,7 +764,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The record, when compacted.
+     * Record of the compaction, if compacted.
      * </pre>
      *
      * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -779,7 +779,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The record, when compacted.
+     * Record of the compaction, if compacted.
      * </pre>
      *
      * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -803,7 +803,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.CompactionPlan, dev.threadkeep.v1.CompactionPlan.Builder, dev.threadkeep.v1.CompactionPlanOrBuilder> planBuilder_;
     /**
      * <pre>
-     * What was or would be done. Its inserted events are complete unless it is a dry run.
+     * Changes that were made or, for a dry run, would be made. The inserted events are complete except in a dry run.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPlan plan = 3 [json_name = "plan"];</code>
@@ -814,7 +814,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What was or would be done. Its inserted events are complete unless it is a dry run.
+     * Changes that were made or, for a dry run, would be made. The inserted events are complete except in a dry run.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPlan plan = 3 [json_name = "plan"];</code>
@@ -829,7 +829,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What was or would be done. Its inserted events are complete unless it is a dry run.
+     * Changes that were made or, for a dry run, would be made. The inserted events are complete except in a dry run.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPlan plan = 3 [json_name = "plan"];</code>
@@ -849,7 +849,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What was or would be done. Its inserted events are complete unless it is a dry run.
+     * Changes that were made or, for a dry run, would be made. The inserted events are complete except in a dry run.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPlan plan = 3 [json_name = "plan"];</code>
@@ -867,7 +867,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What was or would be done. Its inserted events are complete unless it is a dry run.
+     * Changes that were made or, for a dry run, would be made. The inserted events are complete except in a dry run.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPlan plan = 3 [json_name = "plan"];</code>
@@ -892,7 +892,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What was or would be done. Its inserted events are complete unless it is a dry run.
+     * Changes that were made or, for a dry run, would be made. The inserted events are complete except in a dry run.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPlan plan = 3 [json_name = "plan"];</code>
@@ -909,7 +909,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What was or would be done. Its inserted events are complete unless it is a dry run.
+     * Changes that were made or, for a dry run, would be made. The inserted events are complete except in a dry run.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPlan plan = 3 [json_name = "plan"];</code>
@@ -921,7 +921,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What was or would be done. Its inserted events are complete unless it is a dry run.
+     * Changes that were made or, for a dry run, would be made. The inserted events are complete except in a dry run.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPlan plan = 3 [json_name = "plan"];</code>
@@ -936,7 +936,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What was or would be done. Its inserted events are complete unless it is a dry run.
+     * Changes that were made or, for a dry run, would be made. The inserted events are complete except in a dry run.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPlan plan = 3 [json_name = "plan"];</code>
@@ -958,7 +958,7 @@ private static final long serialVersionUID = 0L;
     private boolean triggered_ ;
     /**
      * <pre>
-     * False when the request's trigger did not fire; plan is then absent.
+     * False if the trigger of the request did not fire; plan is then absent.
      * </pre>
      *
      * <code>bool triggered = 4 [json_name = "triggered"];</code>
@@ -970,7 +970,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * False when the request's trigger did not fire; plan is then absent.
+     * False if the trigger of the request did not fire; plan is then absent.
      * </pre>
      *
      * <code>bool triggered = 4 [json_name = "triggered"];</code>
@@ -986,7 +986,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * False when the request's trigger did not fire; plan is then absent.
+     * False if the trigger of the request did not fire; plan is then absent.
      * </pre>
      *
      * <code>bool triggered = 4 [json_name = "triggered"];</code>
@@ -1002,7 +1002,7 @@ private static final long serialVersionUID = 0L;
     private int lostRaces_ ;
     /**
      * <pre>
-     * How often another compaction was faster, and the window was planned anew.
+     * Number of times that another compaction was committed first and the window was planned again.
      * </pre>
      *
      * <code>int32 lost_races = 5 [json_name = "lostRaces"];</code>
@@ -1014,7 +1014,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How often another compaction was faster, and the window was planned anew.
+     * Number of times that another compaction was committed first and the window was planned again.
      * </pre>
      *
      * <code>int32 lost_races = 5 [json_name = "lostRaces"];</code>
@@ -1030,7 +1030,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How often another compaction was faster, and the window was planned anew.
+     * Number of times that another compaction was committed first and the window was planned again.
      * </pre>
      *
      * <code>int32 lost_races = 5 [json_name = "lostRaces"];</code>

@@ -12,7 +12,7 @@ public interface CompactSessionResponseOrBuilder extends
 
   /**
    * <pre>
-   * True when the window was changed; false for a dry run, a trigger that does not fire, and nothing to do.
+   * True if the window was changed; false for a dry run, a trigger that did not fire, or nothing to compact.
    * </pre>
    *
    * <code>bool compacted = 1 [json_name = "compacted"];</code>
@@ -22,7 +22,7 @@ public interface CompactSessionResponseOrBuilder extends
 
   /**
    * <pre>
-   * The record, when compacted.
+   * Record of the compaction, if compacted.
    * </pre>
    *
    * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -31,7 +31,7 @@ public interface CompactSessionResponseOrBuilder extends
   boolean hasCompaction();
   /**
    * <pre>
-   * The record, when compacted.
+   * Record of the compaction, if compacted.
    * </pre>
    *
    * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -40,7 +40,7 @@ public interface CompactSessionResponseOrBuilder extends
   dev.threadkeep.v1.Compaction getCompaction();
   /**
    * <pre>
-   * The record, when compacted.
+   * Record of the compaction, if compacted.
    * </pre>
    *
    * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -49,7 +49,7 @@ public interface CompactSessionResponseOrBuilder extends
 
   /**
    * <pre>
-   * What was or would be done. Its inserted events are complete unless it is a dry run.
+   * Changes that were made or, for a dry run, would be made. The inserted events are complete except in a dry run.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionPlan plan = 3 [json_name = "plan"];</code>
@@ -58,7 +58,7 @@ public interface CompactSessionResponseOrBuilder extends
   boolean hasPlan();
   /**
    * <pre>
-   * What was or would be done. Its inserted events are complete unless it is a dry run.
+   * Changes that were made or, for a dry run, would be made. The inserted events are complete except in a dry run.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionPlan plan = 3 [json_name = "plan"];</code>
@@ -67,7 +67,7 @@ public interface CompactSessionResponseOrBuilder extends
   dev.threadkeep.v1.CompactionPlan getPlan();
   /**
    * <pre>
-   * What was or would be done. Its inserted events are complete unless it is a dry run.
+   * Changes that were made or, for a dry run, would be made. The inserted events are complete except in a dry run.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionPlan plan = 3 [json_name = "plan"];</code>
@@ -76,7 +76,7 @@ public interface CompactSessionResponseOrBuilder extends
 
   /**
    * <pre>
-   * False when the request's trigger did not fire; plan is then absent.
+   * False if the trigger of the request did not fire; plan is then absent.
    * </pre>
    *
    * <code>bool triggered = 4 [json_name = "triggered"];</code>
@@ -86,7 +86,7 @@ public interface CompactSessionResponseOrBuilder extends
 
   /**
    * <pre>
-   * How often another compaction was faster, and the window was planned anew.
+   * Number of times that another compaction was committed first and the window was planned again.
    * </pre>
    *
    * <code>int32 lost_races = 5 [json_name = "lostRaces"];</code>

@@ -59,7 +59,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object compactionId_ = "";
   /**
    * <pre>
-   * Its id: the caller's, or a UUIDv7 of the server.
+   * Id of the compaction: the caller's, or a UUIDv7 from the server.
    * </pre>
    *
    * <code>string compaction_id = 1 [json_name = "compactionId"];</code>
@@ -80,7 +80,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Its id: the caller's, or a UUIDv7 of the server.
+   * Id of the compaction: the caller's, or a UUIDv7 from the server.
    * </pre>
    *
    * <code>string compaction_id = 1 [json_name = "compactionId"];</code>
@@ -105,7 +105,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp createTime_;
   /**
    * <pre>
-   * When it was applied.
+   * Time at which the compaction was applied.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp create_time = 2 [json_name = "createTime"];</code>
@@ -117,7 +117,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When it was applied.
+   * Time at which the compaction was applied.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp create_time = 2 [json_name = "createTime"];</code>
@@ -129,7 +129,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When it was applied.
+   * Time at which the compaction was applied.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp create_time = 2 [json_name = "createTime"];</code>
@@ -144,7 +144,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object strategy_ = "";
   /**
    * <pre>
-   * What made it, for example "sliding_window", "replace_events" or what the caller says. At most 255 bytes.
+   * Strategy of the compaction, for example "sliding_window", "replace_events" or a name from the caller. At most 255
+   * bytes.
    * </pre>
    *
    * <code>string strategy = 3 [json_name = "strategy"];</code>
@@ -165,7 +166,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What made it, for example "sliding_window", "replace_events" or what the caller says. At most 255 bytes.
+   * Strategy of the compaction, for example "sliding_window", "replace_events" or a name from the caller. At most 255
+   * bytes.
    * </pre>
    *
    * <code>string strategy = 3 [json_name = "strategy"];</code>
@@ -191,7 +193,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object actor_ = "";
   /**
    * <pre>
-   * Who asked for it: "policy", or what the caller calls itself. At most 255 bytes.
+   * Initiator of the compaction: "policy", or a name from the caller. At most 255 bytes.
    * </pre>
    *
    * <code>string actor = 4 [json_name = "actor"];</code>
@@ -212,7 +214,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Who asked for it: "policy", or what the caller calls itself. At most 255 bytes.
+   * Initiator of the compaction: "policy", or a name from the caller. At most 255 bytes.
    * </pre>
    *
    * <code>string actor = 4 [json_name = "actor"];</code>
@@ -238,7 +240,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object branch_ = "";
   /**
    * <pre>
-   * The branch it was restricted to.
+   * Branch to which the compaction was restricted. Empty means the whole session.
    * </pre>
    *
    * <code>string branch = 5 [json_name = "branch"];</code>
@@ -259,7 +261,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The branch it was restricted to.
+   * Branch to which the compaction was restricted. Empty means the whole session.
    * </pre>
    *
    * <code>string branch = 5 [json_name = "branch"];</code>
@@ -284,7 +286,7 @@ private static final long serialVersionUID = 0L;
   private long archivedEvents_ = 0L;
   /**
    * <pre>
-   * Events archived.
+   * Number of archived events.
    * </pre>
    *
    * <code>int64 archived_events = 6 [json_name = "archivedEvents"];</code>
@@ -299,7 +301,7 @@ private static final long serialVersionUID = 0L;
   private long firstSeq_ = 0L;
   /**
    * <pre>
-   * The lowest seq archived; 0 if none.
+   * Lowest seq that was archived; 0 if none.
    * </pre>
    *
    * <code>int64 first_seq = 7 [json_name = "firstSeq"];</code>
@@ -314,7 +316,7 @@ private static final long serialVersionUID = 0L;
   private long lastSeq_ = 0L;
   /**
    * <pre>
-   * The highest seq archived; 0 if none.
+   * Highest seq that was archived; 0 if none.
    * </pre>
    *
    * <code>int64 last_seq = 8 [json_name = "lastSeq"];</code>
@@ -331,7 +333,7 @@ private static final long serialVersionUID = 0L;
       com.google.protobuf.LazyStringArrayList.emptyList();
   /**
    * <pre>
-   * The events it inserted, by event_id.
+   * Event ids of the inserted events.
    * </pre>
    *
    * <code>repeated string inserted_event_ids = 9 [json_name = "insertedEventIds"];</code>
@@ -343,7 +345,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The events it inserted, by event_id.
+   * Event ids of the inserted events.
    * </pre>
    *
    * <code>repeated string inserted_event_ids = 9 [json_name = "insertedEventIds"];</code>
@@ -354,7 +356,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The events it inserted, by event_id.
+   * Event ids of the inserted events.
    * </pre>
    *
    * <code>repeated string inserted_event_ids = 9 [json_name = "insertedEventIds"];</code>
@@ -366,7 +368,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The events it inserted, by event_id.
+   * Event ids of the inserted events.
    * </pre>
    *
    * <code>repeated string inserted_event_ids = 9 [json_name = "insertedEventIds"];</code>
@@ -382,7 +384,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.WindowCounters before_;
   /**
    * <pre>
-   * The window before.
+   * Counters of the window before the compaction.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters before = 10 [json_name = "before"];</code>
@@ -394,7 +396,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The window before.
+   * Counters of the window before the compaction.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters before = 10 [json_name = "before"];</code>
@@ -406,7 +408,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The window before.
+   * Counters of the window before the compaction.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters before = 10 [json_name = "before"];</code>
@@ -420,7 +422,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.WindowCounters after_;
   /**
    * <pre>
-   * The window after.
+   * Counters of the window after the compaction.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters after = 11 [json_name = "after"];</code>
@@ -432,7 +434,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The window after.
+   * Counters of the window after the compaction.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters after = 11 [json_name = "after"];</code>
@@ -444,7 +446,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The window after.
+   * Counters of the window after the compaction.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters after = 11 [json_name = "after"];</code>
@@ -458,7 +460,7 @@ private static final long serialVersionUID = 0L;
   private long logVersion_ = 0L;
   /**
    * <pre>
-   * The session's log_version after it.
+   * Log version of the session after the compaction.
    * </pre>
    *
    * <code>int64 log_version = 12 [json_name = "logVersion"];</code>
@@ -473,7 +475,7 @@ private static final long serialVersionUID = 0L;
   private long windowVersion_ = 0L;
   /**
    * <pre>
-   * The session's window_version after it.
+   * Window version of the session after the compaction.
    * </pre>
    *
    * <code>int64 window_version = 13 [json_name = "windowVersion"];</code>
@@ -488,7 +490,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.TokenUsage usage_;
   /**
    * <pre>
-   * Usage of the model that was asked, if the server asked one.
+   * Token usage of the model, if the server called one.
    * </pre>
    *
    * <code>.threadkeep.v1.TokenUsage usage = 14 [json_name = "usage"];</code>
@@ -500,7 +502,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Usage of the model that was asked, if the server asked one.
+   * Token usage of the model, if the server called one.
    * </pre>
    *
    * <code>.threadkeep.v1.TokenUsage usage = 14 [json_name = "usage"];</code>
@@ -512,7 +514,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Usage of the model that was asked, if the server asked one.
+   * Token usage of the model, if the server called one.
    * </pre>
    *
    * <code>.threadkeep.v1.TokenUsage usage = 14 [json_name = "usage"];</code>
@@ -1213,7 +1215,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object compactionId_ = "";
     /**
      * <pre>
-     * Its id: the caller's, or a UUIDv7 of the server.
+     * Id of the compaction: the caller's, or a UUIDv7 from the server.
      * </pre>
      *
      * <code>string compaction_id = 1 [json_name = "compactionId"];</code>
@@ -1233,7 +1235,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its id: the caller's, or a UUIDv7 of the server.
+     * Id of the compaction: the caller's, or a UUIDv7 from the server.
      * </pre>
      *
      * <code>string compaction_id = 1 [json_name = "compactionId"];</code>
@@ -1254,7 +1256,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its id: the caller's, or a UUIDv7 of the server.
+     * Id of the compaction: the caller's, or a UUIDv7 from the server.
      * </pre>
      *
      * <code>string compaction_id = 1 [json_name = "compactionId"];</code>
@@ -1271,7 +1273,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its id: the caller's, or a UUIDv7 of the server.
+     * Id of the compaction: the caller's, or a UUIDv7 from the server.
      * </pre>
      *
      * <code>string compaction_id = 1 [json_name = "compactionId"];</code>
@@ -1285,7 +1287,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its id: the caller's, or a UUIDv7 of the server.
+     * Id of the compaction: the caller's, or a UUIDv7 from the server.
      * </pre>
      *
      * <code>string compaction_id = 1 [json_name = "compactionId"];</code>
@@ -1307,7 +1309,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> createTimeBuilder_;
     /**
      * <pre>
-     * When it was applied.
+     * Time at which the compaction was applied.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 2 [json_name = "createTime"];</code>
@@ -1318,7 +1320,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was applied.
+     * Time at which the compaction was applied.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 2 [json_name = "createTime"];</code>
@@ -1333,7 +1335,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was applied.
+     * Time at which the compaction was applied.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 2 [json_name = "createTime"];</code>
@@ -1353,7 +1355,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was applied.
+     * Time at which the compaction was applied.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 2 [json_name = "createTime"];</code>
@@ -1371,7 +1373,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was applied.
+     * Time at which the compaction was applied.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 2 [json_name = "createTime"];</code>
@@ -1396,7 +1398,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was applied.
+     * Time at which the compaction was applied.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 2 [json_name = "createTime"];</code>
@@ -1413,7 +1415,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was applied.
+     * Time at which the compaction was applied.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 2 [json_name = "createTime"];</code>
@@ -1425,7 +1427,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was applied.
+     * Time at which the compaction was applied.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 2 [json_name = "createTime"];</code>
@@ -1440,7 +1442,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was applied.
+     * Time at which the compaction was applied.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 2 [json_name = "createTime"];</code>
@@ -1462,7 +1464,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object strategy_ = "";
     /**
      * <pre>
-     * What made it, for example "sliding_window", "replace_events" or what the caller says. At most 255 bytes.
+     * Strategy of the compaction, for example "sliding_window", "replace_events" or a name from the caller. At most 255
+     * bytes.
      * </pre>
      *
      * <code>string strategy = 3 [json_name = "strategy"];</code>
@@ -1482,7 +1485,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What made it, for example "sliding_window", "replace_events" or what the caller says. At most 255 bytes.
+     * Strategy of the compaction, for example "sliding_window", "replace_events" or a name from the caller. At most 255
+     * bytes.
      * </pre>
      *
      * <code>string strategy = 3 [json_name = "strategy"];</code>
@@ -1503,7 +1507,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What made it, for example "sliding_window", "replace_events" or what the caller says. At most 255 bytes.
+     * Strategy of the compaction, for example "sliding_window", "replace_events" or a name from the caller. At most 255
+     * bytes.
      * </pre>
      *
      * <code>string strategy = 3 [json_name = "strategy"];</code>
@@ -1520,7 +1525,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What made it, for example "sliding_window", "replace_events" or what the caller says. At most 255 bytes.
+     * Strategy of the compaction, for example "sliding_window", "replace_events" or a name from the caller. At most 255
+     * bytes.
      * </pre>
      *
      * <code>string strategy = 3 [json_name = "strategy"];</code>
@@ -1534,7 +1540,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What made it, for example "sliding_window", "replace_events" or what the caller says. At most 255 bytes.
+     * Strategy of the compaction, for example "sliding_window", "replace_events" or a name from the caller. At most 255
+     * bytes.
      * </pre>
      *
      * <code>string strategy = 3 [json_name = "strategy"];</code>
@@ -1554,7 +1561,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object actor_ = "";
     /**
      * <pre>
-     * Who asked for it: "policy", or what the caller calls itself. At most 255 bytes.
+     * Initiator of the compaction: "policy", or a name from the caller. At most 255 bytes.
      * </pre>
      *
      * <code>string actor = 4 [json_name = "actor"];</code>
@@ -1574,7 +1581,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who asked for it: "policy", or what the caller calls itself. At most 255 bytes.
+     * Initiator of the compaction: "policy", or a name from the caller. At most 255 bytes.
      * </pre>
      *
      * <code>string actor = 4 [json_name = "actor"];</code>
@@ -1595,7 +1602,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who asked for it: "policy", or what the caller calls itself. At most 255 bytes.
+     * Initiator of the compaction: "policy", or a name from the caller. At most 255 bytes.
      * </pre>
      *
      * <code>string actor = 4 [json_name = "actor"];</code>
@@ -1612,7 +1619,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who asked for it: "policy", or what the caller calls itself. At most 255 bytes.
+     * Initiator of the compaction: "policy", or a name from the caller. At most 255 bytes.
      * </pre>
      *
      * <code>string actor = 4 [json_name = "actor"];</code>
@@ -1626,7 +1633,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who asked for it: "policy", or what the caller calls itself. At most 255 bytes.
+     * Initiator of the compaction: "policy", or a name from the caller. At most 255 bytes.
      * </pre>
      *
      * <code>string actor = 4 [json_name = "actor"];</code>
@@ -1646,7 +1653,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object branch_ = "";
     /**
      * <pre>
-     * The branch it was restricted to.
+     * Branch to which the compaction was restricted. Empty means the whole session.
      * </pre>
      *
      * <code>string branch = 5 [json_name = "branch"];</code>
@@ -1666,7 +1673,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The branch it was restricted to.
+     * Branch to which the compaction was restricted. Empty means the whole session.
      * </pre>
      *
      * <code>string branch = 5 [json_name = "branch"];</code>
@@ -1687,7 +1694,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The branch it was restricted to.
+     * Branch to which the compaction was restricted. Empty means the whole session.
      * </pre>
      *
      * <code>string branch = 5 [json_name = "branch"];</code>
@@ -1704,7 +1711,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The branch it was restricted to.
+     * Branch to which the compaction was restricted. Empty means the whole session.
      * </pre>
      *
      * <code>string branch = 5 [json_name = "branch"];</code>
@@ -1718,7 +1725,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The branch it was restricted to.
+     * Branch to which the compaction was restricted. Empty means the whole session.
      * </pre>
      *
      * <code>string branch = 5 [json_name = "branch"];</code>
@@ -1738,7 +1745,7 @@ private static final long serialVersionUID = 0L;
     private long archivedEvents_ ;
     /**
      * <pre>
-     * Events archived.
+     * Number of archived events.
      * </pre>
      *
      * <code>int64 archived_events = 6 [json_name = "archivedEvents"];</code>
@@ -1750,7 +1757,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events archived.
+     * Number of archived events.
      * </pre>
      *
      * <code>int64 archived_events = 6 [json_name = "archivedEvents"];</code>
@@ -1766,7 +1773,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events archived.
+     * Number of archived events.
      * </pre>
      *
      * <code>int64 archived_events = 6 [json_name = "archivedEvents"];</code>
@@ -1782,7 +1789,7 @@ private static final long serialVersionUID = 0L;
     private long firstSeq_ ;
     /**
      * <pre>
-     * The lowest seq archived; 0 if none.
+     * Lowest seq that was archived; 0 if none.
      * </pre>
      *
      * <code>int64 first_seq = 7 [json_name = "firstSeq"];</code>
@@ -1794,7 +1801,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lowest seq archived; 0 if none.
+     * Lowest seq that was archived; 0 if none.
      * </pre>
      *
      * <code>int64 first_seq = 7 [json_name = "firstSeq"];</code>
@@ -1810,7 +1817,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lowest seq archived; 0 if none.
+     * Lowest seq that was archived; 0 if none.
      * </pre>
      *
      * <code>int64 first_seq = 7 [json_name = "firstSeq"];</code>
@@ -1826,7 +1833,7 @@ private static final long serialVersionUID = 0L;
     private long lastSeq_ ;
     /**
      * <pre>
-     * The highest seq archived; 0 if none.
+     * Highest seq that was archived; 0 if none.
      * </pre>
      *
      * <code>int64 last_seq = 8 [json_name = "lastSeq"];</code>
@@ -1838,7 +1845,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The highest seq archived; 0 if none.
+     * Highest seq that was archived; 0 if none.
      * </pre>
      *
      * <code>int64 last_seq = 8 [json_name = "lastSeq"];</code>
@@ -1854,7 +1861,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The highest seq archived; 0 if none.
+     * Highest seq that was archived; 0 if none.
      * </pre>
      *
      * <code>int64 last_seq = 8 [json_name = "lastSeq"];</code>
@@ -1877,7 +1884,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events it inserted, by event_id.
+     * Event ids of the inserted events.
      * </pre>
      *
      * <code>repeated string inserted_event_ids = 9 [json_name = "insertedEventIds"];</code>
@@ -1890,7 +1897,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events it inserted, by event_id.
+     * Event ids of the inserted events.
      * </pre>
      *
      * <code>repeated string inserted_event_ids = 9 [json_name = "insertedEventIds"];</code>
@@ -1901,7 +1908,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events it inserted, by event_id.
+     * Event ids of the inserted events.
      * </pre>
      *
      * <code>repeated string inserted_event_ids = 9 [json_name = "insertedEventIds"];</code>
@@ -1913,7 +1920,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events it inserted, by event_id.
+     * Event ids of the inserted events.
      * </pre>
      *
      * <code>repeated string inserted_event_ids = 9 [json_name = "insertedEventIds"];</code>
@@ -1926,7 +1933,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events it inserted, by event_id.
+     * Event ids of the inserted events.
      * </pre>
      *
      * <code>repeated string inserted_event_ids = 9 [json_name = "insertedEventIds"];</code>
@@ -1945,7 +1952,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events it inserted, by event_id.
+     * Event ids of the inserted events.
      * </pre>
      *
      * <code>repeated string inserted_event_ids = 9 [json_name = "insertedEventIds"];</code>
@@ -1963,7 +1970,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events it inserted, by event_id.
+     * Event ids of the inserted events.
      * </pre>
      *
      * <code>repeated string inserted_event_ids = 9 [json_name = "insertedEventIds"];</code>
@@ -1981,7 +1988,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events it inserted, by event_id.
+     * Event ids of the inserted events.
      * </pre>
      *
      * <code>repeated string inserted_event_ids = 9 [json_name = "insertedEventIds"];</code>
@@ -1996,7 +2003,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events it inserted, by event_id.
+     * Event ids of the inserted events.
      * </pre>
      *
      * <code>repeated string inserted_event_ids = 9 [json_name = "insertedEventIds"];</code>
@@ -2019,7 +2026,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.WindowCounters, dev.threadkeep.v1.WindowCounters.Builder, dev.threadkeep.v1.WindowCountersOrBuilder> beforeBuilder_;
     /**
      * <pre>
-     * The window before.
+     * Counters of the window before the compaction.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters before = 10 [json_name = "before"];</code>
@@ -2030,7 +2037,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The window before.
+     * Counters of the window before the compaction.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters before = 10 [json_name = "before"];</code>
@@ -2045,7 +2052,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The window before.
+     * Counters of the window before the compaction.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters before = 10 [json_name = "before"];</code>
@@ -2065,7 +2072,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The window before.
+     * Counters of the window before the compaction.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters before = 10 [json_name = "before"];</code>
@@ -2083,7 +2090,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The window before.
+     * Counters of the window before the compaction.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters before = 10 [json_name = "before"];</code>
@@ -2108,7 +2115,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The window before.
+     * Counters of the window before the compaction.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters before = 10 [json_name = "before"];</code>
@@ -2125,7 +2132,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The window before.
+     * Counters of the window before the compaction.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters before = 10 [json_name = "before"];</code>
@@ -2137,7 +2144,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The window before.
+     * Counters of the window before the compaction.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters before = 10 [json_name = "before"];</code>
@@ -2152,7 +2159,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The window before.
+     * Counters of the window before the compaction.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters before = 10 [json_name = "before"];</code>
@@ -2176,7 +2183,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.WindowCounters, dev.threadkeep.v1.WindowCounters.Builder, dev.threadkeep.v1.WindowCountersOrBuilder> afterBuilder_;
     /**
      * <pre>
-     * The window after.
+     * Counters of the window after the compaction.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters after = 11 [json_name = "after"];</code>
@@ -2187,7 +2194,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The window after.
+     * Counters of the window after the compaction.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters after = 11 [json_name = "after"];</code>
@@ -2202,7 +2209,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The window after.
+     * Counters of the window after the compaction.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters after = 11 [json_name = "after"];</code>
@@ -2222,7 +2229,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The window after.
+     * Counters of the window after the compaction.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters after = 11 [json_name = "after"];</code>
@@ -2240,7 +2247,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The window after.
+     * Counters of the window after the compaction.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters after = 11 [json_name = "after"];</code>
@@ -2265,7 +2272,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The window after.
+     * Counters of the window after the compaction.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters after = 11 [json_name = "after"];</code>
@@ -2282,7 +2289,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The window after.
+     * Counters of the window after the compaction.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters after = 11 [json_name = "after"];</code>
@@ -2294,7 +2301,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The window after.
+     * Counters of the window after the compaction.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters after = 11 [json_name = "after"];</code>
@@ -2309,7 +2316,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The window after.
+     * Counters of the window after the compaction.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters after = 11 [json_name = "after"];</code>
@@ -2331,7 +2338,7 @@ private static final long serialVersionUID = 0L;
     private long logVersion_ ;
     /**
      * <pre>
-     * The session's log_version after it.
+     * Log version of the session after the compaction.
      * </pre>
      *
      * <code>int64 log_version = 12 [json_name = "logVersion"];</code>
@@ -2343,7 +2350,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session's log_version after it.
+     * Log version of the session after the compaction.
      * </pre>
      *
      * <code>int64 log_version = 12 [json_name = "logVersion"];</code>
@@ -2359,7 +2366,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session's log_version after it.
+     * Log version of the session after the compaction.
      * </pre>
      *
      * <code>int64 log_version = 12 [json_name = "logVersion"];</code>
@@ -2375,7 +2382,7 @@ private static final long serialVersionUID = 0L;
     private long windowVersion_ ;
     /**
      * <pre>
-     * The session's window_version after it.
+     * Window version of the session after the compaction.
      * </pre>
      *
      * <code>int64 window_version = 13 [json_name = "windowVersion"];</code>
@@ -2387,7 +2394,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session's window_version after it.
+     * Window version of the session after the compaction.
      * </pre>
      *
      * <code>int64 window_version = 13 [json_name = "windowVersion"];</code>
@@ -2403,7 +2410,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session's window_version after it.
+     * Window version of the session after the compaction.
      * </pre>
      *
      * <code>int64 window_version = 13 [json_name = "windowVersion"];</code>
@@ -2421,7 +2428,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.TokenUsage, dev.threadkeep.v1.TokenUsage.Builder, dev.threadkeep.v1.TokenUsageOrBuilder> usageBuilder_;
     /**
      * <pre>
-     * Usage of the model that was asked, if the server asked one.
+     * Token usage of the model, if the server called one.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenUsage usage = 14 [json_name = "usage"];</code>
@@ -2432,7 +2439,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Usage of the model that was asked, if the server asked one.
+     * Token usage of the model, if the server called one.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenUsage usage = 14 [json_name = "usage"];</code>
@@ -2447,7 +2454,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Usage of the model that was asked, if the server asked one.
+     * Token usage of the model, if the server called one.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenUsage usage = 14 [json_name = "usage"];</code>
@@ -2467,7 +2474,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Usage of the model that was asked, if the server asked one.
+     * Token usage of the model, if the server called one.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenUsage usage = 14 [json_name = "usage"];</code>
@@ -2485,7 +2492,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Usage of the model that was asked, if the server asked one.
+     * Token usage of the model, if the server called one.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenUsage usage = 14 [json_name = "usage"];</code>
@@ -2510,7 +2517,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Usage of the model that was asked, if the server asked one.
+     * Token usage of the model, if the server called one.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenUsage usage = 14 [json_name = "usage"];</code>
@@ -2527,7 +2534,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Usage of the model that was asked, if the server asked one.
+     * Token usage of the model, if the server called one.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenUsage usage = 14 [json_name = "usage"];</code>
@@ -2539,7 +2546,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Usage of the model that was asked, if the server asked one.
+     * Token usage of the model, if the server called one.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenUsage usage = 14 [json_name = "usage"];</code>
@@ -2554,7 +2561,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Usage of the model that was asked, if the server asked one.
+     * Token usage of the model, if the server called one.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenUsage usage = 14 [json_name = "usage"];</code>

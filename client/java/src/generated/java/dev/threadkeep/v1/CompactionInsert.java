@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * New events and where they go.
+ * New events and their place in the window.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.CompactionInsert}
@@ -54,8 +54,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object beforeEventId_ = "";
   /**
    * <pre>
-   * The event_id of an active event that stays and that they precede. An event that was archived already gives INVALID_FIELD.
-   * Empty means at the end of the window.
+   * Event id of an active event before which the new events are inserted. The event must stay in the window; an event
+   * that is already archived returns INVALID_FIELD. Empty means the end of the window.
    * </pre>
    *
    * <code>string before_event_id = 1 [json_name = "beforeEventId"];</code>
@@ -76,8 +76,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The event_id of an active event that stays and that they precede. An event that was archived already gives INVALID_FIELD.
-   * Empty means at the end of the window.
+   * Event id of an active event before which the new events are inserted. The event must stay in the window; an event
+   * that is already archived returns INVALID_FIELD. Empty means the end of the window.
    * </pre>
    *
    * <code>string before_event_id = 1 [json_name = "beforeEventId"];</code>
@@ -103,7 +103,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.threadkeep.v1.SessionEvent> events_;
   /**
    * <pre>
-   * REQUIRED. Events with synthetic set and with a compaction_source. A TOOL event stands for a result that is archived.
+   * REQUIRED. Events with synthetic and compaction_source set. A TOOL event replaces a result that is archived.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -114,7 +114,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED. Events with synthetic set and with a compaction_source. A TOOL event stands for a result that is archived.
+   * REQUIRED. Events with synthetic and compaction_source set. A TOOL event replaces a result that is archived.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -126,7 +126,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED. Events with synthetic set and with a compaction_source. A TOOL event stands for a result that is archived.
+   * REQUIRED. Events with synthetic and compaction_source set. A TOOL event replaces a result that is archived.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -137,7 +137,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED. Events with synthetic set and with a compaction_source. A TOOL event stands for a result that is archived.
+   * REQUIRED. Events with synthetic and compaction_source set. A TOOL event replaces a result that is archived.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -148,7 +148,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED. Events with synthetic set and with a compaction_source. A TOOL event stands for a result that is archived.
+   * REQUIRED. Events with synthetic and compaction_source set. A TOOL event replaces a result that is archived.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -330,7 +330,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * New events and where they go.
+   * New events and their place in the window.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.CompactionInsert}
@@ -532,8 +532,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object beforeEventId_ = "";
     /**
      * <pre>
-     * The event_id of an active event that stays and that they precede. An event that was archived already gives INVALID_FIELD.
-     * Empty means at the end of the window.
+     * Event id of an active event before which the new events are inserted. The event must stay in the window; an event
+     * that is already archived returns INVALID_FIELD. Empty means the end of the window.
      * </pre>
      *
      * <code>string before_event_id = 1 [json_name = "beforeEventId"];</code>
@@ -553,8 +553,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The event_id of an active event that stays and that they precede. An event that was archived already gives INVALID_FIELD.
-     * Empty means at the end of the window.
+     * Event id of an active event before which the new events are inserted. The event must stay in the window; an event
+     * that is already archived returns INVALID_FIELD. Empty means the end of the window.
      * </pre>
      *
      * <code>string before_event_id = 1 [json_name = "beforeEventId"];</code>
@@ -575,8 +575,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The event_id of an active event that stays and that they precede. An event that was archived already gives INVALID_FIELD.
-     * Empty means at the end of the window.
+     * Event id of an active event before which the new events are inserted. The event must stay in the window; an event
+     * that is already archived returns INVALID_FIELD. Empty means the end of the window.
      * </pre>
      *
      * <code>string before_event_id = 1 [json_name = "beforeEventId"];</code>
@@ -593,8 +593,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The event_id of an active event that stays and that they precede. An event that was archived already gives INVALID_FIELD.
-     * Empty means at the end of the window.
+     * Event id of an active event before which the new events are inserted. The event must stay in the window; an event
+     * that is already archived returns INVALID_FIELD. Empty means the end of the window.
      * </pre>
      *
      * <code>string before_event_id = 1 [json_name = "beforeEventId"];</code>
@@ -608,8 +608,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The event_id of an active event that stays and that they precede. An event that was archived already gives INVALID_FIELD.
-     * Empty means at the end of the window.
+     * Event id of an active event before which the new events are inserted. The event must stay in the window; an event
+     * that is already archived returns INVALID_FIELD. Empty means the end of the window.
      * </pre>
      *
      * <code>string before_event_id = 1 [json_name = "beforeEventId"];</code>
@@ -640,7 +640,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * REQUIRED. Events with synthetic set and with a compaction_source. A TOOL event stands for a result that is archived.
+     * REQUIRED. Events with synthetic and compaction_source set. A TOOL event replaces a result that is archived.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -654,7 +654,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Events with synthetic set and with a compaction_source. A TOOL event stands for a result that is archived.
+     * REQUIRED. Events with synthetic and compaction_source set. A TOOL event replaces a result that is archived.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -668,7 +668,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Events with synthetic set and with a compaction_source. A TOOL event stands for a result that is archived.
+     * REQUIRED. Events with synthetic and compaction_source set. A TOOL event replaces a result that is archived.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -682,7 +682,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Events with synthetic set and with a compaction_source. A TOOL event stands for a result that is archived.
+     * REQUIRED. Events with synthetic and compaction_source set. A TOOL event replaces a result that is archived.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -703,7 +703,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Events with synthetic set and with a compaction_source. A TOOL event stands for a result that is archived.
+     * REQUIRED. Events with synthetic and compaction_source set. A TOOL event replaces a result that is archived.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -721,7 +721,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Events with synthetic set and with a compaction_source. A TOOL event stands for a result that is archived.
+     * REQUIRED. Events with synthetic and compaction_source set. A TOOL event replaces a result that is archived.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -741,7 +741,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Events with synthetic set and with a compaction_source. A TOOL event stands for a result that is archived.
+     * REQUIRED. Events with synthetic and compaction_source set. A TOOL event replaces a result that is archived.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -762,7 +762,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Events with synthetic set and with a compaction_source. A TOOL event stands for a result that is archived.
+     * REQUIRED. Events with synthetic and compaction_source set. A TOOL event replaces a result that is archived.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -780,7 +780,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Events with synthetic set and with a compaction_source. A TOOL event stands for a result that is archived.
+     * REQUIRED. Events with synthetic and compaction_source set. A TOOL event replaces a result that is archived.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -798,7 +798,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Events with synthetic set and with a compaction_source. A TOOL event stands for a result that is archived.
+     * REQUIRED. Events with synthetic and compaction_source set. A TOOL event replaces a result that is archived.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -817,7 +817,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Events with synthetic set and with a compaction_source. A TOOL event stands for a result that is archived.
+     * REQUIRED. Events with synthetic and compaction_source set. A TOOL event replaces a result that is archived.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -834,7 +834,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Events with synthetic set and with a compaction_source. A TOOL event stands for a result that is archived.
+     * REQUIRED. Events with synthetic and compaction_source set. A TOOL event replaces a result that is archived.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -851,7 +851,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Events with synthetic set and with a compaction_source. A TOOL event stands for a result that is archived.
+     * REQUIRED. Events with synthetic and compaction_source set. A TOOL event replaces a result that is archived.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -862,7 +862,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Events with synthetic set and with a compaction_source. A TOOL event stands for a result that is archived.
+     * REQUIRED. Events with synthetic and compaction_source set. A TOOL event replaces a result that is archived.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -876,7 +876,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Events with synthetic set and with a compaction_source. A TOOL event stands for a result that is archived.
+     * REQUIRED. Events with synthetic and compaction_source set. A TOOL event replaces a result that is archived.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -891,7 +891,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Events with synthetic set and with a compaction_source. A TOOL event stands for a result that is archived.
+     * REQUIRED. Events with synthetic and compaction_source set. A TOOL event replaces a result that is archived.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -902,7 +902,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Events with synthetic set and with a compaction_source. A TOOL event stands for a result that is archived.
+     * REQUIRED. Events with synthetic and compaction_source set. A TOOL event replaces a result that is archived.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -914,7 +914,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Events with synthetic set and with a compaction_source. A TOOL event stands for a result that is archived.
+     * REQUIRED. Events with synthetic and compaction_source set. A TOOL event replaces a result that is archived.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>

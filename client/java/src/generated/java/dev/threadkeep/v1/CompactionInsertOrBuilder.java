@@ -12,8 +12,8 @@ public interface CompactionInsertOrBuilder extends
 
   /**
    * <pre>
-   * The event_id of an active event that stays and that they precede. An event that was archived already gives INVALID_FIELD.
-   * Empty means at the end of the window.
+   * Event id of an active event before which the new events are inserted. The event must stay in the window; an event
+   * that is already archived returns INVALID_FIELD. Empty means the end of the window.
    * </pre>
    *
    * <code>string before_event_id = 1 [json_name = "beforeEventId"];</code>
@@ -22,8 +22,8 @@ public interface CompactionInsertOrBuilder extends
   java.lang.String getBeforeEventId();
   /**
    * <pre>
-   * The event_id of an active event that stays and that they precede. An event that was archived already gives INVALID_FIELD.
-   * Empty means at the end of the window.
+   * Event id of an active event before which the new events are inserted. The event must stay in the window; an event
+   * that is already archived returns INVALID_FIELD. Empty means the end of the window.
    * </pre>
    *
    * <code>string before_event_id = 1 [json_name = "beforeEventId"];</code>
@@ -34,7 +34,7 @@ public interface CompactionInsertOrBuilder extends
 
   /**
    * <pre>
-   * REQUIRED. Events with synthetic set and with a compaction_source. A TOOL event stands for a result that is archived.
+   * REQUIRED. Events with synthetic and compaction_source set. A TOOL event replaces a result that is archived.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -43,7 +43,7 @@ public interface CompactionInsertOrBuilder extends
       getEventsList();
   /**
    * <pre>
-   * REQUIRED. Events with synthetic set and with a compaction_source. A TOOL event stands for a result that is archived.
+   * REQUIRED. Events with synthetic and compaction_source set. A TOOL event replaces a result that is archived.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -51,7 +51,7 @@ public interface CompactionInsertOrBuilder extends
   dev.threadkeep.v1.SessionEvent getEvents(int index);
   /**
    * <pre>
-   * REQUIRED. Events with synthetic set and with a compaction_source. A TOOL event stands for a result that is archived.
+   * REQUIRED. Events with synthetic and compaction_source set. A TOOL event replaces a result that is archived.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -59,7 +59,7 @@ public interface CompactionInsertOrBuilder extends
   int getEventsCount();
   /**
    * <pre>
-   * REQUIRED. Events with synthetic set and with a compaction_source. A TOOL event stands for a result that is archived.
+   * REQUIRED. Events with synthetic and compaction_source set. A TOOL event replaces a result that is archived.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -68,7 +68,7 @@ public interface CompactionInsertOrBuilder extends
       getEventsOrBuilderList();
   /**
    * <pre>
-   * REQUIRED. Events with synthetic set and with a compaction_source. A TOOL event stands for a result that is archived.
+   * REQUIRED. Events with synthetic and compaction_source set. A TOOL event replaces a result that is archived.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>

@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * A compaction was applied. Whoever keeps a copy of the window reads it again.
+ * Reports a compaction. Clients that keep a copy of the window must read it again.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.CompactionNotice}
@@ -53,7 +53,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.Compaction compaction_;
   /**
    * <pre>
-   * Its record.
+   * Record of the compaction.
    * </pre>
    *
    * <code>.threadkeep.v1.Compaction compaction = 1 [json_name = "compaction"];</code>
@@ -65,7 +65,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Its record.
+   * Record of the compaction.
    * </pre>
    *
    * <code>.threadkeep.v1.Compaction compaction = 1 [json_name = "compaction"];</code>
@@ -77,7 +77,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Its record.
+   * Record of the compaction.
    * </pre>
    *
    * <code>.threadkeep.v1.Compaction compaction = 1 [json_name = "compaction"];</code>
@@ -92,7 +92,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.threadkeep.v1.SessionEvent> inserted_;
   /**
    * <pre>
-   * The events that it inserted, in the order of their seqs, without those that the filter leaves out.
+   * Events that the compaction inserted, in seq order, without those that the filter leaves out.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent inserted = 2 [json_name = "inserted"];</code>
@@ -103,7 +103,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The events that it inserted, in the order of their seqs, without those that the filter leaves out.
+   * Events that the compaction inserted, in seq order, without those that the filter leaves out.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent inserted = 2 [json_name = "inserted"];</code>
@@ -115,7 +115,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The events that it inserted, in the order of their seqs, without those that the filter leaves out.
+   * Events that the compaction inserted, in seq order, without those that the filter leaves out.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent inserted = 2 [json_name = "inserted"];</code>
@@ -126,7 +126,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The events that it inserted, in the order of their seqs, without those that the filter leaves out.
+   * Events that the compaction inserted, in seq order, without those that the filter leaves out.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent inserted = 2 [json_name = "inserted"];</code>
@@ -137,7 +137,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The events that it inserted, in the order of their seqs, without those that the filter leaves out.
+   * Events that the compaction inserted, in seq order, without those that the filter leaves out.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent inserted = 2 [json_name = "inserted"];</code>
@@ -152,7 +152,7 @@ private static final long serialVersionUID = 0L;
   private boolean continues_ = false;
   /**
    * <pre>
-   * Like EventBatch.continues.
+   * See EventBatch.continues.
    * </pre>
    *
    * <code>bool continues = 3 [json_name = "continues"];</code>
@@ -352,7 +352,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A compaction was applied. Whoever keeps a copy of the window reads it again.
+   * Reports a compaction. Clients that keep a copy of the window must read it again.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.CompactionNotice}
@@ -584,7 +584,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.Compaction, dev.threadkeep.v1.Compaction.Builder, dev.threadkeep.v1.CompactionOrBuilder> compactionBuilder_;
     /**
      * <pre>
-     * Its record.
+     * Record of the compaction.
      * </pre>
      *
      * <code>.threadkeep.v1.Compaction compaction = 1 [json_name = "compaction"];</code>
@@ -595,7 +595,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its record.
+     * Record of the compaction.
      * </pre>
      *
      * <code>.threadkeep.v1.Compaction compaction = 1 [json_name = "compaction"];</code>
@@ -610,7 +610,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its record.
+     * Record of the compaction.
      * </pre>
      *
      * <code>.threadkeep.v1.Compaction compaction = 1 [json_name = "compaction"];</code>
@@ -630,7 +630,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its record.
+     * Record of the compaction.
      * </pre>
      *
      * <code>.threadkeep.v1.Compaction compaction = 1 [json_name = "compaction"];</code>
@@ -648,7 +648,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its record.
+     * Record of the compaction.
      * </pre>
      *
      * <code>.threadkeep.v1.Compaction compaction = 1 [json_name = "compaction"];</code>
@@ -673,7 +673,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its record.
+     * Record of the compaction.
      * </pre>
      *
      * <code>.threadkeep.v1.Compaction compaction = 1 [json_name = "compaction"];</code>
@@ -690,7 +690,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its record.
+     * Record of the compaction.
      * </pre>
      *
      * <code>.threadkeep.v1.Compaction compaction = 1 [json_name = "compaction"];</code>
@@ -702,7 +702,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its record.
+     * Record of the compaction.
      * </pre>
      *
      * <code>.threadkeep.v1.Compaction compaction = 1 [json_name = "compaction"];</code>
@@ -717,7 +717,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its record.
+     * Record of the compaction.
      * </pre>
      *
      * <code>.threadkeep.v1.Compaction compaction = 1 [json_name = "compaction"];</code>
@@ -750,7 +750,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * The events that it inserted, in the order of their seqs, without those that the filter leaves out.
+     * Events that the compaction inserted, in seq order, without those that the filter leaves out.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent inserted = 2 [json_name = "inserted"];</code>
@@ -764,7 +764,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events that it inserted, in the order of their seqs, without those that the filter leaves out.
+     * Events that the compaction inserted, in seq order, without those that the filter leaves out.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent inserted = 2 [json_name = "inserted"];</code>
@@ -778,7 +778,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events that it inserted, in the order of their seqs, without those that the filter leaves out.
+     * Events that the compaction inserted, in seq order, without those that the filter leaves out.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent inserted = 2 [json_name = "inserted"];</code>
@@ -792,7 +792,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events that it inserted, in the order of their seqs, without those that the filter leaves out.
+     * Events that the compaction inserted, in seq order, without those that the filter leaves out.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent inserted = 2 [json_name = "inserted"];</code>
@@ -813,7 +813,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events that it inserted, in the order of their seqs, without those that the filter leaves out.
+     * Events that the compaction inserted, in seq order, without those that the filter leaves out.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent inserted = 2 [json_name = "inserted"];</code>
@@ -831,7 +831,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events that it inserted, in the order of their seqs, without those that the filter leaves out.
+     * Events that the compaction inserted, in seq order, without those that the filter leaves out.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent inserted = 2 [json_name = "inserted"];</code>
@@ -851,7 +851,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events that it inserted, in the order of their seqs, without those that the filter leaves out.
+     * Events that the compaction inserted, in seq order, without those that the filter leaves out.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent inserted = 2 [json_name = "inserted"];</code>
@@ -872,7 +872,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events that it inserted, in the order of their seqs, without those that the filter leaves out.
+     * Events that the compaction inserted, in seq order, without those that the filter leaves out.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent inserted = 2 [json_name = "inserted"];</code>
@@ -890,7 +890,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events that it inserted, in the order of their seqs, without those that the filter leaves out.
+     * Events that the compaction inserted, in seq order, without those that the filter leaves out.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent inserted = 2 [json_name = "inserted"];</code>
@@ -908,7 +908,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events that it inserted, in the order of their seqs, without those that the filter leaves out.
+     * Events that the compaction inserted, in seq order, without those that the filter leaves out.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent inserted = 2 [json_name = "inserted"];</code>
@@ -927,7 +927,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events that it inserted, in the order of their seqs, without those that the filter leaves out.
+     * Events that the compaction inserted, in seq order, without those that the filter leaves out.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent inserted = 2 [json_name = "inserted"];</code>
@@ -944,7 +944,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events that it inserted, in the order of their seqs, without those that the filter leaves out.
+     * Events that the compaction inserted, in seq order, without those that the filter leaves out.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent inserted = 2 [json_name = "inserted"];</code>
@@ -961,7 +961,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events that it inserted, in the order of their seqs, without those that the filter leaves out.
+     * Events that the compaction inserted, in seq order, without those that the filter leaves out.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent inserted = 2 [json_name = "inserted"];</code>
@@ -972,7 +972,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events that it inserted, in the order of their seqs, without those that the filter leaves out.
+     * Events that the compaction inserted, in seq order, without those that the filter leaves out.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent inserted = 2 [json_name = "inserted"];</code>
@@ -986,7 +986,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events that it inserted, in the order of their seqs, without those that the filter leaves out.
+     * Events that the compaction inserted, in seq order, without those that the filter leaves out.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent inserted = 2 [json_name = "inserted"];</code>
@@ -1001,7 +1001,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events that it inserted, in the order of their seqs, without those that the filter leaves out.
+     * Events that the compaction inserted, in seq order, without those that the filter leaves out.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent inserted = 2 [json_name = "inserted"];</code>
@@ -1012,7 +1012,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events that it inserted, in the order of their seqs, without those that the filter leaves out.
+     * Events that the compaction inserted, in seq order, without those that the filter leaves out.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent inserted = 2 [json_name = "inserted"];</code>
@@ -1024,7 +1024,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events that it inserted, in the order of their seqs, without those that the filter leaves out.
+     * Events that the compaction inserted, in seq order, without those that the filter leaves out.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent inserted = 2 [json_name = "inserted"];</code>
@@ -1051,7 +1051,7 @@ private static final long serialVersionUID = 0L;
     private boolean continues_ ;
     /**
      * <pre>
-     * Like EventBatch.continues.
+     * See EventBatch.continues.
      * </pre>
      *
      * <code>bool continues = 3 [json_name = "continues"];</code>
@@ -1063,7 +1063,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Like EventBatch.continues.
+     * See EventBatch.continues.
      * </pre>
      *
      * <code>bool continues = 3 [json_name = "continues"];</code>
@@ -1079,7 +1079,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Like EventBatch.continues.
+     * See EventBatch.continues.
      * </pre>
      *
      * <code>bool continues = 3 [json_name = "continues"];</code>

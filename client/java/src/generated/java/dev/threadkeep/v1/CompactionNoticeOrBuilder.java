@@ -12,7 +12,7 @@ public interface CompactionNoticeOrBuilder extends
 
   /**
    * <pre>
-   * Its record.
+   * Record of the compaction.
    * </pre>
    *
    * <code>.threadkeep.v1.Compaction compaction = 1 [json_name = "compaction"];</code>
@@ -21,7 +21,7 @@ public interface CompactionNoticeOrBuilder extends
   boolean hasCompaction();
   /**
    * <pre>
-   * Its record.
+   * Record of the compaction.
    * </pre>
    *
    * <code>.threadkeep.v1.Compaction compaction = 1 [json_name = "compaction"];</code>
@@ -30,7 +30,7 @@ public interface CompactionNoticeOrBuilder extends
   dev.threadkeep.v1.Compaction getCompaction();
   /**
    * <pre>
-   * Its record.
+   * Record of the compaction.
    * </pre>
    *
    * <code>.threadkeep.v1.Compaction compaction = 1 [json_name = "compaction"];</code>
@@ -39,7 +39,7 @@ public interface CompactionNoticeOrBuilder extends
 
   /**
    * <pre>
-   * The events that it inserted, in the order of their seqs, without those that the filter leaves out.
+   * Events that the compaction inserted, in seq order, without those that the filter leaves out.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent inserted = 2 [json_name = "inserted"];</code>
@@ -48,7 +48,7 @@ public interface CompactionNoticeOrBuilder extends
       getInsertedList();
   /**
    * <pre>
-   * The events that it inserted, in the order of their seqs, without those that the filter leaves out.
+   * Events that the compaction inserted, in seq order, without those that the filter leaves out.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent inserted = 2 [json_name = "inserted"];</code>
@@ -56,7 +56,7 @@ public interface CompactionNoticeOrBuilder extends
   dev.threadkeep.v1.SessionEvent getInserted(int index);
   /**
    * <pre>
-   * The events that it inserted, in the order of their seqs, without those that the filter leaves out.
+   * Events that the compaction inserted, in seq order, without those that the filter leaves out.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent inserted = 2 [json_name = "inserted"];</code>
@@ -64,7 +64,7 @@ public interface CompactionNoticeOrBuilder extends
   int getInsertedCount();
   /**
    * <pre>
-   * The events that it inserted, in the order of their seqs, without those that the filter leaves out.
+   * Events that the compaction inserted, in seq order, without those that the filter leaves out.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent inserted = 2 [json_name = "inserted"];</code>
@@ -73,7 +73,7 @@ public interface CompactionNoticeOrBuilder extends
       getInsertedOrBuilderList();
   /**
    * <pre>
-   * The events that it inserted, in the order of their seqs, without those that the filter leaves out.
+   * Events that the compaction inserted, in seq order, without those that the filter leaves out.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent inserted = 2 [json_name = "inserted"];</code>
@@ -83,7 +83,7 @@ public interface CompactionNoticeOrBuilder extends
 
   /**
    * <pre>
-   * Like EventBatch.continues.
+   * See EventBatch.continues.
    * </pre>
    *
    * <code>bool continues = 3 [json_name = "continues"];</code>

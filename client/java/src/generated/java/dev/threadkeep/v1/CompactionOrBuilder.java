@@ -12,7 +12,7 @@ public interface CompactionOrBuilder extends
 
   /**
    * <pre>
-   * Its id: the caller's, or a UUIDv7 of the server.
+   * Id of the compaction: the caller's, or a UUIDv7 from the server.
    * </pre>
    *
    * <code>string compaction_id = 1 [json_name = "compactionId"];</code>
@@ -21,7 +21,7 @@ public interface CompactionOrBuilder extends
   java.lang.String getCompactionId();
   /**
    * <pre>
-   * Its id: the caller's, or a UUIDv7 of the server.
+   * Id of the compaction: the caller's, or a UUIDv7 from the server.
    * </pre>
    *
    * <code>string compaction_id = 1 [json_name = "compactionId"];</code>
@@ -32,7 +32,7 @@ public interface CompactionOrBuilder extends
 
   /**
    * <pre>
-   * When it was applied.
+   * Time at which the compaction was applied.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp create_time = 2 [json_name = "createTime"];</code>
@@ -41,7 +41,7 @@ public interface CompactionOrBuilder extends
   boolean hasCreateTime();
   /**
    * <pre>
-   * When it was applied.
+   * Time at which the compaction was applied.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp create_time = 2 [json_name = "createTime"];</code>
@@ -50,7 +50,7 @@ public interface CompactionOrBuilder extends
   com.google.protobuf.Timestamp getCreateTime();
   /**
    * <pre>
-   * When it was applied.
+   * Time at which the compaction was applied.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp create_time = 2 [json_name = "createTime"];</code>
@@ -59,7 +59,8 @@ public interface CompactionOrBuilder extends
 
   /**
    * <pre>
-   * What made it, for example "sliding_window", "replace_events" or what the caller says. At most 255 bytes.
+   * Strategy of the compaction, for example "sliding_window", "replace_events" or a name from the caller. At most 255
+   * bytes.
    * </pre>
    *
    * <code>string strategy = 3 [json_name = "strategy"];</code>
@@ -68,7 +69,8 @@ public interface CompactionOrBuilder extends
   java.lang.String getStrategy();
   /**
    * <pre>
-   * What made it, for example "sliding_window", "replace_events" or what the caller says. At most 255 bytes.
+   * Strategy of the compaction, for example "sliding_window", "replace_events" or a name from the caller. At most 255
+   * bytes.
    * </pre>
    *
    * <code>string strategy = 3 [json_name = "strategy"];</code>
@@ -79,7 +81,7 @@ public interface CompactionOrBuilder extends
 
   /**
    * <pre>
-   * Who asked for it: "policy", or what the caller calls itself. At most 255 bytes.
+   * Initiator of the compaction: "policy", or a name from the caller. At most 255 bytes.
    * </pre>
    *
    * <code>string actor = 4 [json_name = "actor"];</code>
@@ -88,7 +90,7 @@ public interface CompactionOrBuilder extends
   java.lang.String getActor();
   /**
    * <pre>
-   * Who asked for it: "policy", or what the caller calls itself. At most 255 bytes.
+   * Initiator of the compaction: "policy", or a name from the caller. At most 255 bytes.
    * </pre>
    *
    * <code>string actor = 4 [json_name = "actor"];</code>
@@ -99,7 +101,7 @@ public interface CompactionOrBuilder extends
 
   /**
    * <pre>
-   * The branch it was restricted to.
+   * Branch to which the compaction was restricted. Empty means the whole session.
    * </pre>
    *
    * <code>string branch = 5 [json_name = "branch"];</code>
@@ -108,7 +110,7 @@ public interface CompactionOrBuilder extends
   java.lang.String getBranch();
   /**
    * <pre>
-   * The branch it was restricted to.
+   * Branch to which the compaction was restricted. Empty means the whole session.
    * </pre>
    *
    * <code>string branch = 5 [json_name = "branch"];</code>
@@ -119,7 +121,7 @@ public interface CompactionOrBuilder extends
 
   /**
    * <pre>
-   * Events archived.
+   * Number of archived events.
    * </pre>
    *
    * <code>int64 archived_events = 6 [json_name = "archivedEvents"];</code>
@@ -129,7 +131,7 @@ public interface CompactionOrBuilder extends
 
   /**
    * <pre>
-   * The lowest seq archived; 0 if none.
+   * Lowest seq that was archived; 0 if none.
    * </pre>
    *
    * <code>int64 first_seq = 7 [json_name = "firstSeq"];</code>
@@ -139,7 +141,7 @@ public interface CompactionOrBuilder extends
 
   /**
    * <pre>
-   * The highest seq archived; 0 if none.
+   * Highest seq that was archived; 0 if none.
    * </pre>
    *
    * <code>int64 last_seq = 8 [json_name = "lastSeq"];</code>
@@ -149,7 +151,7 @@ public interface CompactionOrBuilder extends
 
   /**
    * <pre>
-   * The events it inserted, by event_id.
+   * Event ids of the inserted events.
    * </pre>
    *
    * <code>repeated string inserted_event_ids = 9 [json_name = "insertedEventIds"];</code>
@@ -159,7 +161,7 @@ public interface CompactionOrBuilder extends
       getInsertedEventIdsList();
   /**
    * <pre>
-   * The events it inserted, by event_id.
+   * Event ids of the inserted events.
    * </pre>
    *
    * <code>repeated string inserted_event_ids = 9 [json_name = "insertedEventIds"];</code>
@@ -168,7 +170,7 @@ public interface CompactionOrBuilder extends
   int getInsertedEventIdsCount();
   /**
    * <pre>
-   * The events it inserted, by event_id.
+   * Event ids of the inserted events.
    * </pre>
    *
    * <code>repeated string inserted_event_ids = 9 [json_name = "insertedEventIds"];</code>
@@ -178,7 +180,7 @@ public interface CompactionOrBuilder extends
   java.lang.String getInsertedEventIds(int index);
   /**
    * <pre>
-   * The events it inserted, by event_id.
+   * Event ids of the inserted events.
    * </pre>
    *
    * <code>repeated string inserted_event_ids = 9 [json_name = "insertedEventIds"];</code>
@@ -190,7 +192,7 @@ public interface CompactionOrBuilder extends
 
   /**
    * <pre>
-   * The window before.
+   * Counters of the window before the compaction.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters before = 10 [json_name = "before"];</code>
@@ -199,7 +201,7 @@ public interface CompactionOrBuilder extends
   boolean hasBefore();
   /**
    * <pre>
-   * The window before.
+   * Counters of the window before the compaction.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters before = 10 [json_name = "before"];</code>
@@ -208,7 +210,7 @@ public interface CompactionOrBuilder extends
   dev.threadkeep.v1.WindowCounters getBefore();
   /**
    * <pre>
-   * The window before.
+   * Counters of the window before the compaction.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters before = 10 [json_name = "before"];</code>
@@ -217,7 +219,7 @@ public interface CompactionOrBuilder extends
 
   /**
    * <pre>
-   * The window after.
+   * Counters of the window after the compaction.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters after = 11 [json_name = "after"];</code>
@@ -226,7 +228,7 @@ public interface CompactionOrBuilder extends
   boolean hasAfter();
   /**
    * <pre>
-   * The window after.
+   * Counters of the window after the compaction.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters after = 11 [json_name = "after"];</code>
@@ -235,7 +237,7 @@ public interface CompactionOrBuilder extends
   dev.threadkeep.v1.WindowCounters getAfter();
   /**
    * <pre>
-   * The window after.
+   * Counters of the window after the compaction.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters after = 11 [json_name = "after"];</code>
@@ -244,7 +246,7 @@ public interface CompactionOrBuilder extends
 
   /**
    * <pre>
-   * The session's log_version after it.
+   * Log version of the session after the compaction.
    * </pre>
    *
    * <code>int64 log_version = 12 [json_name = "logVersion"];</code>
@@ -254,7 +256,7 @@ public interface CompactionOrBuilder extends
 
   /**
    * <pre>
-   * The session's window_version after it.
+   * Window version of the session after the compaction.
    * </pre>
    *
    * <code>int64 window_version = 13 [json_name = "windowVersion"];</code>
@@ -264,7 +266,7 @@ public interface CompactionOrBuilder extends
 
   /**
    * <pre>
-   * Usage of the model that was asked, if the server asked one.
+   * Token usage of the model, if the server called one.
    * </pre>
    *
    * <code>.threadkeep.v1.TokenUsage usage = 14 [json_name = "usage"];</code>
@@ -273,7 +275,7 @@ public interface CompactionOrBuilder extends
   boolean hasUsage();
   /**
    * <pre>
-   * Usage of the model that was asked, if the server asked one.
+   * Token usage of the model, if the server called one.
    * </pre>
    *
    * <code>.threadkeep.v1.TokenUsage usage = 14 [json_name = "usage"];</code>
@@ -282,7 +284,7 @@ public interface CompactionOrBuilder extends
   dev.threadkeep.v1.TokenUsage getUsage();
   /**
    * <pre>
-   * Usage of the model that was asked, if the server asked one.
+   * Token usage of the model, if the server called one.
    * </pre>
    *
    * <code>.threadkeep.v1.TokenUsage usage = 14 [json_name = "usage"];</code>

@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * What a compaction would do.
+ * The changes that a compaction would make.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.CompactionPlan}
@@ -59,7 +59,7 @@ private static final long serialVersionUID = 0L;
       com.google.protobuf.LazyStringArrayList.emptyList();
   /**
    * <pre>
-   * Events to archive, by event_id, in window order.
+   * Event ids of the events to archive, in window order.
    * </pre>
    *
    * <code>repeated string archive_event_ids = 1 [json_name = "archiveEventIds"];</code>
@@ -71,7 +71,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Events to archive, by event_id, in window order.
+   * Event ids of the events to archive, in window order.
    * </pre>
    *
    * <code>repeated string archive_event_ids = 1 [json_name = "archiveEventIds"];</code>
@@ -82,7 +82,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Events to archive, by event_id, in window order.
+   * Event ids of the events to archive, in window order.
    * </pre>
    *
    * <code>repeated string archive_event_ids = 1 [json_name = "archiveEventIds"];</code>
@@ -94,7 +94,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Events to archive, by event_id, in window order.
+   * Event ids of the events to archive, in window order.
    * </pre>
    *
    * <code>repeated string archive_event_ids = 1 [json_name = "archiveEventIds"];</code>
@@ -171,7 +171,8 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.SummaryPrompt summaryPrompt_;
   /**
    * <pre>
-   * Set when a model has to be asked; its answer then becomes the text of the ASSISTANT event among the inserts, which is empty here.
+   * Prompt for the model, set if the strategy needs one. The answer becomes the text of the ASSISTANT event among the
+   * inserts, which is empty in the plan.
    * </pre>
    *
    * <code>.threadkeep.v1.SummaryPrompt summary_prompt = 3 [json_name = "summaryPrompt"];</code>
@@ -183,7 +184,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Set when a model has to be asked; its answer then becomes the text of the ASSISTANT event among the inserts, which is empty here.
+   * Prompt for the model, set if the strategy needs one. The answer becomes the text of the ASSISTANT event among the
+   * inserts, which is empty in the plan.
    * </pre>
    *
    * <code>.threadkeep.v1.SummaryPrompt summary_prompt = 3 [json_name = "summaryPrompt"];</code>
@@ -195,7 +197,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Set when a model has to be asked; its answer then becomes the text of the ASSISTANT event among the inserts, which is empty here.
+   * Prompt for the model, set if the strategy needs one. The answer becomes the text of the ASSISTANT event among the
+   * inserts, which is empty in the plan.
    * </pre>
    *
    * <code>.threadkeep.v1.SummaryPrompt summary_prompt = 3 [json_name = "summaryPrompt"];</code>
@@ -210,7 +213,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object strategy_ = "";
   /**
    * <pre>
-   * The strategy that made it, for example "sliding_window".
+   * Strategy that made the plan, for example "sliding_window".
    * </pre>
    *
    * <code>string strategy = 4 [json_name = "strategy"];</code>
@@ -231,7 +234,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The strategy that made it, for example "sliding_window".
+   * Strategy that made the plan, for example "sliding_window".
    * </pre>
    *
    * <code>string strategy = 4 [json_name = "strategy"];</code>
@@ -257,7 +260,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object branch_ = "";
   /**
    * <pre>
-   * The branch it is restricted to. Empty means the whole session.
+   * Branch to which the plan is restricted. Empty means the whole session.
    * </pre>
    *
    * <code>string branch = 5 [json_name = "branch"];</code>
@@ -278,7 +281,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The branch it is restricted to. Empty means the whole session.
+   * Branch to which the plan is restricted. Empty means the whole session.
    * </pre>
    *
    * <code>string branch = 5 [json_name = "branch"];</code>
@@ -303,7 +306,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.WindowCounters before_;
   /**
    * <pre>
-   * The window before.
+   * Counters of the window before the compaction.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters before = 6 [json_name = "before"];</code>
@@ -315,7 +318,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The window before.
+   * Counters of the window before the compaction.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters before = 6 [json_name = "before"];</code>
@@ -327,7 +330,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The window before.
+   * Counters of the window before the compaction.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters before = 6 [json_name = "before"];</code>
@@ -341,7 +344,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.WindowCounters after_;
   /**
    * <pre>
-   * The window afterwards; a summary that is still to be made counts as nothing.
+   * Counters of the window after the compaction. A summary that is not written yet counts as zero.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters after = 7 [json_name = "after"];</code>
@@ -353,7 +356,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The window afterwards; a summary that is still to be made counts as nothing.
+   * Counters of the window after the compaction. A summary that is not written yet counts as zero.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters after = 7 [json_name = "after"];</code>
@@ -365,7 +368,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The window afterwards; a summary that is still to be made counts as nothing.
+   * Counters of the window after the compaction. A summary that is not written yet counts as zero.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters after = 7 [json_name = "after"];</code>
@@ -621,7 +624,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What a compaction would do.
+   * The changes that a compaction would make.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.CompactionPlan}
@@ -940,7 +943,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events to archive, by event_id, in window order.
+     * Event ids of the events to archive, in window order.
      * </pre>
      *
      * <code>repeated string archive_event_ids = 1 [json_name = "archiveEventIds"];</code>
@@ -953,7 +956,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events to archive, by event_id, in window order.
+     * Event ids of the events to archive, in window order.
      * </pre>
      *
      * <code>repeated string archive_event_ids = 1 [json_name = "archiveEventIds"];</code>
@@ -964,7 +967,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events to archive, by event_id, in window order.
+     * Event ids of the events to archive, in window order.
      * </pre>
      *
      * <code>repeated string archive_event_ids = 1 [json_name = "archiveEventIds"];</code>
@@ -976,7 +979,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events to archive, by event_id, in window order.
+     * Event ids of the events to archive, in window order.
      * </pre>
      *
      * <code>repeated string archive_event_ids = 1 [json_name = "archiveEventIds"];</code>
@@ -989,7 +992,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events to archive, by event_id, in window order.
+     * Event ids of the events to archive, in window order.
      * </pre>
      *
      * <code>repeated string archive_event_ids = 1 [json_name = "archiveEventIds"];</code>
@@ -1008,7 +1011,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events to archive, by event_id, in window order.
+     * Event ids of the events to archive, in window order.
      * </pre>
      *
      * <code>repeated string archive_event_ids = 1 [json_name = "archiveEventIds"];</code>
@@ -1026,7 +1029,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events to archive, by event_id, in window order.
+     * Event ids of the events to archive, in window order.
      * </pre>
      *
      * <code>repeated string archive_event_ids = 1 [json_name = "archiveEventIds"];</code>
@@ -1044,7 +1047,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events to archive, by event_id, in window order.
+     * Event ids of the events to archive, in window order.
      * </pre>
      *
      * <code>repeated string archive_event_ids = 1 [json_name = "archiveEventIds"];</code>
@@ -1059,7 +1062,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events to archive, by event_id, in window order.
+     * Event ids of the events to archive, in window order.
      * </pre>
      *
      * <code>repeated string archive_event_ids = 1 [json_name = "archiveEventIds"];</code>
@@ -1394,7 +1397,8 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.SummaryPrompt, dev.threadkeep.v1.SummaryPrompt.Builder, dev.threadkeep.v1.SummaryPromptOrBuilder> summaryPromptBuilder_;
     /**
      * <pre>
-     * Set when a model has to be asked; its answer then becomes the text of the ASSISTANT event among the inserts, which is empty here.
+     * Prompt for the model, set if the strategy needs one. The answer becomes the text of the ASSISTANT event among the
+     * inserts, which is empty in the plan.
      * </pre>
      *
      * <code>.threadkeep.v1.SummaryPrompt summary_prompt = 3 [json_name = "summaryPrompt"];</code>
@@ -1405,7 +1409,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set when a model has to be asked; its answer then becomes the text of the ASSISTANT event among the inserts, which is empty here.
+     * Prompt for the model, set if the strategy needs one. The answer becomes the text of the ASSISTANT event among the
+     * inserts, which is empty in the plan.
      * </pre>
      *
      * <code>.threadkeep.v1.SummaryPrompt summary_prompt = 3 [json_name = "summaryPrompt"];</code>
@@ -1420,7 +1425,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set when a model has to be asked; its answer then becomes the text of the ASSISTANT event among the inserts, which is empty here.
+     * Prompt for the model, set if the strategy needs one. The answer becomes the text of the ASSISTANT event among the
+     * inserts, which is empty in the plan.
      * </pre>
      *
      * <code>.threadkeep.v1.SummaryPrompt summary_prompt = 3 [json_name = "summaryPrompt"];</code>
@@ -1440,7 +1446,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set when a model has to be asked; its answer then becomes the text of the ASSISTANT event among the inserts, which is empty here.
+     * Prompt for the model, set if the strategy needs one. The answer becomes the text of the ASSISTANT event among the
+     * inserts, which is empty in the plan.
      * </pre>
      *
      * <code>.threadkeep.v1.SummaryPrompt summary_prompt = 3 [json_name = "summaryPrompt"];</code>
@@ -1458,7 +1465,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set when a model has to be asked; its answer then becomes the text of the ASSISTANT event among the inserts, which is empty here.
+     * Prompt for the model, set if the strategy needs one. The answer becomes the text of the ASSISTANT event among the
+     * inserts, which is empty in the plan.
      * </pre>
      *
      * <code>.threadkeep.v1.SummaryPrompt summary_prompt = 3 [json_name = "summaryPrompt"];</code>
@@ -1483,7 +1491,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set when a model has to be asked; its answer then becomes the text of the ASSISTANT event among the inserts, which is empty here.
+     * Prompt for the model, set if the strategy needs one. The answer becomes the text of the ASSISTANT event among the
+     * inserts, which is empty in the plan.
      * </pre>
      *
      * <code>.threadkeep.v1.SummaryPrompt summary_prompt = 3 [json_name = "summaryPrompt"];</code>
@@ -1500,7 +1509,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set when a model has to be asked; its answer then becomes the text of the ASSISTANT event among the inserts, which is empty here.
+     * Prompt for the model, set if the strategy needs one. The answer becomes the text of the ASSISTANT event among the
+     * inserts, which is empty in the plan.
      * </pre>
      *
      * <code>.threadkeep.v1.SummaryPrompt summary_prompt = 3 [json_name = "summaryPrompt"];</code>
@@ -1512,7 +1522,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set when a model has to be asked; its answer then becomes the text of the ASSISTANT event among the inserts, which is empty here.
+     * Prompt for the model, set if the strategy needs one. The answer becomes the text of the ASSISTANT event among the
+     * inserts, which is empty in the plan.
      * </pre>
      *
      * <code>.threadkeep.v1.SummaryPrompt summary_prompt = 3 [json_name = "summaryPrompt"];</code>
@@ -1527,7 +1538,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set when a model has to be asked; its answer then becomes the text of the ASSISTANT event among the inserts, which is empty here.
+     * Prompt for the model, set if the strategy needs one. The answer becomes the text of the ASSISTANT event among the
+     * inserts, which is empty in the plan.
      * </pre>
      *
      * <code>.threadkeep.v1.SummaryPrompt summary_prompt = 3 [json_name = "summaryPrompt"];</code>
@@ -1549,7 +1561,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object strategy_ = "";
     /**
      * <pre>
-     * The strategy that made it, for example "sliding_window".
+     * Strategy that made the plan, for example "sliding_window".
      * </pre>
      *
      * <code>string strategy = 4 [json_name = "strategy"];</code>
@@ -1569,7 +1581,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The strategy that made it, for example "sliding_window".
+     * Strategy that made the plan, for example "sliding_window".
      * </pre>
      *
      * <code>string strategy = 4 [json_name = "strategy"];</code>
@@ -1590,7 +1602,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The strategy that made it, for example "sliding_window".
+     * Strategy that made the plan, for example "sliding_window".
      * </pre>
      *
      * <code>string strategy = 4 [json_name = "strategy"];</code>
@@ -1607,7 +1619,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The strategy that made it, for example "sliding_window".
+     * Strategy that made the plan, for example "sliding_window".
      * </pre>
      *
      * <code>string strategy = 4 [json_name = "strategy"];</code>
@@ -1621,7 +1633,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The strategy that made it, for example "sliding_window".
+     * Strategy that made the plan, for example "sliding_window".
      * </pre>
      *
      * <code>string strategy = 4 [json_name = "strategy"];</code>
@@ -1641,7 +1653,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object branch_ = "";
     /**
      * <pre>
-     * The branch it is restricted to. Empty means the whole session.
+     * Branch to which the plan is restricted. Empty means the whole session.
      * </pre>
      *
      * <code>string branch = 5 [json_name = "branch"];</code>
@@ -1661,7 +1673,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The branch it is restricted to. Empty means the whole session.
+     * Branch to which the plan is restricted. Empty means the whole session.
      * </pre>
      *
      * <code>string branch = 5 [json_name = "branch"];</code>
@@ -1682,7 +1694,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The branch it is restricted to. Empty means the whole session.
+     * Branch to which the plan is restricted. Empty means the whole session.
      * </pre>
      *
      * <code>string branch = 5 [json_name = "branch"];</code>
@@ -1699,7 +1711,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The branch it is restricted to. Empty means the whole session.
+     * Branch to which the plan is restricted. Empty means the whole session.
      * </pre>
      *
      * <code>string branch = 5 [json_name = "branch"];</code>
@@ -1713,7 +1725,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The branch it is restricted to. Empty means the whole session.
+     * Branch to which the plan is restricted. Empty means the whole session.
      * </pre>
      *
      * <code>string branch = 5 [json_name = "branch"];</code>
@@ -1735,7 +1747,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.WindowCounters, dev.threadkeep.v1.WindowCounters.Builder, dev.threadkeep.v1.WindowCountersOrBuilder> beforeBuilder_;
     /**
      * <pre>
-     * The window before.
+     * Counters of the window before the compaction.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters before = 6 [json_name = "before"];</code>
@@ -1746,7 +1758,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The window before.
+     * Counters of the window before the compaction.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters before = 6 [json_name = "before"];</code>
@@ -1761,7 +1773,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The window before.
+     * Counters of the window before the compaction.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters before = 6 [json_name = "before"];</code>
@@ -1781,7 +1793,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The window before.
+     * Counters of the window before the compaction.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters before = 6 [json_name = "before"];</code>
@@ -1799,7 +1811,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The window before.
+     * Counters of the window before the compaction.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters before = 6 [json_name = "before"];</code>
@@ -1824,7 +1836,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The window before.
+     * Counters of the window before the compaction.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters before = 6 [json_name = "before"];</code>
@@ -1841,7 +1853,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The window before.
+     * Counters of the window before the compaction.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters before = 6 [json_name = "before"];</code>
@@ -1853,7 +1865,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The window before.
+     * Counters of the window before the compaction.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters before = 6 [json_name = "before"];</code>
@@ -1868,7 +1880,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The window before.
+     * Counters of the window before the compaction.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters before = 6 [json_name = "before"];</code>
@@ -1892,7 +1904,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.WindowCounters, dev.threadkeep.v1.WindowCounters.Builder, dev.threadkeep.v1.WindowCountersOrBuilder> afterBuilder_;
     /**
      * <pre>
-     * The window afterwards; a summary that is still to be made counts as nothing.
+     * Counters of the window after the compaction. A summary that is not written yet counts as zero.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters after = 7 [json_name = "after"];</code>
@@ -1903,7 +1915,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The window afterwards; a summary that is still to be made counts as nothing.
+     * Counters of the window after the compaction. A summary that is not written yet counts as zero.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters after = 7 [json_name = "after"];</code>
@@ -1918,7 +1930,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The window afterwards; a summary that is still to be made counts as nothing.
+     * Counters of the window after the compaction. A summary that is not written yet counts as zero.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters after = 7 [json_name = "after"];</code>
@@ -1938,7 +1950,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The window afterwards; a summary that is still to be made counts as nothing.
+     * Counters of the window after the compaction. A summary that is not written yet counts as zero.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters after = 7 [json_name = "after"];</code>
@@ -1956,7 +1968,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The window afterwards; a summary that is still to be made counts as nothing.
+     * Counters of the window after the compaction. A summary that is not written yet counts as zero.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters after = 7 [json_name = "after"];</code>
@@ -1981,7 +1993,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The window afterwards; a summary that is still to be made counts as nothing.
+     * Counters of the window after the compaction. A summary that is not written yet counts as zero.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters after = 7 [json_name = "after"];</code>
@@ -1998,7 +2010,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The window afterwards; a summary that is still to be made counts as nothing.
+     * Counters of the window after the compaction. A summary that is not written yet counts as zero.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters after = 7 [json_name = "after"];</code>
@@ -2010,7 +2022,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The window afterwards; a summary that is still to be made counts as nothing.
+     * Counters of the window after the compaction. A summary that is not written yet counts as zero.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters after = 7 [json_name = "after"];</code>
@@ -2025,7 +2037,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The window afterwards; a summary that is still to be made counts as nothing.
+     * Counters of the window after the compaction. A summary that is not written yet counts as zero.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters after = 7 [json_name = "after"];</code>

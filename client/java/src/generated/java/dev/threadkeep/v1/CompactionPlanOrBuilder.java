@@ -12,7 +12,7 @@ public interface CompactionPlanOrBuilder extends
 
   /**
    * <pre>
-   * Events to archive, by event_id, in window order.
+   * Event ids of the events to archive, in window order.
    * </pre>
    *
    * <code>repeated string archive_event_ids = 1 [json_name = "archiveEventIds"];</code>
@@ -22,7 +22,7 @@ public interface CompactionPlanOrBuilder extends
       getArchiveEventIdsList();
   /**
    * <pre>
-   * Events to archive, by event_id, in window order.
+   * Event ids of the events to archive, in window order.
    * </pre>
    *
    * <code>repeated string archive_event_ids = 1 [json_name = "archiveEventIds"];</code>
@@ -31,7 +31,7 @@ public interface CompactionPlanOrBuilder extends
   int getArchiveEventIdsCount();
   /**
    * <pre>
-   * Events to archive, by event_id, in window order.
+   * Event ids of the events to archive, in window order.
    * </pre>
    *
    * <code>repeated string archive_event_ids = 1 [json_name = "archiveEventIds"];</code>
@@ -41,7 +41,7 @@ public interface CompactionPlanOrBuilder extends
   java.lang.String getArchiveEventIds(int index);
   /**
    * <pre>
-   * Events to archive, by event_id, in window order.
+   * Event ids of the events to archive, in window order.
    * </pre>
    *
    * <code>repeated string archive_event_ids = 1 [json_name = "archiveEventIds"];</code>
@@ -97,7 +97,8 @@ public interface CompactionPlanOrBuilder extends
 
   /**
    * <pre>
-   * Set when a model has to be asked; its answer then becomes the text of the ASSISTANT event among the inserts, which is empty here.
+   * Prompt for the model, set if the strategy needs one. The answer becomes the text of the ASSISTANT event among the
+   * inserts, which is empty in the plan.
    * </pre>
    *
    * <code>.threadkeep.v1.SummaryPrompt summary_prompt = 3 [json_name = "summaryPrompt"];</code>
@@ -106,7 +107,8 @@ public interface CompactionPlanOrBuilder extends
   boolean hasSummaryPrompt();
   /**
    * <pre>
-   * Set when a model has to be asked; its answer then becomes the text of the ASSISTANT event among the inserts, which is empty here.
+   * Prompt for the model, set if the strategy needs one. The answer becomes the text of the ASSISTANT event among the
+   * inserts, which is empty in the plan.
    * </pre>
    *
    * <code>.threadkeep.v1.SummaryPrompt summary_prompt = 3 [json_name = "summaryPrompt"];</code>
@@ -115,7 +117,8 @@ public interface CompactionPlanOrBuilder extends
   dev.threadkeep.v1.SummaryPrompt getSummaryPrompt();
   /**
    * <pre>
-   * Set when a model has to be asked; its answer then becomes the text of the ASSISTANT event among the inserts, which is empty here.
+   * Prompt for the model, set if the strategy needs one. The answer becomes the text of the ASSISTANT event among the
+   * inserts, which is empty in the plan.
    * </pre>
    *
    * <code>.threadkeep.v1.SummaryPrompt summary_prompt = 3 [json_name = "summaryPrompt"];</code>
@@ -124,7 +127,7 @@ public interface CompactionPlanOrBuilder extends
 
   /**
    * <pre>
-   * The strategy that made it, for example "sliding_window".
+   * Strategy that made the plan, for example "sliding_window".
    * </pre>
    *
    * <code>string strategy = 4 [json_name = "strategy"];</code>
@@ -133,7 +136,7 @@ public interface CompactionPlanOrBuilder extends
   java.lang.String getStrategy();
   /**
    * <pre>
-   * The strategy that made it, for example "sliding_window".
+   * Strategy that made the plan, for example "sliding_window".
    * </pre>
    *
    * <code>string strategy = 4 [json_name = "strategy"];</code>
@@ -144,7 +147,7 @@ public interface CompactionPlanOrBuilder extends
 
   /**
    * <pre>
-   * The branch it is restricted to. Empty means the whole session.
+   * Branch to which the plan is restricted. Empty means the whole session.
    * </pre>
    *
    * <code>string branch = 5 [json_name = "branch"];</code>
@@ -153,7 +156,7 @@ public interface CompactionPlanOrBuilder extends
   java.lang.String getBranch();
   /**
    * <pre>
-   * The branch it is restricted to. Empty means the whole session.
+   * Branch to which the plan is restricted. Empty means the whole session.
    * </pre>
    *
    * <code>string branch = 5 [json_name = "branch"];</code>
@@ -164,7 +167,7 @@ public interface CompactionPlanOrBuilder extends
 
   /**
    * <pre>
-   * The window before.
+   * Counters of the window before the compaction.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters before = 6 [json_name = "before"];</code>
@@ -173,7 +176,7 @@ public interface CompactionPlanOrBuilder extends
   boolean hasBefore();
   /**
    * <pre>
-   * The window before.
+   * Counters of the window before the compaction.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters before = 6 [json_name = "before"];</code>
@@ -182,7 +185,7 @@ public interface CompactionPlanOrBuilder extends
   dev.threadkeep.v1.WindowCounters getBefore();
   /**
    * <pre>
-   * The window before.
+   * Counters of the window before the compaction.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters before = 6 [json_name = "before"];</code>
@@ -191,7 +194,7 @@ public interface CompactionPlanOrBuilder extends
 
   /**
    * <pre>
-   * The window afterwards; a summary that is still to be made counts as nothing.
+   * Counters of the window after the compaction. A summary that is not written yet counts as zero.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters after = 7 [json_name = "after"];</code>
@@ -200,7 +203,7 @@ public interface CompactionPlanOrBuilder extends
   boolean hasAfter();
   /**
    * <pre>
-   * The window afterwards; a summary that is still to be made counts as nothing.
+   * Counters of the window after the compaction. A summary that is not written yet counts as zero.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters after = 7 [json_name = "after"];</code>
@@ -209,7 +212,7 @@ public interface CompactionPlanOrBuilder extends
   dev.threadkeep.v1.WindowCounters getAfter();
   /**
    * <pre>
-   * The window afterwards; a summary that is still to be made counts as nothing.
+   * Counters of the window after the compaction. A summary that is not written yet counts as zero.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters after = 7 [json_name = "after"];</code>

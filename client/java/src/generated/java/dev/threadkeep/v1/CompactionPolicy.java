@@ -7,7 +7,8 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * When and how the server compacts by itself. Looked at after each append; run in the background.
+ * When and how the server compacts sessions automatically. A policy is evaluated after each append and runs in the
+ * background.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.CompactionPolicy}
@@ -52,7 +53,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.CompactionTrigger trigger_;
   /**
    * <pre>
-   * When. REQUIRED unless disabled.
+   * Condition for a compaction. REQUIRED unless disabled.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionTrigger trigger = 1 [json_name = "trigger"];</code>
@@ -64,7 +65,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When. REQUIRED unless disabled.
+   * Condition for a compaction. REQUIRED unless disabled.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionTrigger trigger = 1 [json_name = "trigger"];</code>
@@ -76,7 +77,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When. REQUIRED unless disabled.
+   * Condition for a compaction. REQUIRED unless disabled.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionTrigger trigger = 1 [json_name = "trigger"];</code>
@@ -90,7 +91,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.CompactionStrategy strategy_;
   /**
    * <pre>
-   * How. REQUIRED unless disabled.
+   * Strategy of the compaction. REQUIRED unless disabled.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -102,7 +103,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How. REQUIRED unless disabled.
+   * Strategy of the compaction. REQUIRED unless disabled.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -114,7 +115,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How. REQUIRED unless disabled.
+   * Strategy of the compaction. REQUIRED unless disabled.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -128,7 +129,7 @@ private static final long serialVersionUID = 0L;
   private boolean disabled_ = false;
   /**
    * <pre>
-   * Never compact, whatever a wider policy says.
+   * If true, the server never compacts in this scope, even if a wider policy applies.
    * </pre>
    *
    * <code>bool disabled = 3 [json_name = "disabled"];</code>
@@ -331,7 +332,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When and how the server compacts by itself. Looked at after each append; run in the background.
+   * When and how the server compacts sessions automatically. A policy is evaluated after each append and runs in the
+   * background.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.CompactionPolicy}
@@ -525,7 +527,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.CompactionTrigger, dev.threadkeep.v1.CompactionTrigger.Builder, dev.threadkeep.v1.CompactionTriggerOrBuilder> triggerBuilder_;
     /**
      * <pre>
-     * When. REQUIRED unless disabled.
+     * Condition for a compaction. REQUIRED unless disabled.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionTrigger trigger = 1 [json_name = "trigger"];</code>
@@ -536,7 +538,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When. REQUIRED unless disabled.
+     * Condition for a compaction. REQUIRED unless disabled.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionTrigger trigger = 1 [json_name = "trigger"];</code>
@@ -551,7 +553,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When. REQUIRED unless disabled.
+     * Condition for a compaction. REQUIRED unless disabled.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionTrigger trigger = 1 [json_name = "trigger"];</code>
@@ -571,7 +573,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When. REQUIRED unless disabled.
+     * Condition for a compaction. REQUIRED unless disabled.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionTrigger trigger = 1 [json_name = "trigger"];</code>
@@ -589,7 +591,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When. REQUIRED unless disabled.
+     * Condition for a compaction. REQUIRED unless disabled.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionTrigger trigger = 1 [json_name = "trigger"];</code>
@@ -614,7 +616,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When. REQUIRED unless disabled.
+     * Condition for a compaction. REQUIRED unless disabled.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionTrigger trigger = 1 [json_name = "trigger"];</code>
@@ -631,7 +633,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When. REQUIRED unless disabled.
+     * Condition for a compaction. REQUIRED unless disabled.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionTrigger trigger = 1 [json_name = "trigger"];</code>
@@ -643,7 +645,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When. REQUIRED unless disabled.
+     * Condition for a compaction. REQUIRED unless disabled.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionTrigger trigger = 1 [json_name = "trigger"];</code>
@@ -658,7 +660,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When. REQUIRED unless disabled.
+     * Condition for a compaction. REQUIRED unless disabled.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionTrigger trigger = 1 [json_name = "trigger"];</code>
@@ -682,7 +684,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.CompactionStrategy, dev.threadkeep.v1.CompactionStrategy.Builder, dev.threadkeep.v1.CompactionStrategyOrBuilder> strategyBuilder_;
     /**
      * <pre>
-     * How. REQUIRED unless disabled.
+     * Strategy of the compaction. REQUIRED unless disabled.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -693,7 +695,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How. REQUIRED unless disabled.
+     * Strategy of the compaction. REQUIRED unless disabled.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -708,7 +710,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How. REQUIRED unless disabled.
+     * Strategy of the compaction. REQUIRED unless disabled.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -728,7 +730,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How. REQUIRED unless disabled.
+     * Strategy of the compaction. REQUIRED unless disabled.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -746,7 +748,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How. REQUIRED unless disabled.
+     * Strategy of the compaction. REQUIRED unless disabled.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -771,7 +773,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How. REQUIRED unless disabled.
+     * Strategy of the compaction. REQUIRED unless disabled.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -788,7 +790,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How. REQUIRED unless disabled.
+     * Strategy of the compaction. REQUIRED unless disabled.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -800,7 +802,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How. REQUIRED unless disabled.
+     * Strategy of the compaction. REQUIRED unless disabled.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -815,7 +817,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How. REQUIRED unless disabled.
+     * Strategy of the compaction. REQUIRED unless disabled.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -837,7 +839,7 @@ private static final long serialVersionUID = 0L;
     private boolean disabled_ ;
     /**
      * <pre>
-     * Never compact, whatever a wider policy says.
+     * If true, the server never compacts in this scope, even if a wider policy applies.
      * </pre>
      *
      * <code>bool disabled = 3 [json_name = "disabled"];</code>
@@ -849,7 +851,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Never compact, whatever a wider policy says.
+     * If true, the server never compacts in this scope, even if a wider policy applies.
      * </pre>
      *
      * <code>bool disabled = 3 [json_name = "disabled"];</code>
@@ -865,7 +867,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Never compact, whatever a wider policy says.
+     * If true, the server never compacts in this scope, even if a wider policy applies.
      * </pre>
      *
      * <code>bool disabled = 3 [json_name = "disabled"];</code>

@@ -12,7 +12,7 @@ public interface CompactionPolicyOrBuilder extends
 
   /**
    * <pre>
-   * When. REQUIRED unless disabled.
+   * Condition for a compaction. REQUIRED unless disabled.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionTrigger trigger = 1 [json_name = "trigger"];</code>
@@ -21,7 +21,7 @@ public interface CompactionPolicyOrBuilder extends
   boolean hasTrigger();
   /**
    * <pre>
-   * When. REQUIRED unless disabled.
+   * Condition for a compaction. REQUIRED unless disabled.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionTrigger trigger = 1 [json_name = "trigger"];</code>
@@ -30,7 +30,7 @@ public interface CompactionPolicyOrBuilder extends
   dev.threadkeep.v1.CompactionTrigger getTrigger();
   /**
    * <pre>
-   * When. REQUIRED unless disabled.
+   * Condition for a compaction. REQUIRED unless disabled.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionTrigger trigger = 1 [json_name = "trigger"];</code>
@@ -39,7 +39,7 @@ public interface CompactionPolicyOrBuilder extends
 
   /**
    * <pre>
-   * How. REQUIRED unless disabled.
+   * Strategy of the compaction. REQUIRED unless disabled.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -48,7 +48,7 @@ public interface CompactionPolicyOrBuilder extends
   boolean hasStrategy();
   /**
    * <pre>
-   * How. REQUIRED unless disabled.
+   * Strategy of the compaction. REQUIRED unless disabled.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -57,7 +57,7 @@ public interface CompactionPolicyOrBuilder extends
   dev.threadkeep.v1.CompactionStrategy getStrategy();
   /**
    * <pre>
-   * How. REQUIRED unless disabled.
+   * Strategy of the compaction. REQUIRED unless disabled.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -66,7 +66,7 @@ public interface CompactionPolicyOrBuilder extends
 
   /**
    * <pre>
-   * Never compact, whatever a wider policy says.
+   * If true, the server never compacts in this scope, even if a wider policy applies.
    * </pre>
    *
    * <code>bool disabled = 3 [json_name = "disabled"];</code>

@@ -4,8 +4,9 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
 
 /**
  * <pre>
- * Compaction archives events and inserts others; it deletes nothing. Appends that come in meanwhile do not defeat it: only another
- * compaction of the same session does, or any change if the caller asks for that.
+ * Compacts sessions. A compaction archives events and inserts synthetic ones; it deletes nothing. Concurrent appends do
+ * not invalidate a compaction. Only another compaction of the same session does, or any change if the caller requests
+ * the strict precondition.
  * </pre>
  */
 @io.grpc.stub.annotations.GrpcGenerated
@@ -299,17 +300,20 @@ public final class CompactionServiceGrpc {
 
   /**
    * <pre>
-   * Compaction archives events and inserts others; it deletes nothing. Appends that come in meanwhile do not defeat it: only another
-   * compaction of the same session does, or any change if the caller asks for that.
+   * Compacts sessions. A compaction archives events and inserts synthetic ones; it deletes nothing. Concurrent appends do
+   * not invalidate a compaction. Only another compaction of the same session does, or any change if the caller requests
+   * the strict precondition.
    * </pre>
    */
   public interface AsyncService {
 
     /**
      * <pre>
-     * Compacts a session now, by a strategy that the server runs; a model is asked where the strategy needs one. A lost race against
-     * another compaction is retried on a fresh window, without asking the model twice for the same text. Nothing to do is no error.
-     * Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, VERSION_MISMATCH (after several lost races).
+     * Compacts a session now. The server runs the strategy and calls a model if the strategy needs one. If another
+     * compaction is committed first, the server retries on the new window, without calling the model twice for the same
+     * text. Having nothing to compact is not an error.
+     * Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, VERSION_MISMATCH (after
+     * several lost races).
      * </pre>
      */
     default void compactSession(dev.threadkeep.v1.CompactSessionRequest request,
@@ -319,7 +323,8 @@ public final class CompactionServiceGrpc {
 
     /**
      * <pre>
-     * Says what a strategy would do, for the caller to do it with ApplyCompaction, with a summary by a model of its own.
+     * Returns the changes that a strategy would make. The caller applies them with ApplyCompaction, with a summary from
+     * its own model.
      * Errors: SESSION_NOT_FOUND, INVALID_FIELD.
      * </pre>
      */
@@ -330,9 +335,9 @@ public final class CompactionServiceGrpc {
 
     /**
      * <pre>
-     * Archives and inserts, if no other compaction happened since the caller looked.
-     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, NOTHING_TO_COMPACT, BROKEN_TOOL_PAIR, EVENT_NOT_FOUND, EVENT_ID_CONFLICT, EVENT_TOO_LARGE,
-     * BATCH_TOO_LARGE, INVALID_FIELD.
+     * Archives and inserts events, provided that no other compaction was committed since the caller read the window.
+     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, NOTHING_TO_COMPACT, BROKEN_TOOL_PAIR, EVENT_NOT_FOUND,
+     * EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD.
      * </pre>
      */
     default void applyCompaction(dev.threadkeep.v1.ApplyCompactionRequest request,
@@ -342,7 +347,8 @@ public final class CompactionServiceGrpc {
 
     /**
      * <pre>
-     * Sets the whole active window under compare-and-swap. Events that leave the window are archived, not deleted.
+     * Sets the whole active window, with compare-and-swap on the log version. Events that leave the window are archived,
+     * not deleted.
      * Errors: SESSION_NOT_FOUND, BROKEN_TOOL_PAIR, EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD.
      * </pre>
      */
@@ -353,7 +359,8 @@ public final class CompactionServiceGrpc {
 
     /**
      * <pre>
-     * Lists a session's compactions, newest first. Errors: SESSION_NOT_FOUND, INVALID_PAGE_TOKEN.
+     * Lists the compactions of a session, newest first.
+     * Errors: SESSION_NOT_FOUND, INVALID_PAGE_TOKEN.
      * </pre>
      */
     default void listCompactions(dev.threadkeep.v1.ListCompactionsRequest request,
@@ -363,7 +370,8 @@ public final class CompactionServiceGrpc {
 
     /**
      * <pre>
-     * Sets, replaces or removes the policy of a scope. Errors: SESSION_NOT_FOUND, INVALID_FIELD, PERMISSION_DENIED.
+     * Sets, replaces or removes the policy of a scope.
+     * Errors: SESSION_NOT_FOUND, INVALID_FIELD, PERMISSION_DENIED.
      * </pre>
      */
     default void setCompactionPolicy(dev.threadkeep.v1.SetCompactionPolicyRequest request,
@@ -373,7 +381,8 @@ public final class CompactionServiceGrpc {
 
     /**
      * <pre>
-     * Returns the policy of a scope, and for a session the one that applies to it. Errors: SESSION_NOT_FOUND.
+     * Returns the policy of a scope and, for a session, the policy in effect.
+     * Errors: SESSION_NOT_FOUND.
      * </pre>
      */
     default void getCompactionPolicy(dev.threadkeep.v1.GetCompactionPolicyRequest request,
@@ -385,8 +394,9 @@ public final class CompactionServiceGrpc {
   /**
    * Base class for the server implementation of the service CompactionService.
    * <pre>
-   * Compaction archives events and inserts others; it deletes nothing. Appends that come in meanwhile do not defeat it: only another
-   * compaction of the same session does, or any change if the caller asks for that.
+   * Compacts sessions. A compaction archives events and inserts synthetic ones; it deletes nothing. Concurrent appends do
+   * not invalidate a compaction. Only another compaction of the same session does, or any change if the caller requests
+   * the strict precondition.
    * </pre>
    */
   public static abstract class CompactionServiceImplBase
@@ -400,8 +410,9 @@ public final class CompactionServiceGrpc {
   /**
    * A stub to allow clients to do asynchronous rpc calls to service CompactionService.
    * <pre>
-   * Compaction archives events and inserts others; it deletes nothing. Appends that come in meanwhile do not defeat it: only another
-   * compaction of the same session does, or any change if the caller asks for that.
+   * Compacts sessions. A compaction archives events and inserts synthetic ones; it deletes nothing. Concurrent appends do
+   * not invalidate a compaction. Only another compaction of the same session does, or any change if the caller requests
+   * the strict precondition.
    * </pre>
    */
   public static final class CompactionServiceStub
@@ -419,9 +430,11 @@ public final class CompactionServiceGrpc {
 
     /**
      * <pre>
-     * Compacts a session now, by a strategy that the server runs; a model is asked where the strategy needs one. A lost race against
-     * another compaction is retried on a fresh window, without asking the model twice for the same text. Nothing to do is no error.
-     * Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, VERSION_MISMATCH (after several lost races).
+     * Compacts a session now. The server runs the strategy and calls a model if the strategy needs one. If another
+     * compaction is committed first, the server retries on the new window, without calling the model twice for the same
+     * text. Having nothing to compact is not an error.
+     * Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, VERSION_MISMATCH (after
+     * several lost races).
      * </pre>
      */
     public void compactSession(dev.threadkeep.v1.CompactSessionRequest request,
@@ -432,7 +445,8 @@ public final class CompactionServiceGrpc {
 
     /**
      * <pre>
-     * Says what a strategy would do, for the caller to do it with ApplyCompaction, with a summary by a model of its own.
+     * Returns the changes that a strategy would make. The caller applies them with ApplyCompaction, with a summary from
+     * its own model.
      * Errors: SESSION_NOT_FOUND, INVALID_FIELD.
      * </pre>
      */
@@ -444,9 +458,9 @@ public final class CompactionServiceGrpc {
 
     /**
      * <pre>
-     * Archives and inserts, if no other compaction happened since the caller looked.
-     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, NOTHING_TO_COMPACT, BROKEN_TOOL_PAIR, EVENT_NOT_FOUND, EVENT_ID_CONFLICT, EVENT_TOO_LARGE,
-     * BATCH_TOO_LARGE, INVALID_FIELD.
+     * Archives and inserts events, provided that no other compaction was committed since the caller read the window.
+     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, NOTHING_TO_COMPACT, BROKEN_TOOL_PAIR, EVENT_NOT_FOUND,
+     * EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD.
      * </pre>
      */
     public void applyCompaction(dev.threadkeep.v1.ApplyCompactionRequest request,
@@ -457,7 +471,8 @@ public final class CompactionServiceGrpc {
 
     /**
      * <pre>
-     * Sets the whole active window under compare-and-swap. Events that leave the window are archived, not deleted.
+     * Sets the whole active window, with compare-and-swap on the log version. Events that leave the window are archived,
+     * not deleted.
      * Errors: SESSION_NOT_FOUND, BROKEN_TOOL_PAIR, EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD.
      * </pre>
      */
@@ -469,7 +484,8 @@ public final class CompactionServiceGrpc {
 
     /**
      * <pre>
-     * Lists a session's compactions, newest first. Errors: SESSION_NOT_FOUND, INVALID_PAGE_TOKEN.
+     * Lists the compactions of a session, newest first.
+     * Errors: SESSION_NOT_FOUND, INVALID_PAGE_TOKEN.
      * </pre>
      */
     public void listCompactions(dev.threadkeep.v1.ListCompactionsRequest request,
@@ -480,7 +496,8 @@ public final class CompactionServiceGrpc {
 
     /**
      * <pre>
-     * Sets, replaces or removes the policy of a scope. Errors: SESSION_NOT_FOUND, INVALID_FIELD, PERMISSION_DENIED.
+     * Sets, replaces or removes the policy of a scope.
+     * Errors: SESSION_NOT_FOUND, INVALID_FIELD, PERMISSION_DENIED.
      * </pre>
      */
     public void setCompactionPolicy(dev.threadkeep.v1.SetCompactionPolicyRequest request,
@@ -491,7 +508,8 @@ public final class CompactionServiceGrpc {
 
     /**
      * <pre>
-     * Returns the policy of a scope, and for a session the one that applies to it. Errors: SESSION_NOT_FOUND.
+     * Returns the policy of a scope and, for a session, the policy in effect.
+     * Errors: SESSION_NOT_FOUND.
      * </pre>
      */
     public void getCompactionPolicy(dev.threadkeep.v1.GetCompactionPolicyRequest request,
@@ -504,8 +522,9 @@ public final class CompactionServiceGrpc {
   /**
    * A stub to allow clients to do synchronous rpc calls to service CompactionService.
    * <pre>
-   * Compaction archives events and inserts others; it deletes nothing. Appends that come in meanwhile do not defeat it: only another
-   * compaction of the same session does, or any change if the caller asks for that.
+   * Compacts sessions. A compaction archives events and inserts synthetic ones; it deletes nothing. Concurrent appends do
+   * not invalidate a compaction. Only another compaction of the same session does, or any change if the caller requests
+   * the strict precondition.
    * </pre>
    */
   public static final class CompactionServiceBlockingV2Stub
@@ -523,9 +542,11 @@ public final class CompactionServiceGrpc {
 
     /**
      * <pre>
-     * Compacts a session now, by a strategy that the server runs; a model is asked where the strategy needs one. A lost race against
-     * another compaction is retried on a fresh window, without asking the model twice for the same text. Nothing to do is no error.
-     * Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, VERSION_MISMATCH (after several lost races).
+     * Compacts a session now. The server runs the strategy and calls a model if the strategy needs one. If another
+     * compaction is committed first, the server retries on the new window, without calling the model twice for the same
+     * text. Having nothing to compact is not an error.
+     * Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, VERSION_MISMATCH (after
+     * several lost races).
      * </pre>
      */
     public dev.threadkeep.v1.CompactSessionResponse compactSession(dev.threadkeep.v1.CompactSessionRequest request) throws io.grpc.StatusException {
@@ -535,7 +556,8 @@ public final class CompactionServiceGrpc {
 
     /**
      * <pre>
-     * Says what a strategy would do, for the caller to do it with ApplyCompaction, with a summary by a model of its own.
+     * Returns the changes that a strategy would make. The caller applies them with ApplyCompaction, with a summary from
+     * its own model.
      * Errors: SESSION_NOT_FOUND, INVALID_FIELD.
      * </pre>
      */
@@ -546,9 +568,9 @@ public final class CompactionServiceGrpc {
 
     /**
      * <pre>
-     * Archives and inserts, if no other compaction happened since the caller looked.
-     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, NOTHING_TO_COMPACT, BROKEN_TOOL_PAIR, EVENT_NOT_FOUND, EVENT_ID_CONFLICT, EVENT_TOO_LARGE,
-     * BATCH_TOO_LARGE, INVALID_FIELD.
+     * Archives and inserts events, provided that no other compaction was committed since the caller read the window.
+     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, NOTHING_TO_COMPACT, BROKEN_TOOL_PAIR, EVENT_NOT_FOUND,
+     * EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD.
      * </pre>
      */
     public dev.threadkeep.v1.ApplyCompactionResponse applyCompaction(dev.threadkeep.v1.ApplyCompactionRequest request) throws io.grpc.StatusException {
@@ -558,7 +580,8 @@ public final class CompactionServiceGrpc {
 
     /**
      * <pre>
-     * Sets the whole active window under compare-and-swap. Events that leave the window are archived, not deleted.
+     * Sets the whole active window, with compare-and-swap on the log version. Events that leave the window are archived,
+     * not deleted.
      * Errors: SESSION_NOT_FOUND, BROKEN_TOOL_PAIR, EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD.
      * </pre>
      */
@@ -569,7 +592,8 @@ public final class CompactionServiceGrpc {
 
     /**
      * <pre>
-     * Lists a session's compactions, newest first. Errors: SESSION_NOT_FOUND, INVALID_PAGE_TOKEN.
+     * Lists the compactions of a session, newest first.
+     * Errors: SESSION_NOT_FOUND, INVALID_PAGE_TOKEN.
      * </pre>
      */
     public dev.threadkeep.v1.ListCompactionsResponse listCompactions(dev.threadkeep.v1.ListCompactionsRequest request) throws io.grpc.StatusException {
@@ -579,7 +603,8 @@ public final class CompactionServiceGrpc {
 
     /**
      * <pre>
-     * Sets, replaces or removes the policy of a scope. Errors: SESSION_NOT_FOUND, INVALID_FIELD, PERMISSION_DENIED.
+     * Sets, replaces or removes the policy of a scope.
+     * Errors: SESSION_NOT_FOUND, INVALID_FIELD, PERMISSION_DENIED.
      * </pre>
      */
     public dev.threadkeep.v1.SetCompactionPolicyResponse setCompactionPolicy(dev.threadkeep.v1.SetCompactionPolicyRequest request) throws io.grpc.StatusException {
@@ -589,7 +614,8 @@ public final class CompactionServiceGrpc {
 
     /**
      * <pre>
-     * Returns the policy of a scope, and for a session the one that applies to it. Errors: SESSION_NOT_FOUND.
+     * Returns the policy of a scope and, for a session, the policy in effect.
+     * Errors: SESSION_NOT_FOUND.
      * </pre>
      */
     public dev.threadkeep.v1.GetCompactionPolicyResponse getCompactionPolicy(dev.threadkeep.v1.GetCompactionPolicyRequest request) throws io.grpc.StatusException {
@@ -601,8 +627,9 @@ public final class CompactionServiceGrpc {
   /**
    * A stub to allow clients to do limited synchronous rpc calls to service CompactionService.
    * <pre>
-   * Compaction archives events and inserts others; it deletes nothing. Appends that come in meanwhile do not defeat it: only another
-   * compaction of the same session does, or any change if the caller asks for that.
+   * Compacts sessions. A compaction archives events and inserts synthetic ones; it deletes nothing. Concurrent appends do
+   * not invalidate a compaction. Only another compaction of the same session does, or any change if the caller requests
+   * the strict precondition.
    * </pre>
    */
   public static final class CompactionServiceBlockingStub
@@ -620,9 +647,11 @@ public final class CompactionServiceGrpc {
 
     /**
      * <pre>
-     * Compacts a session now, by a strategy that the server runs; a model is asked where the strategy needs one. A lost race against
-     * another compaction is retried on a fresh window, without asking the model twice for the same text. Nothing to do is no error.
-     * Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, VERSION_MISMATCH (after several lost races).
+     * Compacts a session now. The server runs the strategy and calls a model if the strategy needs one. If another
+     * compaction is committed first, the server retries on the new window, without calling the model twice for the same
+     * text. Having nothing to compact is not an error.
+     * Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, VERSION_MISMATCH (after
+     * several lost races).
      * </pre>
      */
     public dev.threadkeep.v1.CompactSessionResponse compactSession(dev.threadkeep.v1.CompactSessionRequest request) {
@@ -632,7 +661,8 @@ public final class CompactionServiceGrpc {
 
     /**
      * <pre>
-     * Says what a strategy would do, for the caller to do it with ApplyCompaction, with a summary by a model of its own.
+     * Returns the changes that a strategy would make. The caller applies them with ApplyCompaction, with a summary from
+     * its own model.
      * Errors: SESSION_NOT_FOUND, INVALID_FIELD.
      * </pre>
      */
@@ -643,9 +673,9 @@ public final class CompactionServiceGrpc {
 
     /**
      * <pre>
-     * Archives and inserts, if no other compaction happened since the caller looked.
-     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, NOTHING_TO_COMPACT, BROKEN_TOOL_PAIR, EVENT_NOT_FOUND, EVENT_ID_CONFLICT, EVENT_TOO_LARGE,
-     * BATCH_TOO_LARGE, INVALID_FIELD.
+     * Archives and inserts events, provided that no other compaction was committed since the caller read the window.
+     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, NOTHING_TO_COMPACT, BROKEN_TOOL_PAIR, EVENT_NOT_FOUND,
+     * EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD.
      * </pre>
      */
     public dev.threadkeep.v1.ApplyCompactionResponse applyCompaction(dev.threadkeep.v1.ApplyCompactionRequest request) {
@@ -655,7 +685,8 @@ public final class CompactionServiceGrpc {
 
     /**
      * <pre>
-     * Sets the whole active window under compare-and-swap. Events that leave the window are archived, not deleted.
+     * Sets the whole active window, with compare-and-swap on the log version. Events that leave the window are archived,
+     * not deleted.
      * Errors: SESSION_NOT_FOUND, BROKEN_TOOL_PAIR, EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD.
      * </pre>
      */
@@ -666,7 +697,8 @@ public final class CompactionServiceGrpc {
 
     /**
      * <pre>
-     * Lists a session's compactions, newest first. Errors: SESSION_NOT_FOUND, INVALID_PAGE_TOKEN.
+     * Lists the compactions of a session, newest first.
+     * Errors: SESSION_NOT_FOUND, INVALID_PAGE_TOKEN.
      * </pre>
      */
     public dev.threadkeep.v1.ListCompactionsResponse listCompactions(dev.threadkeep.v1.ListCompactionsRequest request) {
@@ -676,7 +708,8 @@ public final class CompactionServiceGrpc {
 
     /**
      * <pre>
-     * Sets, replaces or removes the policy of a scope. Errors: SESSION_NOT_FOUND, INVALID_FIELD, PERMISSION_DENIED.
+     * Sets, replaces or removes the policy of a scope.
+     * Errors: SESSION_NOT_FOUND, INVALID_FIELD, PERMISSION_DENIED.
      * </pre>
      */
     public dev.threadkeep.v1.SetCompactionPolicyResponse setCompactionPolicy(dev.threadkeep.v1.SetCompactionPolicyRequest request) {
@@ -686,7 +719,8 @@ public final class CompactionServiceGrpc {
 
     /**
      * <pre>
-     * Returns the policy of a scope, and for a session the one that applies to it. Errors: SESSION_NOT_FOUND.
+     * Returns the policy of a scope and, for a session, the policy in effect.
+     * Errors: SESSION_NOT_FOUND.
      * </pre>
      */
     public dev.threadkeep.v1.GetCompactionPolicyResponse getCompactionPolicy(dev.threadkeep.v1.GetCompactionPolicyRequest request) {
@@ -698,8 +732,9 @@ public final class CompactionServiceGrpc {
   /**
    * A stub to allow clients to do ListenableFuture-style rpc calls to service CompactionService.
    * <pre>
-   * Compaction archives events and inserts others; it deletes nothing. Appends that come in meanwhile do not defeat it: only another
-   * compaction of the same session does, or any change if the caller asks for that.
+   * Compacts sessions. A compaction archives events and inserts synthetic ones; it deletes nothing. Concurrent appends do
+   * not invalidate a compaction. Only another compaction of the same session does, or any change if the caller requests
+   * the strict precondition.
    * </pre>
    */
   public static final class CompactionServiceFutureStub
@@ -717,9 +752,11 @@ public final class CompactionServiceGrpc {
 
     /**
      * <pre>
-     * Compacts a session now, by a strategy that the server runs; a model is asked where the strategy needs one. A lost race against
-     * another compaction is retried on a fresh window, without asking the model twice for the same text. Nothing to do is no error.
-     * Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, VERSION_MISMATCH (after several lost races).
+     * Compacts a session now. The server runs the strategy and calls a model if the strategy needs one. If another
+     * compaction is committed first, the server retries on the new window, without calling the model twice for the same
+     * text. Having nothing to compact is not an error.
+     * Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, VERSION_MISMATCH (after
+     * several lost races).
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.CompactSessionResponse> compactSession(
@@ -730,7 +767,8 @@ public final class CompactionServiceGrpc {
 
     /**
      * <pre>
-     * Says what a strategy would do, for the caller to do it with ApplyCompaction, with a summary by a model of its own.
+     * Returns the changes that a strategy would make. The caller applies them with ApplyCompaction, with a summary from
+     * its own model.
      * Errors: SESSION_NOT_FOUND, INVALID_FIELD.
      * </pre>
      */
@@ -742,9 +780,9 @@ public final class CompactionServiceGrpc {
 
     /**
      * <pre>
-     * Archives and inserts, if no other compaction happened since the caller looked.
-     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, NOTHING_TO_COMPACT, BROKEN_TOOL_PAIR, EVENT_NOT_FOUND, EVENT_ID_CONFLICT, EVENT_TOO_LARGE,
-     * BATCH_TOO_LARGE, INVALID_FIELD.
+     * Archives and inserts events, provided that no other compaction was committed since the caller read the window.
+     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, NOTHING_TO_COMPACT, BROKEN_TOOL_PAIR, EVENT_NOT_FOUND,
+     * EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.ApplyCompactionResponse> applyCompaction(
@@ -755,7 +793,8 @@ public final class CompactionServiceGrpc {
 
     /**
      * <pre>
-     * Sets the whole active window under compare-and-swap. Events that leave the window are archived, not deleted.
+     * Sets the whole active window, with compare-and-swap on the log version. Events that leave the window are archived,
+     * not deleted.
      * Errors: SESSION_NOT_FOUND, BROKEN_TOOL_PAIR, EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD.
      * </pre>
      */
@@ -767,7 +806,8 @@ public final class CompactionServiceGrpc {
 
     /**
      * <pre>
-     * Lists a session's compactions, newest first. Errors: SESSION_NOT_FOUND, INVALID_PAGE_TOKEN.
+     * Lists the compactions of a session, newest first.
+     * Errors: SESSION_NOT_FOUND, INVALID_PAGE_TOKEN.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.ListCompactionsResponse> listCompactions(
@@ -778,7 +818,8 @@ public final class CompactionServiceGrpc {
 
     /**
      * <pre>
-     * Sets, replaces or removes the policy of a scope. Errors: SESSION_NOT_FOUND, INVALID_FIELD, PERMISSION_DENIED.
+     * Sets, replaces or removes the policy of a scope.
+     * Errors: SESSION_NOT_FOUND, INVALID_FIELD, PERMISSION_DENIED.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.SetCompactionPolicyResponse> setCompactionPolicy(
@@ -789,7 +830,8 @@ public final class CompactionServiceGrpc {
 
     /**
      * <pre>
-     * Returns the policy of a scope, and for a session the one that applies to it. Errors: SESSION_NOT_FOUND.
+     * Returns the policy of a scope and, for a session, the policy in effect.
+     * Errors: SESSION_NOT_FOUND.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.GetCompactionPolicyResponse> getCompactionPolicy(

@@ -7,8 +7,9 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * How to compact. No strategy deletes anything, changes an order or a seq, cuts into a turn, or parts a tool call from its result.
- * The latest SYSTEM event of a branch is always kept, older ones are always archived.
+ * The rule by which a compaction selects events. No strategy deletes events, changes their order or seq, splits a turn,
+ * or separates a tool call from its result. The latest SYSTEM event of each branch is always kept; older SYSTEM events
+ * are always archived.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.CompactionStrategy}
@@ -101,7 +102,7 @@ private static final long serialVersionUID = 0L;
   public static final int SLIDING_WINDOW_FIELD_NUMBER = 1;
   /**
    * <pre>
-   * By number of events.
+   * Limit on the number of events.
    * </pre>
    *
    * <code>.threadkeep.v1.SlidingWindow sliding_window = 1 [json_name = "slidingWindow"];</code>
@@ -113,7 +114,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * By number of events.
+   * Limit on the number of events.
    * </pre>
    *
    * <code>.threadkeep.v1.SlidingWindow sliding_window = 1 [json_name = "slidingWindow"];</code>
@@ -128,7 +129,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * By number of events.
+   * Limit on the number of events.
    * </pre>
    *
    * <code>.threadkeep.v1.SlidingWindow sliding_window = 1 [json_name = "slidingWindow"];</code>
@@ -144,7 +145,7 @@ private static final long serialVersionUID = 0L;
   public static final int TURN_WINDOW_FIELD_NUMBER = 2;
   /**
    * <pre>
-   * By number of turns.
+   * Limit on the number of turns.
    * </pre>
    *
    * <code>.threadkeep.v1.TurnWindow turn_window = 2 [json_name = "turnWindow"];</code>
@@ -156,7 +157,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * By number of turns.
+   * Limit on the number of turns.
    * </pre>
    *
    * <code>.threadkeep.v1.TurnWindow turn_window = 2 [json_name = "turnWindow"];</code>
@@ -171,7 +172,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * By number of turns.
+   * Limit on the number of turns.
    * </pre>
    *
    * <code>.threadkeep.v1.TurnWindow turn_window = 2 [json_name = "turnWindow"];</code>
@@ -187,7 +188,7 @@ private static final long serialVersionUID = 0L;
   public static final int TOKEN_BUDGET_FIELD_NUMBER = 3;
   /**
    * <pre>
-   * By tokens.
+   * Limit on the number of tokens.
    * </pre>
    *
    * <code>.threadkeep.v1.TokenBudget token_budget = 3 [json_name = "tokenBudget"];</code>
@@ -199,7 +200,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * By tokens.
+   * Limit on the number of tokens.
    * </pre>
    *
    * <code>.threadkeep.v1.TokenBudget token_budget = 3 [json_name = "tokenBudget"];</code>
@@ -214,7 +215,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * By tokens.
+   * Limit on the number of tokens.
    * </pre>
    *
    * <code>.threadkeep.v1.TokenBudget token_budget = 3 [json_name = "tokenBudget"];</code>
@@ -230,7 +231,7 @@ private static final long serialVersionUID = 0L;
   public static final int RECURSIVE_SUMMARY_FIELD_NUMBER = 4;
   /**
    * <pre>
-   * By a summary.
+   * Summary of older events.
    * </pre>
    *
    * <code>.threadkeep.v1.RecursiveSummary recursive_summary = 4 [json_name = "recursiveSummary"];</code>
@@ -242,7 +243,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * By a summary.
+   * Summary of older events.
    * </pre>
    *
    * <code>.threadkeep.v1.RecursiveSummary recursive_summary = 4 [json_name = "recursiveSummary"];</code>
@@ -257,7 +258,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * By a summary.
+   * Summary of older events.
    * </pre>
    *
    * <code>.threadkeep.v1.RecursiveSummary recursive_summary = 4 [json_name = "recursiveSummary"];</code>
@@ -273,7 +274,7 @@ private static final long serialVersionUID = 0L;
   public static final int TRIM_TOOL_RESULTS_FIELD_NUMBER = 5;
   /**
    * <pre>
-   * By leaving out what tools answered long ago.
+   * Stubs in place of old tool results.
    * </pre>
    *
    * <code>.threadkeep.v1.TrimToolResults trim_tool_results = 5 [json_name = "trimToolResults"];</code>
@@ -285,7 +286,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * By leaving out what tools answered long ago.
+   * Stubs in place of old tool results.
    * </pre>
    *
    * <code>.threadkeep.v1.TrimToolResults trim_tool_results = 5 [json_name = "trimToolResults"];</code>
@@ -300,7 +301,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * By leaving out what tools answered long ago.
+   * Stubs in place of old tool results.
    * </pre>
    *
    * <code>.threadkeep.v1.TrimToolResults trim_tool_results = 5 [json_name = "trimToolResults"];</code>
@@ -316,7 +317,7 @@ private static final long serialVersionUID = 0L;
   public static final int PIPELINE_FIELD_NUMBER = 6;
   /**
    * <pre>
-   * By several, in order.
+   * Several strategies in order.
    * </pre>
    *
    * <code>.threadkeep.v1.StrategyPipeline pipeline = 6 [json_name = "pipeline"];</code>
@@ -328,7 +329,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * By several, in order.
+   * Several strategies in order.
    * </pre>
    *
    * <code>.threadkeep.v1.StrategyPipeline pipeline = 6 [json_name = "pipeline"];</code>
@@ -343,7 +344,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * By several, in order.
+   * Several strategies in order.
    * </pre>
    *
    * <code>.threadkeep.v1.StrategyPipeline pipeline = 6 [json_name = "pipeline"];</code>
@@ -603,8 +604,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How to compact. No strategy deletes anything, changes an order or a seq, cuts into a turn, or parts a tool call from its result.
-   * The latest SYSTEM event of a branch is always kept, older ones are always archived.
+   * The rule by which a compaction selects events. No strategy deletes events, changes their order or seq, splits a turn,
+   * or separates a tool call from its result. The latest SYSTEM event of each branch is always kept; older SYSTEM events
+   * are always archived.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.CompactionStrategy}
@@ -870,7 +872,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.SlidingWindow, dev.threadkeep.v1.SlidingWindow.Builder, dev.threadkeep.v1.SlidingWindowOrBuilder> slidingWindowBuilder_;
     /**
      * <pre>
-     * By number of events.
+     * Limit on the number of events.
      * </pre>
      *
      * <code>.threadkeep.v1.SlidingWindow sliding_window = 1 [json_name = "slidingWindow"];</code>
@@ -882,7 +884,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By number of events.
+     * Limit on the number of events.
      * </pre>
      *
      * <code>.threadkeep.v1.SlidingWindow sliding_window = 1 [json_name = "slidingWindow"];</code>
@@ -904,7 +906,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By number of events.
+     * Limit on the number of events.
      * </pre>
      *
      * <code>.threadkeep.v1.SlidingWindow sliding_window = 1 [json_name = "slidingWindow"];</code>
@@ -924,7 +926,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By number of events.
+     * Limit on the number of events.
      * </pre>
      *
      * <code>.threadkeep.v1.SlidingWindow sliding_window = 1 [json_name = "slidingWindow"];</code>
@@ -942,7 +944,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By number of events.
+     * Limit on the number of events.
      * </pre>
      *
      * <code>.threadkeep.v1.SlidingWindow sliding_window = 1 [json_name = "slidingWindow"];</code>
@@ -969,7 +971,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By number of events.
+     * Limit on the number of events.
      * </pre>
      *
      * <code>.threadkeep.v1.SlidingWindow sliding_window = 1 [json_name = "slidingWindow"];</code>
@@ -992,7 +994,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By number of events.
+     * Limit on the number of events.
      * </pre>
      *
      * <code>.threadkeep.v1.SlidingWindow sliding_window = 1 [json_name = "slidingWindow"];</code>
@@ -1002,7 +1004,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By number of events.
+     * Limit on the number of events.
      * </pre>
      *
      * <code>.threadkeep.v1.SlidingWindow sliding_window = 1 [json_name = "slidingWindow"];</code>
@@ -1020,7 +1022,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By number of events.
+     * Limit on the number of events.
      * </pre>
      *
      * <code>.threadkeep.v1.SlidingWindow sliding_window = 1 [json_name = "slidingWindow"];</code>
@@ -1048,7 +1050,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.TurnWindow, dev.threadkeep.v1.TurnWindow.Builder, dev.threadkeep.v1.TurnWindowOrBuilder> turnWindowBuilder_;
     /**
      * <pre>
-     * By number of turns.
+     * Limit on the number of turns.
      * </pre>
      *
      * <code>.threadkeep.v1.TurnWindow turn_window = 2 [json_name = "turnWindow"];</code>
@@ -1060,7 +1062,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By number of turns.
+     * Limit on the number of turns.
      * </pre>
      *
      * <code>.threadkeep.v1.TurnWindow turn_window = 2 [json_name = "turnWindow"];</code>
@@ -1082,7 +1084,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By number of turns.
+     * Limit on the number of turns.
      * </pre>
      *
      * <code>.threadkeep.v1.TurnWindow turn_window = 2 [json_name = "turnWindow"];</code>
@@ -1102,7 +1104,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By number of turns.
+     * Limit on the number of turns.
      * </pre>
      *
      * <code>.threadkeep.v1.TurnWindow turn_window = 2 [json_name = "turnWindow"];</code>
@@ -1120,7 +1122,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By number of turns.
+     * Limit on the number of turns.
      * </pre>
      *
      * <code>.threadkeep.v1.TurnWindow turn_window = 2 [json_name = "turnWindow"];</code>
@@ -1147,7 +1149,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By number of turns.
+     * Limit on the number of turns.
      * </pre>
      *
      * <code>.threadkeep.v1.TurnWindow turn_window = 2 [json_name = "turnWindow"];</code>
@@ -1170,7 +1172,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By number of turns.
+     * Limit on the number of turns.
      * </pre>
      *
      * <code>.threadkeep.v1.TurnWindow turn_window = 2 [json_name = "turnWindow"];</code>
@@ -1180,7 +1182,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By number of turns.
+     * Limit on the number of turns.
      * </pre>
      *
      * <code>.threadkeep.v1.TurnWindow turn_window = 2 [json_name = "turnWindow"];</code>
@@ -1198,7 +1200,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By number of turns.
+     * Limit on the number of turns.
      * </pre>
      *
      * <code>.threadkeep.v1.TurnWindow turn_window = 2 [json_name = "turnWindow"];</code>
@@ -1226,7 +1228,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.TokenBudget, dev.threadkeep.v1.TokenBudget.Builder, dev.threadkeep.v1.TokenBudgetOrBuilder> tokenBudgetBuilder_;
     /**
      * <pre>
-     * By tokens.
+     * Limit on the number of tokens.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenBudget token_budget = 3 [json_name = "tokenBudget"];</code>
@@ -1238,7 +1240,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By tokens.
+     * Limit on the number of tokens.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenBudget token_budget = 3 [json_name = "tokenBudget"];</code>
@@ -1260,7 +1262,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By tokens.
+     * Limit on the number of tokens.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenBudget token_budget = 3 [json_name = "tokenBudget"];</code>
@@ -1280,7 +1282,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By tokens.
+     * Limit on the number of tokens.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenBudget token_budget = 3 [json_name = "tokenBudget"];</code>
@@ -1298,7 +1300,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By tokens.
+     * Limit on the number of tokens.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenBudget token_budget = 3 [json_name = "tokenBudget"];</code>
@@ -1325,7 +1327,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By tokens.
+     * Limit on the number of tokens.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenBudget token_budget = 3 [json_name = "tokenBudget"];</code>
@@ -1348,7 +1350,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By tokens.
+     * Limit on the number of tokens.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenBudget token_budget = 3 [json_name = "tokenBudget"];</code>
@@ -1358,7 +1360,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By tokens.
+     * Limit on the number of tokens.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenBudget token_budget = 3 [json_name = "tokenBudget"];</code>
@@ -1376,7 +1378,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By tokens.
+     * Limit on the number of tokens.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenBudget token_budget = 3 [json_name = "tokenBudget"];</code>
@@ -1404,7 +1406,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.RecursiveSummary, dev.threadkeep.v1.RecursiveSummary.Builder, dev.threadkeep.v1.RecursiveSummaryOrBuilder> recursiveSummaryBuilder_;
     /**
      * <pre>
-     * By a summary.
+     * Summary of older events.
      * </pre>
      *
      * <code>.threadkeep.v1.RecursiveSummary recursive_summary = 4 [json_name = "recursiveSummary"];</code>
@@ -1416,7 +1418,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By a summary.
+     * Summary of older events.
      * </pre>
      *
      * <code>.threadkeep.v1.RecursiveSummary recursive_summary = 4 [json_name = "recursiveSummary"];</code>
@@ -1438,7 +1440,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By a summary.
+     * Summary of older events.
      * </pre>
      *
      * <code>.threadkeep.v1.RecursiveSummary recursive_summary = 4 [json_name = "recursiveSummary"];</code>
@@ -1458,7 +1460,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By a summary.
+     * Summary of older events.
      * </pre>
      *
      * <code>.threadkeep.v1.RecursiveSummary recursive_summary = 4 [json_name = "recursiveSummary"];</code>
@@ -1476,7 +1478,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By a summary.
+     * Summary of older events.
      * </pre>
      *
      * <code>.threadkeep.v1.RecursiveSummary recursive_summary = 4 [json_name = "recursiveSummary"];</code>
@@ -1503,7 +1505,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By a summary.
+     * Summary of older events.
      * </pre>
      *
      * <code>.threadkeep.v1.RecursiveSummary recursive_summary = 4 [json_name = "recursiveSummary"];</code>
@@ -1526,7 +1528,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By a summary.
+     * Summary of older events.
      * </pre>
      *
      * <code>.threadkeep.v1.RecursiveSummary recursive_summary = 4 [json_name = "recursiveSummary"];</code>
@@ -1536,7 +1538,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By a summary.
+     * Summary of older events.
      * </pre>
      *
      * <code>.threadkeep.v1.RecursiveSummary recursive_summary = 4 [json_name = "recursiveSummary"];</code>
@@ -1554,7 +1556,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By a summary.
+     * Summary of older events.
      * </pre>
      *
      * <code>.threadkeep.v1.RecursiveSummary recursive_summary = 4 [json_name = "recursiveSummary"];</code>
@@ -1582,7 +1584,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.TrimToolResults, dev.threadkeep.v1.TrimToolResults.Builder, dev.threadkeep.v1.TrimToolResultsOrBuilder> trimToolResultsBuilder_;
     /**
      * <pre>
-     * By leaving out what tools answered long ago.
+     * Stubs in place of old tool results.
      * </pre>
      *
      * <code>.threadkeep.v1.TrimToolResults trim_tool_results = 5 [json_name = "trimToolResults"];</code>
@@ -1594,7 +1596,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By leaving out what tools answered long ago.
+     * Stubs in place of old tool results.
      * </pre>
      *
      * <code>.threadkeep.v1.TrimToolResults trim_tool_results = 5 [json_name = "trimToolResults"];</code>
@@ -1616,7 +1618,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By leaving out what tools answered long ago.
+     * Stubs in place of old tool results.
      * </pre>
      *
      * <code>.threadkeep.v1.TrimToolResults trim_tool_results = 5 [json_name = "trimToolResults"];</code>
@@ -1636,7 +1638,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By leaving out what tools answered long ago.
+     * Stubs in place of old tool results.
      * </pre>
      *
      * <code>.threadkeep.v1.TrimToolResults trim_tool_results = 5 [json_name = "trimToolResults"];</code>
@@ -1654,7 +1656,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By leaving out what tools answered long ago.
+     * Stubs in place of old tool results.
      * </pre>
      *
      * <code>.threadkeep.v1.TrimToolResults trim_tool_results = 5 [json_name = "trimToolResults"];</code>
@@ -1681,7 +1683,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By leaving out what tools answered long ago.
+     * Stubs in place of old tool results.
      * </pre>
      *
      * <code>.threadkeep.v1.TrimToolResults trim_tool_results = 5 [json_name = "trimToolResults"];</code>
@@ -1704,7 +1706,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By leaving out what tools answered long ago.
+     * Stubs in place of old tool results.
      * </pre>
      *
      * <code>.threadkeep.v1.TrimToolResults trim_tool_results = 5 [json_name = "trimToolResults"];</code>
@@ -1714,7 +1716,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By leaving out what tools answered long ago.
+     * Stubs in place of old tool results.
      * </pre>
      *
      * <code>.threadkeep.v1.TrimToolResults trim_tool_results = 5 [json_name = "trimToolResults"];</code>
@@ -1732,7 +1734,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By leaving out what tools answered long ago.
+     * Stubs in place of old tool results.
      * </pre>
      *
      * <code>.threadkeep.v1.TrimToolResults trim_tool_results = 5 [json_name = "trimToolResults"];</code>
@@ -1760,7 +1762,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.StrategyPipeline, dev.threadkeep.v1.StrategyPipeline.Builder, dev.threadkeep.v1.StrategyPipelineOrBuilder> pipelineBuilder_;
     /**
      * <pre>
-     * By several, in order.
+     * Several strategies in order.
      * </pre>
      *
      * <code>.threadkeep.v1.StrategyPipeline pipeline = 6 [json_name = "pipeline"];</code>
@@ -1772,7 +1774,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By several, in order.
+     * Several strategies in order.
      * </pre>
      *
      * <code>.threadkeep.v1.StrategyPipeline pipeline = 6 [json_name = "pipeline"];</code>
@@ -1794,7 +1796,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By several, in order.
+     * Several strategies in order.
      * </pre>
      *
      * <code>.threadkeep.v1.StrategyPipeline pipeline = 6 [json_name = "pipeline"];</code>
@@ -1814,7 +1816,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By several, in order.
+     * Several strategies in order.
      * </pre>
      *
      * <code>.threadkeep.v1.StrategyPipeline pipeline = 6 [json_name = "pipeline"];</code>
@@ -1832,7 +1834,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By several, in order.
+     * Several strategies in order.
      * </pre>
      *
      * <code>.threadkeep.v1.StrategyPipeline pipeline = 6 [json_name = "pipeline"];</code>
@@ -1859,7 +1861,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By several, in order.
+     * Several strategies in order.
      * </pre>
      *
      * <code>.threadkeep.v1.StrategyPipeline pipeline = 6 [json_name = "pipeline"];</code>
@@ -1882,7 +1884,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By several, in order.
+     * Several strategies in order.
      * </pre>
      *
      * <code>.threadkeep.v1.StrategyPipeline pipeline = 6 [json_name = "pipeline"];</code>
@@ -1892,7 +1894,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By several, in order.
+     * Several strategies in order.
      * </pre>
      *
      * <code>.threadkeep.v1.StrategyPipeline pipeline = 6 [json_name = "pipeline"];</code>
@@ -1910,7 +1912,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By several, in order.
+     * Several strategies in order.
      * </pre>
      *
      * <code>.threadkeep.v1.StrategyPipeline pipeline = 6 [json_name = "pipeline"];</code>

@@ -12,7 +12,7 @@ public interface CompactionStrategyOrBuilder extends
 
   /**
    * <pre>
-   * By number of events.
+   * Limit on the number of events.
    * </pre>
    *
    * <code>.threadkeep.v1.SlidingWindow sliding_window = 1 [json_name = "slidingWindow"];</code>
@@ -21,7 +21,7 @@ public interface CompactionStrategyOrBuilder extends
   boolean hasSlidingWindow();
   /**
    * <pre>
-   * By number of events.
+   * Limit on the number of events.
    * </pre>
    *
    * <code>.threadkeep.v1.SlidingWindow sliding_window = 1 [json_name = "slidingWindow"];</code>
@@ -30,7 +30,7 @@ public interface CompactionStrategyOrBuilder extends
   dev.threadkeep.v1.SlidingWindow getSlidingWindow();
   /**
    * <pre>
-   * By number of events.
+   * Limit on the number of events.
    * </pre>
    *
    * <code>.threadkeep.v1.SlidingWindow sliding_window = 1 [json_name = "slidingWindow"];</code>
@@ -39,7 +39,7 @@ public interface CompactionStrategyOrBuilder extends
 
   /**
    * <pre>
-   * By number of turns.
+   * Limit on the number of turns.
    * </pre>
    *
    * <code>.threadkeep.v1.TurnWindow turn_window = 2 [json_name = "turnWindow"];</code>
@@ -48,7 +48,7 @@ public interface CompactionStrategyOrBuilder extends
   boolean hasTurnWindow();
   /**
    * <pre>
-   * By number of turns.
+   * Limit on the number of turns.
    * </pre>
    *
    * <code>.threadkeep.v1.TurnWindow turn_window = 2 [json_name = "turnWindow"];</code>
@@ -57,7 +57,7 @@ public interface CompactionStrategyOrBuilder extends
   dev.threadkeep.v1.TurnWindow getTurnWindow();
   /**
    * <pre>
-   * By number of turns.
+   * Limit on the number of turns.
    * </pre>
    *
    * <code>.threadkeep.v1.TurnWindow turn_window = 2 [json_name = "turnWindow"];</code>
@@ -66,7 +66,7 @@ public interface CompactionStrategyOrBuilder extends
 
   /**
    * <pre>
-   * By tokens.
+   * Limit on the number of tokens.
    * </pre>
    *
    * <code>.threadkeep.v1.TokenBudget token_budget = 3 [json_name = "tokenBudget"];</code>
@@ -75,7 +75,7 @@ public interface CompactionStrategyOrBuilder extends
   boolean hasTokenBudget();
   /**
    * <pre>
-   * By tokens.
+   * Limit on the number of tokens.
    * </pre>
    *
    * <code>.threadkeep.v1.TokenBudget token_budget = 3 [json_name = "tokenBudget"];</code>
@@ -84,7 +84,7 @@ public interface CompactionStrategyOrBuilder extends
   dev.threadkeep.v1.TokenBudget getTokenBudget();
   /**
    * <pre>
-   * By tokens.
+   * Limit on the number of tokens.
    * </pre>
    *
    * <code>.threadkeep.v1.TokenBudget token_budget = 3 [json_name = "tokenBudget"];</code>
@@ -93,7 +93,7 @@ public interface CompactionStrategyOrBuilder extends
 
   /**
    * <pre>
-   * By a summary.
+   * Summary of older events.
    * </pre>
    *
    * <code>.threadkeep.v1.RecursiveSummary recursive_summary = 4 [json_name = "recursiveSummary"];</code>
@@ -102,7 +102,7 @@ public interface CompactionStrategyOrBuilder extends
   boolean hasRecursiveSummary();
   /**
    * <pre>
-   * By a summary.
+   * Summary of older events.
    * </pre>
    *
    * <code>.threadkeep.v1.RecursiveSummary recursive_summary = 4 [json_name = "recursiveSummary"];</code>
@@ -111,7 +111,7 @@ public interface CompactionStrategyOrBuilder extends
   dev.threadkeep.v1.RecursiveSummary getRecursiveSummary();
   /**
    * <pre>
-   * By a summary.
+   * Summary of older events.
    * </pre>
    *
    * <code>.threadkeep.v1.RecursiveSummary recursive_summary = 4 [json_name = "recursiveSummary"];</code>
@@ -120,7 +120,7 @@ public interface CompactionStrategyOrBuilder extends
 
   /**
    * <pre>
-   * By leaving out what tools answered long ago.
+   * Stubs in place of old tool results.
    * </pre>
    *
    * <code>.threadkeep.v1.TrimToolResults trim_tool_results = 5 [json_name = "trimToolResults"];</code>
@@ -129,7 +129,7 @@ public interface CompactionStrategyOrBuilder extends
   boolean hasTrimToolResults();
   /**
    * <pre>
-   * By leaving out what tools answered long ago.
+   * Stubs in place of old tool results.
    * </pre>
    *
    * <code>.threadkeep.v1.TrimToolResults trim_tool_results = 5 [json_name = "trimToolResults"];</code>
@@ -138,7 +138,7 @@ public interface CompactionStrategyOrBuilder extends
   dev.threadkeep.v1.TrimToolResults getTrimToolResults();
   /**
    * <pre>
-   * By leaving out what tools answered long ago.
+   * Stubs in place of old tool results.
    * </pre>
    *
    * <code>.threadkeep.v1.TrimToolResults trim_tool_results = 5 [json_name = "trimToolResults"];</code>
@@ -147,7 +147,7 @@ public interface CompactionStrategyOrBuilder extends
 
   /**
    * <pre>
-   * By several, in order.
+   * Several strategies in order.
    * </pre>
    *
    * <code>.threadkeep.v1.StrategyPipeline pipeline = 6 [json_name = "pipeline"];</code>
@@ -156,7 +156,7 @@ public interface CompactionStrategyOrBuilder extends
   boolean hasPipeline();
   /**
    * <pre>
-   * By several, in order.
+   * Several strategies in order.
    * </pre>
    *
    * <code>.threadkeep.v1.StrategyPipeline pipeline = 6 [json_name = "pipeline"];</code>
@@ -165,7 +165,7 @@ public interface CompactionStrategyOrBuilder extends
   dev.threadkeep.v1.StrategyPipeline getPipeline();
   /**
    * <pre>
-   * By several, in order.
+   * Several strategies in order.
    * </pre>
    *
    * <code>.threadkeep.v1.StrategyPipeline pipeline = 6 [json_name = "pipeline"];</code>

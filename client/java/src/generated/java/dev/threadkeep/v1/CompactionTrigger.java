@@ -7,7 +7,8 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * When to compact. Looks at the counters of the active window only, so it costs the same whatever the log's length.
+ * The condition under which a session is compacted. A trigger reads only the counters of the active window, so its cost
+ * does not depend on the length of the log.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.CompactionTrigger}
@@ -100,7 +101,7 @@ private static final long serialVersionUID = 0L;
   public static final int TURNS_OVER_FIELD_NUMBER = 1;
   /**
    * <pre>
-   * More turns than this. At least 1.
+   * Turn threshold. Fires when the window has more turns than this. At least 1.
    * </pre>
    *
    * <code>int64 turns_over = 1 [json_name = "turnsOver"];</code>
@@ -112,7 +113,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * More turns than this. At least 1.
+   * Turn threshold. Fires when the window has more turns than this. At least 1.
    * </pre>
    *
    * <code>int64 turns_over = 1 [json_name = "turnsOver"];</code>
@@ -129,7 +130,7 @@ private static final long serialVersionUID = 0L;
   public static final int TOKENS_FIELD_NUMBER = 2;
   /**
    * <pre>
-   * This many tokens or more. At least 1.
+   * Token threshold. Fires when the window has at least this many tokens. At least 1.
    * </pre>
    *
    * <code>int64 tokens = 2 [json_name = "tokens"];</code>
@@ -141,7 +142,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * This many tokens or more. At least 1.
+   * Token threshold. Fires when the window has at least this many tokens. At least 1.
    * </pre>
    *
    * <code>int64 tokens = 2 [json_name = "tokens"];</code>
@@ -158,7 +159,7 @@ private static final long serialVersionUID = 0L;
   public static final int BYTES_FIELD_NUMBER = 3;
   /**
    * <pre>
-   * This many bytes (of size_bytes) or more. At least 1.
+   * Byte threshold. Fires when the size_bytes of the window's events add up to at least this. At least 1.
    * </pre>
    *
    * <code>int64 bytes = 3 [json_name = "bytes"];</code>
@@ -170,7 +171,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * This many bytes (of size_bytes) or more. At least 1.
+   * Byte threshold. Fires when the size_bytes of the window's events add up to at least this. At least 1.
    * </pre>
    *
    * <code>int64 bytes = 3 [json_name = "bytes"];</code>
@@ -187,7 +188,7 @@ private static final long serialVersionUID = 0L;
   public static final int EVENTS_FIELD_NUMBER = 4;
   /**
    * <pre>
-   * This many events or more. At least 1.
+   * Event threshold. Fires when the window has at least this many events. At least 1.
    * </pre>
    *
    * <code>int64 events = 4 [json_name = "events"];</code>
@@ -199,7 +200,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * This many events or more. At least 1.
+   * Event threshold. Fires when the window has at least this many events. At least 1.
    * </pre>
    *
    * <code>int64 events = 4 [json_name = "events"];</code>
@@ -216,7 +217,7 @@ private static final long serialVersionUID = 0L;
   public static final int ANY_OF_FIELD_NUMBER = 5;
   /**
    * <pre>
-   * Any of these fires.
+   * Triggers of which at least one must fire.
    * </pre>
    *
    * <code>.threadkeep.v1.TriggerList any_of = 5 [json_name = "anyOf"];</code>
@@ -228,7 +229,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Any of these fires.
+   * Triggers of which at least one must fire.
    * </pre>
    *
    * <code>.threadkeep.v1.TriggerList any_of = 5 [json_name = "anyOf"];</code>
@@ -243,7 +244,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Any of these fires.
+   * Triggers of which at least one must fire.
    * </pre>
    *
    * <code>.threadkeep.v1.TriggerList any_of = 5 [json_name = "anyOf"];</code>
@@ -259,7 +260,7 @@ private static final long serialVersionUID = 0L;
   public static final int ALL_OF_FIELD_NUMBER = 6;
   /**
    * <pre>
-   * All of these fire.
+   * Triggers that must all fire.
    * </pre>
    *
    * <code>.threadkeep.v1.TriggerList all_of = 6 [json_name = "allOf"];</code>
@@ -271,7 +272,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * All of these fire.
+   * Triggers that must all fire.
    * </pre>
    *
    * <code>.threadkeep.v1.TriggerList all_of = 6 [json_name = "allOf"];</code>
@@ -286,7 +287,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * All of these fire.
+   * Triggers that must all fire.
    * </pre>
    *
    * <code>.threadkeep.v1.TriggerList all_of = 6 [json_name = "allOf"];</code>
@@ -558,7 +559,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When to compact. Looks at the counters of the active window only, so it costs the same whatever the log's length.
+   * The condition under which a session is compacted. A trigger reads only the counters of the active window, so its cost
+   * does not depend on the length of the log.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.CompactionTrigger}
@@ -786,7 +788,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * More turns than this. At least 1.
+     * Turn threshold. Fires when the window has more turns than this. At least 1.
      * </pre>
      *
      * <code>int64 turns_over = 1 [json_name = "turnsOver"];</code>
@@ -797,7 +799,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * More turns than this. At least 1.
+     * Turn threshold. Fires when the window has more turns than this. At least 1.
      * </pre>
      *
      * <code>int64 turns_over = 1 [json_name = "turnsOver"];</code>
@@ -811,7 +813,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * More turns than this. At least 1.
+     * Turn threshold. Fires when the window has more turns than this. At least 1.
      * </pre>
      *
      * <code>int64 turns_over = 1 [json_name = "turnsOver"];</code>
@@ -827,7 +829,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * More turns than this. At least 1.
+     * Turn threshold. Fires when the window has more turns than this. At least 1.
      * </pre>
      *
      * <code>int64 turns_over = 1 [json_name = "turnsOver"];</code>
@@ -844,7 +846,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * This many tokens or more. At least 1.
+     * Token threshold. Fires when the window has at least this many tokens. At least 1.
      * </pre>
      *
      * <code>int64 tokens = 2 [json_name = "tokens"];</code>
@@ -855,7 +857,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * This many tokens or more. At least 1.
+     * Token threshold. Fires when the window has at least this many tokens. At least 1.
      * </pre>
      *
      * <code>int64 tokens = 2 [json_name = "tokens"];</code>
@@ -869,7 +871,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * This many tokens or more. At least 1.
+     * Token threshold. Fires when the window has at least this many tokens. At least 1.
      * </pre>
      *
      * <code>int64 tokens = 2 [json_name = "tokens"];</code>
@@ -885,7 +887,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * This many tokens or more. At least 1.
+     * Token threshold. Fires when the window has at least this many tokens. At least 1.
      * </pre>
      *
      * <code>int64 tokens = 2 [json_name = "tokens"];</code>
@@ -902,7 +904,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * This many bytes (of size_bytes) or more. At least 1.
+     * Byte threshold. Fires when the size_bytes of the window's events add up to at least this. At least 1.
      * </pre>
      *
      * <code>int64 bytes = 3 [json_name = "bytes"];</code>
@@ -913,7 +915,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * This many bytes (of size_bytes) or more. At least 1.
+     * Byte threshold. Fires when the size_bytes of the window's events add up to at least this. At least 1.
      * </pre>
      *
      * <code>int64 bytes = 3 [json_name = "bytes"];</code>
@@ -927,7 +929,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * This many bytes (of size_bytes) or more. At least 1.
+     * Byte threshold. Fires when the size_bytes of the window's events add up to at least this. At least 1.
      * </pre>
      *
      * <code>int64 bytes = 3 [json_name = "bytes"];</code>
@@ -943,7 +945,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * This many bytes (of size_bytes) or more. At least 1.
+     * Byte threshold. Fires when the size_bytes of the window's events add up to at least this. At least 1.
      * </pre>
      *
      * <code>int64 bytes = 3 [json_name = "bytes"];</code>
@@ -960,7 +962,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * This many events or more. At least 1.
+     * Event threshold. Fires when the window has at least this many events. At least 1.
      * </pre>
      *
      * <code>int64 events = 4 [json_name = "events"];</code>
@@ -971,7 +973,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * This many events or more. At least 1.
+     * Event threshold. Fires when the window has at least this many events. At least 1.
      * </pre>
      *
      * <code>int64 events = 4 [json_name = "events"];</code>
@@ -985,7 +987,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * This many events or more. At least 1.
+     * Event threshold. Fires when the window has at least this many events. At least 1.
      * </pre>
      *
      * <code>int64 events = 4 [json_name = "events"];</code>
@@ -1001,7 +1003,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * This many events or more. At least 1.
+     * Event threshold. Fires when the window has at least this many events. At least 1.
      * </pre>
      *
      * <code>int64 events = 4 [json_name = "events"];</code>
@@ -1020,7 +1022,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.TriggerList, dev.threadkeep.v1.TriggerList.Builder, dev.threadkeep.v1.TriggerListOrBuilder> anyOfBuilder_;
     /**
      * <pre>
-     * Any of these fires.
+     * Triggers of which at least one must fire.
      * </pre>
      *
      * <code>.threadkeep.v1.TriggerList any_of = 5 [json_name = "anyOf"];</code>
@@ -1032,7 +1034,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Any of these fires.
+     * Triggers of which at least one must fire.
      * </pre>
      *
      * <code>.threadkeep.v1.TriggerList any_of = 5 [json_name = "anyOf"];</code>
@@ -1054,7 +1056,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Any of these fires.
+     * Triggers of which at least one must fire.
      * </pre>
      *
      * <code>.threadkeep.v1.TriggerList any_of = 5 [json_name = "anyOf"];</code>
@@ -1074,7 +1076,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Any of these fires.
+     * Triggers of which at least one must fire.
      * </pre>
      *
      * <code>.threadkeep.v1.TriggerList any_of = 5 [json_name = "anyOf"];</code>
@@ -1092,7 +1094,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Any of these fires.
+     * Triggers of which at least one must fire.
      * </pre>
      *
      * <code>.threadkeep.v1.TriggerList any_of = 5 [json_name = "anyOf"];</code>
@@ -1119,7 +1121,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Any of these fires.
+     * Triggers of which at least one must fire.
      * </pre>
      *
      * <code>.threadkeep.v1.TriggerList any_of = 5 [json_name = "anyOf"];</code>
@@ -1142,7 +1144,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Any of these fires.
+     * Triggers of which at least one must fire.
      * </pre>
      *
      * <code>.threadkeep.v1.TriggerList any_of = 5 [json_name = "anyOf"];</code>
@@ -1152,7 +1154,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Any of these fires.
+     * Triggers of which at least one must fire.
      * </pre>
      *
      * <code>.threadkeep.v1.TriggerList any_of = 5 [json_name = "anyOf"];</code>
@@ -1170,7 +1172,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Any of these fires.
+     * Triggers of which at least one must fire.
      * </pre>
      *
      * <code>.threadkeep.v1.TriggerList any_of = 5 [json_name = "anyOf"];</code>
@@ -1198,7 +1200,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.TriggerList, dev.threadkeep.v1.TriggerList.Builder, dev.threadkeep.v1.TriggerListOrBuilder> allOfBuilder_;
     /**
      * <pre>
-     * All of these fire.
+     * Triggers that must all fire.
      * </pre>
      *
      * <code>.threadkeep.v1.TriggerList all_of = 6 [json_name = "allOf"];</code>
@@ -1210,7 +1212,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All of these fire.
+     * Triggers that must all fire.
      * </pre>
      *
      * <code>.threadkeep.v1.TriggerList all_of = 6 [json_name = "allOf"];</code>
@@ -1232,7 +1234,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All of these fire.
+     * Triggers that must all fire.
      * </pre>
      *
      * <code>.threadkeep.v1.TriggerList all_of = 6 [json_name = "allOf"];</code>
@@ -1252,7 +1254,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All of these fire.
+     * Triggers that must all fire.
      * </pre>
      *
      * <code>.threadkeep.v1.TriggerList all_of = 6 [json_name = "allOf"];</code>
@@ -1270,7 +1272,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All of these fire.
+     * Triggers that must all fire.
      * </pre>
      *
      * <code>.threadkeep.v1.TriggerList all_of = 6 [json_name = "allOf"];</code>
@@ -1297,7 +1299,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All of these fire.
+     * Triggers that must all fire.
      * </pre>
      *
      * <code>.threadkeep.v1.TriggerList all_of = 6 [json_name = "allOf"];</code>
@@ -1320,7 +1322,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All of these fire.
+     * Triggers that must all fire.
      * </pre>
      *
      * <code>.threadkeep.v1.TriggerList all_of = 6 [json_name = "allOf"];</code>
@@ -1330,7 +1332,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All of these fire.
+     * Triggers that must all fire.
      * </pre>
      *
      * <code>.threadkeep.v1.TriggerList all_of = 6 [json_name = "allOf"];</code>
@@ -1348,7 +1350,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All of these fire.
+     * Triggers that must all fire.
      * </pre>
      *
      * <code>.threadkeep.v1.TriggerList all_of = 6 [json_name = "allOf"];</code>

@@ -12,7 +12,7 @@ public interface CompactionTriggerOrBuilder extends
 
   /**
    * <pre>
-   * More turns than this. At least 1.
+   * Turn threshold. Fires when the window has more turns than this. At least 1.
    * </pre>
    *
    * <code>int64 turns_over = 1 [json_name = "turnsOver"];</code>
@@ -21,7 +21,7 @@ public interface CompactionTriggerOrBuilder extends
   boolean hasTurnsOver();
   /**
    * <pre>
-   * More turns than this. At least 1.
+   * Turn threshold. Fires when the window has more turns than this. At least 1.
    * </pre>
    *
    * <code>int64 turns_over = 1 [json_name = "turnsOver"];</code>
@@ -31,7 +31,7 @@ public interface CompactionTriggerOrBuilder extends
 
   /**
    * <pre>
-   * This many tokens or more. At least 1.
+   * Token threshold. Fires when the window has at least this many tokens. At least 1.
    * </pre>
    *
    * <code>int64 tokens = 2 [json_name = "tokens"];</code>
@@ -40,7 +40,7 @@ public interface CompactionTriggerOrBuilder extends
   boolean hasTokens();
   /**
    * <pre>
-   * This many tokens or more. At least 1.
+   * Token threshold. Fires when the window has at least this many tokens. At least 1.
    * </pre>
    *
    * <code>int64 tokens = 2 [json_name = "tokens"];</code>
@@ -50,7 +50,7 @@ public interface CompactionTriggerOrBuilder extends
 
   /**
    * <pre>
-   * This many bytes (of size_bytes) or more. At least 1.
+   * Byte threshold. Fires when the size_bytes of the window's events add up to at least this. At least 1.
    * </pre>
    *
    * <code>int64 bytes = 3 [json_name = "bytes"];</code>
@@ -59,7 +59,7 @@ public interface CompactionTriggerOrBuilder extends
   boolean hasBytes();
   /**
    * <pre>
-   * This many bytes (of size_bytes) or more. At least 1.
+   * Byte threshold. Fires when the size_bytes of the window's events add up to at least this. At least 1.
    * </pre>
    *
    * <code>int64 bytes = 3 [json_name = "bytes"];</code>
@@ -69,7 +69,7 @@ public interface CompactionTriggerOrBuilder extends
 
   /**
    * <pre>
-   * This many events or more. At least 1.
+   * Event threshold. Fires when the window has at least this many events. At least 1.
    * </pre>
    *
    * <code>int64 events = 4 [json_name = "events"];</code>
@@ -78,7 +78,7 @@ public interface CompactionTriggerOrBuilder extends
   boolean hasEvents();
   /**
    * <pre>
-   * This many events or more. At least 1.
+   * Event threshold. Fires when the window has at least this many events. At least 1.
    * </pre>
    *
    * <code>int64 events = 4 [json_name = "events"];</code>
@@ -88,7 +88,7 @@ public interface CompactionTriggerOrBuilder extends
 
   /**
    * <pre>
-   * Any of these fires.
+   * Triggers of which at least one must fire.
    * </pre>
    *
    * <code>.threadkeep.v1.TriggerList any_of = 5 [json_name = "anyOf"];</code>
@@ -97,7 +97,7 @@ public interface CompactionTriggerOrBuilder extends
   boolean hasAnyOf();
   /**
    * <pre>
-   * Any of these fires.
+   * Triggers of which at least one must fire.
    * </pre>
    *
    * <code>.threadkeep.v1.TriggerList any_of = 5 [json_name = "anyOf"];</code>
@@ -106,7 +106,7 @@ public interface CompactionTriggerOrBuilder extends
   dev.threadkeep.v1.TriggerList getAnyOf();
   /**
    * <pre>
-   * Any of these fires.
+   * Triggers of which at least one must fire.
    * </pre>
    *
    * <code>.threadkeep.v1.TriggerList any_of = 5 [json_name = "anyOf"];</code>
@@ -115,7 +115,7 @@ public interface CompactionTriggerOrBuilder extends
 
   /**
    * <pre>
-   * All of these fire.
+   * Triggers that must all fire.
    * </pre>
    *
    * <code>.threadkeep.v1.TriggerList all_of = 6 [json_name = "allOf"];</code>
@@ -124,7 +124,7 @@ public interface CompactionTriggerOrBuilder extends
   boolean hasAllOf();
   /**
    * <pre>
-   * All of these fire.
+   * Triggers that must all fire.
    * </pre>
    *
    * <code>.threadkeep.v1.TriggerList all_of = 6 [json_name = "allOf"];</code>
@@ -133,7 +133,7 @@ public interface CompactionTriggerOrBuilder extends
   dev.threadkeep.v1.TriggerList getAllOf();
   /**
    * <pre>
-   * All of these fire.
+   * Triggers that must all fire.
    * </pre>
    *
    * <code>.threadkeep.v1.TriggerList all_of = 6 [json_name = "allOf"];</code>

@@ -94,7 +94,7 @@ private static final long serialVersionUID = 0L;
   public static final int JOIN_FIELD_NUMBER = 1;
   /**
    * <pre>
-   * Join a consumer.
+   * Joins a consumer.
    * </pre>
    *
    * <code>.threadkeep.v1.JoinConsumer join = 1 [json_name = "join"];</code>
@@ -106,7 +106,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Join a consumer.
+   * Joins a consumer.
    * </pre>
    *
    * <code>.threadkeep.v1.JoinConsumer join = 1 [json_name = "join"];</code>
@@ -121,7 +121,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Join a consumer.
+   * Joins a consumer.
    * </pre>
    *
    * <code>.threadkeep.v1.JoinConsumer join = 1 [json_name = "join"];</code>
@@ -137,7 +137,7 @@ private static final long serialVersionUID = 0L;
   public static final int ACKNOWLEDGE_FIELD_NUMBER = 2;
   /**
    * <pre>
-   * Acknowledge deliveries.
+   * Acknowledges deliveries.
    * </pre>
    *
    * <code>.threadkeep.v1.Acknowledge acknowledge = 2 [json_name = "acknowledge"];</code>
@@ -149,7 +149,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Acknowledge deliveries.
+   * Acknowledges deliveries.
    * </pre>
    *
    * <code>.threadkeep.v1.Acknowledge acknowledge = 2 [json_name = "acknowledge"];</code>
@@ -164,7 +164,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Acknowledge deliveries.
+   * Acknowledges deliveries.
    * </pre>
    *
    * <code>.threadkeep.v1.Acknowledge acknowledge = 2 [json_name = "acknowledge"];</code>
@@ -180,7 +180,7 @@ private static final long serialVersionUID = 0L;
   public static final int REJECT_FIELD_NUMBER = 3;
   /**
    * <pre>
-   * Reject a delivery.
+   * Rejects a delivery.
    * </pre>
    *
    * <code>.threadkeep.v1.Reject reject = 3 [json_name = "reject"];</code>
@@ -192,7 +192,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Reject a delivery.
+   * Rejects a delivery.
    * </pre>
    *
    * <code>.threadkeep.v1.Reject reject = 3 [json_name = "reject"];</code>
@@ -207,7 +207,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Reject a delivery.
+   * Rejects a delivery.
    * </pre>
    *
    * <code>.threadkeep.v1.Reject reject = 3 [json_name = "reject"];</code>
@@ -634,7 +634,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.JoinConsumer, dev.threadkeep.v1.JoinConsumer.Builder, dev.threadkeep.v1.JoinConsumerOrBuilder> joinBuilder_;
     /**
      * <pre>
-     * Join a consumer.
+     * Joins a consumer.
      * </pre>
      *
      * <code>.threadkeep.v1.JoinConsumer join = 1 [json_name = "join"];</code>
@@ -646,7 +646,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Join a consumer.
+     * Joins a consumer.
      * </pre>
      *
      * <code>.threadkeep.v1.JoinConsumer join = 1 [json_name = "join"];</code>
@@ -668,7 +668,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Join a consumer.
+     * Joins a consumer.
      * </pre>
      *
      * <code>.threadkeep.v1.JoinConsumer join = 1 [json_name = "join"];</code>
@@ -688,7 +688,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Join a consumer.
+     * Joins a consumer.
      * </pre>
      *
      * <code>.threadkeep.v1.JoinConsumer join = 1 [json_name = "join"];</code>
@@ -706,7 +706,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Join a consumer.
+     * Joins a consumer.
      * </pre>
      *
      * <code>.threadkeep.v1.JoinConsumer join = 1 [json_name = "join"];</code>
@@ -733,7 +733,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Join a consumer.
+     * Joins a consumer.
      * </pre>
      *
      * <code>.threadkeep.v1.JoinConsumer join = 1 [json_name = "join"];</code>
@@ -756,7 +756,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Join a consumer.
+     * Joins a consumer.
      * </pre>
      *
      * <code>.threadkeep.v1.JoinConsumer join = 1 [json_name = "join"];</code>
@@ -766,7 +766,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Join a consumer.
+     * Joins a consumer.
      * </pre>
      *
      * <code>.threadkeep.v1.JoinConsumer join = 1 [json_name = "join"];</code>
@@ -784,7 +784,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Join a consumer.
+     * Joins a consumer.
      * </pre>
      *
      * <code>.threadkeep.v1.JoinConsumer join = 1 [json_name = "join"];</code>
@@ -812,7 +812,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.Acknowledge, dev.threadkeep.v1.Acknowledge.Builder, dev.threadkeep.v1.AcknowledgeOrBuilder> acknowledgeBuilder_;
     /**
      * <pre>
-     * Acknowledge deliveries.
+     * Acknowledges deliveries.
      * </pre>
      *
      * <code>.threadkeep.v1.Acknowledge acknowledge = 2 [json_name = "acknowledge"];</code>
@@ -824,7 +824,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Acknowledge deliveries.
+     * Acknowledges deliveries.
      * </pre>
      *
      * <code>.threadkeep.v1.Acknowledge acknowledge = 2 [json_name = "acknowledge"];</code>
@@ -846,7 +846,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Acknowledge deliveries.
+     * Acknowledges deliveries.
      * </pre>
      *
      * <code>.threadkeep.v1.Acknowledge acknowledge = 2 [json_name = "acknowledge"];</code>
@@ -866,7 +866,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Acknowledge deliveries.
+     * Acknowledges deliveries.
      * </pre>
      *
      * <code>.threadkeep.v1.Acknowledge acknowledge = 2 [json_name = "acknowledge"];</code>
@@ -884,7 +884,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Acknowledge deliveries.
+     * Acknowledges deliveries.
      * </pre>
      *
      * <code>.threadkeep.v1.Acknowledge acknowledge = 2 [json_name = "acknowledge"];</code>
@@ -911,7 +911,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Acknowledge deliveries.
+     * Acknowledges deliveries.
      * </pre>
      *
      * <code>.threadkeep.v1.Acknowledge acknowledge = 2 [json_name = "acknowledge"];</code>
@@ -934,7 +934,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Acknowledge deliveries.
+     * Acknowledges deliveries.
      * </pre>
      *
      * <code>.threadkeep.v1.Acknowledge acknowledge = 2 [json_name = "acknowledge"];</code>
@@ -944,7 +944,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Acknowledge deliveries.
+     * Acknowledges deliveries.
      * </pre>
      *
      * <code>.threadkeep.v1.Acknowledge acknowledge = 2 [json_name = "acknowledge"];</code>
@@ -962,7 +962,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Acknowledge deliveries.
+     * Acknowledges deliveries.
      * </pre>
      *
      * <code>.threadkeep.v1.Acknowledge acknowledge = 2 [json_name = "acknowledge"];</code>
@@ -990,7 +990,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.Reject, dev.threadkeep.v1.Reject.Builder, dev.threadkeep.v1.RejectOrBuilder> rejectBuilder_;
     /**
      * <pre>
-     * Reject a delivery.
+     * Rejects a delivery.
      * </pre>
      *
      * <code>.threadkeep.v1.Reject reject = 3 [json_name = "reject"];</code>
@@ -1002,7 +1002,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Reject a delivery.
+     * Rejects a delivery.
      * </pre>
      *
      * <code>.threadkeep.v1.Reject reject = 3 [json_name = "reject"];</code>
@@ -1024,7 +1024,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Reject a delivery.
+     * Rejects a delivery.
      * </pre>
      *
      * <code>.threadkeep.v1.Reject reject = 3 [json_name = "reject"];</code>
@@ -1044,7 +1044,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Reject a delivery.
+     * Rejects a delivery.
      * </pre>
      *
      * <code>.threadkeep.v1.Reject reject = 3 [json_name = "reject"];</code>
@@ -1062,7 +1062,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Reject a delivery.
+     * Rejects a delivery.
      * </pre>
      *
      * <code>.threadkeep.v1.Reject reject = 3 [json_name = "reject"];</code>
@@ -1089,7 +1089,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Reject a delivery.
+     * Rejects a delivery.
      * </pre>
      *
      * <code>.threadkeep.v1.Reject reject = 3 [json_name = "reject"];</code>
@@ -1112,7 +1112,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Reject a delivery.
+     * Rejects a delivery.
      * </pre>
      *
      * <code>.threadkeep.v1.Reject reject = 3 [json_name = "reject"];</code>
@@ -1122,7 +1122,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Reject a delivery.
+     * Rejects a delivery.
      * </pre>
      *
      * <code>.threadkeep.v1.Reject reject = 3 [json_name = "reject"];</code>
@@ -1140,7 +1140,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Reject a delivery.
+     * Rejects a delivery.
      * </pre>
      *
      * <code>.threadkeep.v1.Reject reject = 3 [json_name = "reject"];</code>

@@ -12,7 +12,7 @@ public interface ConsumeRequestOrBuilder extends
 
   /**
    * <pre>
-   * Join a consumer.
+   * Joins a consumer.
    * </pre>
    *
    * <code>.threadkeep.v1.JoinConsumer join = 1 [json_name = "join"];</code>
@@ -21,7 +21,7 @@ public interface ConsumeRequestOrBuilder extends
   boolean hasJoin();
   /**
    * <pre>
-   * Join a consumer.
+   * Joins a consumer.
    * </pre>
    *
    * <code>.threadkeep.v1.JoinConsumer join = 1 [json_name = "join"];</code>
@@ -30,7 +30,7 @@ public interface ConsumeRequestOrBuilder extends
   dev.threadkeep.v1.JoinConsumer getJoin();
   /**
    * <pre>
-   * Join a consumer.
+   * Joins a consumer.
    * </pre>
    *
    * <code>.threadkeep.v1.JoinConsumer join = 1 [json_name = "join"];</code>
@@ -39,7 +39,7 @@ public interface ConsumeRequestOrBuilder extends
 
   /**
    * <pre>
-   * Acknowledge deliveries.
+   * Acknowledges deliveries.
    * </pre>
    *
    * <code>.threadkeep.v1.Acknowledge acknowledge = 2 [json_name = "acknowledge"];</code>
@@ -48,7 +48,7 @@ public interface ConsumeRequestOrBuilder extends
   boolean hasAcknowledge();
   /**
    * <pre>
-   * Acknowledge deliveries.
+   * Acknowledges deliveries.
    * </pre>
    *
    * <code>.threadkeep.v1.Acknowledge acknowledge = 2 [json_name = "acknowledge"];</code>
@@ -57,7 +57,7 @@ public interface ConsumeRequestOrBuilder extends
   dev.threadkeep.v1.Acknowledge getAcknowledge();
   /**
    * <pre>
-   * Acknowledge deliveries.
+   * Acknowledges deliveries.
    * </pre>
    *
    * <code>.threadkeep.v1.Acknowledge acknowledge = 2 [json_name = "acknowledge"];</code>
@@ -66,7 +66,7 @@ public interface ConsumeRequestOrBuilder extends
 
   /**
    * <pre>
-   * Reject a delivery.
+   * Rejects a delivery.
    * </pre>
    *
    * <code>.threadkeep.v1.Reject reject = 3 [json_name = "reject"];</code>
@@ -75,7 +75,7 @@ public interface ConsumeRequestOrBuilder extends
   boolean hasReject();
   /**
    * <pre>
-   * Reject a delivery.
+   * Rejects a delivery.
    * </pre>
    *
    * <code>.threadkeep.v1.Reject reject = 3 [json_name = "reject"];</code>
@@ -84,7 +84,7 @@ public interface ConsumeRequestOrBuilder extends
   dev.threadkeep.v1.Reject getReject();
   /**
    * <pre>
-   * Reject a delivery.
+   * Rejects a delivery.
    * </pre>
    *
    * <code>.threadkeep.v1.Reject reject = 3 [json_name = "reject"];</code>

@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * Response of Consume. One without anything is a sign of life, sent after 15 s of silence.
+ * Response of Consume. An empty response is a heartbeat, sent after 15 s of silence.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.ConsumeResponse}
@@ -54,7 +54,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.Joined joined_;
   /**
    * <pre>
-   * In the first response only.
+   * Confirmation of the join; set only in the first response.
    * </pre>
    *
    * <code>.threadkeep.v1.Joined joined = 1 [json_name = "joined"];</code>
@@ -66,7 +66,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * In the first response only.
+   * Confirmation of the join; set only in the first response.
    * </pre>
    *
    * <code>.threadkeep.v1.Joined joined = 1 [json_name = "joined"];</code>
@@ -78,7 +78,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * In the first response only.
+   * Confirmation of the join; set only in the first response.
    * </pre>
    *
    * <code>.threadkeep.v1.Joined joined = 1 [json_name = "joined"];</code>
@@ -93,7 +93,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.threadkeep.v1.Delivery> deliveries_;
   /**
    * <pre>
-   * What to handle.
+   * Deliveries to handle.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Delivery deliveries = 2 [json_name = "deliveries"];</code>
@@ -104,7 +104,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What to handle.
+   * Deliveries to handle.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Delivery deliveries = 2 [json_name = "deliveries"];</code>
@@ -116,7 +116,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What to handle.
+   * Deliveries to handle.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Delivery deliveries = 2 [json_name = "deliveries"];</code>
@@ -127,7 +127,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What to handle.
+   * Deliveries to handle.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Delivery deliveries = 2 [json_name = "deliveries"];</code>
@@ -138,7 +138,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What to handle.
+   * Deliveries to handle.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Delivery deliveries = 2 [json_name = "deliveries"];</code>
@@ -155,7 +155,7 @@ private static final long serialVersionUID = 0L;
       emptyLongList();
   /**
    * <pre>
-   * Acknowledgements that are on durable storage now: these deliveries will not come again.
+   * Ids of deliveries whose acknowledgments are on durable storage. They are not delivered again.
    * </pre>
    *
    * <code>repeated int64 acknowledged_ids = 3 [json_name = "acknowledgedIds"];</code>
@@ -168,7 +168,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Acknowledgements that are on durable storage now: these deliveries will not come again.
+   * Ids of deliveries whose acknowledgments are on durable storage. They are not delivered again.
    * </pre>
    *
    * <code>repeated int64 acknowledged_ids = 3 [json_name = "acknowledgedIds"];</code>
@@ -179,7 +179,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Acknowledgements that are on durable storage now: these deliveries will not come again.
+   * Ids of deliveries whose acknowledgments are on durable storage. They are not delivered again.
    * </pre>
    *
    * <code>repeated int64 acknowledged_ids = 3 [json_name = "acknowledgedIds"];</code>
@@ -396,7 +396,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Response of Consume. One without anything is a sign of life, sent after 15 s of silence.
+   * Response of Consume. An empty response is a heartbeat, sent after 15 s of silence.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.ConsumeResponse}
@@ -648,7 +648,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.Joined, dev.threadkeep.v1.Joined.Builder, dev.threadkeep.v1.JoinedOrBuilder> joinedBuilder_;
     /**
      * <pre>
-     * In the first response only.
+     * Confirmation of the join; set only in the first response.
      * </pre>
      *
      * <code>.threadkeep.v1.Joined joined = 1 [json_name = "joined"];</code>
@@ -659,7 +659,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In the first response only.
+     * Confirmation of the join; set only in the first response.
      * </pre>
      *
      * <code>.threadkeep.v1.Joined joined = 1 [json_name = "joined"];</code>
@@ -674,7 +674,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In the first response only.
+     * Confirmation of the join; set only in the first response.
      * </pre>
      *
      * <code>.threadkeep.v1.Joined joined = 1 [json_name = "joined"];</code>
@@ -694,7 +694,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In the first response only.
+     * Confirmation of the join; set only in the first response.
      * </pre>
      *
      * <code>.threadkeep.v1.Joined joined = 1 [json_name = "joined"];</code>
@@ -712,7 +712,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In the first response only.
+     * Confirmation of the join; set only in the first response.
      * </pre>
      *
      * <code>.threadkeep.v1.Joined joined = 1 [json_name = "joined"];</code>
@@ -737,7 +737,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In the first response only.
+     * Confirmation of the join; set only in the first response.
      * </pre>
      *
      * <code>.threadkeep.v1.Joined joined = 1 [json_name = "joined"];</code>
@@ -754,7 +754,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In the first response only.
+     * Confirmation of the join; set only in the first response.
      * </pre>
      *
      * <code>.threadkeep.v1.Joined joined = 1 [json_name = "joined"];</code>
@@ -766,7 +766,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In the first response only.
+     * Confirmation of the join; set only in the first response.
      * </pre>
      *
      * <code>.threadkeep.v1.Joined joined = 1 [json_name = "joined"];</code>
@@ -781,7 +781,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In the first response only.
+     * Confirmation of the join; set only in the first response.
      * </pre>
      *
      * <code>.threadkeep.v1.Joined joined = 1 [json_name = "joined"];</code>
@@ -814,7 +814,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * What to handle.
+     * Deliveries to handle.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Delivery deliveries = 2 [json_name = "deliveries"];</code>
@@ -828,7 +828,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to handle.
+     * Deliveries to handle.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Delivery deliveries = 2 [json_name = "deliveries"];</code>
@@ -842,7 +842,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to handle.
+     * Deliveries to handle.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Delivery deliveries = 2 [json_name = "deliveries"];</code>
@@ -856,7 +856,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to handle.
+     * Deliveries to handle.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Delivery deliveries = 2 [json_name = "deliveries"];</code>
@@ -877,7 +877,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to handle.
+     * Deliveries to handle.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Delivery deliveries = 2 [json_name = "deliveries"];</code>
@@ -895,7 +895,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to handle.
+     * Deliveries to handle.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Delivery deliveries = 2 [json_name = "deliveries"];</code>
@@ -915,7 +915,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to handle.
+     * Deliveries to handle.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Delivery deliveries = 2 [json_name = "deliveries"];</code>
@@ -936,7 +936,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to handle.
+     * Deliveries to handle.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Delivery deliveries = 2 [json_name = "deliveries"];</code>
@@ -954,7 +954,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to handle.
+     * Deliveries to handle.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Delivery deliveries = 2 [json_name = "deliveries"];</code>
@@ -972,7 +972,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to handle.
+     * Deliveries to handle.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Delivery deliveries = 2 [json_name = "deliveries"];</code>
@@ -991,7 +991,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to handle.
+     * Deliveries to handle.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Delivery deliveries = 2 [json_name = "deliveries"];</code>
@@ -1008,7 +1008,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to handle.
+     * Deliveries to handle.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Delivery deliveries = 2 [json_name = "deliveries"];</code>
@@ -1025,7 +1025,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to handle.
+     * Deliveries to handle.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Delivery deliveries = 2 [json_name = "deliveries"];</code>
@@ -1036,7 +1036,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to handle.
+     * Deliveries to handle.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Delivery deliveries = 2 [json_name = "deliveries"];</code>
@@ -1050,7 +1050,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to handle.
+     * Deliveries to handle.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Delivery deliveries = 2 [json_name = "deliveries"];</code>
@@ -1065,7 +1065,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to handle.
+     * Deliveries to handle.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Delivery deliveries = 2 [json_name = "deliveries"];</code>
@@ -1076,7 +1076,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to handle.
+     * Deliveries to handle.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Delivery deliveries = 2 [json_name = "deliveries"];</code>
@@ -1088,7 +1088,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to handle.
+     * Deliveries to handle.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Delivery deliveries = 2 [json_name = "deliveries"];</code>
@@ -1121,7 +1121,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Acknowledgements that are on durable storage now: these deliveries will not come again.
+     * Ids of deliveries whose acknowledgments are on durable storage. They are not delivered again.
      * </pre>
      *
      * <code>repeated int64 acknowledged_ids = 3 [json_name = "acknowledgedIds"];</code>
@@ -1134,7 +1134,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Acknowledgements that are on durable storage now: these deliveries will not come again.
+     * Ids of deliveries whose acknowledgments are on durable storage. They are not delivered again.
      * </pre>
      *
      * <code>repeated int64 acknowledged_ids = 3 [json_name = "acknowledgedIds"];</code>
@@ -1145,7 +1145,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Acknowledgements that are on durable storage now: these deliveries will not come again.
+     * Ids of deliveries whose acknowledgments are on durable storage. They are not delivered again.
      * </pre>
      *
      * <code>repeated int64 acknowledged_ids = 3 [json_name = "acknowledgedIds"];</code>
@@ -1157,7 +1157,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Acknowledgements that are on durable storage now: these deliveries will not come again.
+     * Ids of deliveries whose acknowledgments are on durable storage. They are not delivered again.
      * </pre>
      *
      * <code>repeated int64 acknowledged_ids = 3 [json_name = "acknowledgedIds"];</code>
@@ -1176,7 +1176,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Acknowledgements that are on durable storage now: these deliveries will not come again.
+     * Ids of deliveries whose acknowledgments are on durable storage. They are not delivered again.
      * </pre>
      *
      * <code>repeated int64 acknowledged_ids = 3 [json_name = "acknowledgedIds"];</code>
@@ -1193,7 +1193,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Acknowledgements that are on durable storage now: these deliveries will not come again.
+     * Ids of deliveries whose acknowledgments are on durable storage. They are not delivered again.
      * </pre>
      *
      * <code>repeated int64 acknowledged_ids = 3 [json_name = "acknowledgedIds"];</code>
@@ -1211,7 +1211,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Acknowledgements that are on durable storage now: these deliveries will not come again.
+     * Ids of deliveries whose acknowledgments are on durable storage. They are not delivered again.
      * </pre>
      *
      * <code>repeated int64 acknowledged_ids = 3 [json_name = "acknowledgedIds"];</code>

@@ -12,7 +12,7 @@ public interface ConsumeResponseOrBuilder extends
 
   /**
    * <pre>
-   * In the first response only.
+   * Confirmation of the join; set only in the first response.
    * </pre>
    *
    * <code>.threadkeep.v1.Joined joined = 1 [json_name = "joined"];</code>
@@ -21,7 +21,7 @@ public interface ConsumeResponseOrBuilder extends
   boolean hasJoined();
   /**
    * <pre>
-   * In the first response only.
+   * Confirmation of the join; set only in the first response.
    * </pre>
    *
    * <code>.threadkeep.v1.Joined joined = 1 [json_name = "joined"];</code>
@@ -30,7 +30,7 @@ public interface ConsumeResponseOrBuilder extends
   dev.threadkeep.v1.Joined getJoined();
   /**
    * <pre>
-   * In the first response only.
+   * Confirmation of the join; set only in the first response.
    * </pre>
    *
    * <code>.threadkeep.v1.Joined joined = 1 [json_name = "joined"];</code>
@@ -39,7 +39,7 @@ public interface ConsumeResponseOrBuilder extends
 
   /**
    * <pre>
-   * What to handle.
+   * Deliveries to handle.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Delivery deliveries = 2 [json_name = "deliveries"];</code>
@@ -48,7 +48,7 @@ public interface ConsumeResponseOrBuilder extends
       getDeliveriesList();
   /**
    * <pre>
-   * What to handle.
+   * Deliveries to handle.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Delivery deliveries = 2 [json_name = "deliveries"];</code>
@@ -56,7 +56,7 @@ public interface ConsumeResponseOrBuilder extends
   dev.threadkeep.v1.Delivery getDeliveries(int index);
   /**
    * <pre>
-   * What to handle.
+   * Deliveries to handle.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Delivery deliveries = 2 [json_name = "deliveries"];</code>
@@ -64,7 +64,7 @@ public interface ConsumeResponseOrBuilder extends
   int getDeliveriesCount();
   /**
    * <pre>
-   * What to handle.
+   * Deliveries to handle.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Delivery deliveries = 2 [json_name = "deliveries"];</code>
@@ -73,7 +73,7 @@ public interface ConsumeResponseOrBuilder extends
       getDeliveriesOrBuilderList();
   /**
    * <pre>
-   * What to handle.
+   * Deliveries to handle.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Delivery deliveries = 2 [json_name = "deliveries"];</code>
@@ -83,7 +83,7 @@ public interface ConsumeResponseOrBuilder extends
 
   /**
    * <pre>
-   * Acknowledgements that are on durable storage now: these deliveries will not come again.
+   * Ids of deliveries whose acknowledgments are on durable storage. They are not delivered again.
    * </pre>
    *
    * <code>repeated int64 acknowledged_ids = 3 [json_name = "acknowledgedIds"];</code>
@@ -92,7 +92,7 @@ public interface ConsumeResponseOrBuilder extends
   java.util.List<java.lang.Long> getAcknowledgedIdsList();
   /**
    * <pre>
-   * Acknowledgements that are on durable storage now: these deliveries will not come again.
+   * Ids of deliveries whose acknowledgments are on durable storage. They are not delivered again.
    * </pre>
    *
    * <code>repeated int64 acknowledged_ids = 3 [json_name = "acknowledgedIds"];</code>
@@ -101,7 +101,7 @@ public interface ConsumeResponseOrBuilder extends
   int getAcknowledgedIdsCount();
   /**
    * <pre>
-   * Acknowledgements that are on durable storage now: these deliveries will not come again.
+   * Ids of deliveries whose acknowledgments are on durable storage. They are not delivered again.
    * </pre>
    *
    * <code>repeated int64 acknowledged_ids = 3 [json_name = "acknowledgedIds"];</code>

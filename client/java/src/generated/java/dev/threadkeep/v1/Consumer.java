@@ -7,7 +7,8 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * A named consumer. Its members share the scope: every session belongs to one partition, every partition to one member at a time.
+ * A named, durable subscription that several members share. Each session belongs to one partition, and one member at a
+ * time holds each partition.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.Consumer}
@@ -54,7 +55,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object name_ = "";
   /**
    * <pre>
-   * Its name, unique in the tenant, or for the user whom the credential is bound to.
+   * Name of the consumer, unique in the tenant, or for the user to which the credential is bound.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -75,7 +76,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Its name, unique in the tenant, or for the user whom the credential is bound to.
+   * Name of the consumer, unique in the tenant, or for the user to which the credential is bound.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -100,7 +101,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.ChangeScope scope_;
   /**
    * <pre>
-   * Whose changes it gets.
+   * Sessions whose changes are delivered.
    * </pre>
    *
    * <code>.threadkeep.v1.ChangeScope scope = 2 [json_name = "scope"];</code>
@@ -112,7 +113,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Whose changes it gets.
+   * Sessions whose changes are delivered.
    * </pre>
    *
    * <code>.threadkeep.v1.ChangeScope scope = 2 [json_name = "scope"];</code>
@@ -124,7 +125,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Whose changes it gets.
+   * Sessions whose changes are delivered.
    * </pre>
    *
    * <code>.threadkeep.v1.ChangeScope scope = 2 [json_name = "scope"];</code>
@@ -138,7 +139,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.EventFilter filter_;
   /**
    * <pre>
-   * Which events it gets.
+   * Events that are delivered.
    * </pre>
    *
    * <code>.threadkeep.v1.EventFilter filter = 3 [json_name = "filter"];</code>
@@ -150,7 +151,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Which events it gets.
+   * Events that are delivered.
    * </pre>
    *
    * <code>.threadkeep.v1.EventFilter filter = 3 [json_name = "filter"];</code>
@@ -162,7 +163,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Which events it gets.
+   * Events that are delivered.
    * </pre>
    *
    * <code>.threadkeep.v1.EventFilter filter = 3 [json_name = "filter"];</code>
@@ -176,7 +177,8 @@ private static final long serialVersionUID = 0L;
   private int partitions_ = 0;
   /**
    * <pre>
-   * Into how many parts its sessions are spread: the most members that can work at once.
+   * Number of partitions over which the sessions are distributed: the maximum number of members that work at the same
+   * time.
    * </pre>
    *
    * <code>int32 partitions = 4 [json_name = "partitions"];</code>
@@ -191,7 +193,7 @@ private static final long serialVersionUID = 0L;
   private int maxAttempts_ = 0;
   /**
    * <pre>
-   * Deliveries of one change without acknowledgement after which it is parked.
+   * Number of unacknowledged deliveries of a change after which it is parked.
    * </pre>
    *
    * <code>int32 max_attempts = 5 [json_name = "maxAttempts"];</code>
@@ -206,7 +208,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration ackTimeout_;
   /**
    * <pre>
-   * How long a member may take to acknowledge before its work is given to others.
+   * Time within which a member must acknowledge a delivery before its partitions are reassigned.
    * </pre>
    *
    * <code>.google.protobuf.Duration ack_timeout = 6 [json_name = "ackTimeout"];</code>
@@ -218,7 +220,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How long a member may take to acknowledge before its work is given to others.
+   * Time within which a member must acknowledge a delivery before its partitions are reassigned.
    * </pre>
    *
    * <code>.google.protobuf.Duration ack_timeout = 6 [json_name = "ackTimeout"];</code>
@@ -230,7 +232,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How long a member may take to acknowledge before its work is given to others.
+   * Time within which a member must acknowledge a delivery before its partitions are reassigned.
    * </pre>
    *
    * <code>.google.protobuf.Duration ack_timeout = 6 [json_name = "ackTimeout"];</code>
@@ -244,7 +246,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp createTime_;
   /**
    * <pre>
-   * When the first member joined.
+   * Time at which the first member joined.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
@@ -256,7 +258,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When the first member joined.
+   * Time at which the first member joined.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
@@ -268,7 +270,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When the first member joined.
+   * Time at which the first member joined.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
@@ -522,7 +524,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A named consumer. Its members share the scope: every session belongs to one partition, every partition to one member at a time.
+   * A named, durable subscription that several members share. Each session belongs to one partition, and one member at a
+   * time holds each partition.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.Consumer}
@@ -784,7 +787,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object name_ = "";
     /**
      * <pre>
-     * Its name, unique in the tenant, or for the user whom the credential is bound to.
+     * Name of the consumer, unique in the tenant, or for the user to which the credential is bound.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -804,7 +807,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its name, unique in the tenant, or for the user whom the credential is bound to.
+     * Name of the consumer, unique in the tenant, or for the user to which the credential is bound.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -825,7 +828,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its name, unique in the tenant, or for the user whom the credential is bound to.
+     * Name of the consumer, unique in the tenant, or for the user to which the credential is bound.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -842,7 +845,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its name, unique in the tenant, or for the user whom the credential is bound to.
+     * Name of the consumer, unique in the tenant, or for the user to which the credential is bound.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -856,7 +859,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its name, unique in the tenant, or for the user whom the credential is bound to.
+     * Name of the consumer, unique in the tenant, or for the user to which the credential is bound.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -878,7 +881,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.ChangeScope, dev.threadkeep.v1.ChangeScope.Builder, dev.threadkeep.v1.ChangeScopeOrBuilder> scopeBuilder_;
     /**
      * <pre>
-     * Whose changes it gets.
+     * Sessions whose changes are delivered.
      * </pre>
      *
      * <code>.threadkeep.v1.ChangeScope scope = 2 [json_name = "scope"];</code>
@@ -889,7 +892,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whose changes it gets.
+     * Sessions whose changes are delivered.
      * </pre>
      *
      * <code>.threadkeep.v1.ChangeScope scope = 2 [json_name = "scope"];</code>
@@ -904,7 +907,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whose changes it gets.
+     * Sessions whose changes are delivered.
      * </pre>
      *
      * <code>.threadkeep.v1.ChangeScope scope = 2 [json_name = "scope"];</code>
@@ -924,7 +927,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whose changes it gets.
+     * Sessions whose changes are delivered.
      * </pre>
      *
      * <code>.threadkeep.v1.ChangeScope scope = 2 [json_name = "scope"];</code>
@@ -942,7 +945,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whose changes it gets.
+     * Sessions whose changes are delivered.
      * </pre>
      *
      * <code>.threadkeep.v1.ChangeScope scope = 2 [json_name = "scope"];</code>
@@ -967,7 +970,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whose changes it gets.
+     * Sessions whose changes are delivered.
      * </pre>
      *
      * <code>.threadkeep.v1.ChangeScope scope = 2 [json_name = "scope"];</code>
@@ -984,7 +987,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whose changes it gets.
+     * Sessions whose changes are delivered.
      * </pre>
      *
      * <code>.threadkeep.v1.ChangeScope scope = 2 [json_name = "scope"];</code>
@@ -996,7 +999,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whose changes it gets.
+     * Sessions whose changes are delivered.
      * </pre>
      *
      * <code>.threadkeep.v1.ChangeScope scope = 2 [json_name = "scope"];</code>
@@ -1011,7 +1014,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whose changes it gets.
+     * Sessions whose changes are delivered.
      * </pre>
      *
      * <code>.threadkeep.v1.ChangeScope scope = 2 [json_name = "scope"];</code>
@@ -1035,7 +1038,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.EventFilter, dev.threadkeep.v1.EventFilter.Builder, dev.threadkeep.v1.EventFilterOrBuilder> filterBuilder_;
     /**
      * <pre>
-     * Which events it gets.
+     * Events that are delivered.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 3 [json_name = "filter"];</code>
@@ -1046,7 +1049,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which events it gets.
+     * Events that are delivered.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 3 [json_name = "filter"];</code>
@@ -1061,7 +1064,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which events it gets.
+     * Events that are delivered.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 3 [json_name = "filter"];</code>
@@ -1081,7 +1084,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which events it gets.
+     * Events that are delivered.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 3 [json_name = "filter"];</code>
@@ -1099,7 +1102,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which events it gets.
+     * Events that are delivered.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 3 [json_name = "filter"];</code>
@@ -1124,7 +1127,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which events it gets.
+     * Events that are delivered.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 3 [json_name = "filter"];</code>
@@ -1141,7 +1144,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which events it gets.
+     * Events that are delivered.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 3 [json_name = "filter"];</code>
@@ -1153,7 +1156,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which events it gets.
+     * Events that are delivered.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 3 [json_name = "filter"];</code>
@@ -1168,7 +1171,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which events it gets.
+     * Events that are delivered.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 3 [json_name = "filter"];</code>
@@ -1190,7 +1193,8 @@ private static final long serialVersionUID = 0L;
     private int partitions_ ;
     /**
      * <pre>
-     * Into how many parts its sessions are spread: the most members that can work at once.
+     * Number of partitions over which the sessions are distributed: the maximum number of members that work at the same
+     * time.
      * </pre>
      *
      * <code>int32 partitions = 4 [json_name = "partitions"];</code>
@@ -1202,7 +1206,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Into how many parts its sessions are spread: the most members that can work at once.
+     * Number of partitions over which the sessions are distributed: the maximum number of members that work at the same
+     * time.
      * </pre>
      *
      * <code>int32 partitions = 4 [json_name = "partitions"];</code>
@@ -1218,7 +1223,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Into how many parts its sessions are spread: the most members that can work at once.
+     * Number of partitions over which the sessions are distributed: the maximum number of members that work at the same
+     * time.
      * </pre>
      *
      * <code>int32 partitions = 4 [json_name = "partitions"];</code>
@@ -1234,7 +1240,7 @@ private static final long serialVersionUID = 0L;
     private int maxAttempts_ ;
     /**
      * <pre>
-     * Deliveries of one change without acknowledgement after which it is parked.
+     * Number of unacknowledged deliveries of a change after which it is parked.
      * </pre>
      *
      * <code>int32 max_attempts = 5 [json_name = "maxAttempts"];</code>
@@ -1246,7 +1252,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Deliveries of one change without acknowledgement after which it is parked.
+     * Number of unacknowledged deliveries of a change after which it is parked.
      * </pre>
      *
      * <code>int32 max_attempts = 5 [json_name = "maxAttempts"];</code>
@@ -1262,7 +1268,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Deliveries of one change without acknowledgement after which it is parked.
+     * Number of unacknowledged deliveries of a change after which it is parked.
      * </pre>
      *
      * <code>int32 max_attempts = 5 [json_name = "maxAttempts"];</code>
@@ -1280,7 +1286,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> ackTimeoutBuilder_;
     /**
      * <pre>
-     * How long a member may take to acknowledge before its work is given to others.
+     * Time within which a member must acknowledge a delivery before its partitions are reassigned.
      * </pre>
      *
      * <code>.google.protobuf.Duration ack_timeout = 6 [json_name = "ackTimeout"];</code>
@@ -1291,7 +1297,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long a member may take to acknowledge before its work is given to others.
+     * Time within which a member must acknowledge a delivery before its partitions are reassigned.
      * </pre>
      *
      * <code>.google.protobuf.Duration ack_timeout = 6 [json_name = "ackTimeout"];</code>
@@ -1306,7 +1312,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long a member may take to acknowledge before its work is given to others.
+     * Time within which a member must acknowledge a delivery before its partitions are reassigned.
      * </pre>
      *
      * <code>.google.protobuf.Duration ack_timeout = 6 [json_name = "ackTimeout"];</code>
@@ -1326,7 +1332,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long a member may take to acknowledge before its work is given to others.
+     * Time within which a member must acknowledge a delivery before its partitions are reassigned.
      * </pre>
      *
      * <code>.google.protobuf.Duration ack_timeout = 6 [json_name = "ackTimeout"];</code>
@@ -1344,7 +1350,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long a member may take to acknowledge before its work is given to others.
+     * Time within which a member must acknowledge a delivery before its partitions are reassigned.
      * </pre>
      *
      * <code>.google.protobuf.Duration ack_timeout = 6 [json_name = "ackTimeout"];</code>
@@ -1369,7 +1375,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long a member may take to acknowledge before its work is given to others.
+     * Time within which a member must acknowledge a delivery before its partitions are reassigned.
      * </pre>
      *
      * <code>.google.protobuf.Duration ack_timeout = 6 [json_name = "ackTimeout"];</code>
@@ -1386,7 +1392,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long a member may take to acknowledge before its work is given to others.
+     * Time within which a member must acknowledge a delivery before its partitions are reassigned.
      * </pre>
      *
      * <code>.google.protobuf.Duration ack_timeout = 6 [json_name = "ackTimeout"];</code>
@@ -1398,7 +1404,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long a member may take to acknowledge before its work is given to others.
+     * Time within which a member must acknowledge a delivery before its partitions are reassigned.
      * </pre>
      *
      * <code>.google.protobuf.Duration ack_timeout = 6 [json_name = "ackTimeout"];</code>
@@ -1413,7 +1419,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long a member may take to acknowledge before its work is given to others.
+     * Time within which a member must acknowledge a delivery before its partitions are reassigned.
      * </pre>
      *
      * <code>.google.protobuf.Duration ack_timeout = 6 [json_name = "ackTimeout"];</code>
@@ -1437,7 +1443,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> createTimeBuilder_;
     /**
      * <pre>
-     * When the first member joined.
+     * Time at which the first member joined.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
@@ -1448,7 +1454,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When the first member joined.
+     * Time at which the first member joined.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
@@ -1463,7 +1469,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When the first member joined.
+     * Time at which the first member joined.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
@@ -1483,7 +1489,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When the first member joined.
+     * Time at which the first member joined.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
@@ -1501,7 +1507,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When the first member joined.
+     * Time at which the first member joined.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
@@ -1526,7 +1532,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When the first member joined.
+     * Time at which the first member joined.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
@@ -1543,7 +1549,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When the first member joined.
+     * Time at which the first member joined.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
@@ -1555,7 +1561,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When the first member joined.
+     * Time at which the first member joined.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
@@ -1570,7 +1576,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When the first member joined.
+     * Time at which the first member joined.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>

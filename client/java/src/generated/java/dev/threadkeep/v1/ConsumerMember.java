@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * A member of a consumer: one open Consume stream.
+ * One process that works for a consumer: one open Consume stream.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.ConsumerMember}
@@ -55,7 +55,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object memberId_ = "";
   /**
    * <pre>
-   * Its id: the caller's, or the server's.
+   * Id of the member: the caller's, or one from the server.
    * </pre>
    *
    * <code>string member_id = 1 [json_name = "memberId"];</code>
@@ -76,7 +76,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Its id: the caller's, or the server's.
+   * Id of the member: the caller's, or one from the server.
    * </pre>
    *
    * <code>string member_id = 1 [json_name = "memberId"];</code>
@@ -103,7 +103,7 @@ private static final long serialVersionUID = 0L;
       emptyIntList();
   /**
    * <pre>
-   * The partitions that it works on.
+   * Partitions that the member holds.
    * </pre>
    *
    * <code>repeated int32 partitions = 2 [json_name = "partitions"];</code>
@@ -116,7 +116,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The partitions that it works on.
+   * Partitions that the member holds.
    * </pre>
    *
    * <code>repeated int32 partitions = 2 [json_name = "partitions"];</code>
@@ -127,7 +127,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The partitions that it works on.
+   * Partitions that the member holds.
    * </pre>
    *
    * <code>repeated int32 partitions = 2 [json_name = "partitions"];</code>
@@ -143,7 +143,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp joinTime_;
   /**
    * <pre>
-   * When it joined.
+   * Time at which the member joined.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp join_time = 3 [json_name = "joinTime"];</code>
@@ -155,7 +155,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When it joined.
+   * Time at which the member joined.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp join_time = 3 [json_name = "joinTime"];</code>
@@ -167,7 +167,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When it joined.
+   * Time at which the member joined.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp join_time = 3 [json_name = "joinTime"];</code>
@@ -379,7 +379,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A member of a consumer: one open Consume stream.
+   * One process that works for a consumer: one open Consume stream.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.ConsumerMember}
@@ -583,7 +583,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object memberId_ = "";
     /**
      * <pre>
-     * Its id: the caller's, or the server's.
+     * Id of the member: the caller's, or one from the server.
      * </pre>
      *
      * <code>string member_id = 1 [json_name = "memberId"];</code>
@@ -603,7 +603,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its id: the caller's, or the server's.
+     * Id of the member: the caller's, or one from the server.
      * </pre>
      *
      * <code>string member_id = 1 [json_name = "memberId"];</code>
@@ -624,7 +624,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its id: the caller's, or the server's.
+     * Id of the member: the caller's, or one from the server.
      * </pre>
      *
      * <code>string member_id = 1 [json_name = "memberId"];</code>
@@ -641,7 +641,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its id: the caller's, or the server's.
+     * Id of the member: the caller's, or one from the server.
      * </pre>
      *
      * <code>string member_id = 1 [json_name = "memberId"];</code>
@@ -655,7 +655,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its id: the caller's, or the server's.
+     * Id of the member: the caller's, or one from the server.
      * </pre>
      *
      * <code>string member_id = 1 [json_name = "memberId"];</code>
@@ -681,7 +681,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The partitions that it works on.
+     * Partitions that the member holds.
      * </pre>
      *
      * <code>repeated int32 partitions = 2 [json_name = "partitions"];</code>
@@ -694,7 +694,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The partitions that it works on.
+     * Partitions that the member holds.
      * </pre>
      *
      * <code>repeated int32 partitions = 2 [json_name = "partitions"];</code>
@@ -705,7 +705,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The partitions that it works on.
+     * Partitions that the member holds.
      * </pre>
      *
      * <code>repeated int32 partitions = 2 [json_name = "partitions"];</code>
@@ -717,7 +717,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The partitions that it works on.
+     * Partitions that the member holds.
      * </pre>
      *
      * <code>repeated int32 partitions = 2 [json_name = "partitions"];</code>
@@ -736,7 +736,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The partitions that it works on.
+     * Partitions that the member holds.
      * </pre>
      *
      * <code>repeated int32 partitions = 2 [json_name = "partitions"];</code>
@@ -753,7 +753,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The partitions that it works on.
+     * Partitions that the member holds.
      * </pre>
      *
      * <code>repeated int32 partitions = 2 [json_name = "partitions"];</code>
@@ -771,7 +771,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The partitions that it works on.
+     * Partitions that the member holds.
      * </pre>
      *
      * <code>repeated int32 partitions = 2 [json_name = "partitions"];</code>
@@ -789,7 +789,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> joinTimeBuilder_;
     /**
      * <pre>
-     * When it joined.
+     * Time at which the member joined.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp join_time = 3 [json_name = "joinTime"];</code>
@@ -800,7 +800,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it joined.
+     * Time at which the member joined.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp join_time = 3 [json_name = "joinTime"];</code>
@@ -815,7 +815,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it joined.
+     * Time at which the member joined.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp join_time = 3 [json_name = "joinTime"];</code>
@@ -835,7 +835,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it joined.
+     * Time at which the member joined.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp join_time = 3 [json_name = "joinTime"];</code>
@@ -853,7 +853,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it joined.
+     * Time at which the member joined.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp join_time = 3 [json_name = "joinTime"];</code>
@@ -878,7 +878,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it joined.
+     * Time at which the member joined.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp join_time = 3 [json_name = "joinTime"];</code>
@@ -895,7 +895,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it joined.
+     * Time at which the member joined.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp join_time = 3 [json_name = "joinTime"];</code>
@@ -907,7 +907,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it joined.
+     * Time at which the member joined.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp join_time = 3 [json_name = "joinTime"];</code>
@@ -922,7 +922,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it joined.
+     * Time at which the member joined.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp join_time = 3 [json_name = "joinTime"];</code>

@@ -12,7 +12,7 @@ public interface ConsumerMemberOrBuilder extends
 
   /**
    * <pre>
-   * Its id: the caller's, or the server's.
+   * Id of the member: the caller's, or one from the server.
    * </pre>
    *
    * <code>string member_id = 1 [json_name = "memberId"];</code>
@@ -21,7 +21,7 @@ public interface ConsumerMemberOrBuilder extends
   java.lang.String getMemberId();
   /**
    * <pre>
-   * Its id: the caller's, or the server's.
+   * Id of the member: the caller's, or one from the server.
    * </pre>
    *
    * <code>string member_id = 1 [json_name = "memberId"];</code>
@@ -32,7 +32,7 @@ public interface ConsumerMemberOrBuilder extends
 
   /**
    * <pre>
-   * The partitions that it works on.
+   * Partitions that the member holds.
    * </pre>
    *
    * <code>repeated int32 partitions = 2 [json_name = "partitions"];</code>
@@ -41,7 +41,7 @@ public interface ConsumerMemberOrBuilder extends
   java.util.List<java.lang.Integer> getPartitionsList();
   /**
    * <pre>
-   * The partitions that it works on.
+   * Partitions that the member holds.
    * </pre>
    *
    * <code>repeated int32 partitions = 2 [json_name = "partitions"];</code>
@@ -50,7 +50,7 @@ public interface ConsumerMemberOrBuilder extends
   int getPartitionsCount();
   /**
    * <pre>
-   * The partitions that it works on.
+   * Partitions that the member holds.
    * </pre>
    *
    * <code>repeated int32 partitions = 2 [json_name = "partitions"];</code>
@@ -61,7 +61,7 @@ public interface ConsumerMemberOrBuilder extends
 
   /**
    * <pre>
-   * When it joined.
+   * Time at which the member joined.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp join_time = 3 [json_name = "joinTime"];</code>
@@ -70,7 +70,7 @@ public interface ConsumerMemberOrBuilder extends
   boolean hasJoinTime();
   /**
    * <pre>
-   * When it joined.
+   * Time at which the member joined.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp join_time = 3 [json_name = "joinTime"];</code>
@@ -79,7 +79,7 @@ public interface ConsumerMemberOrBuilder extends
   com.google.protobuf.Timestamp getJoinTime();
   /**
    * <pre>
-   * When it joined.
+   * Time at which the member joined.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp join_time = 3 [json_name = "joinTime"];</code>

@@ -12,7 +12,7 @@ public interface ConsumerOrBuilder extends
 
   /**
    * <pre>
-   * Its name, unique in the tenant, or for the user whom the credential is bound to.
+   * Name of the consumer, unique in the tenant, or for the user to which the credential is bound.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -21,7 +21,7 @@ public interface ConsumerOrBuilder extends
   java.lang.String getName();
   /**
    * <pre>
-   * Its name, unique in the tenant, or for the user whom the credential is bound to.
+   * Name of the consumer, unique in the tenant, or for the user to which the credential is bound.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -32,7 +32,7 @@ public interface ConsumerOrBuilder extends
 
   /**
    * <pre>
-   * Whose changes it gets.
+   * Sessions whose changes are delivered.
    * </pre>
    *
    * <code>.threadkeep.v1.ChangeScope scope = 2 [json_name = "scope"];</code>
@@ -41,7 +41,7 @@ public interface ConsumerOrBuilder extends
   boolean hasScope();
   /**
    * <pre>
-   * Whose changes it gets.
+   * Sessions whose changes are delivered.
    * </pre>
    *
    * <code>.threadkeep.v1.ChangeScope scope = 2 [json_name = "scope"];</code>
@@ -50,7 +50,7 @@ public interface ConsumerOrBuilder extends
   dev.threadkeep.v1.ChangeScope getScope();
   /**
    * <pre>
-   * Whose changes it gets.
+   * Sessions whose changes are delivered.
    * </pre>
    *
    * <code>.threadkeep.v1.ChangeScope scope = 2 [json_name = "scope"];</code>
@@ -59,7 +59,7 @@ public interface ConsumerOrBuilder extends
 
   /**
    * <pre>
-   * Which events it gets.
+   * Events that are delivered.
    * </pre>
    *
    * <code>.threadkeep.v1.EventFilter filter = 3 [json_name = "filter"];</code>
@@ -68,7 +68,7 @@ public interface ConsumerOrBuilder extends
   boolean hasFilter();
   /**
    * <pre>
-   * Which events it gets.
+   * Events that are delivered.
    * </pre>
    *
    * <code>.threadkeep.v1.EventFilter filter = 3 [json_name = "filter"];</code>
@@ -77,7 +77,7 @@ public interface ConsumerOrBuilder extends
   dev.threadkeep.v1.EventFilter getFilter();
   /**
    * <pre>
-   * Which events it gets.
+   * Events that are delivered.
    * </pre>
    *
    * <code>.threadkeep.v1.EventFilter filter = 3 [json_name = "filter"];</code>
@@ -86,7 +86,8 @@ public interface ConsumerOrBuilder extends
 
   /**
    * <pre>
-   * Into how many parts its sessions are spread: the most members that can work at once.
+   * Number of partitions over which the sessions are distributed: the maximum number of members that work at the same
+   * time.
    * </pre>
    *
    * <code>int32 partitions = 4 [json_name = "partitions"];</code>
@@ -96,7 +97,7 @@ public interface ConsumerOrBuilder extends
 
   /**
    * <pre>
-   * Deliveries of one change without acknowledgement after which it is parked.
+   * Number of unacknowledged deliveries of a change after which it is parked.
    * </pre>
    *
    * <code>int32 max_attempts = 5 [json_name = "maxAttempts"];</code>
@@ -106,7 +107,7 @@ public interface ConsumerOrBuilder extends
 
   /**
    * <pre>
-   * How long a member may take to acknowledge before its work is given to others.
+   * Time within which a member must acknowledge a delivery before its partitions are reassigned.
    * </pre>
    *
    * <code>.google.protobuf.Duration ack_timeout = 6 [json_name = "ackTimeout"];</code>
@@ -115,7 +116,7 @@ public interface ConsumerOrBuilder extends
   boolean hasAckTimeout();
   /**
    * <pre>
-   * How long a member may take to acknowledge before its work is given to others.
+   * Time within which a member must acknowledge a delivery before its partitions are reassigned.
    * </pre>
    *
    * <code>.google.protobuf.Duration ack_timeout = 6 [json_name = "ackTimeout"];</code>
@@ -124,7 +125,7 @@ public interface ConsumerOrBuilder extends
   com.google.protobuf.Duration getAckTimeout();
   /**
    * <pre>
-   * How long a member may take to acknowledge before its work is given to others.
+   * Time within which a member must acknowledge a delivery before its partitions are reassigned.
    * </pre>
    *
    * <code>.google.protobuf.Duration ack_timeout = 6 [json_name = "ackTimeout"];</code>
@@ -133,7 +134,7 @@ public interface ConsumerOrBuilder extends
 
   /**
    * <pre>
-   * When the first member joined.
+   * Time at which the first member joined.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
@@ -142,7 +143,7 @@ public interface ConsumerOrBuilder extends
   boolean hasCreateTime();
   /**
    * <pre>
-   * When the first member joined.
+   * Time at which the first member joined.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
@@ -151,7 +152,7 @@ public interface ConsumerOrBuilder extends
   com.google.protobuf.Timestamp getCreateTime();
   /**
    * <pre>
-   * When the first member joined.
+   * Time at which the first member joined.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>

@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * Where one partition stands.
+ * The progress of one partition.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.ConsumerPartition}
@@ -53,7 +53,7 @@ private static final long serialVersionUID = 0L;
   private int partition_ = 0;
   /**
    * <pre>
-   * From 0.
+   * Number of the partition, from 0.
    * </pre>
    *
    * <code>int32 partition = 1 [json_name = "partition"];</code>
@@ -69,7 +69,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object memberId_ = "";
   /**
    * <pre>
-   * Who works on it; empty if nobody does.
+   * Id of the member that holds the partition; empty if there is none.
    * </pre>
    *
    * <code>string member_id = 2 [json_name = "memberId"];</code>
@@ -90,7 +90,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Who works on it; empty if nobody does.
+   * Id of the member that holds the partition; empty if there is none.
    * </pre>
    *
    * <code>string member_id = 2 [json_name = "memberId"];</code>
@@ -115,7 +115,7 @@ private static final long serialVersionUID = 0L;
   private long lag_ = 0L;
   /**
    * <pre>
-   * Changes of the consumer's scope in the feed after the last acknowledged one, counted up to 10,000.
+   * Number of changes in the consumer's scope after the last acknowledged one, counted up to 10,000.
    * </pre>
    *
    * <code>int64 lag = 3 [json_name = "lag"];</code>
@@ -130,7 +130,7 @@ private static final long serialVersionUID = 0L;
   private int attempts_ = 0;
   /**
    * <pre>
-   * Deliveries of the next change that were not acknowledged.
+   * Number of deliveries of the next change that were not acknowledged.
    * </pre>
    *
    * <code>int32 attempts = 4 [json_name = "attempts"];</code>
@@ -146,7 +146,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object lastError_ = "";
   /**
    * <pre>
-   * Why the last of them was not.
+   * Reason of the last unacknowledged delivery.
    * </pre>
    *
    * <code>string last_error = 5 [json_name = "lastError"];</code>
@@ -167,7 +167,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Why the last of them was not.
+   * Reason of the last unacknowledged delivery.
    * </pre>
    *
    * <code>string last_error = 5 [json_name = "lastError"];</code>
@@ -390,7 +390,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where one partition stands.
+   * The progress of one partition.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.ConsumerPartition}
@@ -583,7 +583,7 @@ private static final long serialVersionUID = 0L;
     private int partition_ ;
     /**
      * <pre>
-     * From 0.
+     * Number of the partition, from 0.
      * </pre>
      *
      * <code>int32 partition = 1 [json_name = "partition"];</code>
@@ -595,7 +595,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * From 0.
+     * Number of the partition, from 0.
      * </pre>
      *
      * <code>int32 partition = 1 [json_name = "partition"];</code>
@@ -611,7 +611,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * From 0.
+     * Number of the partition, from 0.
      * </pre>
      *
      * <code>int32 partition = 1 [json_name = "partition"];</code>
@@ -627,7 +627,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object memberId_ = "";
     /**
      * <pre>
-     * Who works on it; empty if nobody does.
+     * Id of the member that holds the partition; empty if there is none.
      * </pre>
      *
      * <code>string member_id = 2 [json_name = "memberId"];</code>
@@ -647,7 +647,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who works on it; empty if nobody does.
+     * Id of the member that holds the partition; empty if there is none.
      * </pre>
      *
      * <code>string member_id = 2 [json_name = "memberId"];</code>
@@ -668,7 +668,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who works on it; empty if nobody does.
+     * Id of the member that holds the partition; empty if there is none.
      * </pre>
      *
      * <code>string member_id = 2 [json_name = "memberId"];</code>
@@ -685,7 +685,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who works on it; empty if nobody does.
+     * Id of the member that holds the partition; empty if there is none.
      * </pre>
      *
      * <code>string member_id = 2 [json_name = "memberId"];</code>
@@ -699,7 +699,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who works on it; empty if nobody does.
+     * Id of the member that holds the partition; empty if there is none.
      * </pre>
      *
      * <code>string member_id = 2 [json_name = "memberId"];</code>
@@ -719,7 +719,7 @@ private static final long serialVersionUID = 0L;
     private long lag_ ;
     /**
      * <pre>
-     * Changes of the consumer's scope in the feed after the last acknowledged one, counted up to 10,000.
+     * Number of changes in the consumer's scope after the last acknowledged one, counted up to 10,000.
      * </pre>
      *
      * <code>int64 lag = 3 [json_name = "lag"];</code>
@@ -731,7 +731,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Changes of the consumer's scope in the feed after the last acknowledged one, counted up to 10,000.
+     * Number of changes in the consumer's scope after the last acknowledged one, counted up to 10,000.
      * </pre>
      *
      * <code>int64 lag = 3 [json_name = "lag"];</code>
@@ -747,7 +747,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Changes of the consumer's scope in the feed after the last acknowledged one, counted up to 10,000.
+     * Number of changes in the consumer's scope after the last acknowledged one, counted up to 10,000.
      * </pre>
      *
      * <code>int64 lag = 3 [json_name = "lag"];</code>
@@ -763,7 +763,7 @@ private static final long serialVersionUID = 0L;
     private int attempts_ ;
     /**
      * <pre>
-     * Deliveries of the next change that were not acknowledged.
+     * Number of deliveries of the next change that were not acknowledged.
      * </pre>
      *
      * <code>int32 attempts = 4 [json_name = "attempts"];</code>
@@ -775,7 +775,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Deliveries of the next change that were not acknowledged.
+     * Number of deliveries of the next change that were not acknowledged.
      * </pre>
      *
      * <code>int32 attempts = 4 [json_name = "attempts"];</code>
@@ -791,7 +791,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Deliveries of the next change that were not acknowledged.
+     * Number of deliveries of the next change that were not acknowledged.
      * </pre>
      *
      * <code>int32 attempts = 4 [json_name = "attempts"];</code>
@@ -807,7 +807,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object lastError_ = "";
     /**
      * <pre>
-     * Why the last of them was not.
+     * Reason of the last unacknowledged delivery.
      * </pre>
      *
      * <code>string last_error = 5 [json_name = "lastError"];</code>
@@ -827,7 +827,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why the last of them was not.
+     * Reason of the last unacknowledged delivery.
      * </pre>
      *
      * <code>string last_error = 5 [json_name = "lastError"];</code>
@@ -848,7 +848,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why the last of them was not.
+     * Reason of the last unacknowledged delivery.
      * </pre>
      *
      * <code>string last_error = 5 [json_name = "lastError"];</code>
@@ -865,7 +865,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why the last of them was not.
+     * Reason of the last unacknowledged delivery.
      * </pre>
      *
      * <code>string last_error = 5 [json_name = "lastError"];</code>
@@ -879,7 +879,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why the last of them was not.
+     * Reason of the last unacknowledged delivery.
      * </pre>
      *
      * <code>string last_error = 5 [json_name = "lastError"];</code>

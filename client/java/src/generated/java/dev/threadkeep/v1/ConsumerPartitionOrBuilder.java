@@ -12,7 +12,7 @@ public interface ConsumerPartitionOrBuilder extends
 
   /**
    * <pre>
-   * From 0.
+   * Number of the partition, from 0.
    * </pre>
    *
    * <code>int32 partition = 1 [json_name = "partition"];</code>
@@ -22,7 +22,7 @@ public interface ConsumerPartitionOrBuilder extends
 
   /**
    * <pre>
-   * Who works on it; empty if nobody does.
+   * Id of the member that holds the partition; empty if there is none.
    * </pre>
    *
    * <code>string member_id = 2 [json_name = "memberId"];</code>
@@ -31,7 +31,7 @@ public interface ConsumerPartitionOrBuilder extends
   java.lang.String getMemberId();
   /**
    * <pre>
-   * Who works on it; empty if nobody does.
+   * Id of the member that holds the partition; empty if there is none.
    * </pre>
    *
    * <code>string member_id = 2 [json_name = "memberId"];</code>
@@ -42,7 +42,7 @@ public interface ConsumerPartitionOrBuilder extends
 
   /**
    * <pre>
-   * Changes of the consumer's scope in the feed after the last acknowledged one, counted up to 10,000.
+   * Number of changes in the consumer's scope after the last acknowledged one, counted up to 10,000.
    * </pre>
    *
    * <code>int64 lag = 3 [json_name = "lag"];</code>
@@ -52,7 +52,7 @@ public interface ConsumerPartitionOrBuilder extends
 
   /**
    * <pre>
-   * Deliveries of the next change that were not acknowledged.
+   * Number of deliveries of the next change that were not acknowledged.
    * </pre>
    *
    * <code>int32 attempts = 4 [json_name = "attempts"];</code>
@@ -62,7 +62,7 @@ public interface ConsumerPartitionOrBuilder extends
 
   /**
    * <pre>
-   * Why the last of them was not.
+   * Reason of the last unacknowledged delivery.
    * </pre>
    *
    * <code>string last_error = 5 [json_name = "lastError"];</code>
@@ -71,7 +71,7 @@ public interface ConsumerPartitionOrBuilder extends
   java.lang.String getLastError();
   /**
    * <pre>
-   * Why the last of them was not.
+   * Reason of the last unacknowledged delivery.
    * </pre>
    *
    * <code>string last_error = 5 [json_name = "lastError"];</code>

@@ -4,9 +4,10 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
 
 /**
  * <pre>
- * Every change is delivered at least once and, once acknowledged, never again; those of one session come in order, to one member at a
- * time. A change that was not acknowledged (its member died, rejected it, or took too long) is delivered again, at most max_attempts
- * times; then it is parked and the partition goes on.
+ * Delivers changes to the members of named consumers. Every change is delivered at least once and never again after its
+ * acknowledgment. Changes of one session are delivered in order, to one member at a time. A change that is not
+ * acknowledged (its member died, rejected it, or exceeded the timeout) is delivered again, at most max_attempts times;
+ * then it is parked and the partition continues.
  * </pre>
  */
 @io.grpc.stub.annotations.GrpcGenerated
@@ -301,19 +302,21 @@ public final class ConsumerServiceGrpc {
 
   /**
    * <pre>
-   * Every change is delivered at least once and, once acknowledged, never again; those of one session come in order, to one member at a
-   * time. A change that was not acknowledged (its member died, rejected it, or took too long) is delivered again, at most max_attempts
-   * times; then it is parked and the partition goes on.
+   * Delivers changes to the members of named consumers. Every change is delivered at least once and never again after its
+   * acknowledgment. Changes of one session are delivered in order, to one member at a time. A change that is not
+   * acknowledged (its member died, rejected it, or exceeded the timeout) is delivered again, at most max_attempts times;
+   * then it is parked and the partition continues.
    * </pre>
    */
   public interface AsyncService {
 
     /**
      * <pre>
-     * Joins a consumer, which the first member makes, and works for it until the stream ends. The first request joins,
-     * within 30 s; the others acknowledge or reject. A half-close by the client lets it leave: what is acknowledged by then counts.
-     * Errors: INVALID_FIELD, CONSUMER_MISMATCH, PERMISSION_DENIED, WATCH_TOO_SLOW for a member that does not acknowledge in time,
-     * RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED, SERVER_DRAINING, STORE_UNAVAILABLE.
+     * Joins a consumer and receives its changes until the stream ends. The first member creates the consumer. The first
+     * request must join, within 30 s; the following ones acknowledge or reject. When the client half-closes the stream,
+     * the member leaves; acknowledgments sent before that take effect.
+     * Errors: INVALID_FIELD, CONSUMER_MISMATCH, PERMISSION_DENIED, WATCH_TOO_SLOW for a member that does not acknowledge
+     * in time, RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED, SERVER_DRAINING, STORE_UNAVAILABLE.
      * </pre>
      */
     default io.grpc.stub.StreamObserver<dev.threadkeep.v1.ConsumeRequest> consume(
@@ -323,7 +326,8 @@ public final class ConsumerServiceGrpc {
 
     /**
      * <pre>
-     * Lists consumers by name. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+     * Lists consumers by name.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
      * </pre>
      */
     default void listConsumers(dev.threadkeep.v1.ListConsumersRequest request,
@@ -333,7 +337,8 @@ public final class ConsumerServiceGrpc {
 
     /**
      * <pre>
-     * Returns a consumer, who works for it and how far each partition has come. Errors: CONSUMER_NOT_FOUND.
+     * Returns a consumer, its members and the progress of each partition.
+     * Errors: CONSUMER_NOT_FOUND.
      * </pre>
      */
     default void getConsumer(dev.threadkeep.v1.GetConsumerRequest request,
@@ -343,7 +348,8 @@ public final class ConsumerServiceGrpc {
 
     /**
      * <pre>
-     * Deletes a consumer with its place and its parked changes; its members' streams end. Deleting what is not there succeeds.
+     * Deletes a consumer with its progress and its parked changes, and ends the streams of its members. Succeeds if the
+     * consumer does not exist.
      * </pre>
      */
     default void deleteConsumer(dev.threadkeep.v1.DeleteConsumerRequest request,
@@ -353,7 +359,8 @@ public final class ConsumerServiceGrpc {
 
     /**
      * <pre>
-     * Lists what was parked, oldest first. Errors: CONSUMER_NOT_FOUND, INVALID_PAGE_TOKEN.
+     * Lists parked changes, oldest first.
+     * Errors: CONSUMER_NOT_FOUND, INVALID_PAGE_TOKEN.
      * </pre>
      */
     default void listParkedChanges(dev.threadkeep.v1.ListParkedChangesRequest request,
@@ -363,7 +370,7 @@ public final class ConsumerServiceGrpc {
 
     /**
      * <pre>
-     * Has parked changes delivered again, out of the order of their sessions. One that fails again is parked again.
+     * Delivers parked changes again, outside the order of their sessions. A change that fails again is parked again.
      * Errors: CONSUMER_NOT_FOUND.
      * </pre>
      */
@@ -374,7 +381,8 @@ public final class ConsumerServiceGrpc {
 
     /**
      * <pre>
-     * Forgets parked changes. Errors: CONSUMER_NOT_FOUND.
+     * Deletes parked changes.
+     * Errors: CONSUMER_NOT_FOUND.
      * </pre>
      */
     default void deleteParkedChanges(dev.threadkeep.v1.DeleteParkedChangesRequest request,
@@ -386,9 +394,10 @@ public final class ConsumerServiceGrpc {
   /**
    * Base class for the server implementation of the service ConsumerService.
    * <pre>
-   * Every change is delivered at least once and, once acknowledged, never again; those of one session come in order, to one member at a
-   * time. A change that was not acknowledged (its member died, rejected it, or took too long) is delivered again, at most max_attempts
-   * times; then it is parked and the partition goes on.
+   * Delivers changes to the members of named consumers. Every change is delivered at least once and never again after its
+   * acknowledgment. Changes of one session are delivered in order, to one member at a time. A change that is not
+   * acknowledged (its member died, rejected it, or exceeded the timeout) is delivered again, at most max_attempts times;
+   * then it is parked and the partition continues.
    * </pre>
    */
   public static abstract class ConsumerServiceImplBase
@@ -402,9 +411,10 @@ public final class ConsumerServiceGrpc {
   /**
    * A stub to allow clients to do asynchronous rpc calls to service ConsumerService.
    * <pre>
-   * Every change is delivered at least once and, once acknowledged, never again; those of one session come in order, to one member at a
-   * time. A change that was not acknowledged (its member died, rejected it, or took too long) is delivered again, at most max_attempts
-   * times; then it is parked and the partition goes on.
+   * Delivers changes to the members of named consumers. Every change is delivered at least once and never again after its
+   * acknowledgment. Changes of one session are delivered in order, to one member at a time. A change that is not
+   * acknowledged (its member died, rejected it, or exceeded the timeout) is delivered again, at most max_attempts times;
+   * then it is parked and the partition continues.
    * </pre>
    */
   public static final class ConsumerServiceStub
@@ -422,10 +432,11 @@ public final class ConsumerServiceGrpc {
 
     /**
      * <pre>
-     * Joins a consumer, which the first member makes, and works for it until the stream ends. The first request joins,
-     * within 30 s; the others acknowledge or reject. A half-close by the client lets it leave: what is acknowledged by then counts.
-     * Errors: INVALID_FIELD, CONSUMER_MISMATCH, PERMISSION_DENIED, WATCH_TOO_SLOW for a member that does not acknowledge in time,
-     * RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED, SERVER_DRAINING, STORE_UNAVAILABLE.
+     * Joins a consumer and receives its changes until the stream ends. The first member creates the consumer. The first
+     * request must join, within 30 s; the following ones acknowledge or reject. When the client half-closes the stream,
+     * the member leaves; acknowledgments sent before that take effect.
+     * Errors: INVALID_FIELD, CONSUMER_MISMATCH, PERMISSION_DENIED, WATCH_TOO_SLOW for a member that does not acknowledge
+     * in time, RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED, SERVER_DRAINING, STORE_UNAVAILABLE.
      * </pre>
      */
     public io.grpc.stub.StreamObserver<dev.threadkeep.v1.ConsumeRequest> consume(
@@ -436,7 +447,8 @@ public final class ConsumerServiceGrpc {
 
     /**
      * <pre>
-     * Lists consumers by name. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+     * Lists consumers by name.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
      * </pre>
      */
     public void listConsumers(dev.threadkeep.v1.ListConsumersRequest request,
@@ -447,7 +459,8 @@ public final class ConsumerServiceGrpc {
 
     /**
      * <pre>
-     * Returns a consumer, who works for it and how far each partition has come. Errors: CONSUMER_NOT_FOUND.
+     * Returns a consumer, its members and the progress of each partition.
+     * Errors: CONSUMER_NOT_FOUND.
      * </pre>
      */
     public void getConsumer(dev.threadkeep.v1.GetConsumerRequest request,
@@ -458,7 +471,8 @@ public final class ConsumerServiceGrpc {
 
     /**
      * <pre>
-     * Deletes a consumer with its place and its parked changes; its members' streams end. Deleting what is not there succeeds.
+     * Deletes a consumer with its progress and its parked changes, and ends the streams of its members. Succeeds if the
+     * consumer does not exist.
      * </pre>
      */
     public void deleteConsumer(dev.threadkeep.v1.DeleteConsumerRequest request,
@@ -469,7 +483,8 @@ public final class ConsumerServiceGrpc {
 
     /**
      * <pre>
-     * Lists what was parked, oldest first. Errors: CONSUMER_NOT_FOUND, INVALID_PAGE_TOKEN.
+     * Lists parked changes, oldest first.
+     * Errors: CONSUMER_NOT_FOUND, INVALID_PAGE_TOKEN.
      * </pre>
      */
     public void listParkedChanges(dev.threadkeep.v1.ListParkedChangesRequest request,
@@ -480,7 +495,7 @@ public final class ConsumerServiceGrpc {
 
     /**
      * <pre>
-     * Has parked changes delivered again, out of the order of their sessions. One that fails again is parked again.
+     * Delivers parked changes again, outside the order of their sessions. A change that fails again is parked again.
      * Errors: CONSUMER_NOT_FOUND.
      * </pre>
      */
@@ -492,7 +507,8 @@ public final class ConsumerServiceGrpc {
 
     /**
      * <pre>
-     * Forgets parked changes. Errors: CONSUMER_NOT_FOUND.
+     * Deletes parked changes.
+     * Errors: CONSUMER_NOT_FOUND.
      * </pre>
      */
     public void deleteParkedChanges(dev.threadkeep.v1.DeleteParkedChangesRequest request,
@@ -505,9 +521,10 @@ public final class ConsumerServiceGrpc {
   /**
    * A stub to allow clients to do synchronous rpc calls to service ConsumerService.
    * <pre>
-   * Every change is delivered at least once and, once acknowledged, never again; those of one session come in order, to one member at a
-   * time. A change that was not acknowledged (its member died, rejected it, or took too long) is delivered again, at most max_attempts
-   * times; then it is parked and the partition goes on.
+   * Delivers changes to the members of named consumers. Every change is delivered at least once and never again after its
+   * acknowledgment. Changes of one session are delivered in order, to one member at a time. A change that is not
+   * acknowledged (its member died, rejected it, or exceeded the timeout) is delivered again, at most max_attempts times;
+   * then it is parked and the partition continues.
    * </pre>
    */
   public static final class ConsumerServiceBlockingV2Stub
@@ -525,10 +542,11 @@ public final class ConsumerServiceGrpc {
 
     /**
      * <pre>
-     * Joins a consumer, which the first member makes, and works for it until the stream ends. The first request joins,
-     * within 30 s; the others acknowledge or reject. A half-close by the client lets it leave: what is acknowledged by then counts.
-     * Errors: INVALID_FIELD, CONSUMER_MISMATCH, PERMISSION_DENIED, WATCH_TOO_SLOW for a member that does not acknowledge in time,
-     * RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED, SERVER_DRAINING, STORE_UNAVAILABLE.
+     * Joins a consumer and receives its changes until the stream ends. The first member creates the consumer. The first
+     * request must join, within 30 s; the following ones acknowledge or reject. When the client half-closes the stream,
+     * the member leaves; acknowledgments sent before that take effect.
+     * Errors: INVALID_FIELD, CONSUMER_MISMATCH, PERMISSION_DENIED, WATCH_TOO_SLOW for a member that does not acknowledge
+     * in time, RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED, SERVER_DRAINING, STORE_UNAVAILABLE.
      * </pre>
      */
     @io.grpc.ExperimentalApi("https://github.com/grpc/grpc-java/issues/10918")
@@ -540,7 +558,8 @@ public final class ConsumerServiceGrpc {
 
     /**
      * <pre>
-     * Lists consumers by name. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+     * Lists consumers by name.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
      * </pre>
      */
     public dev.threadkeep.v1.ListConsumersResponse listConsumers(dev.threadkeep.v1.ListConsumersRequest request) throws io.grpc.StatusException {
@@ -550,7 +569,8 @@ public final class ConsumerServiceGrpc {
 
     /**
      * <pre>
-     * Returns a consumer, who works for it and how far each partition has come. Errors: CONSUMER_NOT_FOUND.
+     * Returns a consumer, its members and the progress of each partition.
+     * Errors: CONSUMER_NOT_FOUND.
      * </pre>
      */
     public dev.threadkeep.v1.GetConsumerResponse getConsumer(dev.threadkeep.v1.GetConsumerRequest request) throws io.grpc.StatusException {
@@ -560,7 +580,8 @@ public final class ConsumerServiceGrpc {
 
     /**
      * <pre>
-     * Deletes a consumer with its place and its parked changes; its members' streams end. Deleting what is not there succeeds.
+     * Deletes a consumer with its progress and its parked changes, and ends the streams of its members. Succeeds if the
+     * consumer does not exist.
      * </pre>
      */
     public dev.threadkeep.v1.DeleteConsumerResponse deleteConsumer(dev.threadkeep.v1.DeleteConsumerRequest request) throws io.grpc.StatusException {
@@ -570,7 +591,8 @@ public final class ConsumerServiceGrpc {
 
     /**
      * <pre>
-     * Lists what was parked, oldest first. Errors: CONSUMER_NOT_FOUND, INVALID_PAGE_TOKEN.
+     * Lists parked changes, oldest first.
+     * Errors: CONSUMER_NOT_FOUND, INVALID_PAGE_TOKEN.
      * </pre>
      */
     public dev.threadkeep.v1.ListParkedChangesResponse listParkedChanges(dev.threadkeep.v1.ListParkedChangesRequest request) throws io.grpc.StatusException {
@@ -580,7 +602,7 @@ public final class ConsumerServiceGrpc {
 
     /**
      * <pre>
-     * Has parked changes delivered again, out of the order of their sessions. One that fails again is parked again.
+     * Delivers parked changes again, outside the order of their sessions. A change that fails again is parked again.
      * Errors: CONSUMER_NOT_FOUND.
      * </pre>
      */
@@ -591,7 +613,8 @@ public final class ConsumerServiceGrpc {
 
     /**
      * <pre>
-     * Forgets parked changes. Errors: CONSUMER_NOT_FOUND.
+     * Deletes parked changes.
+     * Errors: CONSUMER_NOT_FOUND.
      * </pre>
      */
     public dev.threadkeep.v1.DeleteParkedChangesResponse deleteParkedChanges(dev.threadkeep.v1.DeleteParkedChangesRequest request) throws io.grpc.StatusException {
@@ -603,9 +626,10 @@ public final class ConsumerServiceGrpc {
   /**
    * A stub to allow clients to do limited synchronous rpc calls to service ConsumerService.
    * <pre>
-   * Every change is delivered at least once and, once acknowledged, never again; those of one session come in order, to one member at a
-   * time. A change that was not acknowledged (its member died, rejected it, or took too long) is delivered again, at most max_attempts
-   * times; then it is parked and the partition goes on.
+   * Delivers changes to the members of named consumers. Every change is delivered at least once and never again after its
+   * acknowledgment. Changes of one session are delivered in order, to one member at a time. A change that is not
+   * acknowledged (its member died, rejected it, or exceeded the timeout) is delivered again, at most max_attempts times;
+   * then it is parked and the partition continues.
    * </pre>
    */
   public static final class ConsumerServiceBlockingStub
@@ -623,7 +647,8 @@ public final class ConsumerServiceGrpc {
 
     /**
      * <pre>
-     * Lists consumers by name. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+     * Lists consumers by name.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
      * </pre>
      */
     public dev.threadkeep.v1.ListConsumersResponse listConsumers(dev.threadkeep.v1.ListConsumersRequest request) {
@@ -633,7 +658,8 @@ public final class ConsumerServiceGrpc {
 
     /**
      * <pre>
-     * Returns a consumer, who works for it and how far each partition has come. Errors: CONSUMER_NOT_FOUND.
+     * Returns a consumer, its members and the progress of each partition.
+     * Errors: CONSUMER_NOT_FOUND.
      * </pre>
      */
     public dev.threadkeep.v1.GetConsumerResponse getConsumer(dev.threadkeep.v1.GetConsumerRequest request) {
@@ -643,7 +669,8 @@ public final class ConsumerServiceGrpc {
 
     /**
      * <pre>
-     * Deletes a consumer with its place and its parked changes; its members' streams end. Deleting what is not there succeeds.
+     * Deletes a consumer with its progress and its parked changes, and ends the streams of its members. Succeeds if the
+     * consumer does not exist.
      * </pre>
      */
     public dev.threadkeep.v1.DeleteConsumerResponse deleteConsumer(dev.threadkeep.v1.DeleteConsumerRequest request) {
@@ -653,7 +680,8 @@ public final class ConsumerServiceGrpc {
 
     /**
      * <pre>
-     * Lists what was parked, oldest first. Errors: CONSUMER_NOT_FOUND, INVALID_PAGE_TOKEN.
+     * Lists parked changes, oldest first.
+     * Errors: CONSUMER_NOT_FOUND, INVALID_PAGE_TOKEN.
      * </pre>
      */
     public dev.threadkeep.v1.ListParkedChangesResponse listParkedChanges(dev.threadkeep.v1.ListParkedChangesRequest request) {
@@ -663,7 +691,7 @@ public final class ConsumerServiceGrpc {
 
     /**
      * <pre>
-     * Has parked changes delivered again, out of the order of their sessions. One that fails again is parked again.
+     * Delivers parked changes again, outside the order of their sessions. A change that fails again is parked again.
      * Errors: CONSUMER_NOT_FOUND.
      * </pre>
      */
@@ -674,7 +702,8 @@ public final class ConsumerServiceGrpc {
 
     /**
      * <pre>
-     * Forgets parked changes. Errors: CONSUMER_NOT_FOUND.
+     * Deletes parked changes.
+     * Errors: CONSUMER_NOT_FOUND.
      * </pre>
      */
     public dev.threadkeep.v1.DeleteParkedChangesResponse deleteParkedChanges(dev.threadkeep.v1.DeleteParkedChangesRequest request) {
@@ -686,9 +715,10 @@ public final class ConsumerServiceGrpc {
   /**
    * A stub to allow clients to do ListenableFuture-style rpc calls to service ConsumerService.
    * <pre>
-   * Every change is delivered at least once and, once acknowledged, never again; those of one session come in order, to one member at a
-   * time. A change that was not acknowledged (its member died, rejected it, or took too long) is delivered again, at most max_attempts
-   * times; then it is parked and the partition goes on.
+   * Delivers changes to the members of named consumers. Every change is delivered at least once and never again after its
+   * acknowledgment. Changes of one session are delivered in order, to one member at a time. A change that is not
+   * acknowledged (its member died, rejected it, or exceeded the timeout) is delivered again, at most max_attempts times;
+   * then it is parked and the partition continues.
    * </pre>
    */
   public static final class ConsumerServiceFutureStub
@@ -706,7 +736,8 @@ public final class ConsumerServiceGrpc {
 
     /**
      * <pre>
-     * Lists consumers by name. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+     * Lists consumers by name.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.ListConsumersResponse> listConsumers(
@@ -717,7 +748,8 @@ public final class ConsumerServiceGrpc {
 
     /**
      * <pre>
-     * Returns a consumer, who works for it and how far each partition has come. Errors: CONSUMER_NOT_FOUND.
+     * Returns a consumer, its members and the progress of each partition.
+     * Errors: CONSUMER_NOT_FOUND.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.GetConsumerResponse> getConsumer(
@@ -728,7 +760,8 @@ public final class ConsumerServiceGrpc {
 
     /**
      * <pre>
-     * Deletes a consumer with its place and its parked changes; its members' streams end. Deleting what is not there succeeds.
+     * Deletes a consumer with its progress and its parked changes, and ends the streams of its members. Succeeds if the
+     * consumer does not exist.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.DeleteConsumerResponse> deleteConsumer(
@@ -739,7 +772,8 @@ public final class ConsumerServiceGrpc {
 
     /**
      * <pre>
-     * Lists what was parked, oldest first. Errors: CONSUMER_NOT_FOUND, INVALID_PAGE_TOKEN.
+     * Lists parked changes, oldest first.
+     * Errors: CONSUMER_NOT_FOUND, INVALID_PAGE_TOKEN.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.ListParkedChangesResponse> listParkedChanges(
@@ -750,7 +784,7 @@ public final class ConsumerServiceGrpc {
 
     /**
      * <pre>
-     * Has parked changes delivered again, out of the order of their sessions. One that fails again is parked again.
+     * Delivers parked changes again, outside the order of their sessions. A change that fails again is parked again.
      * Errors: CONSUMER_NOT_FOUND.
      * </pre>
      */
@@ -762,7 +796,8 @@ public final class ConsumerServiceGrpc {
 
     /**
      * <pre>
-     * Forgets parked changes. Errors: CONSUMER_NOT_FOUND.
+     * Deletes parked changes.
+     * Errors: CONSUMER_NOT_FOUND.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.DeleteParkedChangesResponse> deleteParkedChanges(

@@ -7,10 +7,11 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * What a given agent should see. Applied in this order to the active window: branch, author filters, last_n, max_turns, then the
- * sizes from the newest event backwards. A cut never falls inside a turn and never parts a tool call from its result: it moves to
- * the next turn start, or, if there is none, back to the start of the newest turn, which is then handed out whole.
- * The latest SYSTEM event and the summaries come first; they are subject to the branch only, and count towards the sizes.
+ * The events of the active window that an agent receives. Conditions apply in this order: branch, author filters,
+ * last_n, max_turns, then the size limits from the newest event backward. A cut never splits a turn and never separates
+ * a tool call from its result: it moves forward to the next turn start or, if there is none, back to the start of the
+ * newest turn, which is then returned whole. The latest SYSTEM event and the summaries come first; only the branch
+ * applies to them, and they count toward the size limits.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.ContextSpec}
@@ -70,7 +71,7 @@ private static final long serialVersionUID = 0L;
   private int mode_ = 0;
   /**
    * <pre>
-   * Whether to read at all. Default: read and write.
+   * Access mode. Default: read and write.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryMode mode = 1 [json_name = "mode"];</code>
@@ -81,7 +82,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Whether to read at all. Default: read and write.
+   * Access mode. Default: read and write.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryMode mode = 1 [json_name = "mode"];</code>
@@ -97,7 +98,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.threadkeep.v1.AuthorFilter> authorFilters_;
   /**
    * <pre>
-   * Include and exclude by author; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -108,7 +109,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Include and exclude by author; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -120,7 +121,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Include and exclude by author; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -131,7 +132,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Include and exclude by author; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -142,7 +143,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Include and exclude by author; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -181,7 +182,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Roles of agents by id, for author_filters; they win over the roles stored with the events. At most 1,024 entries.
+   * Agent roles by agent id, for author_filters. They override the roles stored with the events. At most 1,024 entries.
    * </pre>
    *
    * <code>map&lt;string, string&gt; author_roles = 3 [json_name = "authorRoles"];</code>
@@ -202,7 +203,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Roles of agents by id, for author_filters; they win over the roles stored with the events. At most 1,024 entries.
+   * Agent roles by agent id, for author_filters. They override the roles stored with the events. At most 1,024 entries.
    * </pre>
    *
    * <code>map&lt;string, string&gt; author_roles = 3 [json_name = "authorRoles"];</code>
@@ -213,7 +214,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Roles of agents by id, for author_filters; they win over the roles stored with the events. At most 1,024 entries.
+   * Agent roles by agent id, for author_filters. They override the roles stored with the events. At most 1,024 entries.
    * </pre>
    *
    * <code>map&lt;string, string&gt; author_roles = 3 [json_name = "authorRoles"];</code>
@@ -231,7 +232,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Roles of agents by id, for author_filters; they win over the roles stored with the events. At most 1,024 entries.
+   * Agent roles by agent id, for author_filters. They override the roles stored with the events. At most 1,024 entries.
    * </pre>
    *
    * <code>map&lt;string, string&gt; author_roles = 3 [json_name = "authorRoles"];</code>
@@ -252,7 +253,7 @@ java.lang.String defaultValue) {
   private int lastN_ = 0;
   /**
    * <pre>
-   * Only the newest n events, extended back to the start of their turn. At least 1. Absent means no limit.
+   * Number of newest events, extended back to the start of their turn. At least 1. Absent means no limit.
    * </pre>
    *
    * <code>optional int32 last_n = 4 [json_name = "lastN"];</code>
@@ -264,7 +265,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Only the newest n events, extended back to the start of their turn. At least 1. Absent means no limit.
+   * Number of newest events, extended back to the start of their turn. At least 1. Absent means no limit.
    * </pre>
    *
    * <code>optional int32 last_n = 4 [json_name = "lastN"];</code>
@@ -279,7 +280,7 @@ java.lang.String defaultValue) {
   private int maxTurns_ = 0;
   /**
    * <pre>
-   * Only the newest n turns. At least 1. Absent means no limit.
+   * Number of newest turns. At least 1. Absent means no limit.
    * </pre>
    *
    * <code>optional int32 max_turns = 5 [json_name = "maxTurns"];</code>
@@ -291,7 +292,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Only the newest n turns. At least 1. Absent means no limit.
+   * Number of newest turns. At least 1. Absent means no limit.
    * </pre>
    *
    * <code>optional int32 max_turns = 5 [json_name = "maxTurns"];</code>
@@ -306,8 +307,8 @@ java.lang.String defaultValue) {
   private long maxBytes_ = 0L;
   /**
    * <pre>
-   * At most this many bytes: UTF-8 bytes of text, reasoning, tool names, arguments and results, and media URIs. At least 1. Absent means
-   * the session's context_bytes, else the server's default (156 KiB).
+   * Maximum size in UTF-8 bytes of text, reasoning, tool names, arguments and results, and media URIs. At least 1.
+   * Absent means the session's context_bytes or, if that is not set, the server's default (156 KiB).
    * </pre>
    *
    * <code>optional int64 max_bytes = 6 [json_name = "maxBytes"];</code>
@@ -319,8 +320,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * At most this many bytes: UTF-8 bytes of text, reasoning, tool names, arguments and results, and media URIs. At least 1. Absent means
-   * the session's context_bytes, else the server's default (156 KiB).
+   * Maximum size in UTF-8 bytes of text, reasoning, tool names, arguments and results, and media URIs. At least 1.
+   * Absent means the session's context_bytes or, if that is not set, the server's default (156 KiB).
    * </pre>
    *
    * <code>optional int64 max_bytes = 6 [json_name = "maxBytes"];</code>
@@ -335,7 +336,7 @@ java.lang.String defaultValue) {
   private long maxTokens_ = 0L;
   /**
    * <pre>
-   * At most this many tokens by token_estimate. At least 1. Absent means no limit.
+   * Maximum number of tokens, by token_estimate. At least 1. Absent means no limit.
    * </pre>
    *
    * <code>optional int64 max_tokens = 7 [json_name = "maxTokens"];</code>
@@ -347,7 +348,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * At most this many tokens by token_estimate. At least 1. Absent means no limit.
+   * Maximum number of tokens, by token_estimate. At least 1. Absent means no limit.
    * </pre>
    *
    * <code>optional int64 max_tokens = 7 [json_name = "maxTokens"];</code>
@@ -363,7 +364,7 @@ java.lang.String defaultValue) {
   private volatile java.lang.Object branch_ = "";
   /**
    * <pre>
-   * What an agent on this branch sees; see EventFilter.branch.
+   * Branch of the agent; see EventFilter.branch.
    * </pre>
    *
    * <code>string branch = 8 [json_name = "branch"];</code>
@@ -384,7 +385,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * What an agent on this branch sees; see EventFilter.branch.
+   * Branch of the agent; see EventFilter.branch.
    * </pre>
    *
    * <code>string branch = 8 [json_name = "branch"];</code>
@@ -409,7 +410,7 @@ java.lang.String defaultValue) {
   private boolean excludeSystem_ = false;
   /**
    * <pre>
-   * Leave out the SYSTEM event.
+   * If true, leaves out the SYSTEM event.
    * </pre>
    *
    * <code>bool exclude_system = 9 [json_name = "excludeSystem"];</code>
@@ -701,10 +702,11 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * What a given agent should see. Applied in this order to the active window: branch, author filters, last_n, max_turns, then the
-   * sizes from the newest event backwards. A cut never falls inside a turn and never parts a tool call from its result: it moves to
-   * the next turn start, or, if there is none, back to the start of the newest turn, which is then handed out whole.
-   * The latest SYSTEM event and the summaries come first; they are subject to the branch only, and count towards the sizes.
+   * The events of the active window that an agent receives. Conditions apply in this order: branch, author filters,
+   * last_n, max_turns, then the size limits from the newest event backward. A cut never splits a turn and never separates
+   * a tool call from its result: it moves forward to the next turn start or, if there is none, back to the start of the
+   * newest turn, which is then returned whole. The latest SYSTEM event and the summaries come first; only the branch
+   * applies to them, and they count toward the size limits.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.ContextSpec}
@@ -1023,7 +1025,7 @@ java.lang.String defaultValue) {
     private int mode_ = 0;
     /**
      * <pre>
-     * Whether to read at all. Default: read and write.
+     * Access mode. Default: read and write.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryMode mode = 1 [json_name = "mode"];</code>
@@ -1034,7 +1036,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Whether to read at all. Default: read and write.
+     * Access mode. Default: read and write.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryMode mode = 1 [json_name = "mode"];</code>
@@ -1049,7 +1051,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Whether to read at all. Default: read and write.
+     * Access mode. Default: read and write.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryMode mode = 1 [json_name = "mode"];</code>
@@ -1062,7 +1064,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Whether to read at all. Default: read and write.
+     * Access mode. Default: read and write.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryMode mode = 1 [json_name = "mode"];</code>
@@ -1078,7 +1080,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Whether to read at all. Default: read and write.
+     * Access mode. Default: read and write.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryMode mode = 1 [json_name = "mode"];</code>
@@ -1105,7 +1107,7 @@ java.lang.String defaultValue) {
 
     /**
      * <pre>
-     * Include and exclude by author; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -1119,7 +1121,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Include and exclude by author; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -1133,7 +1135,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Include and exclude by author; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -1147,7 +1149,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Include and exclude by author; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -1168,7 +1170,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Include and exclude by author; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -1186,7 +1188,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Include and exclude by author; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -1206,7 +1208,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Include and exclude by author; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -1227,7 +1229,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Include and exclude by author; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -1245,7 +1247,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Include and exclude by author; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -1263,7 +1265,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Include and exclude by author; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -1282,7 +1284,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Include and exclude by author; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -1299,7 +1301,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Include and exclude by author; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -1316,7 +1318,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Include and exclude by author; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -1327,7 +1329,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Include and exclude by author; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -1341,7 +1343,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Include and exclude by author; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -1356,7 +1358,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Include and exclude by author; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -1367,7 +1369,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Include and exclude by author; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -1379,7 +1381,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Include and exclude by author; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -1431,7 +1433,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Roles of agents by id, for author_filters; they win over the roles stored with the events. At most 1,024 entries.
+     * Agent roles by agent id, for author_filters. They override the roles stored with the events. At most 1,024 entries.
      * </pre>
      *
      * <code>map&lt;string, string&gt; author_roles = 3 [json_name = "authorRoles"];</code>
@@ -1452,7 +1454,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Roles of agents by id, for author_filters; they win over the roles stored with the events. At most 1,024 entries.
+     * Agent roles by agent id, for author_filters. They override the roles stored with the events. At most 1,024 entries.
      * </pre>
      *
      * <code>map&lt;string, string&gt; author_roles = 3 [json_name = "authorRoles"];</code>
@@ -1463,7 +1465,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Roles of agents by id, for author_filters; they win over the roles stored with the events. At most 1,024 entries.
+     * Agent roles by agent id, for author_filters. They override the roles stored with the events. At most 1,024 entries.
      * </pre>
      *
      * <code>map&lt;string, string&gt; author_roles = 3 [json_name = "authorRoles"];</code>
@@ -1481,7 +1483,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Roles of agents by id, for author_filters; they win over the roles stored with the events. At most 1,024 entries.
+     * Agent roles by agent id, for author_filters. They override the roles stored with the events. At most 1,024 entries.
      * </pre>
      *
      * <code>map&lt;string, string&gt; author_roles = 3 [json_name = "authorRoles"];</code>
@@ -1505,7 +1507,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Roles of agents by id, for author_filters; they win over the roles stored with the events. At most 1,024 entries.
+     * Agent roles by agent id, for author_filters. They override the roles stored with the events. At most 1,024 entries.
      * </pre>
      *
      * <code>map&lt;string, string&gt; author_roles = 3 [json_name = "authorRoles"];</code>
@@ -1528,7 +1530,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Roles of agents by id, for author_filters; they win over the roles stored with the events. At most 1,024 entries.
+     * Agent roles by agent id, for author_filters. They override the roles stored with the events. At most 1,024 entries.
      * </pre>
      *
      * <code>map&lt;string, string&gt; author_roles = 3 [json_name = "authorRoles"];</code>
@@ -1545,7 +1547,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Roles of agents by id, for author_filters; they win over the roles stored with the events. At most 1,024 entries.
+     * Agent roles by agent id, for author_filters. They override the roles stored with the events. At most 1,024 entries.
      * </pre>
      *
      * <code>map&lt;string, string&gt; author_roles = 3 [json_name = "authorRoles"];</code>
@@ -1561,7 +1563,7 @@ java.lang.String defaultValue) {
     private int lastN_ ;
     /**
      * <pre>
-     * Only the newest n events, extended back to the start of their turn. At least 1. Absent means no limit.
+     * Number of newest events, extended back to the start of their turn. At least 1. Absent means no limit.
      * </pre>
      *
      * <code>optional int32 last_n = 4 [json_name = "lastN"];</code>
@@ -1573,7 +1575,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Only the newest n events, extended back to the start of their turn. At least 1. Absent means no limit.
+     * Number of newest events, extended back to the start of their turn. At least 1. Absent means no limit.
      * </pre>
      *
      * <code>optional int32 last_n = 4 [json_name = "lastN"];</code>
@@ -1585,7 +1587,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Only the newest n events, extended back to the start of their turn. At least 1. Absent means no limit.
+     * Number of newest events, extended back to the start of their turn. At least 1. Absent means no limit.
      * </pre>
      *
      * <code>optional int32 last_n = 4 [json_name = "lastN"];</code>
@@ -1601,7 +1603,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Only the newest n events, extended back to the start of their turn. At least 1. Absent means no limit.
+     * Number of newest events, extended back to the start of their turn. At least 1. Absent means no limit.
      * </pre>
      *
      * <code>optional int32 last_n = 4 [json_name = "lastN"];</code>
@@ -1617,7 +1619,7 @@ java.lang.String defaultValue) {
     private int maxTurns_ ;
     /**
      * <pre>
-     * Only the newest n turns. At least 1. Absent means no limit.
+     * Number of newest turns. At least 1. Absent means no limit.
      * </pre>
      *
      * <code>optional int32 max_turns = 5 [json_name = "maxTurns"];</code>
@@ -1629,7 +1631,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Only the newest n turns. At least 1. Absent means no limit.
+     * Number of newest turns. At least 1. Absent means no limit.
      * </pre>
      *
      * <code>optional int32 max_turns = 5 [json_name = "maxTurns"];</code>
@@ -1641,7 +1643,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Only the newest n turns. At least 1. Absent means no limit.
+     * Number of newest turns. At least 1. Absent means no limit.
      * </pre>
      *
      * <code>optional int32 max_turns = 5 [json_name = "maxTurns"];</code>
@@ -1657,7 +1659,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Only the newest n turns. At least 1. Absent means no limit.
+     * Number of newest turns. At least 1. Absent means no limit.
      * </pre>
      *
      * <code>optional int32 max_turns = 5 [json_name = "maxTurns"];</code>
@@ -1673,8 +1675,8 @@ java.lang.String defaultValue) {
     private long maxBytes_ ;
     /**
      * <pre>
-     * At most this many bytes: UTF-8 bytes of text, reasoning, tool names, arguments and results, and media URIs. At least 1. Absent means
-     * the session's context_bytes, else the server's default (156 KiB).
+     * Maximum size in UTF-8 bytes of text, reasoning, tool names, arguments and results, and media URIs. At least 1.
+     * Absent means the session's context_bytes or, if that is not set, the server's default (156 KiB).
      * </pre>
      *
      * <code>optional int64 max_bytes = 6 [json_name = "maxBytes"];</code>
@@ -1686,8 +1688,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * At most this many bytes: UTF-8 bytes of text, reasoning, tool names, arguments and results, and media URIs. At least 1. Absent means
-     * the session's context_bytes, else the server's default (156 KiB).
+     * Maximum size in UTF-8 bytes of text, reasoning, tool names, arguments and results, and media URIs. At least 1.
+     * Absent means the session's context_bytes or, if that is not set, the server's default (156 KiB).
      * </pre>
      *
      * <code>optional int64 max_bytes = 6 [json_name = "maxBytes"];</code>
@@ -1699,8 +1701,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * At most this many bytes: UTF-8 bytes of text, reasoning, tool names, arguments and results, and media URIs. At least 1. Absent means
-     * the session's context_bytes, else the server's default (156 KiB).
+     * Maximum size in UTF-8 bytes of text, reasoning, tool names, arguments and results, and media URIs. At least 1.
+     * Absent means the session's context_bytes or, if that is not set, the server's default (156 KiB).
      * </pre>
      *
      * <code>optional int64 max_bytes = 6 [json_name = "maxBytes"];</code>
@@ -1716,8 +1718,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * At most this many bytes: UTF-8 bytes of text, reasoning, tool names, arguments and results, and media URIs. At least 1. Absent means
-     * the session's context_bytes, else the server's default (156 KiB).
+     * Maximum size in UTF-8 bytes of text, reasoning, tool names, arguments and results, and media URIs. At least 1.
+     * Absent means the session's context_bytes or, if that is not set, the server's default (156 KiB).
      * </pre>
      *
      * <code>optional int64 max_bytes = 6 [json_name = "maxBytes"];</code>
@@ -1733,7 +1735,7 @@ java.lang.String defaultValue) {
     private long maxTokens_ ;
     /**
      * <pre>
-     * At most this many tokens by token_estimate. At least 1. Absent means no limit.
+     * Maximum number of tokens, by token_estimate. At least 1. Absent means no limit.
      * </pre>
      *
      * <code>optional int64 max_tokens = 7 [json_name = "maxTokens"];</code>
@@ -1745,7 +1747,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * At most this many tokens by token_estimate. At least 1. Absent means no limit.
+     * Maximum number of tokens, by token_estimate. At least 1. Absent means no limit.
      * </pre>
      *
      * <code>optional int64 max_tokens = 7 [json_name = "maxTokens"];</code>
@@ -1757,7 +1759,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * At most this many tokens by token_estimate. At least 1. Absent means no limit.
+     * Maximum number of tokens, by token_estimate. At least 1. Absent means no limit.
      * </pre>
      *
      * <code>optional int64 max_tokens = 7 [json_name = "maxTokens"];</code>
@@ -1773,7 +1775,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * At most this many tokens by token_estimate. At least 1. Absent means no limit.
+     * Maximum number of tokens, by token_estimate. At least 1. Absent means no limit.
      * </pre>
      *
      * <code>optional int64 max_tokens = 7 [json_name = "maxTokens"];</code>
@@ -1789,7 +1791,7 @@ java.lang.String defaultValue) {
     private java.lang.Object branch_ = "";
     /**
      * <pre>
-     * What an agent on this branch sees; see EventFilter.branch.
+     * Branch of the agent; see EventFilter.branch.
      * </pre>
      *
      * <code>string branch = 8 [json_name = "branch"];</code>
@@ -1809,7 +1811,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What an agent on this branch sees; see EventFilter.branch.
+     * Branch of the agent; see EventFilter.branch.
      * </pre>
      *
      * <code>string branch = 8 [json_name = "branch"];</code>
@@ -1830,7 +1832,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What an agent on this branch sees; see EventFilter.branch.
+     * Branch of the agent; see EventFilter.branch.
      * </pre>
      *
      * <code>string branch = 8 [json_name = "branch"];</code>
@@ -1847,7 +1849,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What an agent on this branch sees; see EventFilter.branch.
+     * Branch of the agent; see EventFilter.branch.
      * </pre>
      *
      * <code>string branch = 8 [json_name = "branch"];</code>
@@ -1861,7 +1863,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What an agent on this branch sees; see EventFilter.branch.
+     * Branch of the agent; see EventFilter.branch.
      * </pre>
      *
      * <code>string branch = 8 [json_name = "branch"];</code>
@@ -1881,7 +1883,7 @@ java.lang.String defaultValue) {
     private boolean excludeSystem_ ;
     /**
      * <pre>
-     * Leave out the SYSTEM event.
+     * If true, leaves out the SYSTEM event.
      * </pre>
      *
      * <code>bool exclude_system = 9 [json_name = "excludeSystem"];</code>
@@ -1893,7 +1895,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Leave out the SYSTEM event.
+     * If true, leaves out the SYSTEM event.
      * </pre>
      *
      * <code>bool exclude_system = 9 [json_name = "excludeSystem"];</code>
@@ -1909,7 +1911,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Leave out the SYSTEM event.
+     * If true, leaves out the SYSTEM event.
      * </pre>
      *
      * <code>bool exclude_system = 9 [json_name = "excludeSystem"];</code>

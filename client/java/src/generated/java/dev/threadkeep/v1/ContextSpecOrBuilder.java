@@ -12,7 +12,7 @@ public interface ContextSpecOrBuilder extends
 
   /**
    * <pre>
-   * Whether to read at all. Default: read and write.
+   * Access mode. Default: read and write.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryMode mode = 1 [json_name = "mode"];</code>
@@ -21,7 +21,7 @@ public interface ContextSpecOrBuilder extends
   int getModeValue();
   /**
    * <pre>
-   * Whether to read at all. Default: read and write.
+   * Access mode. Default: read and write.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryMode mode = 1 [json_name = "mode"];</code>
@@ -31,7 +31,7 @@ public interface ContextSpecOrBuilder extends
 
   /**
    * <pre>
-   * Include and exclude by author; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -40,7 +40,7 @@ public interface ContextSpecOrBuilder extends
       getAuthorFiltersList();
   /**
    * <pre>
-   * Include and exclude by author; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -48,7 +48,7 @@ public interface ContextSpecOrBuilder extends
   dev.threadkeep.v1.AuthorFilter getAuthorFilters(int index);
   /**
    * <pre>
-   * Include and exclude by author; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -56,7 +56,7 @@ public interface ContextSpecOrBuilder extends
   int getAuthorFiltersCount();
   /**
    * <pre>
-   * Include and exclude by author; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -65,7 +65,7 @@ public interface ContextSpecOrBuilder extends
       getAuthorFiltersOrBuilderList();
   /**
    * <pre>
-   * Include and exclude by author; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -75,7 +75,7 @@ public interface ContextSpecOrBuilder extends
 
   /**
    * <pre>
-   * Roles of agents by id, for author_filters; they win over the roles stored with the events. At most 1,024 entries.
+   * Agent roles by agent id, for author_filters. They override the roles stored with the events. At most 1,024 entries.
    * </pre>
    *
    * <code>map&lt;string, string&gt; author_roles = 3 [json_name = "authorRoles"];</code>
@@ -83,7 +83,7 @@ public interface ContextSpecOrBuilder extends
   int getAuthorRolesCount();
   /**
    * <pre>
-   * Roles of agents by id, for author_filters; they win over the roles stored with the events. At most 1,024 entries.
+   * Agent roles by agent id, for author_filters. They override the roles stored with the events. At most 1,024 entries.
    * </pre>
    *
    * <code>map&lt;string, string&gt; author_roles = 3 [json_name = "authorRoles"];</code>
@@ -98,7 +98,7 @@ public interface ContextSpecOrBuilder extends
   getAuthorRoles();
   /**
    * <pre>
-   * Roles of agents by id, for author_filters; they win over the roles stored with the events. At most 1,024 entries.
+   * Agent roles by agent id, for author_filters. They override the roles stored with the events. At most 1,024 entries.
    * </pre>
    *
    * <code>map&lt;string, string&gt; author_roles = 3 [json_name = "authorRoles"];</code>
@@ -107,7 +107,7 @@ public interface ContextSpecOrBuilder extends
   getAuthorRolesMap();
   /**
    * <pre>
-   * Roles of agents by id, for author_filters; they win over the roles stored with the events. At most 1,024 entries.
+   * Agent roles by agent id, for author_filters. They override the roles stored with the events. At most 1,024 entries.
    * </pre>
    *
    * <code>map&lt;string, string&gt; author_roles = 3 [json_name = "authorRoles"];</code>
@@ -119,7 +119,7 @@ java.lang.String getAuthorRolesOrDefault(
 java.lang.String defaultValue);
   /**
    * <pre>
-   * Roles of agents by id, for author_filters; they win over the roles stored with the events. At most 1,024 entries.
+   * Agent roles by agent id, for author_filters. They override the roles stored with the events. At most 1,024 entries.
    * </pre>
    *
    * <code>map&lt;string, string&gt; author_roles = 3 [json_name = "authorRoles"];</code>
@@ -129,7 +129,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * Only the newest n events, extended back to the start of their turn. At least 1. Absent means no limit.
+   * Number of newest events, extended back to the start of their turn. At least 1. Absent means no limit.
    * </pre>
    *
    * <code>optional int32 last_n = 4 [json_name = "lastN"];</code>
@@ -138,7 +138,7 @@ java.lang.String defaultValue);
   boolean hasLastN();
   /**
    * <pre>
-   * Only the newest n events, extended back to the start of their turn. At least 1. Absent means no limit.
+   * Number of newest events, extended back to the start of their turn. At least 1. Absent means no limit.
    * </pre>
    *
    * <code>optional int32 last_n = 4 [json_name = "lastN"];</code>
@@ -148,7 +148,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * Only the newest n turns. At least 1. Absent means no limit.
+   * Number of newest turns. At least 1. Absent means no limit.
    * </pre>
    *
    * <code>optional int32 max_turns = 5 [json_name = "maxTurns"];</code>
@@ -157,7 +157,7 @@ java.lang.String defaultValue);
   boolean hasMaxTurns();
   /**
    * <pre>
-   * Only the newest n turns. At least 1. Absent means no limit.
+   * Number of newest turns. At least 1. Absent means no limit.
    * </pre>
    *
    * <code>optional int32 max_turns = 5 [json_name = "maxTurns"];</code>
@@ -167,8 +167,8 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * At most this many bytes: UTF-8 bytes of text, reasoning, tool names, arguments and results, and media URIs. At least 1. Absent means
-   * the session's context_bytes, else the server's default (156 KiB).
+   * Maximum size in UTF-8 bytes of text, reasoning, tool names, arguments and results, and media URIs. At least 1.
+   * Absent means the session's context_bytes or, if that is not set, the server's default (156 KiB).
    * </pre>
    *
    * <code>optional int64 max_bytes = 6 [json_name = "maxBytes"];</code>
@@ -177,8 +177,8 @@ java.lang.String defaultValue);
   boolean hasMaxBytes();
   /**
    * <pre>
-   * At most this many bytes: UTF-8 bytes of text, reasoning, tool names, arguments and results, and media URIs. At least 1. Absent means
-   * the session's context_bytes, else the server's default (156 KiB).
+   * Maximum size in UTF-8 bytes of text, reasoning, tool names, arguments and results, and media URIs. At least 1.
+   * Absent means the session's context_bytes or, if that is not set, the server's default (156 KiB).
    * </pre>
    *
    * <code>optional int64 max_bytes = 6 [json_name = "maxBytes"];</code>
@@ -188,7 +188,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * At most this many tokens by token_estimate. At least 1. Absent means no limit.
+   * Maximum number of tokens, by token_estimate. At least 1. Absent means no limit.
    * </pre>
    *
    * <code>optional int64 max_tokens = 7 [json_name = "maxTokens"];</code>
@@ -197,7 +197,7 @@ java.lang.String defaultValue);
   boolean hasMaxTokens();
   /**
    * <pre>
-   * At most this many tokens by token_estimate. At least 1. Absent means no limit.
+   * Maximum number of tokens, by token_estimate. At least 1. Absent means no limit.
    * </pre>
    *
    * <code>optional int64 max_tokens = 7 [json_name = "maxTokens"];</code>
@@ -207,7 +207,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * What an agent on this branch sees; see EventFilter.branch.
+   * Branch of the agent; see EventFilter.branch.
    * </pre>
    *
    * <code>string branch = 8 [json_name = "branch"];</code>
@@ -216,7 +216,7 @@ java.lang.String defaultValue);
   java.lang.String getBranch();
   /**
    * <pre>
-   * What an agent on this branch sees; see EventFilter.branch.
+   * Branch of the agent; see EventFilter.branch.
    * </pre>
    *
    * <code>string branch = 8 [json_name = "branch"];</code>
@@ -227,7 +227,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * Leave out the SYSTEM event.
+   * If true, leaves out the SYSTEM event.
    * </pre>
    *
    * <code>bool exclude_system = 9 [json_name = "excludeSystem"];</code>

@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * Makes the session if it does not exist.
+ * Properties of the session that an append creates if it does not exist.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.CreateIfMissing}
@@ -65,7 +65,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.Expiry expiry_;
   /**
    * <pre>
-   * When it is to expire.
+   * Expiry of the session.
    * </pre>
    *
    * <code>.threadkeep.v1.Expiry expiry = 1 [json_name = "expiry"];</code>
@@ -77,7 +77,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When it is to expire.
+   * Expiry of the session.
    * </pre>
    *
    * <code>.threadkeep.v1.Expiry expiry = 1 [json_name = "expiry"];</code>
@@ -89,7 +89,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When it is to expire.
+   * Expiry of the session.
    * </pre>
    *
    * <code>.threadkeep.v1.Expiry expiry = 1 [json_name = "expiry"];</code>
@@ -437,7 +437,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Makes the session if it does not exist.
+   * Properties of the session that an append creates if it does not exist.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.CreateIfMissing}
@@ -650,7 +650,7 @@ java.lang.String defaultValue) {
         dev.threadkeep.v1.Expiry, dev.threadkeep.v1.Expiry.Builder, dev.threadkeep.v1.ExpiryOrBuilder> expiryBuilder_;
     /**
      * <pre>
-     * When it is to expire.
+     * Expiry of the session.
      * </pre>
      *
      * <code>.threadkeep.v1.Expiry expiry = 1 [json_name = "expiry"];</code>
@@ -661,7 +661,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it is to expire.
+     * Expiry of the session.
      * </pre>
      *
      * <code>.threadkeep.v1.Expiry expiry = 1 [json_name = "expiry"];</code>
@@ -676,7 +676,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it is to expire.
+     * Expiry of the session.
      * </pre>
      *
      * <code>.threadkeep.v1.Expiry expiry = 1 [json_name = "expiry"];</code>
@@ -696,7 +696,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it is to expire.
+     * Expiry of the session.
      * </pre>
      *
      * <code>.threadkeep.v1.Expiry expiry = 1 [json_name = "expiry"];</code>
@@ -714,7 +714,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it is to expire.
+     * Expiry of the session.
      * </pre>
      *
      * <code>.threadkeep.v1.Expiry expiry = 1 [json_name = "expiry"];</code>
@@ -739,7 +739,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it is to expire.
+     * Expiry of the session.
      * </pre>
      *
      * <code>.threadkeep.v1.Expiry expiry = 1 [json_name = "expiry"];</code>
@@ -756,7 +756,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it is to expire.
+     * Expiry of the session.
      * </pre>
      *
      * <code>.threadkeep.v1.Expiry expiry = 1 [json_name = "expiry"];</code>
@@ -768,7 +768,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it is to expire.
+     * Expiry of the session.
      * </pre>
      *
      * <code>.threadkeep.v1.Expiry expiry = 1 [json_name = "expiry"];</code>
@@ -783,7 +783,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it is to expire.
+     * Expiry of the session.
      * </pre>
      *
      * <code>.threadkeep.v1.Expiry expiry = 1 [json_name = "expiry"];</code>

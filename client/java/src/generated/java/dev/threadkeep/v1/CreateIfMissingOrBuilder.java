@@ -12,7 +12,7 @@ public interface CreateIfMissingOrBuilder extends
 
   /**
    * <pre>
-   * When it is to expire.
+   * Expiry of the session.
    * </pre>
    *
    * <code>.threadkeep.v1.Expiry expiry = 1 [json_name = "expiry"];</code>
@@ -21,7 +21,7 @@ public interface CreateIfMissingOrBuilder extends
   boolean hasExpiry();
   /**
    * <pre>
-   * When it is to expire.
+   * Expiry of the session.
    * </pre>
    *
    * <code>.threadkeep.v1.Expiry expiry = 1 [json_name = "expiry"];</code>
@@ -30,7 +30,7 @@ public interface CreateIfMissingOrBuilder extends
   dev.threadkeep.v1.Expiry getExpiry();
   /**
    * <pre>
-   * When it is to expire.
+   * Expiry of the session.
    * </pre>
    *
    * <code>.threadkeep.v1.Expiry expiry = 1 [json_name = "expiry"];</code>

@@ -65,7 +65,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.SessionRef session_;
   /**
    * <pre>
-   * user_id is REQUIRED; an empty session_id lets the server make one.
+   * Identity of the session. user_id is REQUIRED; if session_id is empty, the server generates one.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -77,7 +77,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * user_id is REQUIRED; an empty session_id lets the server make one.
+   * Identity of the session. user_id is REQUIRED; if session_id is empty, the server generates one.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -89,7 +89,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * user_id is REQUIRED; an empty session_id lets the server make one.
+   * Identity of the session. user_id is REQUIRED; if session_id is empty, the server generates one.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -103,7 +103,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.Expiry expiry_;
   /**
    * <pre>
-   * When it is to expire.
+   * Expiry of the session.
    * </pre>
    *
    * <code>.threadkeep.v1.Expiry expiry = 2 [json_name = "expiry"];</code>
@@ -115,7 +115,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When it is to expire.
+   * Expiry of the session.
    * </pre>
    *
    * <code>.threadkeep.v1.Expiry expiry = 2 [json_name = "expiry"];</code>
@@ -127,7 +127,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When it is to expire.
+   * Expiry of the session.
    * </pre>
    *
    * <code>.threadkeep.v1.Expiry expiry = 2 [json_name = "expiry"];</code>
@@ -283,7 +283,7 @@ java.lang.String defaultValue) {
   private boolean returnExisting_ = false;
   /**
    * <pre>
-   * Return the session that is there, unchanged, instead of failing.
+   * If true, returns an existing session unchanged instead of failing.
    * </pre>
    *
    * <code>bool return_existing = 5 [json_name = "returnExisting"];</code>
@@ -298,7 +298,7 @@ java.lang.String defaultValue) {
   private long contextBytes_ = 0L;
   /**
    * <pre>
-   * See Session.context_bytes. Negative is refused.
+   * See Session.context_bytes. Negative values are rejected.
    * </pre>
    *
    * <code>int64 context_bytes = 6 [json_name = "contextBytes"];</code>
@@ -313,9 +313,9 @@ java.lang.String defaultValue) {
   private com.google.protobuf.Timestamp createTime_;
   /**
    * <pre>
-   * When the conversation began, for a session imported from elsewhere: Session.create_time, by which ListSessions orders. Not
-   * before 1970, and not in the future by more than a minute, which clocks may differ by. Absent means now. Expiry.ttl counts
-   * from now in either case.
+   * Time at which the conversation began, for an imported session. It becomes Session.create_time, by which
+   * ListSessions orders. Not before 1970, and not more than a minute in the future, to allow for clock skew. Absent
+   * means now. Expiry.ttl counts from now in either case.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
@@ -327,9 +327,9 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * When the conversation began, for a session imported from elsewhere: Session.create_time, by which ListSessions orders. Not
-   * before 1970, and not in the future by more than a minute, which clocks may differ by. Absent means now. Expiry.ttl counts
-   * from now in either case.
+   * Time at which the conversation began, for an imported session. It becomes Session.create_time, by which
+   * ListSessions orders. Not before 1970, and not more than a minute in the future, to allow for clock skew. Absent
+   * means now. Expiry.ttl counts from now in either case.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
@@ -341,9 +341,9 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * When the conversation began, for a session imported from elsewhere: Session.create_time, by which ListSessions orders. Not
-   * before 1970, and not in the future by more than a minute, which clocks may differ by. Absent means now. Expiry.ttl counts
-   * from now in either case.
+   * Time at which the conversation began, for an imported session. It becomes Session.create_time, by which
+   * ListSessions orders. Not before 1970, and not more than a minute in the future, to allow for clock skew. Absent
+   * means now. Expiry.ttl counts from now in either case.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
@@ -886,7 +886,7 @@ java.lang.String defaultValue) {
         dev.threadkeep.v1.SessionRef, dev.threadkeep.v1.SessionRef.Builder, dev.threadkeep.v1.SessionRefOrBuilder> sessionBuilder_;
     /**
      * <pre>
-     * user_id is REQUIRED; an empty session_id lets the server make one.
+     * Identity of the session. user_id is REQUIRED; if session_id is empty, the server generates one.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -897,7 +897,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * user_id is REQUIRED; an empty session_id lets the server make one.
+     * Identity of the session. user_id is REQUIRED; if session_id is empty, the server generates one.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -912,7 +912,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * user_id is REQUIRED; an empty session_id lets the server make one.
+     * Identity of the session. user_id is REQUIRED; if session_id is empty, the server generates one.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -932,7 +932,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * user_id is REQUIRED; an empty session_id lets the server make one.
+     * Identity of the session. user_id is REQUIRED; if session_id is empty, the server generates one.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -950,7 +950,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * user_id is REQUIRED; an empty session_id lets the server make one.
+     * Identity of the session. user_id is REQUIRED; if session_id is empty, the server generates one.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -975,7 +975,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * user_id is REQUIRED; an empty session_id lets the server make one.
+     * Identity of the session. user_id is REQUIRED; if session_id is empty, the server generates one.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -992,7 +992,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * user_id is REQUIRED; an empty session_id lets the server make one.
+     * Identity of the session. user_id is REQUIRED; if session_id is empty, the server generates one.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -1004,7 +1004,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * user_id is REQUIRED; an empty session_id lets the server make one.
+     * Identity of the session. user_id is REQUIRED; if session_id is empty, the server generates one.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -1019,7 +1019,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * user_id is REQUIRED; an empty session_id lets the server make one.
+     * Identity of the session. user_id is REQUIRED; if session_id is empty, the server generates one.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -1043,7 +1043,7 @@ java.lang.String defaultValue) {
         dev.threadkeep.v1.Expiry, dev.threadkeep.v1.Expiry.Builder, dev.threadkeep.v1.ExpiryOrBuilder> expiryBuilder_;
     /**
      * <pre>
-     * When it is to expire.
+     * Expiry of the session.
      * </pre>
      *
      * <code>.threadkeep.v1.Expiry expiry = 2 [json_name = "expiry"];</code>
@@ -1054,7 +1054,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it is to expire.
+     * Expiry of the session.
      * </pre>
      *
      * <code>.threadkeep.v1.Expiry expiry = 2 [json_name = "expiry"];</code>
@@ -1069,7 +1069,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it is to expire.
+     * Expiry of the session.
      * </pre>
      *
      * <code>.threadkeep.v1.Expiry expiry = 2 [json_name = "expiry"];</code>
@@ -1089,7 +1089,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it is to expire.
+     * Expiry of the session.
      * </pre>
      *
      * <code>.threadkeep.v1.Expiry expiry = 2 [json_name = "expiry"];</code>
@@ -1107,7 +1107,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it is to expire.
+     * Expiry of the session.
      * </pre>
      *
      * <code>.threadkeep.v1.Expiry expiry = 2 [json_name = "expiry"];</code>
@@ -1132,7 +1132,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it is to expire.
+     * Expiry of the session.
      * </pre>
      *
      * <code>.threadkeep.v1.Expiry expiry = 2 [json_name = "expiry"];</code>
@@ -1149,7 +1149,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it is to expire.
+     * Expiry of the session.
      * </pre>
      *
      * <code>.threadkeep.v1.Expiry expiry = 2 [json_name = "expiry"];</code>
@@ -1161,7 +1161,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it is to expire.
+     * Expiry of the session.
      * </pre>
      *
      * <code>.threadkeep.v1.Expiry expiry = 2 [json_name = "expiry"];</code>
@@ -1176,7 +1176,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it is to expire.
+     * Expiry of the session.
      * </pre>
      *
      * <code>.threadkeep.v1.Expiry expiry = 2 [json_name = "expiry"];</code>
@@ -1445,7 +1445,7 @@ java.lang.String defaultValue) {
     private boolean returnExisting_ ;
     /**
      * <pre>
-     * Return the session that is there, unchanged, instead of failing.
+     * If true, returns an existing session unchanged instead of failing.
      * </pre>
      *
      * <code>bool return_existing = 5 [json_name = "returnExisting"];</code>
@@ -1457,7 +1457,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Return the session that is there, unchanged, instead of failing.
+     * If true, returns an existing session unchanged instead of failing.
      * </pre>
      *
      * <code>bool return_existing = 5 [json_name = "returnExisting"];</code>
@@ -1473,7 +1473,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Return the session that is there, unchanged, instead of failing.
+     * If true, returns an existing session unchanged instead of failing.
      * </pre>
      *
      * <code>bool return_existing = 5 [json_name = "returnExisting"];</code>
@@ -1489,7 +1489,7 @@ java.lang.String defaultValue) {
     private long contextBytes_ ;
     /**
      * <pre>
-     * See Session.context_bytes. Negative is refused.
+     * See Session.context_bytes. Negative values are rejected.
      * </pre>
      *
      * <code>int64 context_bytes = 6 [json_name = "contextBytes"];</code>
@@ -1501,7 +1501,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * See Session.context_bytes. Negative is refused.
+     * See Session.context_bytes. Negative values are rejected.
      * </pre>
      *
      * <code>int64 context_bytes = 6 [json_name = "contextBytes"];</code>
@@ -1517,7 +1517,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * See Session.context_bytes. Negative is refused.
+     * See Session.context_bytes. Negative values are rejected.
      * </pre>
      *
      * <code>int64 context_bytes = 6 [json_name = "contextBytes"];</code>
@@ -1535,9 +1535,9 @@ java.lang.String defaultValue) {
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> createTimeBuilder_;
     /**
      * <pre>
-     * When the conversation began, for a session imported from elsewhere: Session.create_time, by which ListSessions orders. Not
-     * before 1970, and not in the future by more than a minute, which clocks may differ by. Absent means now. Expiry.ttl counts
-     * from now in either case.
+     * Time at which the conversation began, for an imported session. It becomes Session.create_time, by which
+     * ListSessions orders. Not before 1970, and not more than a minute in the future, to allow for clock skew. Absent
+     * means now. Expiry.ttl counts from now in either case.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
@@ -1548,9 +1548,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the conversation began, for a session imported from elsewhere: Session.create_time, by which ListSessions orders. Not
-     * before 1970, and not in the future by more than a minute, which clocks may differ by. Absent means now. Expiry.ttl counts
-     * from now in either case.
+     * Time at which the conversation began, for an imported session. It becomes Session.create_time, by which
+     * ListSessions orders. Not before 1970, and not more than a minute in the future, to allow for clock skew. Absent
+     * means now. Expiry.ttl counts from now in either case.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
@@ -1565,9 +1565,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the conversation began, for a session imported from elsewhere: Session.create_time, by which ListSessions orders. Not
-     * before 1970, and not in the future by more than a minute, which clocks may differ by. Absent means now. Expiry.ttl counts
-     * from now in either case.
+     * Time at which the conversation began, for an imported session. It becomes Session.create_time, by which
+     * ListSessions orders. Not before 1970, and not more than a minute in the future, to allow for clock skew. Absent
+     * means now. Expiry.ttl counts from now in either case.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
@@ -1587,9 +1587,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the conversation began, for a session imported from elsewhere: Session.create_time, by which ListSessions orders. Not
-     * before 1970, and not in the future by more than a minute, which clocks may differ by. Absent means now. Expiry.ttl counts
-     * from now in either case.
+     * Time at which the conversation began, for an imported session. It becomes Session.create_time, by which
+     * ListSessions orders. Not before 1970, and not more than a minute in the future, to allow for clock skew. Absent
+     * means now. Expiry.ttl counts from now in either case.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
@@ -1607,9 +1607,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the conversation began, for a session imported from elsewhere: Session.create_time, by which ListSessions orders. Not
-     * before 1970, and not in the future by more than a minute, which clocks may differ by. Absent means now. Expiry.ttl counts
-     * from now in either case.
+     * Time at which the conversation began, for an imported session. It becomes Session.create_time, by which
+     * ListSessions orders. Not before 1970, and not more than a minute in the future, to allow for clock skew. Absent
+     * means now. Expiry.ttl counts from now in either case.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
@@ -1634,9 +1634,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the conversation began, for a session imported from elsewhere: Session.create_time, by which ListSessions orders. Not
-     * before 1970, and not in the future by more than a minute, which clocks may differ by. Absent means now. Expiry.ttl counts
-     * from now in either case.
+     * Time at which the conversation began, for an imported session. It becomes Session.create_time, by which
+     * ListSessions orders. Not before 1970, and not more than a minute in the future, to allow for clock skew. Absent
+     * means now. Expiry.ttl counts from now in either case.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
@@ -1653,9 +1653,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the conversation began, for a session imported from elsewhere: Session.create_time, by which ListSessions orders. Not
-     * before 1970, and not in the future by more than a minute, which clocks may differ by. Absent means now. Expiry.ttl counts
-     * from now in either case.
+     * Time at which the conversation began, for an imported session. It becomes Session.create_time, by which
+     * ListSessions orders. Not before 1970, and not more than a minute in the future, to allow for clock skew. Absent
+     * means now. Expiry.ttl counts from now in either case.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
@@ -1667,9 +1667,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the conversation began, for a session imported from elsewhere: Session.create_time, by which ListSessions orders. Not
-     * before 1970, and not in the future by more than a minute, which clocks may differ by. Absent means now. Expiry.ttl counts
-     * from now in either case.
+     * Time at which the conversation began, for an imported session. It becomes Session.create_time, by which
+     * ListSessions orders. Not before 1970, and not more than a minute in the future, to allow for clock skew. Absent
+     * means now. Expiry.ttl counts from now in either case.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
@@ -1684,9 +1684,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the conversation began, for a session imported from elsewhere: Session.create_time, by which ListSessions orders. Not
-     * before 1970, and not in the future by more than a minute, which clocks may differ by. Absent means now. Expiry.ttl counts
-     * from now in either case.
+     * Time at which the conversation began, for an imported session. It becomes Session.create_time, by which
+     * ListSessions orders. Not before 1970, and not more than a minute in the future, to allow for clock skew. Absent
+     * means now. Expiry.ttl counts from now in either case.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>

@@ -12,7 +12,7 @@ public interface CreateSessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * user_id is REQUIRED; an empty session_id lets the server make one.
+   * Identity of the session. user_id is REQUIRED; if session_id is empty, the server generates one.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -21,7 +21,7 @@ public interface CreateSessionRequestOrBuilder extends
   boolean hasSession();
   /**
    * <pre>
-   * user_id is REQUIRED; an empty session_id lets the server make one.
+   * Identity of the session. user_id is REQUIRED; if session_id is empty, the server generates one.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -30,7 +30,7 @@ public interface CreateSessionRequestOrBuilder extends
   dev.threadkeep.v1.SessionRef getSession();
   /**
    * <pre>
-   * user_id is REQUIRED; an empty session_id lets the server make one.
+   * Identity of the session. user_id is REQUIRED; if session_id is empty, the server generates one.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -39,7 +39,7 @@ public interface CreateSessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * When it is to expire.
+   * Expiry of the session.
    * </pre>
    *
    * <code>.threadkeep.v1.Expiry expiry = 2 [json_name = "expiry"];</code>
@@ -48,7 +48,7 @@ public interface CreateSessionRequestOrBuilder extends
   boolean hasExpiry();
   /**
    * <pre>
-   * When it is to expire.
+   * Expiry of the session.
    * </pre>
    *
    * <code>.threadkeep.v1.Expiry expiry = 2 [json_name = "expiry"];</code>
@@ -57,7 +57,7 @@ public interface CreateSessionRequestOrBuilder extends
   dev.threadkeep.v1.Expiry getExpiry();
   /**
    * <pre>
-   * When it is to expire.
+   * Expiry of the session.
    * </pre>
    *
    * <code>.threadkeep.v1.Expiry expiry = 2 [json_name = "expiry"];</code>
@@ -140,7 +140,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * Return the session that is there, unchanged, instead of failing.
+   * If true, returns an existing session unchanged instead of failing.
    * </pre>
    *
    * <code>bool return_existing = 5 [json_name = "returnExisting"];</code>
@@ -150,7 +150,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * See Session.context_bytes. Negative is refused.
+   * See Session.context_bytes. Negative values are rejected.
    * </pre>
    *
    * <code>int64 context_bytes = 6 [json_name = "contextBytes"];</code>
@@ -160,9 +160,9 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * When the conversation began, for a session imported from elsewhere: Session.create_time, by which ListSessions orders. Not
-   * before 1970, and not in the future by more than a minute, which clocks may differ by. Absent means now. Expiry.ttl counts
-   * from now in either case.
+   * Time at which the conversation began, for an imported session. It becomes Session.create_time, by which
+   * ListSessions orders. Not before 1970, and not more than a minute in the future, to allow for clock skew. Absent
+   * means now. Expiry.ttl counts from now in either case.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
@@ -171,9 +171,9 @@ java.lang.String defaultValue);
   boolean hasCreateTime();
   /**
    * <pre>
-   * When the conversation began, for a session imported from elsewhere: Session.create_time, by which ListSessions orders. Not
-   * before 1970, and not in the future by more than a minute, which clocks may differ by. Absent means now. Expiry.ttl counts
-   * from now in either case.
+   * Time at which the conversation began, for an imported session. It becomes Session.create_time, by which
+   * ListSessions orders. Not before 1970, and not more than a minute in the future, to allow for clock skew. Absent
+   * means now. Expiry.ttl counts from now in either case.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
@@ -182,9 +182,9 @@ java.lang.String defaultValue);
   com.google.protobuf.Timestamp getCreateTime();
   /**
    * <pre>
-   * When the conversation began, for a session imported from elsewhere: Session.create_time, by which ListSessions orders. Not
-   * before 1970, and not in the future by more than a minute, which clocks may differ by. Absent means now. Expiry.ttl counts
-   * from now in either case.
+   * Time at which the conversation began, for an imported session. It becomes Session.create_time, by which
+   * ListSessions orders. Not before 1970, and not more than a minute in the future, to allow for clock skew. Absent
+   * means now. Expiry.ttl counts from now in either case.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>

@@ -90,7 +90,7 @@ private static final long serialVersionUID = 0L;
   private boolean created_ = false;
   /**
    * <pre>
-   * False when return_existing found it.
+   * False if the session existed and return_existing is set.
    * </pre>
    *
    * <code>bool created = 2 [json_name = "created"];</code>
@@ -604,7 +604,7 @@ private static final long serialVersionUID = 0L;
     private boolean created_ ;
     /**
      * <pre>
-     * False when return_existing found it.
+     * False if the session existed and return_existing is set.
      * </pre>
      *
      * <code>bool created = 2 [json_name = "created"];</code>
@@ -616,7 +616,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * False when return_existing found it.
+     * False if the session existed and return_existing is set.
      * </pre>
      *
      * <code>bool created = 2 [json_name = "created"];</code>
@@ -632,7 +632,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * False when return_existing found it.
+     * False if the session existed and return_existing is set.
      * </pre>
      *
      * <code>bool created = 2 [json_name = "created"];</code>

@@ -39,7 +39,7 @@ public interface CreateSessionResponseOrBuilder extends
 
   /**
    * <pre>
-   * False when return_existing found it.
+   * False if the session existed and return_existing is set.
    * </pre>
    *
    * <code>bool created = 2 [json_name = "created"];</code>

@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * A framework's own kind of content.
+ * Framework-specific content.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.DataPart}
@@ -54,7 +54,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object type_ = "";
   /**
    * <pre>
-   * What it is, in the framework's words, for example "openai.refusal".
+   * Type of the content in the framework's terms, for example "openai.refusal".
    * </pre>
    *
    * <code>string type = 1 [json_name = "type"];</code>
@@ -75,7 +75,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What it is, in the framework's words, for example "openai.refusal".
+   * Type of the content in the framework's terms, for example "openai.refusal".
    * </pre>
    *
    * <code>string type = 1 [json_name = "type"];</code>
@@ -311,7 +311,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A framework's own kind of content.
+   * Framework-specific content.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.DataPart}
@@ -468,7 +468,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object type_ = "";
     /**
      * <pre>
-     * What it is, in the framework's words, for example "openai.refusal".
+     * Type of the content in the framework's terms, for example "openai.refusal".
      * </pre>
      *
      * <code>string type = 1 [json_name = "type"];</code>
@@ -488,7 +488,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it is, in the framework's words, for example "openai.refusal".
+     * Type of the content in the framework's terms, for example "openai.refusal".
      * </pre>
      *
      * <code>string type = 1 [json_name = "type"];</code>
@@ -509,7 +509,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it is, in the framework's words, for example "openai.refusal".
+     * Type of the content in the framework's terms, for example "openai.refusal".
      * </pre>
      *
      * <code>string type = 1 [json_name = "type"];</code>
@@ -526,7 +526,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it is, in the framework's words, for example "openai.refusal".
+     * Type of the content in the framework's terms, for example "openai.refusal".
      * </pre>
      *
      * <code>string type = 1 [json_name = "type"];</code>
@@ -540,7 +540,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it is, in the framework's words, for example "openai.refusal".
+     * Type of the content in the framework's terms, for example "openai.refusal".
      * </pre>
      *
      * <code>string type = 1 [json_name = "type"];</code>

@@ -12,7 +12,7 @@ public interface DataPartOrBuilder extends
 
   /**
    * <pre>
-   * What it is, in the framework's words, for example "openai.refusal".
+   * Type of the content in the framework's terms, for example "openai.refusal".
    * </pre>
    *
    * <code>string type = 1 [json_name = "type"];</code>
@@ -21,7 +21,7 @@ public interface DataPartOrBuilder extends
   java.lang.String getType();
   /**
    * <pre>
-   * What it is, in the framework's words, for example "openai.refusal".
+   * Type of the content in the framework's terms, for example "openai.refusal".
    * </pre>
    *
    * <code>string type = 1 [json_name = "type"];</code>

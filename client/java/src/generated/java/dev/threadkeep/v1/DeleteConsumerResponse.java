@@ -51,7 +51,7 @@ private static final long serialVersionUID = 0L;
   private boolean deleted_ = false;
   /**
    * <pre>
-   * Whether there was one.
+   * True if the consumer existed.
    * </pre>
    *
    * <code>bool deleted = 1 [json_name = "deleted"];</code>
@@ -363,7 +363,7 @@ private static final long serialVersionUID = 0L;
     private boolean deleted_ ;
     /**
      * <pre>
-     * Whether there was one.
+     * True if the consumer existed.
      * </pre>
      *
      * <code>bool deleted = 1 [json_name = "deleted"];</code>
@@ -375,7 +375,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether there was one.
+     * True if the consumer existed.
      * </pre>
      *
      * <code>bool deleted = 1 [json_name = "deleted"];</code>
@@ -391,7 +391,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether there was one.
+     * True if the consumer existed.
      * </pre>
      *
      * <code>bool deleted = 1 [json_name = "deleted"];</code>

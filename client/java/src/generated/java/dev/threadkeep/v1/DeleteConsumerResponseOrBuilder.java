@@ -12,7 +12,7 @@ public interface DeleteConsumerResponseOrBuilder extends
 
   /**
    * <pre>
-   * Whether there was one.
+   * True if the consumer existed.
    * </pre>
    *
    * <code>bool deleted = 1 [json_name = "deleted"];</code>

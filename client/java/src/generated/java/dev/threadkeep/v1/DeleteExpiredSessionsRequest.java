@@ -54,8 +54,8 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp before_;
   /**
    * <pre>
-   * Only sessions whose expire_time is at or before this. Not before 1970, and not in the future by more than a minute, which
-   * clocks may differ by; no session is deleted before its expire_time. Absent means now.
+   * Latest expire_time of the sessions to delete, inclusive. Not before 1970, and not more than a minute in the future,
+   * to allow for clock skew; no session is deleted before its expire_time. Absent means now.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp before = 1 [json_name = "before"];</code>
@@ -67,8 +67,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Only sessions whose expire_time is at or before this. Not before 1970, and not in the future by more than a minute, which
-   * clocks may differ by; no session is deleted before its expire_time. Absent means now.
+   * Latest expire_time of the sessions to delete, inclusive. Not before 1970, and not more than a minute in the future,
+   * to allow for clock skew; no session is deleted before its expire_time. Absent means now.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp before = 1 [json_name = "before"];</code>
@@ -80,8 +80,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Only sessions whose expire_time is at or before this. Not before 1970, and not in the future by more than a minute, which
-   * clocks may differ by; no session is deleted before its expire_time. Absent means now.
+   * Latest expire_time of the sessions to delete, inclusive. Not before 1970, and not more than a minute in the future,
+   * to allow for clock skew; no session is deleted before its expire_time. Absent means now.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp before = 1 [json_name = "before"];</code>
@@ -96,7 +96,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object app_ = "";
   /**
    * <pre>
-   * Only sessions of this app. Absent means any; empty means sessions without an app.
+   * App of the sessions. Absent means any app; empty means sessions without an app.
    * </pre>
    *
    * <code>optional string app = 2 [json_name = "app"];</code>
@@ -108,7 +108,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Only sessions of this app. Absent means any; empty means sessions without an app.
+   * App of the sessions. Absent means any app; empty means sessions without an app.
    * </pre>
    *
    * <code>optional string app = 2 [json_name = "app"];</code>
@@ -129,7 +129,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Only sessions of this app. Absent means any; empty means sessions without an app.
+   * App of the sessions. Absent means any app; empty means sessions without an app.
    * </pre>
    *
    * <code>optional string app = 2 [json_name = "app"];</code>
@@ -155,7 +155,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object userId_ = "";
   /**
    * <pre>
-   * Only sessions of this user. Empty means any, unless the credential is bound to a user.
+   * User of the sessions. Empty means any user, unless the credential is bound to a user.
    * </pre>
    *
    * <code>string user_id = 3 [json_name = "userId"];</code>
@@ -176,7 +176,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Only sessions of this user. Empty means any, unless the credential is bound to a user.
+   * User of the sessions. Empty means any user, unless the credential is bound to a user.
    * </pre>
    *
    * <code>string user_id = 3 [json_name = "userId"];</code>
@@ -575,8 +575,8 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> beforeBuilder_;
     /**
      * <pre>
-     * Only sessions whose expire_time is at or before this. Not before 1970, and not in the future by more than a minute, which
-     * clocks may differ by; no session is deleted before its expire_time. Absent means now.
+     * Latest expire_time of the sessions to delete, inclusive. Not before 1970, and not more than a minute in the future,
+     * to allow for clock skew; no session is deleted before its expire_time. Absent means now.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp before = 1 [json_name = "before"];</code>
@@ -587,8 +587,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only sessions whose expire_time is at or before this. Not before 1970, and not in the future by more than a minute, which
-     * clocks may differ by; no session is deleted before its expire_time. Absent means now.
+     * Latest expire_time of the sessions to delete, inclusive. Not before 1970, and not more than a minute in the future,
+     * to allow for clock skew; no session is deleted before its expire_time. Absent means now.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp before = 1 [json_name = "before"];</code>
@@ -603,8 +603,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only sessions whose expire_time is at or before this. Not before 1970, and not in the future by more than a minute, which
-     * clocks may differ by; no session is deleted before its expire_time. Absent means now.
+     * Latest expire_time of the sessions to delete, inclusive. Not before 1970, and not more than a minute in the future,
+     * to allow for clock skew; no session is deleted before its expire_time. Absent means now.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp before = 1 [json_name = "before"];</code>
@@ -624,8 +624,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only sessions whose expire_time is at or before this. Not before 1970, and not in the future by more than a minute, which
-     * clocks may differ by; no session is deleted before its expire_time. Absent means now.
+     * Latest expire_time of the sessions to delete, inclusive. Not before 1970, and not more than a minute in the future,
+     * to allow for clock skew; no session is deleted before its expire_time. Absent means now.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp before = 1 [json_name = "before"];</code>
@@ -643,8 +643,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only sessions whose expire_time is at or before this. Not before 1970, and not in the future by more than a minute, which
-     * clocks may differ by; no session is deleted before its expire_time. Absent means now.
+     * Latest expire_time of the sessions to delete, inclusive. Not before 1970, and not more than a minute in the future,
+     * to allow for clock skew; no session is deleted before its expire_time. Absent means now.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp before = 1 [json_name = "before"];</code>
@@ -669,8 +669,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only sessions whose expire_time is at or before this. Not before 1970, and not in the future by more than a minute, which
-     * clocks may differ by; no session is deleted before its expire_time. Absent means now.
+     * Latest expire_time of the sessions to delete, inclusive. Not before 1970, and not more than a minute in the future,
+     * to allow for clock skew; no session is deleted before its expire_time. Absent means now.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp before = 1 [json_name = "before"];</code>
@@ -687,8 +687,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only sessions whose expire_time is at or before this. Not before 1970, and not in the future by more than a minute, which
-     * clocks may differ by; no session is deleted before its expire_time. Absent means now.
+     * Latest expire_time of the sessions to delete, inclusive. Not before 1970, and not more than a minute in the future,
+     * to allow for clock skew; no session is deleted before its expire_time. Absent means now.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp before = 1 [json_name = "before"];</code>
@@ -700,8 +700,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only sessions whose expire_time is at or before this. Not before 1970, and not in the future by more than a minute, which
-     * clocks may differ by; no session is deleted before its expire_time. Absent means now.
+     * Latest expire_time of the sessions to delete, inclusive. Not before 1970, and not more than a minute in the future,
+     * to allow for clock skew; no session is deleted before its expire_time. Absent means now.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp before = 1 [json_name = "before"];</code>
@@ -716,8 +716,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only sessions whose expire_time is at or before this. Not before 1970, and not in the future by more than a minute, which
-     * clocks may differ by; no session is deleted before its expire_time. Absent means now.
+     * Latest expire_time of the sessions to delete, inclusive. Not before 1970, and not more than a minute in the future,
+     * to allow for clock skew; no session is deleted before its expire_time. Absent means now.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp before = 1 [json_name = "before"];</code>
@@ -739,7 +739,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object app_ = "";
     /**
      * <pre>
-     * Only sessions of this app. Absent means any; empty means sessions without an app.
+     * App of the sessions. Absent means any app; empty means sessions without an app.
      * </pre>
      *
      * <code>optional string app = 2 [json_name = "app"];</code>
@@ -750,7 +750,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only sessions of this app. Absent means any; empty means sessions without an app.
+     * App of the sessions. Absent means any app; empty means sessions without an app.
      * </pre>
      *
      * <code>optional string app = 2 [json_name = "app"];</code>
@@ -770,7 +770,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only sessions of this app. Absent means any; empty means sessions without an app.
+     * App of the sessions. Absent means any app; empty means sessions without an app.
      * </pre>
      *
      * <code>optional string app = 2 [json_name = "app"];</code>
@@ -791,7 +791,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only sessions of this app. Absent means any; empty means sessions without an app.
+     * App of the sessions. Absent means any app; empty means sessions without an app.
      * </pre>
      *
      * <code>optional string app = 2 [json_name = "app"];</code>
@@ -808,7 +808,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only sessions of this app. Absent means any; empty means sessions without an app.
+     * App of the sessions. Absent means any app; empty means sessions without an app.
      * </pre>
      *
      * <code>optional string app = 2 [json_name = "app"];</code>
@@ -822,7 +822,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only sessions of this app. Absent means any; empty means sessions without an app.
+     * App of the sessions. Absent means any app; empty means sessions without an app.
      * </pre>
      *
      * <code>optional string app = 2 [json_name = "app"];</code>
@@ -842,7 +842,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object userId_ = "";
     /**
      * <pre>
-     * Only sessions of this user. Empty means any, unless the credential is bound to a user.
+     * User of the sessions. Empty means any user, unless the credential is bound to a user.
      * </pre>
      *
      * <code>string user_id = 3 [json_name = "userId"];</code>
@@ -862,7 +862,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only sessions of this user. Empty means any, unless the credential is bound to a user.
+     * User of the sessions. Empty means any user, unless the credential is bound to a user.
      * </pre>
      *
      * <code>string user_id = 3 [json_name = "userId"];</code>
@@ -883,7 +883,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only sessions of this user. Empty means any, unless the credential is bound to a user.
+     * User of the sessions. Empty means any user, unless the credential is bound to a user.
      * </pre>
      *
      * <code>string user_id = 3 [json_name = "userId"];</code>
@@ -900,7 +900,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only sessions of this user. Empty means any, unless the credential is bound to a user.
+     * User of the sessions. Empty means any user, unless the credential is bound to a user.
      * </pre>
      *
      * <code>string user_id = 3 [json_name = "userId"];</code>
@@ -914,7 +914,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only sessions of this user. Empty means any, unless the credential is bound to a user.
+     * User of the sessions. Empty means any user, unless the credential is bound to a user.
      * </pre>
      *
      * <code>string user_id = 3 [json_name = "userId"];</code>

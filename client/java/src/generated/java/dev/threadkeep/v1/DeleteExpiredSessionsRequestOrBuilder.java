@@ -12,8 +12,8 @@ public interface DeleteExpiredSessionsRequestOrBuilder extends
 
   /**
    * <pre>
-   * Only sessions whose expire_time is at or before this. Not before 1970, and not in the future by more than a minute, which
-   * clocks may differ by; no session is deleted before its expire_time. Absent means now.
+   * Latest expire_time of the sessions to delete, inclusive. Not before 1970, and not more than a minute in the future,
+   * to allow for clock skew; no session is deleted before its expire_time. Absent means now.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp before = 1 [json_name = "before"];</code>
@@ -22,8 +22,8 @@ public interface DeleteExpiredSessionsRequestOrBuilder extends
   boolean hasBefore();
   /**
    * <pre>
-   * Only sessions whose expire_time is at or before this. Not before 1970, and not in the future by more than a minute, which
-   * clocks may differ by; no session is deleted before its expire_time. Absent means now.
+   * Latest expire_time of the sessions to delete, inclusive. Not before 1970, and not more than a minute in the future,
+   * to allow for clock skew; no session is deleted before its expire_time. Absent means now.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp before = 1 [json_name = "before"];</code>
@@ -32,8 +32,8 @@ public interface DeleteExpiredSessionsRequestOrBuilder extends
   com.google.protobuf.Timestamp getBefore();
   /**
    * <pre>
-   * Only sessions whose expire_time is at or before this. Not before 1970, and not in the future by more than a minute, which
-   * clocks may differ by; no session is deleted before its expire_time. Absent means now.
+   * Latest expire_time of the sessions to delete, inclusive. Not before 1970, and not more than a minute in the future,
+   * to allow for clock skew; no session is deleted before its expire_time. Absent means now.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp before = 1 [json_name = "before"];</code>
@@ -42,7 +42,7 @@ public interface DeleteExpiredSessionsRequestOrBuilder extends
 
   /**
    * <pre>
-   * Only sessions of this app. Absent means any; empty means sessions without an app.
+   * App of the sessions. Absent means any app; empty means sessions without an app.
    * </pre>
    *
    * <code>optional string app = 2 [json_name = "app"];</code>
@@ -51,7 +51,7 @@ public interface DeleteExpiredSessionsRequestOrBuilder extends
   boolean hasApp();
   /**
    * <pre>
-   * Only sessions of this app. Absent means any; empty means sessions without an app.
+   * App of the sessions. Absent means any app; empty means sessions without an app.
    * </pre>
    *
    * <code>optional string app = 2 [json_name = "app"];</code>
@@ -60,7 +60,7 @@ public interface DeleteExpiredSessionsRequestOrBuilder extends
   java.lang.String getApp();
   /**
    * <pre>
-   * Only sessions of this app. Absent means any; empty means sessions without an app.
+   * App of the sessions. Absent means any app; empty means sessions without an app.
    * </pre>
    *
    * <code>optional string app = 2 [json_name = "app"];</code>
@@ -71,7 +71,7 @@ public interface DeleteExpiredSessionsRequestOrBuilder extends
 
   /**
    * <pre>
-   * Only sessions of this user. Empty means any, unless the credential is bound to a user.
+   * User of the sessions. Empty means any user, unless the credential is bound to a user.
    * </pre>
    *
    * <code>string user_id = 3 [json_name = "userId"];</code>
@@ -80,7 +80,7 @@ public interface DeleteExpiredSessionsRequestOrBuilder extends
   java.lang.String getUserId();
   /**
    * <pre>
-   * Only sessions of this user. Empty means any, unless the credential is bound to a user.
+   * User of the sessions. Empty means any user, unless the credential is bound to a user.
    * </pre>
    *
    * <code>string user_id = 3 [json_name = "userId"];</code>

@@ -51,7 +51,7 @@ private static final long serialVersionUID = 0L;
   private long deletedSessions_ = 0L;
   /**
    * <pre>
-   * Sessions deleted.
+   * Number of deleted sessions.
    * </pre>
    *
    * <code>int64 deleted_sessions = 1 [json_name = "deletedSessions"];</code>
@@ -66,7 +66,7 @@ private static final long serialVersionUID = 0L;
   private boolean more_ = false;
   /**
    * <pre>
-   * True when more remain; call again.
+   * True if more sessions remain; call again.
    * </pre>
    *
    * <code>bool more = 2 [json_name = "more"];</code>
@@ -402,7 +402,7 @@ private static final long serialVersionUID = 0L;
     private long deletedSessions_ ;
     /**
      * <pre>
-     * Sessions deleted.
+     * Number of deleted sessions.
      * </pre>
      *
      * <code>int64 deleted_sessions = 1 [json_name = "deletedSessions"];</code>
@@ -414,7 +414,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions deleted.
+     * Number of deleted sessions.
      * </pre>
      *
      * <code>int64 deleted_sessions = 1 [json_name = "deletedSessions"];</code>
@@ -430,7 +430,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions deleted.
+     * Number of deleted sessions.
      * </pre>
      *
      * <code>int64 deleted_sessions = 1 [json_name = "deletedSessions"];</code>
@@ -446,7 +446,7 @@ private static final long serialVersionUID = 0L;
     private boolean more_ ;
     /**
      * <pre>
-     * True when more remain; call again.
+     * True if more sessions remain; call again.
      * </pre>
      *
      * <code>bool more = 2 [json_name = "more"];</code>
@@ -458,7 +458,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * True when more remain; call again.
+     * True if more sessions remain; call again.
      * </pre>
      *
      * <code>bool more = 2 [json_name = "more"];</code>
@@ -474,7 +474,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * True when more remain; call again.
+     * True if more sessions remain; call again.
      * </pre>
      *
      * <code>bool more = 2 [json_name = "more"];</code>

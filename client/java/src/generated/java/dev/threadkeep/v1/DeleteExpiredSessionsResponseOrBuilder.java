@@ -12,7 +12,7 @@ public interface DeleteExpiredSessionsResponseOrBuilder extends
 
   /**
    * <pre>
-   * Sessions deleted.
+   * Number of deleted sessions.
    * </pre>
    *
    * <code>int64 deleted_sessions = 1 [json_name = "deletedSessions"];</code>
@@ -22,7 +22,7 @@ public interface DeleteExpiredSessionsResponseOrBuilder extends
 
   /**
    * <pre>
-   * True when more remain; call again.
+   * True if more sessions remain; call again.
    * </pre>
    *
    * <code>bool more = 2 [json_name = "more"];</code>

@@ -96,7 +96,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.MemoryScope scope_;
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Scope of the entries.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -108,7 +108,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Scope of the entries.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -120,7 +120,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Scope of the entries.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -133,7 +133,7 @@ private static final long serialVersionUID = 0L;
   public static final int IDS_FIELD_NUMBER = 2;
   /**
    * <pre>
-   * These.
+   * Entries with these ids.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryIds ids = 2 [json_name = "ids"];</code>
@@ -145,7 +145,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * These.
+   * Entries with these ids.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryIds ids = 2 [json_name = "ids"];</code>
@@ -160,7 +160,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * These.
+   * Entries with these ids.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryIds ids = 2 [json_name = "ids"];</code>
@@ -176,7 +176,7 @@ private static final long serialVersionUID = 0L;
   public static final int SESSION_ID_FIELD_NUMBER = 3;
   /**
    * <pre>
-   * Those that are from this session. It need not exist any more.
+   * Entries that come from this session. The session need not exist.
    * </pre>
    *
    * <code>string session_id = 3 [json_name = "sessionId"];</code>
@@ -187,7 +187,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Those that are from this session. It need not exist any more.
+   * Entries that come from this session. The session need not exist.
    * </pre>
    *
    * <code>string session_id = 3 [json_name = "sessionId"];</code>
@@ -212,7 +212,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Those that are from this session. It need not exist any more.
+   * Entries that come from this session. The session need not exist.
    * </pre>
    *
    * <code>string session_id = 3 [json_name = "sessionId"];</code>
@@ -240,7 +240,7 @@ private static final long serialVersionUID = 0L;
   public static final int ALL_FIELD_NUMBER = 4;
   /**
    * <pre>
-   * All of them; must be true.
+   * All entries. Must be true.
    * </pre>
    *
    * <code>bool all = 4 [json_name = "all"];</code>
@@ -252,7 +252,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * All of them; must be true.
+   * All entries. Must be true.
    * </pre>
    *
    * <code>bool all = 4 [json_name = "all"];</code>
@@ -713,7 +713,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.MemoryScope, dev.threadkeep.v1.MemoryScope.Builder, dev.threadkeep.v1.MemoryScopeOrBuilder> scopeBuilder_;
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope of the entries.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -724,7 +724,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope of the entries.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -739,7 +739,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope of the entries.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -759,7 +759,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope of the entries.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -777,7 +777,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope of the entries.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -802,7 +802,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope of the entries.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -819,7 +819,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope of the entries.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -831,7 +831,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope of the entries.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -846,7 +846,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope of the entries.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -869,7 +869,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.MemoryIds, dev.threadkeep.v1.MemoryIds.Builder, dev.threadkeep.v1.MemoryIdsOrBuilder> idsBuilder_;
     /**
      * <pre>
-     * These.
+     * Entries with these ids.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryIds ids = 2 [json_name = "ids"];</code>
@@ -881,7 +881,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * These.
+     * Entries with these ids.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryIds ids = 2 [json_name = "ids"];</code>
@@ -903,7 +903,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * These.
+     * Entries with these ids.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryIds ids = 2 [json_name = "ids"];</code>
@@ -923,7 +923,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * These.
+     * Entries with these ids.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryIds ids = 2 [json_name = "ids"];</code>
@@ -941,7 +941,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * These.
+     * Entries with these ids.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryIds ids = 2 [json_name = "ids"];</code>
@@ -968,7 +968,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * These.
+     * Entries with these ids.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryIds ids = 2 [json_name = "ids"];</code>
@@ -991,7 +991,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * These.
+     * Entries with these ids.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryIds ids = 2 [json_name = "ids"];</code>
@@ -1001,7 +1001,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * These.
+     * Entries with these ids.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryIds ids = 2 [json_name = "ids"];</code>
@@ -1019,7 +1019,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * These.
+     * Entries with these ids.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryIds ids = 2 [json_name = "ids"];</code>
@@ -1045,7 +1045,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Those that are from this session. It need not exist any more.
+     * Entries that come from this session. The session need not exist.
      * </pre>
      *
      * <code>string session_id = 3 [json_name = "sessionId"];</code>
@@ -1057,7 +1057,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Those that are from this session. It need not exist any more.
+     * Entries that come from this session. The session need not exist.
      * </pre>
      *
      * <code>string session_id = 3 [json_name = "sessionId"];</code>
@@ -1083,7 +1083,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Those that are from this session. It need not exist any more.
+     * Entries that come from this session. The session need not exist.
      * </pre>
      *
      * <code>string session_id = 3 [json_name = "sessionId"];</code>
@@ -1110,7 +1110,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Those that are from this session. It need not exist any more.
+     * Entries that come from this session. The session need not exist.
      * </pre>
      *
      * <code>string session_id = 3 [json_name = "sessionId"];</code>
@@ -1127,7 +1127,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Those that are from this session. It need not exist any more.
+     * Entries that come from this session. The session need not exist.
      * </pre>
      *
      * <code>string session_id = 3 [json_name = "sessionId"];</code>
@@ -1143,7 +1143,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Those that are from this session. It need not exist any more.
+     * Entries that come from this session. The session need not exist.
      * </pre>
      *
      * <code>string session_id = 3 [json_name = "sessionId"];</code>
@@ -1162,7 +1162,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * All of them; must be true.
+     * All entries. Must be true.
      * </pre>
      *
      * <code>bool all = 4 [json_name = "all"];</code>
@@ -1173,7 +1173,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All of them; must be true.
+     * All entries. Must be true.
      * </pre>
      *
      * <code>bool all = 4 [json_name = "all"];</code>
@@ -1187,7 +1187,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All of them; must be true.
+     * All entries. Must be true.
      * </pre>
      *
      * <code>bool all = 4 [json_name = "all"];</code>
@@ -1203,7 +1203,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All of them; must be true.
+     * All entries. Must be true.
      * </pre>
      *
      * <code>bool all = 4 [json_name = "all"];</code>

@@ -12,7 +12,7 @@ public interface DeleteMemoriesRequestOrBuilder extends
 
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Scope of the entries.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -21,7 +21,7 @@ public interface DeleteMemoriesRequestOrBuilder extends
   boolean hasScope();
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Scope of the entries.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -30,7 +30,7 @@ public interface DeleteMemoriesRequestOrBuilder extends
   dev.threadkeep.v1.MemoryScope getScope();
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Scope of the entries.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -39,7 +39,7 @@ public interface DeleteMemoriesRequestOrBuilder extends
 
   /**
    * <pre>
-   * These.
+   * Entries with these ids.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryIds ids = 2 [json_name = "ids"];</code>
@@ -48,7 +48,7 @@ public interface DeleteMemoriesRequestOrBuilder extends
   boolean hasIds();
   /**
    * <pre>
-   * These.
+   * Entries with these ids.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryIds ids = 2 [json_name = "ids"];</code>
@@ -57,7 +57,7 @@ public interface DeleteMemoriesRequestOrBuilder extends
   dev.threadkeep.v1.MemoryIds getIds();
   /**
    * <pre>
-   * These.
+   * Entries with these ids.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryIds ids = 2 [json_name = "ids"];</code>
@@ -66,7 +66,7 @@ public interface DeleteMemoriesRequestOrBuilder extends
 
   /**
    * <pre>
-   * Those that are from this session. It need not exist any more.
+   * Entries that come from this session. The session need not exist.
    * </pre>
    *
    * <code>string session_id = 3 [json_name = "sessionId"];</code>
@@ -75,7 +75,7 @@ public interface DeleteMemoriesRequestOrBuilder extends
   boolean hasSessionId();
   /**
    * <pre>
-   * Those that are from this session. It need not exist any more.
+   * Entries that come from this session. The session need not exist.
    * </pre>
    *
    * <code>string session_id = 3 [json_name = "sessionId"];</code>
@@ -84,7 +84,7 @@ public interface DeleteMemoriesRequestOrBuilder extends
   java.lang.String getSessionId();
   /**
    * <pre>
-   * Those that are from this session. It need not exist any more.
+   * Entries that come from this session. The session need not exist.
    * </pre>
    *
    * <code>string session_id = 3 [json_name = "sessionId"];</code>
@@ -95,7 +95,7 @@ public interface DeleteMemoriesRequestOrBuilder extends
 
   /**
    * <pre>
-   * All of them; must be true.
+   * All entries. Must be true.
    * </pre>
    *
    * <code>bool all = 4 [json_name = "all"];</code>
@@ -104,7 +104,7 @@ public interface DeleteMemoriesRequestOrBuilder extends
   boolean hasAll();
   /**
    * <pre>
-   * All of them; must be true.
+   * All entries. Must be true.
    * </pre>
    *
    * <code>bool all = 4 [json_name = "all"];</code>

@@ -52,7 +52,7 @@ private static final long serialVersionUID = 0L;
   private long deleted_ = 0L;
   /**
    * <pre>
-   * Entries deleted.
+   * Number of deleted entries.
    * </pre>
    *
    * <code>int64 deleted = 1 [json_name = "deleted"];</code>
@@ -67,7 +67,7 @@ private static final long serialVersionUID = 0L;
   private long embeddingsDeleted_ = 0L;
   /**
    * <pre>
-   * Embeddings deleted with them.
+   * Number of embeddings deleted with them.
    * </pre>
    *
    * <code>int64 embeddings_deleted = 2 [json_name = "embeddingsDeleted"];</code>
@@ -82,7 +82,7 @@ private static final long serialVersionUID = 0L;
   private long notFound_ = 0L;
   /**
    * <pre>
-   * With ids: those that named no memory of the scope.
+   * Number of ids that matched no entry of the scope.
    * </pre>
    *
    * <code>int64 not_found = 3 [json_name = "notFound"];</code>
@@ -97,7 +97,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp deleteTime_;
   /**
    * <pre>
-   * When it was done.
+   * Time of the deletion.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp delete_time = 4 [json_name = "deleteTime"];</code>
@@ -109,7 +109,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When it was done.
+   * Time of the deletion.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp delete_time = 4 [json_name = "deleteTime"];</code>
@@ -121,7 +121,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When it was done.
+   * Time of the deletion.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp delete_time = 4 [json_name = "deleteTime"];</code>
@@ -525,7 +525,7 @@ private static final long serialVersionUID = 0L;
     private long deleted_ ;
     /**
      * <pre>
-     * Entries deleted.
+     * Number of deleted entries.
      * </pre>
      *
      * <code>int64 deleted = 1 [json_name = "deleted"];</code>
@@ -537,7 +537,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries deleted.
+     * Number of deleted entries.
      * </pre>
      *
      * <code>int64 deleted = 1 [json_name = "deleted"];</code>
@@ -553,7 +553,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries deleted.
+     * Number of deleted entries.
      * </pre>
      *
      * <code>int64 deleted = 1 [json_name = "deleted"];</code>
@@ -569,7 +569,7 @@ private static final long serialVersionUID = 0L;
     private long embeddingsDeleted_ ;
     /**
      * <pre>
-     * Embeddings deleted with them.
+     * Number of embeddings deleted with them.
      * </pre>
      *
      * <code>int64 embeddings_deleted = 2 [json_name = "embeddingsDeleted"];</code>
@@ -581,7 +581,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Embeddings deleted with them.
+     * Number of embeddings deleted with them.
      * </pre>
      *
      * <code>int64 embeddings_deleted = 2 [json_name = "embeddingsDeleted"];</code>
@@ -597,7 +597,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Embeddings deleted with them.
+     * Number of embeddings deleted with them.
      * </pre>
      *
      * <code>int64 embeddings_deleted = 2 [json_name = "embeddingsDeleted"];</code>
@@ -613,7 +613,7 @@ private static final long serialVersionUID = 0L;
     private long notFound_ ;
     /**
      * <pre>
-     * With ids: those that named no memory of the scope.
+     * Number of ids that matched no entry of the scope.
      * </pre>
      *
      * <code>int64 not_found = 3 [json_name = "notFound"];</code>
@@ -625,7 +625,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * With ids: those that named no memory of the scope.
+     * Number of ids that matched no entry of the scope.
      * </pre>
      *
      * <code>int64 not_found = 3 [json_name = "notFound"];</code>
@@ -641,7 +641,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * With ids: those that named no memory of the scope.
+     * Number of ids that matched no entry of the scope.
      * </pre>
      *
      * <code>int64 not_found = 3 [json_name = "notFound"];</code>
@@ -659,7 +659,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> deleteTimeBuilder_;
     /**
      * <pre>
-     * When it was done.
+     * Time of the deletion.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp delete_time = 4 [json_name = "deleteTime"];</code>
@@ -670,7 +670,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was done.
+     * Time of the deletion.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp delete_time = 4 [json_name = "deleteTime"];</code>
@@ -685,7 +685,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was done.
+     * Time of the deletion.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp delete_time = 4 [json_name = "deleteTime"];</code>
@@ -705,7 +705,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was done.
+     * Time of the deletion.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp delete_time = 4 [json_name = "deleteTime"];</code>
@@ -723,7 +723,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was done.
+     * Time of the deletion.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp delete_time = 4 [json_name = "deleteTime"];</code>
@@ -748,7 +748,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was done.
+     * Time of the deletion.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp delete_time = 4 [json_name = "deleteTime"];</code>
@@ -765,7 +765,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was done.
+     * Time of the deletion.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp delete_time = 4 [json_name = "deleteTime"];</code>
@@ -777,7 +777,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was done.
+     * Time of the deletion.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp delete_time = 4 [json_name = "deleteTime"];</code>
@@ -792,7 +792,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was done.
+     * Time of the deletion.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp delete_time = 4 [json_name = "deleteTime"];</code>

@@ -12,7 +12,7 @@ public interface DeleteMemoriesResponseOrBuilder extends
 
   /**
    * <pre>
-   * Entries deleted.
+   * Number of deleted entries.
    * </pre>
    *
    * <code>int64 deleted = 1 [json_name = "deleted"];</code>
@@ -22,7 +22,7 @@ public interface DeleteMemoriesResponseOrBuilder extends
 
   /**
    * <pre>
-   * Embeddings deleted with them.
+   * Number of embeddings deleted with them.
    * </pre>
    *
    * <code>int64 embeddings_deleted = 2 [json_name = "embeddingsDeleted"];</code>
@@ -32,7 +32,7 @@ public interface DeleteMemoriesResponseOrBuilder extends
 
   /**
    * <pre>
-   * With ids: those that named no memory of the scope.
+   * Number of ids that matched no entry of the scope.
    * </pre>
    *
    * <code>int64 not_found = 3 [json_name = "notFound"];</code>
@@ -42,7 +42,7 @@ public interface DeleteMemoriesResponseOrBuilder extends
 
   /**
    * <pre>
-   * When it was done.
+   * Time of the deletion.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp delete_time = 4 [json_name = "deleteTime"];</code>
@@ -51,7 +51,7 @@ public interface DeleteMemoriesResponseOrBuilder extends
   boolean hasDeleteTime();
   /**
    * <pre>
-   * When it was done.
+   * Time of the deletion.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp delete_time = 4 [json_name = "deleteTime"];</code>
@@ -60,7 +60,7 @@ public interface DeleteMemoriesResponseOrBuilder extends
   com.google.protobuf.Timestamp getDeleteTime();
   /**
    * <pre>
-   * When it was done.
+   * Time of the deletion.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp delete_time = 4 [json_name = "deleteTime"];</code>

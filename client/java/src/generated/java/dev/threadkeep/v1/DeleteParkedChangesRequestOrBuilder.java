@@ -12,7 +12,7 @@ public interface DeleteParkedChangesRequestOrBuilder extends
 
   /**
    * <pre>
-   * REQUIRED. The consumer.
+   * REQUIRED. Name of the consumer.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -21,7 +21,7 @@ public interface DeleteParkedChangesRequestOrBuilder extends
   java.lang.String getName();
   /**
    * <pre>
-   * REQUIRED. The consumer.
+   * REQUIRED. Name of the consumer.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -32,7 +32,7 @@ public interface DeleteParkedChangesRequestOrBuilder extends
 
   /**
    * <pre>
-   * Which; empty means all. At most 1,000.
+   * Ids of the parked changes to delete, at most 1,000. Empty means all.
    * </pre>
    *
    * <code>repeated string parked_ids = 2 [json_name = "parkedIds"];</code>
@@ -42,7 +42,7 @@ public interface DeleteParkedChangesRequestOrBuilder extends
       getParkedIdsList();
   /**
    * <pre>
-   * Which; empty means all. At most 1,000.
+   * Ids of the parked changes to delete, at most 1,000. Empty means all.
    * </pre>
    *
    * <code>repeated string parked_ids = 2 [json_name = "parkedIds"];</code>
@@ -51,7 +51,7 @@ public interface DeleteParkedChangesRequestOrBuilder extends
   int getParkedIdsCount();
   /**
    * <pre>
-   * Which; empty means all. At most 1,000.
+   * Ids of the parked changes to delete, at most 1,000. Empty means all.
    * </pre>
    *
    * <code>repeated string parked_ids = 2 [json_name = "parkedIds"];</code>
@@ -61,7 +61,7 @@ public interface DeleteParkedChangesRequestOrBuilder extends
   java.lang.String getParkedIds(int index);
   /**
    * <pre>
-   * Which; empty means all. At most 1,000.
+   * Ids of the parked changes to delete, at most 1,000. Empty means all.
    * </pre>
    *
    * <code>repeated string parked_ids = 2 [json_name = "parkedIds"];</code>

@@ -51,7 +51,7 @@ private static final long serialVersionUID = 0L;
   private long deleted_ = 0L;
   /**
    * <pre>
-   * How many there were.
+   * Number of deleted changes.
    * </pre>
    *
    * <code>int64 deleted = 1 [json_name = "deleted"];</code>
@@ -363,7 +363,7 @@ private static final long serialVersionUID = 0L;
     private long deleted_ ;
     /**
      * <pre>
-     * How many there were.
+     * Number of deleted changes.
      * </pre>
      *
      * <code>int64 deleted = 1 [json_name = "deleted"];</code>
@@ -375,7 +375,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many there were.
+     * Number of deleted changes.
      * </pre>
      *
      * <code>int64 deleted = 1 [json_name = "deleted"];</code>
@@ -391,7 +391,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many there were.
+     * Number of deleted changes.
      * </pre>
      *
      * <code>int64 deleted = 1 [json_name = "deleted"];</code>

@@ -12,7 +12,7 @@ public interface DeleteParkedChangesResponseOrBuilder extends
 
   /**
    * <pre>
-   * How many there were.
+   * Number of deleted changes.
    * </pre>
    *
    * <code>int64 deleted = 1 [json_name = "deleted"];</code>

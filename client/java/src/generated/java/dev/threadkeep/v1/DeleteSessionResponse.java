@@ -51,7 +51,7 @@ private static final long serialVersionUID = 0L;
   private boolean deleted_ = false;
   /**
    * <pre>
-   * False when there was nothing to delete.
+   * False if the session did not exist.
    * </pre>
    *
    * <code>bool deleted = 1 [json_name = "deleted"];</code>
@@ -66,7 +66,7 @@ private static final long serialVersionUID = 0L;
   private long deletedEvents_ = 0L;
   /**
    * <pre>
-   * Events deleted with it.
+   * Number of events deleted with it.
    * </pre>
    *
    * <code>int64 deleted_events = 2 [json_name = "deletedEvents"];</code>
@@ -402,7 +402,7 @@ private static final long serialVersionUID = 0L;
     private boolean deleted_ ;
     /**
      * <pre>
-     * False when there was nothing to delete.
+     * False if the session did not exist.
      * </pre>
      *
      * <code>bool deleted = 1 [json_name = "deleted"];</code>
@@ -414,7 +414,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * False when there was nothing to delete.
+     * False if the session did not exist.
      * </pre>
      *
      * <code>bool deleted = 1 [json_name = "deleted"];</code>
@@ -430,7 +430,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * False when there was nothing to delete.
+     * False if the session did not exist.
      * </pre>
      *
      * <code>bool deleted = 1 [json_name = "deleted"];</code>
@@ -446,7 +446,7 @@ private static final long serialVersionUID = 0L;
     private long deletedEvents_ ;
     /**
      * <pre>
-     * Events deleted with it.
+     * Number of events deleted with it.
      * </pre>
      *
      * <code>int64 deleted_events = 2 [json_name = "deletedEvents"];</code>
@@ -458,7 +458,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events deleted with it.
+     * Number of events deleted with it.
      * </pre>
      *
      * <code>int64 deleted_events = 2 [json_name = "deletedEvents"];</code>
@@ -474,7 +474,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events deleted with it.
+     * Number of events deleted with it.
      * </pre>
      *
      * <code>int64 deleted_events = 2 [json_name = "deletedEvents"];</code>

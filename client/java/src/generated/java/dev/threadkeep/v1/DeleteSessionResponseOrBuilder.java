@@ -12,7 +12,7 @@ public interface DeleteSessionResponseOrBuilder extends
 
   /**
    * <pre>
-   * False when there was nothing to delete.
+   * False if the session did not exist.
    * </pre>
    *
    * <code>bool deleted = 1 [json_name = "deleted"];</code>
@@ -22,7 +22,7 @@ public interface DeleteSessionResponseOrBuilder extends
 
   /**
    * <pre>
-   * Events deleted with it.
+   * Number of events deleted with it.
    * </pre>
    *
    * <code>int64 deleted_events = 2 [json_name = "deletedEvents"];</code>

@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * One change to handle.
+ * One change sent to a member, to be acknowledged or rejected.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.Delivery}
@@ -53,7 +53,7 @@ private static final long serialVersionUID = 0L;
   private long deliveryId_ = 0L;
   /**
    * <pre>
-   * Names it on this stream.
+   * Id of the delivery, unique on this stream.
    * </pre>
    *
    * <code>int64 delivery_id = 1 [json_name = "deliveryId"];</code>
@@ -68,7 +68,8 @@ private static final long serialVersionUID = 0L;
   private int partition_ = 0;
   /**
    * <pre>
-   * Its partition; deliveries of different partitions may be handled at the same time, those of one in order.
+   * Partition of the change. Deliveries of different partitions may be handled concurrently; those of one partition
+   * must be handled in order.
    * </pre>
    *
    * <code>int32 partition = 2 [json_name = "partition"];</code>
@@ -83,7 +84,8 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.Change change_;
   /**
    * <pre>
-   * The change, as a whole however large. Never a checkpoint. It has no resume token: the consumer's place is the server's to keep.
+   * The complete change, of any size; never a checkpoint. It has no resume token, because the server stores the
+   * progress of the consumer.
    * </pre>
    *
    * <code>.threadkeep.v1.Change change = 3 [json_name = "change"];</code>
@@ -95,7 +97,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The change, as a whole however large. Never a checkpoint. It has no resume token: the consumer's place is the server's to keep.
+   * The complete change, of any size; never a checkpoint. It has no resume token, because the server stores the
+   * progress of the consumer.
    * </pre>
    *
    * <code>.threadkeep.v1.Change change = 3 [json_name = "change"];</code>
@@ -107,7 +110,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The change, as a whole however large. Never a checkpoint. It has no resume token: the consumer's place is the server's to keep.
+   * The complete change, of any size; never a checkpoint. It has no resume token, because the server stores the
+   * progress of the consumer.
    * </pre>
    *
    * <code>.threadkeep.v1.Change change = 3 [json_name = "change"];</code>
@@ -121,7 +125,7 @@ private static final long serialVersionUID = 0L;
   private int attempt_ = 0;
   /**
    * <pre>
-   * From 1; more says that it was delivered before and not acknowledged.
+   * Number of the attempt, from 1. Greater than 1 means that the change was delivered before and not acknowledged.
    * </pre>
    *
    * <code>int32 attempt = 4 [json_name = "attempt"];</code>
@@ -137,7 +141,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object parkedId_ = "";
   /**
    * <pre>
-   * Set when it comes from the parked changes.
+   * Id of the parked change, set if this is a replay.
    * </pre>
    *
    * <code>string parked_id = 5 [json_name = "parkedId"];</code>
@@ -158,7 +162,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Set when it comes from the parked changes.
+   * Id of the parked change, set if this is a replay.
    * </pre>
    *
    * <code>string parked_id = 5 [json_name = "parkedId"];</code>
@@ -387,7 +391,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * One change to handle.
+   * One change sent to a member, to be acknowledged or rejected.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.Delivery}
@@ -595,7 +599,7 @@ private static final long serialVersionUID = 0L;
     private long deliveryId_ ;
     /**
      * <pre>
-     * Names it on this stream.
+     * Id of the delivery, unique on this stream.
      * </pre>
      *
      * <code>int64 delivery_id = 1 [json_name = "deliveryId"];</code>
@@ -607,7 +611,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names it on this stream.
+     * Id of the delivery, unique on this stream.
      * </pre>
      *
      * <code>int64 delivery_id = 1 [json_name = "deliveryId"];</code>
@@ -623,7 +627,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names it on this stream.
+     * Id of the delivery, unique on this stream.
      * </pre>
      *
      * <code>int64 delivery_id = 1 [json_name = "deliveryId"];</code>
@@ -639,7 +643,8 @@ private static final long serialVersionUID = 0L;
     private int partition_ ;
     /**
      * <pre>
-     * Its partition; deliveries of different partitions may be handled at the same time, those of one in order.
+     * Partition of the change. Deliveries of different partitions may be handled concurrently; those of one partition
+     * must be handled in order.
      * </pre>
      *
      * <code>int32 partition = 2 [json_name = "partition"];</code>
@@ -651,7 +656,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its partition; deliveries of different partitions may be handled at the same time, those of one in order.
+     * Partition of the change. Deliveries of different partitions may be handled concurrently; those of one partition
+     * must be handled in order.
      * </pre>
      *
      * <code>int32 partition = 2 [json_name = "partition"];</code>
@@ -667,7 +673,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its partition; deliveries of different partitions may be handled at the same time, those of one in order.
+     * Partition of the change. Deliveries of different partitions may be handled concurrently; those of one partition
+     * must be handled in order.
      * </pre>
      *
      * <code>int32 partition = 2 [json_name = "partition"];</code>
@@ -685,7 +692,8 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.Change, dev.threadkeep.v1.Change.Builder, dev.threadkeep.v1.ChangeOrBuilder> changeBuilder_;
     /**
      * <pre>
-     * The change, as a whole however large. Never a checkpoint. It has no resume token: the consumer's place is the server's to keep.
+     * The complete change, of any size; never a checkpoint. It has no resume token, because the server stores the
+     * progress of the consumer.
      * </pre>
      *
      * <code>.threadkeep.v1.Change change = 3 [json_name = "change"];</code>
@@ -696,7 +704,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The change, as a whole however large. Never a checkpoint. It has no resume token: the consumer's place is the server's to keep.
+     * The complete change, of any size; never a checkpoint. It has no resume token, because the server stores the
+     * progress of the consumer.
      * </pre>
      *
      * <code>.threadkeep.v1.Change change = 3 [json_name = "change"];</code>
@@ -711,7 +720,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The change, as a whole however large. Never a checkpoint. It has no resume token: the consumer's place is the server's to keep.
+     * The complete change, of any size; never a checkpoint. It has no resume token, because the server stores the
+     * progress of the consumer.
      * </pre>
      *
      * <code>.threadkeep.v1.Change change = 3 [json_name = "change"];</code>
@@ -731,7 +741,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The change, as a whole however large. Never a checkpoint. It has no resume token: the consumer's place is the server's to keep.
+     * The complete change, of any size; never a checkpoint. It has no resume token, because the server stores the
+     * progress of the consumer.
      * </pre>
      *
      * <code>.threadkeep.v1.Change change = 3 [json_name = "change"];</code>
@@ -749,7 +760,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The change, as a whole however large. Never a checkpoint. It has no resume token: the consumer's place is the server's to keep.
+     * The complete change, of any size; never a checkpoint. It has no resume token, because the server stores the
+     * progress of the consumer.
      * </pre>
      *
      * <code>.threadkeep.v1.Change change = 3 [json_name = "change"];</code>
@@ -774,7 +786,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The change, as a whole however large. Never a checkpoint. It has no resume token: the consumer's place is the server's to keep.
+     * The complete change, of any size; never a checkpoint. It has no resume token, because the server stores the
+     * progress of the consumer.
      * </pre>
      *
      * <code>.threadkeep.v1.Change change = 3 [json_name = "change"];</code>
@@ -791,7 +804,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The change, as a whole however large. Never a checkpoint. It has no resume token: the consumer's place is the server's to keep.
+     * The complete change, of any size; never a checkpoint. It has no resume token, because the server stores the
+     * progress of the consumer.
      * </pre>
      *
      * <code>.threadkeep.v1.Change change = 3 [json_name = "change"];</code>
@@ -803,7 +817,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The change, as a whole however large. Never a checkpoint. It has no resume token: the consumer's place is the server's to keep.
+     * The complete change, of any size; never a checkpoint. It has no resume token, because the server stores the
+     * progress of the consumer.
      * </pre>
      *
      * <code>.threadkeep.v1.Change change = 3 [json_name = "change"];</code>
@@ -818,7 +833,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The change, as a whole however large. Never a checkpoint. It has no resume token: the consumer's place is the server's to keep.
+     * The complete change, of any size; never a checkpoint. It has no resume token, because the server stores the
+     * progress of the consumer.
      * </pre>
      *
      * <code>.threadkeep.v1.Change change = 3 [json_name = "change"];</code>
@@ -840,7 +856,7 @@ private static final long serialVersionUID = 0L;
     private int attempt_ ;
     /**
      * <pre>
-     * From 1; more says that it was delivered before and not acknowledged.
+     * Number of the attempt, from 1. Greater than 1 means that the change was delivered before and not acknowledged.
      * </pre>
      *
      * <code>int32 attempt = 4 [json_name = "attempt"];</code>
@@ -852,7 +868,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * From 1; more says that it was delivered before and not acknowledged.
+     * Number of the attempt, from 1. Greater than 1 means that the change was delivered before and not acknowledged.
      * </pre>
      *
      * <code>int32 attempt = 4 [json_name = "attempt"];</code>
@@ -868,7 +884,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * From 1; more says that it was delivered before and not acknowledged.
+     * Number of the attempt, from 1. Greater than 1 means that the change was delivered before and not acknowledged.
      * </pre>
      *
      * <code>int32 attempt = 4 [json_name = "attempt"];</code>
@@ -884,7 +900,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object parkedId_ = "";
     /**
      * <pre>
-     * Set when it comes from the parked changes.
+     * Id of the parked change, set if this is a replay.
      * </pre>
      *
      * <code>string parked_id = 5 [json_name = "parkedId"];</code>
@@ -904,7 +920,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set when it comes from the parked changes.
+     * Id of the parked change, set if this is a replay.
      * </pre>
      *
      * <code>string parked_id = 5 [json_name = "parkedId"];</code>
@@ -925,7 +941,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set when it comes from the parked changes.
+     * Id of the parked change, set if this is a replay.
      * </pre>
      *
      * <code>string parked_id = 5 [json_name = "parkedId"];</code>
@@ -942,7 +958,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set when it comes from the parked changes.
+     * Id of the parked change, set if this is a replay.
      * </pre>
      *
      * <code>string parked_id = 5 [json_name = "parkedId"];</code>
@@ -956,7 +972,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set when it comes from the parked changes.
+     * Id of the parked change, set if this is a replay.
      * </pre>
      *
      * <code>string parked_id = 5 [json_name = "parkedId"];</code>

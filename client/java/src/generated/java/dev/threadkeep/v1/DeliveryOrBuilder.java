@@ -12,7 +12,7 @@ public interface DeliveryOrBuilder extends
 
   /**
    * <pre>
-   * Names it on this stream.
+   * Id of the delivery, unique on this stream.
    * </pre>
    *
    * <code>int64 delivery_id = 1 [json_name = "deliveryId"];</code>
@@ -22,7 +22,8 @@ public interface DeliveryOrBuilder extends
 
   /**
    * <pre>
-   * Its partition; deliveries of different partitions may be handled at the same time, those of one in order.
+   * Partition of the change. Deliveries of different partitions may be handled concurrently; those of one partition
+   * must be handled in order.
    * </pre>
    *
    * <code>int32 partition = 2 [json_name = "partition"];</code>
@@ -32,7 +33,8 @@ public interface DeliveryOrBuilder extends
 
   /**
    * <pre>
-   * The change, as a whole however large. Never a checkpoint. It has no resume token: the consumer's place is the server's to keep.
+   * The complete change, of any size; never a checkpoint. It has no resume token, because the server stores the
+   * progress of the consumer.
    * </pre>
    *
    * <code>.threadkeep.v1.Change change = 3 [json_name = "change"];</code>
@@ -41,7 +43,8 @@ public interface DeliveryOrBuilder extends
   boolean hasChange();
   /**
    * <pre>
-   * The change, as a whole however large. Never a checkpoint. It has no resume token: the consumer's place is the server's to keep.
+   * The complete change, of any size; never a checkpoint. It has no resume token, because the server stores the
+   * progress of the consumer.
    * </pre>
    *
    * <code>.threadkeep.v1.Change change = 3 [json_name = "change"];</code>
@@ -50,7 +53,8 @@ public interface DeliveryOrBuilder extends
   dev.threadkeep.v1.Change getChange();
   /**
    * <pre>
-   * The change, as a whole however large. Never a checkpoint. It has no resume token: the consumer's place is the server's to keep.
+   * The complete change, of any size; never a checkpoint. It has no resume token, because the server stores the
+   * progress of the consumer.
    * </pre>
    *
    * <code>.threadkeep.v1.Change change = 3 [json_name = "change"];</code>
@@ -59,7 +63,7 @@ public interface DeliveryOrBuilder extends
 
   /**
    * <pre>
-   * From 1; more says that it was delivered before and not acknowledged.
+   * Number of the attempt, from 1. Greater than 1 means that the change was delivered before and not acknowledged.
    * </pre>
    *
    * <code>int32 attempt = 4 [json_name = "attempt"];</code>
@@ -69,7 +73,7 @@ public interface DeliveryOrBuilder extends
 
   /**
    * <pre>
-   * Set when it comes from the parked changes.
+   * Id of the parked change, set if this is a replay.
    * </pre>
    *
    * <code>string parked_id = 5 [json_name = "parkedId"];</code>
@@ -78,7 +82,7 @@ public interface DeliveryOrBuilder extends
   java.lang.String getParkedId();
   /**
    * <pre>
-   * Set when it comes from the parked changes.
+   * Id of the parked change, set if this is a replay.
    * </pre>
    *
    * <code>string parked_id = 5 [json_name = "parkedId"];</code>

@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * Where embeddings stand.
+ * The status of embeddings.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.EmbeddingStatus}
@@ -51,7 +51,7 @@ private static final long serialVersionUID = 0L;
   private boolean enabled_ = false;
   /**
    * <pre>
-   * True where an embedder is configured.
+   * True if an embedder is configured.
    * </pre>
    *
    * <code>bool enabled = 1 [json_name = "enabled"];</code>
@@ -66,8 +66,8 @@ private static final long serialVersionUID = 0L;
   private long waiting_ = 0L;
   /**
    * <pre>
-   * Events and memories that the credential reaches and that still wait for an embedding by the present model. Searches by words
-   * find them already.
+   * Number of events and memories within the credential's reach without an embedding by the current model. Searches by
+   * words already find them.
    * </pre>
    *
    * <code>int64 waiting = 2 [json_name = "waiting"];</code>
@@ -250,7 +250,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where embeddings stand.
+   * The status of embeddings.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.EmbeddingStatus}
@@ -403,7 +403,7 @@ private static final long serialVersionUID = 0L;
     private boolean enabled_ ;
     /**
      * <pre>
-     * True where an embedder is configured.
+     * True if an embedder is configured.
      * </pre>
      *
      * <code>bool enabled = 1 [json_name = "enabled"];</code>
@@ -415,7 +415,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * True where an embedder is configured.
+     * True if an embedder is configured.
      * </pre>
      *
      * <code>bool enabled = 1 [json_name = "enabled"];</code>
@@ -431,7 +431,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * True where an embedder is configured.
+     * True if an embedder is configured.
      * </pre>
      *
      * <code>bool enabled = 1 [json_name = "enabled"];</code>
@@ -447,8 +447,8 @@ private static final long serialVersionUID = 0L;
     private long waiting_ ;
     /**
      * <pre>
-     * Events and memories that the credential reaches and that still wait for an embedding by the present model. Searches by words
-     * find them already.
+     * Number of events and memories within the credential's reach without an embedding by the current model. Searches by
+     * words already find them.
      * </pre>
      *
      * <code>int64 waiting = 2 [json_name = "waiting"];</code>
@@ -460,8 +460,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events and memories that the credential reaches and that still wait for an embedding by the present model. Searches by words
-     * find them already.
+     * Number of events and memories within the credential's reach without an embedding by the current model. Searches by
+     * words already find them.
      * </pre>
      *
      * <code>int64 waiting = 2 [json_name = "waiting"];</code>
@@ -477,8 +477,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events and memories that the credential reaches and that still wait for an embedding by the present model. Searches by words
-     * find them already.
+     * Number of events and memories within the credential's reach without an embedding by the current model. Searches by
+     * words already find them.
      * </pre>
      *
      * <code>int64 waiting = 2 [json_name = "waiting"];</code>

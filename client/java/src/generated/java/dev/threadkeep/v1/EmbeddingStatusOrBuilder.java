@@ -12,7 +12,7 @@ public interface EmbeddingStatusOrBuilder extends
 
   /**
    * <pre>
-   * True where an embedder is configured.
+   * True if an embedder is configured.
    * </pre>
    *
    * <code>bool enabled = 1 [json_name = "enabled"];</code>
@@ -22,8 +22,8 @@ public interface EmbeddingStatusOrBuilder extends
 
   /**
    * <pre>
-   * Events and memories that the credential reaches and that still wait for an embedding by the present model. Searches by words
-   * find them already.
+   * Number of events and memories within the credential's reach without an embedding by the current model. Searches by
+   * words already find them.
    * </pre>
    *
    * <code>int64 waiting = 2 [json_name = "waiting"];</code>

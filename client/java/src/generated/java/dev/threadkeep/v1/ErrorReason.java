@@ -7,8 +7,8 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * The reason in google.rpc.ErrorInfo, without the prefix ERROR_REASON_; its domain is "threadkeep.dev". Each value shows the
- * ErrorInfo of an example. Metadata keys are never removed.
+ * The reason in google.rpc.ErrorInfo, without the prefix ERROR_REASON_. The domain is "threadkeep.dev". Each value
+ * shows the ErrorInfo of an example. Metadata keys are never removed.
  * </pre>
  *
  * Protobuf enum {@code threadkeep.v1.ErrorReason}
@@ -26,7 +26,7 @@ public enum ErrorReason
   ERROR_REASON_UNSPECIFIED(0),
   /**
    * <pre>
-   * A field of the request is not valid. Correct it; a retry fails again. Code INVALID_ARGUMENT, with BadRequest.
+   * A field of the request is invalid. Correct it; a retry fails again. Code INVALID_ARGUMENT, with BadRequest.
    * {"reason":"INVALID_FIELD","domain":"threadkeep.dev","metadata":{"field":"filter.last_n","problem":"must be at least 1"}}
    * </pre>
    *
@@ -35,7 +35,7 @@ public enum ErrorReason
   ERROR_REASON_INVALID_FIELD(1),
   /**
    * <pre>
-   * The page token is not one of ours, or belongs to another request. Start again from the first page. Code
+   * The page token was not issued by this server, or belongs to another request. Start again from the first page. Code
    * INVALID_ARGUMENT, with BadRequest.
    * {"reason":"INVALID_PAGE_TOKEN","domain":"threadkeep.dev","metadata":{"field":"page_token","problem":"..."}}
    * </pre>
@@ -54,7 +54,7 @@ public enum ErrorReason
   ERROR_REASON_EVENT_TOO_LARGE(3),
   /**
    * <pre>
-   * A batch has too many events or bytes. Send several. Code INVALID_ARGUMENT.
+   * A batch has too many events or bytes. Send several batches. Code INVALID_ARGUMENT.
    * {"reason":"BATCH_TOO_LARGE","domain":"threadkeep.dev","metadata":{"field":"events","size":"1200","limit":"1000","unit":"events"}}
    * </pre>
    *
@@ -63,7 +63,7 @@ public enum ErrorReason
   ERROR_REASON_BATCH_TOO_LARGE(4),
   /**
    * <pre>
-   * No such session. Create it, or append with create_if_missing. Code NOT_FOUND, with ResourceInfo.
+   * The session does not exist. Create it, or append with create_if_missing. Code NOT_FOUND, with ResourceInfo.
    * {"reason":"SESSION_NOT_FOUND","domain":"threadkeep.dev","metadata":{"app":"shop","user_id":"alice","session_id":"s1"}}
    * </pre>
    *
@@ -72,7 +72,7 @@ public enum ErrorReason
   ERROR_REASON_SESSION_NOT_FOUND(5),
   /**
    * <pre>
-   * No such event in the session. Code NOT_FOUND, with ResourceInfo.
+   * The event does not exist in the session. Check the event id. Code NOT_FOUND, with ResourceInfo.
    * {"reason":"EVENT_NOT_FOUND","domain":"threadkeep.dev","metadata":{"session_id":"s1","event_id":"e1"}}
    * </pre>
    *
@@ -81,7 +81,7 @@ public enum ErrorReason
   ERROR_REASON_EVENT_NOT_FOUND(6),
   /**
    * <pre>
-   * The session is there already. Use it, or create with return_existing. Code ALREADY_EXISTS, with ResourceInfo.
+   * The session already exists. Use it, or create with return_existing. Code ALREADY_EXISTS, with ResourceInfo.
    * {"reason":"SESSION_ALREADY_EXISTS","domain":"threadkeep.dev","metadata":{"app":"shop","user_id":"alice","session_id":"s1"}}
    * </pre>
    *
@@ -90,7 +90,7 @@ public enum ErrorReason
   ERROR_REASON_SESSION_ALREADY_EXISTS(7),
   /**
    * <pre>
-   * An event with this id and other content is stored. Use a new id for new content. Code ALREADY_EXISTS.
+   * An event with this id and different content is stored. Use a new id for new content. Code ALREADY_EXISTS.
    * {"reason":"EVENT_ID_CONFLICT","domain":"threadkeep.dev","metadata":{"event_id":"e1","seq":"7","field":"events[0].event_id"}}
    * </pre>
    *
@@ -99,7 +99,7 @@ public enum ErrorReason
   ERROR_REASON_EVENT_ID_CONFLICT(8),
   /**
    * <pre>
-   * The log moved since the caller read it. Read again, decide again, retry. Code ABORTED.
+   * The log changed since the caller read it. Read it again, reconsider, and retry. Code ABORTED.
    * {"reason":"VERSION_MISMATCH","domain":"threadkeep.dev","metadata":{"session_id":"s1","expected":"7","actual":"9"}}
    * </pre>
    *
@@ -108,7 +108,7 @@ public enum ErrorReason
   ERROR_REASON_VERSION_MISMATCH(9),
   /**
    * <pre>
-   * Several sessions bear this id. Name the app and the user. Code FAILED_PRECONDITION.
+   * The session id is ambiguous. Specify app and user_id. Code FAILED_PRECONDITION.
    * {"reason":"AMBIGUOUS_SESSION","domain":"threadkeep.dev","metadata":{"session_id":"s1"}}
    * </pre>
    *
@@ -117,7 +117,7 @@ public enum ErrorReason
   ERROR_REASON_AMBIGUOUS_SESSION(10),
   /**
    * <pre>
-   * No credential, or not one the server knows. Code UNAUTHENTICATED.
+   * The credential is missing or unknown to the server. Send a valid token. Code UNAUTHENTICATED.
    * {"reason":"UNAUTHENTICATED","domain":"threadkeep.dev","metadata":{}}
    * </pre>
    *
@@ -126,7 +126,7 @@ public enum ErrorReason
   ERROR_REASON_UNAUTHENTICATED(11),
   /**
    * <pre>
-   * The credential does not reach this user's or this server-wide data. Code PERMISSION_DENIED.
+   * The credential does not give access to this user's data or to server-wide data. Code PERMISSION_DENIED.
    * {"reason":"PERMISSION_DENIED","domain":"threadkeep.dev","metadata":{"field":"session.user_id"}}
    * </pre>
    *
@@ -144,8 +144,8 @@ public enum ErrorReason
   ERROR_REASON_SERVER_DRAINING(13),
   /**
    * <pre>
-   * The database does not answer, is full or refuses writes. Nothing was acknowledged; retry with the same event ids. Code
-   * UNAVAILABLE, with RetryInfo.
+   * The database does not respond, is full or rejects writes. Nothing was acknowledged; retry with the same event ids.
+   * Code UNAVAILABLE, with RetryInfo.
    * {"reason":"STORE_UNAVAILABLE","domain":"threadkeep.dev","metadata":{"problem":"disk full"}}
    * </pre>
    *
@@ -154,7 +154,7 @@ public enum ErrorReason
   ERROR_REASON_STORE_UNAVAILABLE(14),
   /**
    * <pre>
-   * More appends are waiting than the server will hold. Slow down and retry. Code RESOURCE_EXHAUSTED, with RetryInfo.
+   * More appends are pending than the server accepts. Slow down and retry. Code RESOURCE_EXHAUSTED, with RetryInfo.
    * {"reason":"RATE_LIMITED","domain":"threadkeep.dev","metadata":{"limit":"pending_appends"}}
    * </pre>
    *
@@ -163,7 +163,7 @@ public enum ErrorReason
   ERROR_REASON_RATE_LIMITED(15),
   /**
    * <pre>
-   * The deadline passed. An append may or may not be committed; retry it with the same event ids to learn which. Code
+   * The deadline passed. An append may or may not be committed; retry it with the same event ids to find out. Code
    * DEADLINE_EXCEEDED.
    * {"reason":"DEADLINE_EXCEEDED","domain":"threadkeep.dev","metadata":{}}
    * </pre>
@@ -173,7 +173,7 @@ public enum ErrorReason
   ERROR_REASON_DEADLINE_EXCEEDED(16),
   /**
    * <pre>
-   * A fault of the server; its log has the details under the request id. Code INTERNAL.
+   * The server failed. Its log has the details under the request id. Code INTERNAL.
    * {"reason":"INTERNAL","domain":"threadkeep.dev","metadata":{"request_id":"0199..."}}
    * </pre>
    *
@@ -182,7 +182,7 @@ public enum ErrorReason
   ERROR_REASON_INTERNAL(17),
   /**
    * <pre>
-   * The compaction would change nothing. Not a fault; there is nothing to do. Code FAILED_PRECONDITION.
+   * The compaction would change nothing. This is not a fault; no action is needed. Code FAILED_PRECONDITION.
    * {"reason":"NOTHING_TO_COMPACT","domain":"threadkeep.dev","metadata":{"session_id":"s1"}}
    * </pre>
    *
@@ -191,7 +191,7 @@ public enum ErrorReason
   ERROR_REASON_NOTHING_TO_COMPACT(18),
   /**
    * <pre>
-   * The compaction would part a tool call from its result. Archive both or keep both. Code FAILED_PRECONDITION.
+   * The compaction would separate a tool call from its result. Archive both or keep both. Code FAILED_PRECONDITION.
    * {"reason":"BROKEN_TOOL_PAIR","domain":"threadkeep.dev","metadata":{"session_id":"s1","event_id":"e7","tied_to":"e6"}}
    * </pre>
    *
@@ -200,7 +200,7 @@ public enum ErrorReason
   ERROR_REASON_BROKEN_TOOL_PAIR(19),
   /**
    * <pre>
-   * The strategy needs a model and the server has none. Configure one, or plan and apply with a model of your own. Code
+   * The strategy needs a model and the server has none. Configure one, or plan and apply with your own model. Code
    * FAILED_PRECONDITION.
    * {"reason":"SUMMARIZER_NOT_CONFIGURED","domain":"threadkeep.dev","metadata":{}}
    * </pre>
@@ -210,7 +210,7 @@ public enum ErrorReason
   ERROR_REASON_SUMMARIZER_NOT_CONFIGURED(20),
   /**
    * <pre>
-   * The model failed, and the session is as it was. Retry later. Code UNAVAILABLE.
+   * The model failed. The session is unchanged. Retry later. Code UNAVAILABLE.
    * {"reason":"SUMMARIZER_FAILED","domain":"threadkeep.dev","metadata":{"problem":"timed out"}}
    * </pre>
    *
@@ -219,8 +219,8 @@ public enum ErrorReason
   ERROR_REASON_SUMMARIZER_FAILED(21),
   /**
    * <pre>
-   * The resume token is not one of ours, or belongs to another scope, filter or store. Start anew. Code INVALID_ARGUMENT, with
-   * BadRequest.
+   * The resume token was not issued by this server, or belongs to another scope, filter or store. Start a new
+   * subscription. Code INVALID_ARGUMENT, with BadRequest.
    * {"reason":"INVALID_RESUME_TOKEN","domain":"threadkeep.dev","metadata":{"field":"resume_token","problem":"..."}}
    * </pre>
    *
@@ -229,8 +229,8 @@ public enum ErrorReason
   ERROR_REASON_INVALID_RESUME_TOKEN(22),
   /**
    * <pre>
-   * The feed no longer reaches back to where the subscription would start, so changes would be skipped. Read the sessions again, then
-   * start at the oldest position; never resume blindly. Code OUT_OF_RANGE.
+   * The feed no longer reaches back to the start of the subscription, so changes would be skipped. Read the sessions
+   * again, then start at the oldest position; never resume without reading. Code OUT_OF_RANGE.
    * {"reason":"RESUME_POSITION_EXPIRED","domain":"threadkeep.dev","metadata":{"oldest_resume_token":"AbC...","oldest_seq":"1200"}}
    * </pre>
    *
@@ -239,8 +239,8 @@ public enum ErrorReason
   ERROR_REASON_RESUME_POSITION_EXPIRED(23),
   /**
    * <pre>
-   * A member of a consumer did not acknowledge in time, and its work is given to others. Handle less at once, or ask for a longer
-   * ack_timeout; then join again. Code RESOURCE_EXHAUSTED, with RetryInfo.
+   * A member of a consumer did not acknowledge in time, and its partitions are reassigned. Handle fewer deliveries at a
+   * time, or set a longer ack_timeout; then join again. Code RESOURCE_EXHAUSTED, with RetryInfo.
    * {"reason":"WATCH_TOO_SLOW","domain":"threadkeep.dev","metadata":{"ack_timeout_s":"60"}}
    * </pre>
    *
@@ -249,7 +249,7 @@ public enum ErrorReason
   ERROR_REASON_WATCH_TOO_SLOW(24),
   /**
    * <pre>
-   * The caller has as many of these as it may have. Close some, or have the limit raised. Code RESOURCE_EXHAUSTED.
+   * The caller reached a quota. Close some of its streams, or raise the limit. Code RESOURCE_EXHAUSTED.
    * {"reason":"QUOTA_EXCEEDED","domain":"threadkeep.dev","metadata":{"quota":"subscriptions_per_caller","limit":"10000"}}
    * </pre>
    *
@@ -258,7 +258,7 @@ public enum ErrorReason
   ERROR_REASON_QUOTA_EXCEEDED(25),
   /**
    * <pre>
-   * No such consumer. It is made by the first member that joins it. Code NOT_FOUND, with ResourceInfo.
+   * The consumer does not exist. The first member that joins creates it. Code NOT_FOUND, with ResourceInfo.
    * {"reason":"CONSUMER_NOT_FOUND","domain":"threadkeep.dev","metadata":{"name":"compactor"}}
    * </pre>
    *
@@ -267,8 +267,8 @@ public enum ErrorReason
   ERROR_REASON_CONSUMER_NOT_FOUND(26),
   /**
    * <pre>
-   * The consumer exists with another scope or filter. Join with what it has, take another name, or delete it. Code
-   * FAILED_PRECONDITION.
+   * The consumer exists with another scope or filter. Join with the existing ones, choose another name, or delete the
+   * consumer. Code FAILED_PRECONDITION.
    * {"reason":"CONSUMER_MISMATCH","domain":"threadkeep.dev","metadata":{"name":"compactor","field":"filter"}}
    * </pre>
    *
@@ -277,7 +277,7 @@ public enum ErrorReason
   ERROR_REASON_CONSUMER_MISMATCH(27),
   /**
    * <pre>
-   * Long-term memory is switched off on this server. Set memory = true, or do without. Code FAILED_PRECONDITION.
+   * Long-term memory is disabled on this server. Set memory = true to enable it. Code FAILED_PRECONDITION.
    * {"reason":"MEMORY_NOT_CONFIGURED","domain":"threadkeep.dev","metadata":{}}
    * </pre>
    *
@@ -286,7 +286,7 @@ public enum ErrorReason
   ERROR_REASON_MEMORY_NOT_CONFIGURED(28),
   /**
    * <pre>
-   * A memory with this id and other content is stored. Use a new id for new content. Code ALREADY_EXISTS.
+   * A memory with this id and different content is stored. Use a new id for new content. Code ALREADY_EXISTS.
    * {"reason":"MEMORY_ID_CONFLICT","domain":"threadkeep.dev","metadata":{"id":"m1","field":"memories[0].id"}}
    * </pre>
    *
@@ -295,7 +295,8 @@ public enum ErrorReason
   ERROR_REASON_MEMORY_ID_CONFLICT(29),
   /**
    * <pre>
-   * The search needs an embedder and the server has none. Configure one, or search by RANKED. Code FAILED_PRECONDITION.
+   * The search needs an embedder and the server has none. Configure one, or search with RANKED. Code
+   * FAILED_PRECONDITION.
    * {"reason":"EMBEDDER_NOT_CONFIGURED","domain":"threadkeep.dev","metadata":{"field":"mode"}}
    * </pre>
    *
@@ -304,7 +305,7 @@ public enum ErrorReason
   ERROR_REASON_EMBEDDER_NOT_CONFIGURED(30),
   /**
    * <pre>
-   * The query could not be embedded. Retry later, or search by RANKED or HYBRID. Code UNAVAILABLE.
+   * The query could not be embedded. Retry later, or search with RANKED or HYBRID. Code UNAVAILABLE.
    * {"reason":"EMBEDDER_FAILED","domain":"threadkeep.dev","metadata":{"problem":"timed out"}}
    * </pre>
    *
@@ -333,7 +334,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_UNSPECIFIED_VALUE = 0;
   /**
    * <pre>
-   * A field of the request is not valid. Correct it; a retry fails again. Code INVALID_ARGUMENT, with BadRequest.
+   * A field of the request is invalid. Correct it; a retry fails again. Code INVALID_ARGUMENT, with BadRequest.
    * {"reason":"INVALID_FIELD","domain":"threadkeep.dev","metadata":{"field":"filter.last_n","problem":"must be at least 1"}}
    * </pre>
    *
@@ -342,7 +343,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_INVALID_FIELD_VALUE = 1;
   /**
    * <pre>
-   * The page token is not one of ours, or belongs to another request. Start again from the first page. Code
+   * The page token was not issued by this server, or belongs to another request. Start again from the first page. Code
    * INVALID_ARGUMENT, with BadRequest.
    * {"reason":"INVALID_PAGE_TOKEN","domain":"threadkeep.dev","metadata":{"field":"page_token","problem":"..."}}
    * </pre>
@@ -361,7 +362,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_EVENT_TOO_LARGE_VALUE = 3;
   /**
    * <pre>
-   * A batch has too many events or bytes. Send several. Code INVALID_ARGUMENT.
+   * A batch has too many events or bytes. Send several batches. Code INVALID_ARGUMENT.
    * {"reason":"BATCH_TOO_LARGE","domain":"threadkeep.dev","metadata":{"field":"events","size":"1200","limit":"1000","unit":"events"}}
    * </pre>
    *
@@ -370,7 +371,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_BATCH_TOO_LARGE_VALUE = 4;
   /**
    * <pre>
-   * No such session. Create it, or append with create_if_missing. Code NOT_FOUND, with ResourceInfo.
+   * The session does not exist. Create it, or append with create_if_missing. Code NOT_FOUND, with ResourceInfo.
    * {"reason":"SESSION_NOT_FOUND","domain":"threadkeep.dev","metadata":{"app":"shop","user_id":"alice","session_id":"s1"}}
    * </pre>
    *
@@ -379,7 +380,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_SESSION_NOT_FOUND_VALUE = 5;
   /**
    * <pre>
-   * No such event in the session. Code NOT_FOUND, with ResourceInfo.
+   * The event does not exist in the session. Check the event id. Code NOT_FOUND, with ResourceInfo.
    * {"reason":"EVENT_NOT_FOUND","domain":"threadkeep.dev","metadata":{"session_id":"s1","event_id":"e1"}}
    * </pre>
    *
@@ -388,7 +389,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_EVENT_NOT_FOUND_VALUE = 6;
   /**
    * <pre>
-   * The session is there already. Use it, or create with return_existing. Code ALREADY_EXISTS, with ResourceInfo.
+   * The session already exists. Use it, or create with return_existing. Code ALREADY_EXISTS, with ResourceInfo.
    * {"reason":"SESSION_ALREADY_EXISTS","domain":"threadkeep.dev","metadata":{"app":"shop","user_id":"alice","session_id":"s1"}}
    * </pre>
    *
@@ -397,7 +398,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_SESSION_ALREADY_EXISTS_VALUE = 7;
   /**
    * <pre>
-   * An event with this id and other content is stored. Use a new id for new content. Code ALREADY_EXISTS.
+   * An event with this id and different content is stored. Use a new id for new content. Code ALREADY_EXISTS.
    * {"reason":"EVENT_ID_CONFLICT","domain":"threadkeep.dev","metadata":{"event_id":"e1","seq":"7","field":"events[0].event_id"}}
    * </pre>
    *
@@ -406,7 +407,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_EVENT_ID_CONFLICT_VALUE = 8;
   /**
    * <pre>
-   * The log moved since the caller read it. Read again, decide again, retry. Code ABORTED.
+   * The log changed since the caller read it. Read it again, reconsider, and retry. Code ABORTED.
    * {"reason":"VERSION_MISMATCH","domain":"threadkeep.dev","metadata":{"session_id":"s1","expected":"7","actual":"9"}}
    * </pre>
    *
@@ -415,7 +416,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_VERSION_MISMATCH_VALUE = 9;
   /**
    * <pre>
-   * Several sessions bear this id. Name the app and the user. Code FAILED_PRECONDITION.
+   * The session id is ambiguous. Specify app and user_id. Code FAILED_PRECONDITION.
    * {"reason":"AMBIGUOUS_SESSION","domain":"threadkeep.dev","metadata":{"session_id":"s1"}}
    * </pre>
    *
@@ -424,7 +425,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_AMBIGUOUS_SESSION_VALUE = 10;
   /**
    * <pre>
-   * No credential, or not one the server knows. Code UNAUTHENTICATED.
+   * The credential is missing or unknown to the server. Send a valid token. Code UNAUTHENTICATED.
    * {"reason":"UNAUTHENTICATED","domain":"threadkeep.dev","metadata":{}}
    * </pre>
    *
@@ -433,7 +434,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_UNAUTHENTICATED_VALUE = 11;
   /**
    * <pre>
-   * The credential does not reach this user's or this server-wide data. Code PERMISSION_DENIED.
+   * The credential does not give access to this user's data or to server-wide data. Code PERMISSION_DENIED.
    * {"reason":"PERMISSION_DENIED","domain":"threadkeep.dev","metadata":{"field":"session.user_id"}}
    * </pre>
    *
@@ -451,8 +452,8 @@ public enum ErrorReason
   public static final int ERROR_REASON_SERVER_DRAINING_VALUE = 13;
   /**
    * <pre>
-   * The database does not answer, is full or refuses writes. Nothing was acknowledged; retry with the same event ids. Code
-   * UNAVAILABLE, with RetryInfo.
+   * The database does not respond, is full or rejects writes. Nothing was acknowledged; retry with the same event ids.
+   * Code UNAVAILABLE, with RetryInfo.
    * {"reason":"STORE_UNAVAILABLE","domain":"threadkeep.dev","metadata":{"problem":"disk full"}}
    * </pre>
    *
@@ -461,7 +462,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_STORE_UNAVAILABLE_VALUE = 14;
   /**
    * <pre>
-   * More appends are waiting than the server will hold. Slow down and retry. Code RESOURCE_EXHAUSTED, with RetryInfo.
+   * More appends are pending than the server accepts. Slow down and retry. Code RESOURCE_EXHAUSTED, with RetryInfo.
    * {"reason":"RATE_LIMITED","domain":"threadkeep.dev","metadata":{"limit":"pending_appends"}}
    * </pre>
    *
@@ -470,7 +471,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_RATE_LIMITED_VALUE = 15;
   /**
    * <pre>
-   * The deadline passed. An append may or may not be committed; retry it with the same event ids to learn which. Code
+   * The deadline passed. An append may or may not be committed; retry it with the same event ids to find out. Code
    * DEADLINE_EXCEEDED.
    * {"reason":"DEADLINE_EXCEEDED","domain":"threadkeep.dev","metadata":{}}
    * </pre>
@@ -480,7 +481,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_DEADLINE_EXCEEDED_VALUE = 16;
   /**
    * <pre>
-   * A fault of the server; its log has the details under the request id. Code INTERNAL.
+   * The server failed. Its log has the details under the request id. Code INTERNAL.
    * {"reason":"INTERNAL","domain":"threadkeep.dev","metadata":{"request_id":"0199..."}}
    * </pre>
    *
@@ -489,7 +490,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_INTERNAL_VALUE = 17;
   /**
    * <pre>
-   * The compaction would change nothing. Not a fault; there is nothing to do. Code FAILED_PRECONDITION.
+   * The compaction would change nothing. This is not a fault; no action is needed. Code FAILED_PRECONDITION.
    * {"reason":"NOTHING_TO_COMPACT","domain":"threadkeep.dev","metadata":{"session_id":"s1"}}
    * </pre>
    *
@@ -498,7 +499,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_NOTHING_TO_COMPACT_VALUE = 18;
   /**
    * <pre>
-   * The compaction would part a tool call from its result. Archive both or keep both. Code FAILED_PRECONDITION.
+   * The compaction would separate a tool call from its result. Archive both or keep both. Code FAILED_PRECONDITION.
    * {"reason":"BROKEN_TOOL_PAIR","domain":"threadkeep.dev","metadata":{"session_id":"s1","event_id":"e7","tied_to":"e6"}}
    * </pre>
    *
@@ -507,7 +508,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_BROKEN_TOOL_PAIR_VALUE = 19;
   /**
    * <pre>
-   * The strategy needs a model and the server has none. Configure one, or plan and apply with a model of your own. Code
+   * The strategy needs a model and the server has none. Configure one, or plan and apply with your own model. Code
    * FAILED_PRECONDITION.
    * {"reason":"SUMMARIZER_NOT_CONFIGURED","domain":"threadkeep.dev","metadata":{}}
    * </pre>
@@ -517,7 +518,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_SUMMARIZER_NOT_CONFIGURED_VALUE = 20;
   /**
    * <pre>
-   * The model failed, and the session is as it was. Retry later. Code UNAVAILABLE.
+   * The model failed. The session is unchanged. Retry later. Code UNAVAILABLE.
    * {"reason":"SUMMARIZER_FAILED","domain":"threadkeep.dev","metadata":{"problem":"timed out"}}
    * </pre>
    *
@@ -526,8 +527,8 @@ public enum ErrorReason
   public static final int ERROR_REASON_SUMMARIZER_FAILED_VALUE = 21;
   /**
    * <pre>
-   * The resume token is not one of ours, or belongs to another scope, filter or store. Start anew. Code INVALID_ARGUMENT, with
-   * BadRequest.
+   * The resume token was not issued by this server, or belongs to another scope, filter or store. Start a new
+   * subscription. Code INVALID_ARGUMENT, with BadRequest.
    * {"reason":"INVALID_RESUME_TOKEN","domain":"threadkeep.dev","metadata":{"field":"resume_token","problem":"..."}}
    * </pre>
    *
@@ -536,8 +537,8 @@ public enum ErrorReason
   public static final int ERROR_REASON_INVALID_RESUME_TOKEN_VALUE = 22;
   /**
    * <pre>
-   * The feed no longer reaches back to where the subscription would start, so changes would be skipped. Read the sessions again, then
-   * start at the oldest position; never resume blindly. Code OUT_OF_RANGE.
+   * The feed no longer reaches back to the start of the subscription, so changes would be skipped. Read the sessions
+   * again, then start at the oldest position; never resume without reading. Code OUT_OF_RANGE.
    * {"reason":"RESUME_POSITION_EXPIRED","domain":"threadkeep.dev","metadata":{"oldest_resume_token":"AbC...","oldest_seq":"1200"}}
    * </pre>
    *
@@ -546,8 +547,8 @@ public enum ErrorReason
   public static final int ERROR_REASON_RESUME_POSITION_EXPIRED_VALUE = 23;
   /**
    * <pre>
-   * A member of a consumer did not acknowledge in time, and its work is given to others. Handle less at once, or ask for a longer
-   * ack_timeout; then join again. Code RESOURCE_EXHAUSTED, with RetryInfo.
+   * A member of a consumer did not acknowledge in time, and its partitions are reassigned. Handle fewer deliveries at a
+   * time, or set a longer ack_timeout; then join again. Code RESOURCE_EXHAUSTED, with RetryInfo.
    * {"reason":"WATCH_TOO_SLOW","domain":"threadkeep.dev","metadata":{"ack_timeout_s":"60"}}
    * </pre>
    *
@@ -556,7 +557,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_WATCH_TOO_SLOW_VALUE = 24;
   /**
    * <pre>
-   * The caller has as many of these as it may have. Close some, or have the limit raised. Code RESOURCE_EXHAUSTED.
+   * The caller reached a quota. Close some of its streams, or raise the limit. Code RESOURCE_EXHAUSTED.
    * {"reason":"QUOTA_EXCEEDED","domain":"threadkeep.dev","metadata":{"quota":"subscriptions_per_caller","limit":"10000"}}
    * </pre>
    *
@@ -565,7 +566,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_QUOTA_EXCEEDED_VALUE = 25;
   /**
    * <pre>
-   * No such consumer. It is made by the first member that joins it. Code NOT_FOUND, with ResourceInfo.
+   * The consumer does not exist. The first member that joins creates it. Code NOT_FOUND, with ResourceInfo.
    * {"reason":"CONSUMER_NOT_FOUND","domain":"threadkeep.dev","metadata":{"name":"compactor"}}
    * </pre>
    *
@@ -574,8 +575,8 @@ public enum ErrorReason
   public static final int ERROR_REASON_CONSUMER_NOT_FOUND_VALUE = 26;
   /**
    * <pre>
-   * The consumer exists with another scope or filter. Join with what it has, take another name, or delete it. Code
-   * FAILED_PRECONDITION.
+   * The consumer exists with another scope or filter. Join with the existing ones, choose another name, or delete the
+   * consumer. Code FAILED_PRECONDITION.
    * {"reason":"CONSUMER_MISMATCH","domain":"threadkeep.dev","metadata":{"name":"compactor","field":"filter"}}
    * </pre>
    *
@@ -584,7 +585,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_CONSUMER_MISMATCH_VALUE = 27;
   /**
    * <pre>
-   * Long-term memory is switched off on this server. Set memory = true, or do without. Code FAILED_PRECONDITION.
+   * Long-term memory is disabled on this server. Set memory = true to enable it. Code FAILED_PRECONDITION.
    * {"reason":"MEMORY_NOT_CONFIGURED","domain":"threadkeep.dev","metadata":{}}
    * </pre>
    *
@@ -593,7 +594,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_MEMORY_NOT_CONFIGURED_VALUE = 28;
   /**
    * <pre>
-   * A memory with this id and other content is stored. Use a new id for new content. Code ALREADY_EXISTS.
+   * A memory with this id and different content is stored. Use a new id for new content. Code ALREADY_EXISTS.
    * {"reason":"MEMORY_ID_CONFLICT","domain":"threadkeep.dev","metadata":{"id":"m1","field":"memories[0].id"}}
    * </pre>
    *
@@ -602,7 +603,8 @@ public enum ErrorReason
   public static final int ERROR_REASON_MEMORY_ID_CONFLICT_VALUE = 29;
   /**
    * <pre>
-   * The search needs an embedder and the server has none. Configure one, or search by RANKED. Code FAILED_PRECONDITION.
+   * The search needs an embedder and the server has none. Configure one, or search with RANKED. Code
+   * FAILED_PRECONDITION.
    * {"reason":"EMBEDDER_NOT_CONFIGURED","domain":"threadkeep.dev","metadata":{"field":"mode"}}
    * </pre>
    *
@@ -611,7 +613,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_EMBEDDER_NOT_CONFIGURED_VALUE = 30;
   /**
    * <pre>
-   * The query could not be embedded. Retry later, or search by RANKED or HYBRID. Code UNAVAILABLE.
+   * The query could not be embedded. Retry later, or search with RANKED or HYBRID. Code UNAVAILABLE.
    * {"reason":"EMBEDDER_FAILED","domain":"threadkeep.dev","metadata":{"problem":"timed out"}}
    * </pre>
    *

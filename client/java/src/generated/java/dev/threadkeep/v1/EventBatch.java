@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * Events that one append stored.
+ * The events of one append.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.EventBatch}
@@ -53,7 +53,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.threadkeep.v1.SessionEvent> events_;
   /**
    * <pre>
-   * In the order of their seqs, without those that the filter leaves out.
+   * Events in seq order, without those that the filter leaves out.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -64,7 +64,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * In the order of their seqs, without those that the filter leaves out.
+   * Events in seq order, without those that the filter leaves out.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -76,7 +76,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * In the order of their seqs, without those that the filter leaves out.
+   * Events in seq order, without those that the filter leaves out.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -87,7 +87,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * In the order of their seqs, without those that the filter leaves out.
+   * Events in seq order, without those that the filter leaves out.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -98,7 +98,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * In the order of their seqs, without those that the filter leaves out.
+   * Events in seq order, without those that the filter leaves out.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -113,8 +113,8 @@ private static final long serialVersionUID = 0L;
   private boolean continues_ = false;
   /**
    * <pre>
-   * More events of the same append follow in the next change. Set where an append is larger than a message should be; what belongs
-   * together is then to be handled together, and the resume token is still that of the change before.
+   * True if the next change contains more events of the same append. Used if an append is too large for one message.
+   * The parts must be handled together; the resume token is still that of the preceding change.
    * </pre>
    *
    * <code>bool continues = 2 [json_name = "continues"];</code>
@@ -298,7 +298,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Events that one append stored.
+   * The events of one append.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.EventBatch}
@@ -509,7 +509,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * In the order of their seqs, without those that the filter leaves out.
+     * Events in seq order, without those that the filter leaves out.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -523,7 +523,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In the order of their seqs, without those that the filter leaves out.
+     * Events in seq order, without those that the filter leaves out.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -537,7 +537,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In the order of their seqs, without those that the filter leaves out.
+     * Events in seq order, without those that the filter leaves out.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -551,7 +551,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In the order of their seqs, without those that the filter leaves out.
+     * Events in seq order, without those that the filter leaves out.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -572,7 +572,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In the order of their seqs, without those that the filter leaves out.
+     * Events in seq order, without those that the filter leaves out.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -590,7 +590,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In the order of their seqs, without those that the filter leaves out.
+     * Events in seq order, without those that the filter leaves out.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -610,7 +610,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In the order of their seqs, without those that the filter leaves out.
+     * Events in seq order, without those that the filter leaves out.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -631,7 +631,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In the order of their seqs, without those that the filter leaves out.
+     * Events in seq order, without those that the filter leaves out.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -649,7 +649,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In the order of their seqs, without those that the filter leaves out.
+     * Events in seq order, without those that the filter leaves out.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -667,7 +667,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In the order of their seqs, without those that the filter leaves out.
+     * Events in seq order, without those that the filter leaves out.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -686,7 +686,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In the order of their seqs, without those that the filter leaves out.
+     * Events in seq order, without those that the filter leaves out.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -703,7 +703,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In the order of their seqs, without those that the filter leaves out.
+     * Events in seq order, without those that the filter leaves out.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -720,7 +720,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In the order of their seqs, without those that the filter leaves out.
+     * Events in seq order, without those that the filter leaves out.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -731,7 +731,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In the order of their seqs, without those that the filter leaves out.
+     * Events in seq order, without those that the filter leaves out.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -745,7 +745,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In the order of their seqs, without those that the filter leaves out.
+     * Events in seq order, without those that the filter leaves out.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -760,7 +760,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In the order of their seqs, without those that the filter leaves out.
+     * Events in seq order, without those that the filter leaves out.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -771,7 +771,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In the order of their seqs, without those that the filter leaves out.
+     * Events in seq order, without those that the filter leaves out.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -783,7 +783,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In the order of their seqs, without those that the filter leaves out.
+     * Events in seq order, without those that the filter leaves out.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -810,8 +810,8 @@ private static final long serialVersionUID = 0L;
     private boolean continues_ ;
     /**
      * <pre>
-     * More events of the same append follow in the next change. Set where an append is larger than a message should be; what belongs
-     * together is then to be handled together, and the resume token is still that of the change before.
+     * True if the next change contains more events of the same append. Used if an append is too large for one message.
+     * The parts must be handled together; the resume token is still that of the preceding change.
      * </pre>
      *
      * <code>bool continues = 2 [json_name = "continues"];</code>
@@ -823,8 +823,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * More events of the same append follow in the next change. Set where an append is larger than a message should be; what belongs
-     * together is then to be handled together, and the resume token is still that of the change before.
+     * True if the next change contains more events of the same append. Used if an append is too large for one message.
+     * The parts must be handled together; the resume token is still that of the preceding change.
      * </pre>
      *
      * <code>bool continues = 2 [json_name = "continues"];</code>
@@ -840,8 +840,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * More events of the same append follow in the next change. Set where an append is larger than a message should be; what belongs
-     * together is then to be handled together, and the resume token is still that of the change before.
+     * True if the next change contains more events of the same append. Used if an append is too large for one message.
+     * The parts must be handled together; the resume token is still that of the preceding change.
      * </pre>
      *
      * <code>bool continues = 2 [json_name = "continues"];</code>

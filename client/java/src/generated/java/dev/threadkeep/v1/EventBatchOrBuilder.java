@@ -12,7 +12,7 @@ public interface EventBatchOrBuilder extends
 
   /**
    * <pre>
-   * In the order of their seqs, without those that the filter leaves out.
+   * Events in seq order, without those that the filter leaves out.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -21,7 +21,7 @@ public interface EventBatchOrBuilder extends
       getEventsList();
   /**
    * <pre>
-   * In the order of their seqs, without those that the filter leaves out.
+   * Events in seq order, without those that the filter leaves out.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -29,7 +29,7 @@ public interface EventBatchOrBuilder extends
   dev.threadkeep.v1.SessionEvent getEvents(int index);
   /**
    * <pre>
-   * In the order of their seqs, without those that the filter leaves out.
+   * Events in seq order, without those that the filter leaves out.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -37,7 +37,7 @@ public interface EventBatchOrBuilder extends
   int getEventsCount();
   /**
    * <pre>
-   * In the order of their seqs, without those that the filter leaves out.
+   * Events in seq order, without those that the filter leaves out.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -46,7 +46,7 @@ public interface EventBatchOrBuilder extends
       getEventsOrBuilderList();
   /**
    * <pre>
-   * In the order of their seqs, without those that the filter leaves out.
+   * Events in seq order, without those that the filter leaves out.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -56,8 +56,8 @@ public interface EventBatchOrBuilder extends
 
   /**
    * <pre>
-   * More events of the same append follow in the next change. Set where an append is larger than a message should be; what belongs
-   * together is then to be handled together, and the resume token is still that of the change before.
+   * True if the next change contains more events of the same append. Used if an append is too large for one message.
+   * The parts must be handled together; the resume token is still that of the preceding change.
    * </pre>
    *
    * <code>bool continues = 2 [json_name = "continues"];</code>

@@ -7,8 +7,9 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * Selects events. Fields combine with AND, values inside a repeated field with OR. Conditions come first, then exactly one
- * window. Text is the message's text parts joined by a line feed; matching is literal substring after Unicode case folding.
+ * Selects events. Fields are combined with AND, values inside a repeated field with OR. The conditions apply first,
+ * then at most one of last_n and page. The text of an event is its message's text parts, joined by line feeds. Keywords
+ * match literal substrings after Unicode case folding.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.EventFilter}
@@ -103,7 +104,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp fromTime_;
   /**
    * <pre>
-   * Events whose time is at or after this. An event's time is its event_time, or its record_time where that is absent.
+   * Earliest time, inclusive. The time of an event is its event_time or, if absent, its record_time.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp from_time = 1 [json_name = "fromTime"];</code>
@@ -115,7 +116,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Events whose time is at or after this. An event's time is its event_time, or its record_time where that is absent.
+   * Earliest time, inclusive. The time of an event is its event_time or, if absent, its record_time.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp from_time = 1 [json_name = "fromTime"];</code>
@@ -127,7 +128,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Events whose time is at or after this. An event's time is its event_time, or its record_time where that is absent.
+   * Earliest time, inclusive. The time of an event is its event_time or, if absent, its record_time.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp from_time = 1 [json_name = "fromTime"];</code>
@@ -141,7 +142,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp toTime_;
   /**
    * <pre>
-   * Events whose time is at or before this.
+   * Latest time, inclusive.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp to_time = 2 [json_name = "toTime"];</code>
@@ -153,7 +154,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Events whose time is at or before this.
+   * Latest time, inclusive.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp to_time = 2 [json_name = "toTime"];</code>
@@ -165,7 +166,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Events whose time is at or before this.
+   * Latest time, inclusive.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp to_time = 2 [json_name = "toTime"];</code>
@@ -179,7 +180,7 @@ private static final long serialVersionUID = 0L;
   private long afterSeq_ = 0L;
   /**
    * <pre>
-   * Events whose seq is greater.
+   * Seq that events must exceed.
    * </pre>
    *
    * <code>optional int64 after_seq = 3 [json_name = "afterSeq"];</code>
@@ -191,7 +192,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Events whose seq is greater.
+   * Seq that events must exceed.
    * </pre>
    *
    * <code>optional int64 after_seq = 3 [json_name = "afterSeq"];</code>
@@ -206,7 +207,7 @@ private static final long serialVersionUID = 0L;
   private long beforeSeq_ = 0L;
   /**
    * <pre>
-   * Events whose seq is less.
+   * Seq that events must precede.
    * </pre>
    *
    * <code>optional int64 before_seq = 4 [json_name = "beforeSeq"];</code>
@@ -218,7 +219,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Events whose seq is less.
+   * Seq that events must precede.
    * </pre>
    *
    * <code>optional int64 before_seq = 4 [json_name = "beforeSeq"];</code>
@@ -244,7 +245,7 @@ private static final long serialVersionUID = 0L;
           };
   /**
    * <pre>
-   * Events with one of these roles. Empty means any.
+   * Roles of the message. Empty means any.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -257,7 +258,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Events with one of these roles. Empty means any.
+   * Roles of the message. Empty means any.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -269,7 +270,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Events with one of these roles. Empty means any.
+   * Roles of the message. Empty means any.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -282,7 +283,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Events with one of these roles. Empty means any.
+   * Roles of the message. Empty means any.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -295,7 +296,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Events with one of these roles. Empty means any.
+   * Roles of the message. Empty means any.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -313,7 +314,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.threadkeep.v1.AuthorFilter> authorFilters_;
   /**
    * <pre>
-   * Include and exclude by author; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -324,7 +325,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Include and exclude by author; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -336,7 +337,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Include and exclude by author; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -347,7 +348,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Include and exclude by author; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -358,7 +359,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Include and exclude by author; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -373,7 +374,7 @@ private static final long serialVersionUID = 0L;
   private boolean excludeSynthetic_ = false;
   /**
    * <pre>
-   * Leave out synthetic events.
+   * If true, leaves out synthetic events.
    * </pre>
    *
    * <code>bool exclude_synthetic = 7 [json_name = "excludeSynthetic"];</code>
@@ -388,7 +389,7 @@ private static final long serialVersionUID = 0L;
   private int view_ = 0;
   /**
    * <pre>
-   * The part of the log to look at. Default: everything.
+   * Part of the log to read. Default: the whole log.
    * </pre>
    *
    * <code>.threadkeep.v1.LogView view = 8 [json_name = "view"];</code>
@@ -399,7 +400,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The part of the log to look at. Default: everything.
+   * Part of the log to read. Default: the whole log.
    * </pre>
    *
    * <code>.threadkeep.v1.LogView view = 8 [json_name = "view"];</code>
@@ -415,7 +416,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object keyword_ = "";
   /**
    * <pre>
-   * Text must hold this. Blank counts as not set. At most 1,024 characters.
+   * Substring that the text must contain. Blank means not set. At most 1,024 characters.
    * </pre>
    *
    * <code>string keyword = 9 [json_name = "keyword"];</code>
@@ -436,7 +437,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Text must hold this. Blank counts as not set. At most 1,024 characters.
+   * Substring that the text must contain. Blank means not set. At most 1,024 characters.
    * </pre>
    *
    * <code>string keyword = 9 [json_name = "keyword"];</code>
@@ -463,7 +464,8 @@ private static final long serialVersionUID = 0L;
       com.google.protobuf.LazyStringArrayList.emptyList();
   /**
    * <pre>
-   * Text must hold these, by keyword_match. Blank ones are dropped; none left counts as not set. At most 64.
+   * Substrings that the text must contain, combined by keyword_match. Blank ones are dropped; if none remain, the field
+   * is not set. At most 64.
    * </pre>
    *
    * <code>repeated string keywords = 10 [json_name = "keywords"];</code>
@@ -475,7 +477,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Text must hold these, by keyword_match. Blank ones are dropped; none left counts as not set. At most 64.
+   * Substrings that the text must contain, combined by keyword_match. Blank ones are dropped; if none remain, the field
+   * is not set. At most 64.
    * </pre>
    *
    * <code>repeated string keywords = 10 [json_name = "keywords"];</code>
@@ -486,7 +489,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Text must hold these, by keyword_match. Blank ones are dropped; none left counts as not set. At most 64.
+   * Substrings that the text must contain, combined by keyword_match. Blank ones are dropped; if none remain, the field
+   * is not set. At most 64.
    * </pre>
    *
    * <code>repeated string keywords = 10 [json_name = "keywords"];</code>
@@ -498,7 +502,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Text must hold these, by keyword_match. Blank ones are dropped; none left counts as not set. At most 64.
+   * Substrings that the text must contain, combined by keyword_match. Blank ones are dropped; if none remain, the field
+   * is not set. At most 64.
    * </pre>
    *
    * <code>repeated string keywords = 10 [json_name = "keywords"];</code>
@@ -514,7 +519,7 @@ private static final long serialVersionUID = 0L;
   private int keywordMatch_ = 0;
   /**
    * <pre>
-   * How keywords combine. Default: any. Not used without keywords.
+   * How keywords are combined. Default: any. Ignored without keywords.
    * </pre>
    *
    * <code>.threadkeep.v1.KeywordMatch keyword_match = 11 [json_name = "keywordMatch"];</code>
@@ -525,7 +530,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How keywords combine. Default: any. Not used without keywords.
+   * How keywords are combined. Default: any. Ignored without keywords.
    * </pre>
    *
    * <code>.threadkeep.v1.KeywordMatch keyword_match = 11 [json_name = "keywordMatch"];</code>
@@ -541,8 +546,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object branch_ = "";
   /**
    * <pre>
-   * What an agent on this branch sees: events of the root, of the branch itself and of its ancestors; not of siblings, not of
-   * children. Absent or empty means every branch.
+   * Branch whose view is returned: events of the root, of the branch itself and of its ancestors, but not of siblings
+   * or children. Absent or empty means every branch.
    * </pre>
    *
    * <code>string branch = 12 [json_name = "branch"];</code>
@@ -563,8 +568,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What an agent on this branch sees: events of the root, of the branch itself and of its ancestors; not of siblings, not of
-   * children. Absent or empty means every branch.
+   * Branch whose view is returned: events of the root, of the branch itself and of its ancestors, but not of siblings
+   * or children. Absent or empty means every branch.
    * </pre>
    *
    * <code>string branch = 12 [json_name = "branch"];</code>
@@ -588,8 +593,8 @@ private static final long serialVersionUID = 0L;
   public static final int LAST_N_FIELD_NUMBER = 13;
   /**
    * <pre>
-   * The newest n matches, n at least 1. Without a text condition the window is extended back to the start of the turn that it
-   * would otherwise cut, among the matches.
+   * Number of newest matches, at least 1. Without a text condition, the result is extended back to the start of the
+   * turn that it would otherwise split, among the matches.
    * </pre>
    *
    * <code>int32 last_n = 13 [json_name = "lastN"];</code>
@@ -601,8 +606,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The newest n matches, n at least 1. Without a text condition the window is extended back to the start of the turn that it
-   * would otherwise cut, among the matches.
+   * Number of newest matches, at least 1. Without a text condition, the result is extended back to the start of the
+   * turn that it would otherwise split, among the matches.
    * </pre>
    *
    * <code>int32 last_n = 13 [json_name = "lastN"];</code>
@@ -1021,8 +1026,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Selects events. Fields combine with AND, values inside a repeated field with OR. Conditions come first, then exactly one
-   * window. Text is the message's text parts joined by a line feed; matching is literal substring after Unicode case folding.
+   * Selects events. Fields are combined with AND, values inside a repeated field with OR. The conditions apply first,
+   * then at most one of last_n and page. The text of an event is its message's text parts, joined by line feeds. Keywords
+   * match literal substrings after Unicode case folding.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.EventFilter}
@@ -1463,7 +1469,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> fromTimeBuilder_;
     /**
      * <pre>
-     * Events whose time is at or after this. An event's time is its event_time, or its record_time where that is absent.
+     * Earliest time, inclusive. The time of an event is its event_time or, if absent, its record_time.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp from_time = 1 [json_name = "fromTime"];</code>
@@ -1474,7 +1480,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events whose time is at or after this. An event's time is its event_time, or its record_time where that is absent.
+     * Earliest time, inclusive. The time of an event is its event_time or, if absent, its record_time.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp from_time = 1 [json_name = "fromTime"];</code>
@@ -1489,7 +1495,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events whose time is at or after this. An event's time is its event_time, or its record_time where that is absent.
+     * Earliest time, inclusive. The time of an event is its event_time or, if absent, its record_time.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp from_time = 1 [json_name = "fromTime"];</code>
@@ -1509,7 +1515,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events whose time is at or after this. An event's time is its event_time, or its record_time where that is absent.
+     * Earliest time, inclusive. The time of an event is its event_time or, if absent, its record_time.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp from_time = 1 [json_name = "fromTime"];</code>
@@ -1527,7 +1533,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events whose time is at or after this. An event's time is its event_time, or its record_time where that is absent.
+     * Earliest time, inclusive. The time of an event is its event_time or, if absent, its record_time.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp from_time = 1 [json_name = "fromTime"];</code>
@@ -1552,7 +1558,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events whose time is at or after this. An event's time is its event_time, or its record_time where that is absent.
+     * Earliest time, inclusive. The time of an event is its event_time or, if absent, its record_time.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp from_time = 1 [json_name = "fromTime"];</code>
@@ -1569,7 +1575,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events whose time is at or after this. An event's time is its event_time, or its record_time where that is absent.
+     * Earliest time, inclusive. The time of an event is its event_time or, if absent, its record_time.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp from_time = 1 [json_name = "fromTime"];</code>
@@ -1581,7 +1587,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events whose time is at or after this. An event's time is its event_time, or its record_time where that is absent.
+     * Earliest time, inclusive. The time of an event is its event_time or, if absent, its record_time.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp from_time = 1 [json_name = "fromTime"];</code>
@@ -1596,7 +1602,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events whose time is at or after this. An event's time is its event_time, or its record_time where that is absent.
+     * Earliest time, inclusive. The time of an event is its event_time or, if absent, its record_time.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp from_time = 1 [json_name = "fromTime"];</code>
@@ -1620,7 +1626,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> toTimeBuilder_;
     /**
      * <pre>
-     * Events whose time is at or before this.
+     * Latest time, inclusive.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp to_time = 2 [json_name = "toTime"];</code>
@@ -1631,7 +1637,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events whose time is at or before this.
+     * Latest time, inclusive.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp to_time = 2 [json_name = "toTime"];</code>
@@ -1646,7 +1652,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events whose time is at or before this.
+     * Latest time, inclusive.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp to_time = 2 [json_name = "toTime"];</code>
@@ -1666,7 +1672,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events whose time is at or before this.
+     * Latest time, inclusive.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp to_time = 2 [json_name = "toTime"];</code>
@@ -1684,7 +1690,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events whose time is at or before this.
+     * Latest time, inclusive.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp to_time = 2 [json_name = "toTime"];</code>
@@ -1709,7 +1715,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events whose time is at or before this.
+     * Latest time, inclusive.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp to_time = 2 [json_name = "toTime"];</code>
@@ -1726,7 +1732,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events whose time is at or before this.
+     * Latest time, inclusive.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp to_time = 2 [json_name = "toTime"];</code>
@@ -1738,7 +1744,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events whose time is at or before this.
+     * Latest time, inclusive.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp to_time = 2 [json_name = "toTime"];</code>
@@ -1753,7 +1759,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events whose time is at or before this.
+     * Latest time, inclusive.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp to_time = 2 [json_name = "toTime"];</code>
@@ -1775,7 +1781,7 @@ private static final long serialVersionUID = 0L;
     private long afterSeq_ ;
     /**
      * <pre>
-     * Events whose seq is greater.
+     * Seq that events must exceed.
      * </pre>
      *
      * <code>optional int64 after_seq = 3 [json_name = "afterSeq"];</code>
@@ -1787,7 +1793,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events whose seq is greater.
+     * Seq that events must exceed.
      * </pre>
      *
      * <code>optional int64 after_seq = 3 [json_name = "afterSeq"];</code>
@@ -1799,7 +1805,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events whose seq is greater.
+     * Seq that events must exceed.
      * </pre>
      *
      * <code>optional int64 after_seq = 3 [json_name = "afterSeq"];</code>
@@ -1815,7 +1821,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events whose seq is greater.
+     * Seq that events must exceed.
      * </pre>
      *
      * <code>optional int64 after_seq = 3 [json_name = "afterSeq"];</code>
@@ -1831,7 +1837,7 @@ private static final long serialVersionUID = 0L;
     private long beforeSeq_ ;
     /**
      * <pre>
-     * Events whose seq is less.
+     * Seq that events must precede.
      * </pre>
      *
      * <code>optional int64 before_seq = 4 [json_name = "beforeSeq"];</code>
@@ -1843,7 +1849,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events whose seq is less.
+     * Seq that events must precede.
      * </pre>
      *
      * <code>optional int64 before_seq = 4 [json_name = "beforeSeq"];</code>
@@ -1855,7 +1861,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events whose seq is less.
+     * Seq that events must precede.
      * </pre>
      *
      * <code>optional int64 before_seq = 4 [json_name = "beforeSeq"];</code>
@@ -1871,7 +1877,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events whose seq is less.
+     * Seq that events must precede.
      * </pre>
      *
      * <code>optional int64 before_seq = 4 [json_name = "beforeSeq"];</code>
@@ -1893,7 +1899,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events with one of these roles. Empty means any.
+     * Roles of the message. Empty means any.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -1905,7 +1911,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events with one of these roles. Empty means any.
+     * Roles of the message. Empty means any.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -1916,7 +1922,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events with one of these roles. Empty means any.
+     * Roles of the message. Empty means any.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -1928,7 +1934,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events with one of these roles. Empty means any.
+     * Roles of the message. Empty means any.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -1946,7 +1952,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events with one of these roles. Empty means any.
+     * Roles of the message. Empty means any.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -1962,7 +1968,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events with one of these roles. Empty means any.
+     * Roles of the message. Empty means any.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -1980,7 +1986,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events with one of these roles. Empty means any.
+     * Roles of the message. Empty means any.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -1994,7 +2000,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events with one of these roles. Empty means any.
+     * Roles of the message. Empty means any.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -2007,7 +2013,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events with one of these roles. Empty means any.
+     * Roles of the message. Empty means any.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -2019,7 +2025,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events with one of these roles. Empty means any.
+     * Roles of the message. Empty means any.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -2036,7 +2042,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events with one of these roles. Empty means any.
+     * Roles of the message. Empty means any.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -2051,7 +2057,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events with one of these roles. Empty means any.
+     * Roles of the message. Empty means any.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -2082,7 +2088,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Include and exclude by author; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -2096,7 +2102,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Include and exclude by author; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -2110,7 +2116,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Include and exclude by author; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -2124,7 +2130,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Include and exclude by author; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -2145,7 +2151,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Include and exclude by author; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -2163,7 +2169,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Include and exclude by author; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -2183,7 +2189,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Include and exclude by author; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -2204,7 +2210,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Include and exclude by author; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -2222,7 +2228,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Include and exclude by author; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -2240,7 +2246,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Include and exclude by author; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -2259,7 +2265,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Include and exclude by author; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -2276,7 +2282,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Include and exclude by author; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -2293,7 +2299,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Include and exclude by author; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -2304,7 +2310,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Include and exclude by author; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -2318,7 +2324,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Include and exclude by author; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -2333,7 +2339,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Include and exclude by author; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -2344,7 +2350,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Include and exclude by author; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -2356,7 +2362,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Include and exclude by author; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -2383,7 +2389,7 @@ private static final long serialVersionUID = 0L;
     private boolean excludeSynthetic_ ;
     /**
      * <pre>
-     * Leave out synthetic events.
+     * If true, leaves out synthetic events.
      * </pre>
      *
      * <code>bool exclude_synthetic = 7 [json_name = "excludeSynthetic"];</code>
@@ -2395,7 +2401,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leave out synthetic events.
+     * If true, leaves out synthetic events.
      * </pre>
      *
      * <code>bool exclude_synthetic = 7 [json_name = "excludeSynthetic"];</code>
@@ -2411,7 +2417,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leave out synthetic events.
+     * If true, leaves out synthetic events.
      * </pre>
      *
      * <code>bool exclude_synthetic = 7 [json_name = "excludeSynthetic"];</code>
@@ -2427,7 +2433,7 @@ private static final long serialVersionUID = 0L;
     private int view_ = 0;
     /**
      * <pre>
-     * The part of the log to look at. Default: everything.
+     * Part of the log to read. Default: the whole log.
      * </pre>
      *
      * <code>.threadkeep.v1.LogView view = 8 [json_name = "view"];</code>
@@ -2438,7 +2444,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The part of the log to look at. Default: everything.
+     * Part of the log to read. Default: the whole log.
      * </pre>
      *
      * <code>.threadkeep.v1.LogView view = 8 [json_name = "view"];</code>
@@ -2453,7 +2459,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The part of the log to look at. Default: everything.
+     * Part of the log to read. Default: the whole log.
      * </pre>
      *
      * <code>.threadkeep.v1.LogView view = 8 [json_name = "view"];</code>
@@ -2466,7 +2472,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The part of the log to look at. Default: everything.
+     * Part of the log to read. Default: the whole log.
      * </pre>
      *
      * <code>.threadkeep.v1.LogView view = 8 [json_name = "view"];</code>
@@ -2482,7 +2488,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The part of the log to look at. Default: everything.
+     * Part of the log to read. Default: the whole log.
      * </pre>
      *
      * <code>.threadkeep.v1.LogView view = 8 [json_name = "view"];</code>
@@ -2498,7 +2504,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object keyword_ = "";
     /**
      * <pre>
-     * Text must hold this. Blank counts as not set. At most 1,024 characters.
+     * Substring that the text must contain. Blank means not set. At most 1,024 characters.
      * </pre>
      *
      * <code>string keyword = 9 [json_name = "keyword"];</code>
@@ -2518,7 +2524,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Text must hold this. Blank counts as not set. At most 1,024 characters.
+     * Substring that the text must contain. Blank means not set. At most 1,024 characters.
      * </pre>
      *
      * <code>string keyword = 9 [json_name = "keyword"];</code>
@@ -2539,7 +2545,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Text must hold this. Blank counts as not set. At most 1,024 characters.
+     * Substring that the text must contain. Blank means not set. At most 1,024 characters.
      * </pre>
      *
      * <code>string keyword = 9 [json_name = "keyword"];</code>
@@ -2556,7 +2562,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Text must hold this. Blank counts as not set. At most 1,024 characters.
+     * Substring that the text must contain. Blank means not set. At most 1,024 characters.
      * </pre>
      *
      * <code>string keyword = 9 [json_name = "keyword"];</code>
@@ -2570,7 +2576,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Text must hold this. Blank counts as not set. At most 1,024 characters.
+     * Substring that the text must contain. Blank means not set. At most 1,024 characters.
      * </pre>
      *
      * <code>string keyword = 9 [json_name = "keyword"];</code>
@@ -2597,7 +2603,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Text must hold these, by keyword_match. Blank ones are dropped; none left counts as not set. At most 64.
+     * Substrings that the text must contain, combined by keyword_match. Blank ones are dropped; if none remain, the field
+     * is not set. At most 64.
      * </pre>
      *
      * <code>repeated string keywords = 10 [json_name = "keywords"];</code>
@@ -2610,7 +2617,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Text must hold these, by keyword_match. Blank ones are dropped; none left counts as not set. At most 64.
+     * Substrings that the text must contain, combined by keyword_match. Blank ones are dropped; if none remain, the field
+     * is not set. At most 64.
      * </pre>
      *
      * <code>repeated string keywords = 10 [json_name = "keywords"];</code>
@@ -2621,7 +2629,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Text must hold these, by keyword_match. Blank ones are dropped; none left counts as not set. At most 64.
+     * Substrings that the text must contain, combined by keyword_match. Blank ones are dropped; if none remain, the field
+     * is not set. At most 64.
      * </pre>
      *
      * <code>repeated string keywords = 10 [json_name = "keywords"];</code>
@@ -2633,7 +2642,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Text must hold these, by keyword_match. Blank ones are dropped; none left counts as not set. At most 64.
+     * Substrings that the text must contain, combined by keyword_match. Blank ones are dropped; if none remain, the field
+     * is not set. At most 64.
      * </pre>
      *
      * <code>repeated string keywords = 10 [json_name = "keywords"];</code>
@@ -2646,7 +2656,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Text must hold these, by keyword_match. Blank ones are dropped; none left counts as not set. At most 64.
+     * Substrings that the text must contain, combined by keyword_match. Blank ones are dropped; if none remain, the field
+     * is not set. At most 64.
      * </pre>
      *
      * <code>repeated string keywords = 10 [json_name = "keywords"];</code>
@@ -2665,7 +2676,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Text must hold these, by keyword_match. Blank ones are dropped; none left counts as not set. At most 64.
+     * Substrings that the text must contain, combined by keyword_match. Blank ones are dropped; if none remain, the field
+     * is not set. At most 64.
      * </pre>
      *
      * <code>repeated string keywords = 10 [json_name = "keywords"];</code>
@@ -2683,7 +2695,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Text must hold these, by keyword_match. Blank ones are dropped; none left counts as not set. At most 64.
+     * Substrings that the text must contain, combined by keyword_match. Blank ones are dropped; if none remain, the field
+     * is not set. At most 64.
      * </pre>
      *
      * <code>repeated string keywords = 10 [json_name = "keywords"];</code>
@@ -2701,7 +2714,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Text must hold these, by keyword_match. Blank ones are dropped; none left counts as not set. At most 64.
+     * Substrings that the text must contain, combined by keyword_match. Blank ones are dropped; if none remain, the field
+     * is not set. At most 64.
      * </pre>
      *
      * <code>repeated string keywords = 10 [json_name = "keywords"];</code>
@@ -2716,7 +2730,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Text must hold these, by keyword_match. Blank ones are dropped; none left counts as not set. At most 64.
+     * Substrings that the text must contain, combined by keyword_match. Blank ones are dropped; if none remain, the field
+     * is not set. At most 64.
      * </pre>
      *
      * <code>repeated string keywords = 10 [json_name = "keywords"];</code>
@@ -2737,7 +2752,7 @@ private static final long serialVersionUID = 0L;
     private int keywordMatch_ = 0;
     /**
      * <pre>
-     * How keywords combine. Default: any. Not used without keywords.
+     * How keywords are combined. Default: any. Ignored without keywords.
      * </pre>
      *
      * <code>.threadkeep.v1.KeywordMatch keyword_match = 11 [json_name = "keywordMatch"];</code>
@@ -2748,7 +2763,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How keywords combine. Default: any. Not used without keywords.
+     * How keywords are combined. Default: any. Ignored without keywords.
      * </pre>
      *
      * <code>.threadkeep.v1.KeywordMatch keyword_match = 11 [json_name = "keywordMatch"];</code>
@@ -2763,7 +2778,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How keywords combine. Default: any. Not used without keywords.
+     * How keywords are combined. Default: any. Ignored without keywords.
      * </pre>
      *
      * <code>.threadkeep.v1.KeywordMatch keyword_match = 11 [json_name = "keywordMatch"];</code>
@@ -2776,7 +2791,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How keywords combine. Default: any. Not used without keywords.
+     * How keywords are combined. Default: any. Ignored without keywords.
      * </pre>
      *
      * <code>.threadkeep.v1.KeywordMatch keyword_match = 11 [json_name = "keywordMatch"];</code>
@@ -2792,7 +2807,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How keywords combine. Default: any. Not used without keywords.
+     * How keywords are combined. Default: any. Ignored without keywords.
      * </pre>
      *
      * <code>.threadkeep.v1.KeywordMatch keyword_match = 11 [json_name = "keywordMatch"];</code>
@@ -2808,8 +2823,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object branch_ = "";
     /**
      * <pre>
-     * What an agent on this branch sees: events of the root, of the branch itself and of its ancestors; not of siblings, not of
-     * children. Absent or empty means every branch.
+     * Branch whose view is returned: events of the root, of the branch itself and of its ancestors, but not of siblings
+     * or children. Absent or empty means every branch.
      * </pre>
      *
      * <code>string branch = 12 [json_name = "branch"];</code>
@@ -2829,8 +2844,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What an agent on this branch sees: events of the root, of the branch itself and of its ancestors; not of siblings, not of
-     * children. Absent or empty means every branch.
+     * Branch whose view is returned: events of the root, of the branch itself and of its ancestors, but not of siblings
+     * or children. Absent or empty means every branch.
      * </pre>
      *
      * <code>string branch = 12 [json_name = "branch"];</code>
@@ -2851,8 +2866,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What an agent on this branch sees: events of the root, of the branch itself and of its ancestors; not of siblings, not of
-     * children. Absent or empty means every branch.
+     * Branch whose view is returned: events of the root, of the branch itself and of its ancestors, but not of siblings
+     * or children. Absent or empty means every branch.
      * </pre>
      *
      * <code>string branch = 12 [json_name = "branch"];</code>
@@ -2869,8 +2884,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What an agent on this branch sees: events of the root, of the branch itself and of its ancestors; not of siblings, not of
-     * children. Absent or empty means every branch.
+     * Branch whose view is returned: events of the root, of the branch itself and of its ancestors, but not of siblings
+     * or children. Absent or empty means every branch.
      * </pre>
      *
      * <code>string branch = 12 [json_name = "branch"];</code>
@@ -2884,8 +2899,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What an agent on this branch sees: events of the root, of the branch itself and of its ancestors; not of siblings, not of
-     * children. Absent or empty means every branch.
+     * Branch whose view is returned: events of the root, of the branch itself and of its ancestors, but not of siblings
+     * or children. Absent or empty means every branch.
      * </pre>
      *
      * <code>string branch = 12 [json_name = "branch"];</code>
@@ -2904,8 +2919,8 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * The newest n matches, n at least 1. Without a text condition the window is extended back to the start of the turn that it
-     * would otherwise cut, among the matches.
+     * Number of newest matches, at least 1. Without a text condition, the result is extended back to the start of the
+     * turn that it would otherwise split, among the matches.
      * </pre>
      *
      * <code>int32 last_n = 13 [json_name = "lastN"];</code>
@@ -2916,8 +2931,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The newest n matches, n at least 1. Without a text condition the window is extended back to the start of the turn that it
-     * would otherwise cut, among the matches.
+     * Number of newest matches, at least 1. Without a text condition, the result is extended back to the start of the
+     * turn that it would otherwise split, among the matches.
      * </pre>
      *
      * <code>int32 last_n = 13 [json_name = "lastN"];</code>
@@ -2931,8 +2946,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The newest n matches, n at least 1. Without a text condition the window is extended back to the start of the turn that it
-     * would otherwise cut, among the matches.
+     * Number of newest matches, at least 1. Without a text condition, the result is extended back to the start of the
+     * turn that it would otherwise split, among the matches.
      * </pre>
      *
      * <code>int32 last_n = 13 [json_name = "lastN"];</code>
@@ -2948,8 +2963,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The newest n matches, n at least 1. Without a text condition the window is extended back to the start of the turn that it
-     * would otherwise cut, among the matches.
+     * Number of newest matches, at least 1. Without a text condition, the result is extended back to the start of the
+     * turn that it would otherwise split, among the matches.
      * </pre>
      *
      * <code>int32 last_n = 13 [json_name = "lastN"];</code>

@@ -12,7 +12,7 @@ public interface EventFilterOrBuilder extends
 
   /**
    * <pre>
-   * Events whose time is at or after this. An event's time is its event_time, or its record_time where that is absent.
+   * Earliest time, inclusive. The time of an event is its event_time or, if absent, its record_time.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp from_time = 1 [json_name = "fromTime"];</code>
@@ -21,7 +21,7 @@ public interface EventFilterOrBuilder extends
   boolean hasFromTime();
   /**
    * <pre>
-   * Events whose time is at or after this. An event's time is its event_time, or its record_time where that is absent.
+   * Earliest time, inclusive. The time of an event is its event_time or, if absent, its record_time.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp from_time = 1 [json_name = "fromTime"];</code>
@@ -30,7 +30,7 @@ public interface EventFilterOrBuilder extends
   com.google.protobuf.Timestamp getFromTime();
   /**
    * <pre>
-   * Events whose time is at or after this. An event's time is its event_time, or its record_time where that is absent.
+   * Earliest time, inclusive. The time of an event is its event_time or, if absent, its record_time.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp from_time = 1 [json_name = "fromTime"];</code>
@@ -39,7 +39,7 @@ public interface EventFilterOrBuilder extends
 
   /**
    * <pre>
-   * Events whose time is at or before this.
+   * Latest time, inclusive.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp to_time = 2 [json_name = "toTime"];</code>
@@ -48,7 +48,7 @@ public interface EventFilterOrBuilder extends
   boolean hasToTime();
   /**
    * <pre>
-   * Events whose time is at or before this.
+   * Latest time, inclusive.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp to_time = 2 [json_name = "toTime"];</code>
@@ -57,7 +57,7 @@ public interface EventFilterOrBuilder extends
   com.google.protobuf.Timestamp getToTime();
   /**
    * <pre>
-   * Events whose time is at or before this.
+   * Latest time, inclusive.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp to_time = 2 [json_name = "toTime"];</code>
@@ -66,7 +66,7 @@ public interface EventFilterOrBuilder extends
 
   /**
    * <pre>
-   * Events whose seq is greater.
+   * Seq that events must exceed.
    * </pre>
    *
    * <code>optional int64 after_seq = 3 [json_name = "afterSeq"];</code>
@@ -75,7 +75,7 @@ public interface EventFilterOrBuilder extends
   boolean hasAfterSeq();
   /**
    * <pre>
-   * Events whose seq is greater.
+   * Seq that events must exceed.
    * </pre>
    *
    * <code>optional int64 after_seq = 3 [json_name = "afterSeq"];</code>
@@ -85,7 +85,7 @@ public interface EventFilterOrBuilder extends
 
   /**
    * <pre>
-   * Events whose seq is less.
+   * Seq that events must precede.
    * </pre>
    *
    * <code>optional int64 before_seq = 4 [json_name = "beforeSeq"];</code>
@@ -94,7 +94,7 @@ public interface EventFilterOrBuilder extends
   boolean hasBeforeSeq();
   /**
    * <pre>
-   * Events whose seq is less.
+   * Seq that events must precede.
    * </pre>
    *
    * <code>optional int64 before_seq = 4 [json_name = "beforeSeq"];</code>
@@ -104,7 +104,7 @@ public interface EventFilterOrBuilder extends
 
   /**
    * <pre>
-   * Events with one of these roles. Empty means any.
+   * Roles of the message. Empty means any.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -113,7 +113,7 @@ public interface EventFilterOrBuilder extends
   java.util.List<dev.threadkeep.v1.Role> getRolesList();
   /**
    * <pre>
-   * Events with one of these roles. Empty means any.
+   * Roles of the message. Empty means any.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -122,7 +122,7 @@ public interface EventFilterOrBuilder extends
   int getRolesCount();
   /**
    * <pre>
-   * Events with one of these roles. Empty means any.
+   * Roles of the message. Empty means any.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -132,7 +132,7 @@ public interface EventFilterOrBuilder extends
   dev.threadkeep.v1.Role getRoles(int index);
   /**
    * <pre>
-   * Events with one of these roles. Empty means any.
+   * Roles of the message. Empty means any.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -142,7 +142,7 @@ public interface EventFilterOrBuilder extends
   getRolesValueList();
   /**
    * <pre>
-   * Events with one of these roles. Empty means any.
+   * Roles of the message. Empty means any.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -153,7 +153,7 @@ public interface EventFilterOrBuilder extends
 
   /**
    * <pre>
-   * Include and exclude by author; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -162,7 +162,7 @@ public interface EventFilterOrBuilder extends
       getAuthorFiltersList();
   /**
    * <pre>
-   * Include and exclude by author; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -170,7 +170,7 @@ public interface EventFilterOrBuilder extends
   dev.threadkeep.v1.AuthorFilter getAuthorFilters(int index);
   /**
    * <pre>
-   * Include and exclude by author; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -178,7 +178,7 @@ public interface EventFilterOrBuilder extends
   int getAuthorFiltersCount();
   /**
    * <pre>
-   * Include and exclude by author; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -187,7 +187,7 @@ public interface EventFilterOrBuilder extends
       getAuthorFiltersOrBuilderList();
   /**
    * <pre>
-   * Include and exclude by author; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -197,7 +197,7 @@ public interface EventFilterOrBuilder extends
 
   /**
    * <pre>
-   * Leave out synthetic events.
+   * If true, leaves out synthetic events.
    * </pre>
    *
    * <code>bool exclude_synthetic = 7 [json_name = "excludeSynthetic"];</code>
@@ -207,7 +207,7 @@ public interface EventFilterOrBuilder extends
 
   /**
    * <pre>
-   * The part of the log to look at. Default: everything.
+   * Part of the log to read. Default: the whole log.
    * </pre>
    *
    * <code>.threadkeep.v1.LogView view = 8 [json_name = "view"];</code>
@@ -216,7 +216,7 @@ public interface EventFilterOrBuilder extends
   int getViewValue();
   /**
    * <pre>
-   * The part of the log to look at. Default: everything.
+   * Part of the log to read. Default: the whole log.
    * </pre>
    *
    * <code>.threadkeep.v1.LogView view = 8 [json_name = "view"];</code>
@@ -226,7 +226,7 @@ public interface EventFilterOrBuilder extends
 
   /**
    * <pre>
-   * Text must hold this. Blank counts as not set. At most 1,024 characters.
+   * Substring that the text must contain. Blank means not set. At most 1,024 characters.
    * </pre>
    *
    * <code>string keyword = 9 [json_name = "keyword"];</code>
@@ -235,7 +235,7 @@ public interface EventFilterOrBuilder extends
   java.lang.String getKeyword();
   /**
    * <pre>
-   * Text must hold this. Blank counts as not set. At most 1,024 characters.
+   * Substring that the text must contain. Blank means not set. At most 1,024 characters.
    * </pre>
    *
    * <code>string keyword = 9 [json_name = "keyword"];</code>
@@ -246,7 +246,8 @@ public interface EventFilterOrBuilder extends
 
   /**
    * <pre>
-   * Text must hold these, by keyword_match. Blank ones are dropped; none left counts as not set. At most 64.
+   * Substrings that the text must contain, combined by keyword_match. Blank ones are dropped; if none remain, the field
+   * is not set. At most 64.
    * </pre>
    *
    * <code>repeated string keywords = 10 [json_name = "keywords"];</code>
@@ -256,7 +257,8 @@ public interface EventFilterOrBuilder extends
       getKeywordsList();
   /**
    * <pre>
-   * Text must hold these, by keyword_match. Blank ones are dropped; none left counts as not set. At most 64.
+   * Substrings that the text must contain, combined by keyword_match. Blank ones are dropped; if none remain, the field
+   * is not set. At most 64.
    * </pre>
    *
    * <code>repeated string keywords = 10 [json_name = "keywords"];</code>
@@ -265,7 +267,8 @@ public interface EventFilterOrBuilder extends
   int getKeywordsCount();
   /**
    * <pre>
-   * Text must hold these, by keyword_match. Blank ones are dropped; none left counts as not set. At most 64.
+   * Substrings that the text must contain, combined by keyword_match. Blank ones are dropped; if none remain, the field
+   * is not set. At most 64.
    * </pre>
    *
    * <code>repeated string keywords = 10 [json_name = "keywords"];</code>
@@ -275,7 +278,8 @@ public interface EventFilterOrBuilder extends
   java.lang.String getKeywords(int index);
   /**
    * <pre>
-   * Text must hold these, by keyword_match. Blank ones are dropped; none left counts as not set. At most 64.
+   * Substrings that the text must contain, combined by keyword_match. Blank ones are dropped; if none remain, the field
+   * is not set. At most 64.
    * </pre>
    *
    * <code>repeated string keywords = 10 [json_name = "keywords"];</code>
@@ -287,7 +291,7 @@ public interface EventFilterOrBuilder extends
 
   /**
    * <pre>
-   * How keywords combine. Default: any. Not used without keywords.
+   * How keywords are combined. Default: any. Ignored without keywords.
    * </pre>
    *
    * <code>.threadkeep.v1.KeywordMatch keyword_match = 11 [json_name = "keywordMatch"];</code>
@@ -296,7 +300,7 @@ public interface EventFilterOrBuilder extends
   int getKeywordMatchValue();
   /**
    * <pre>
-   * How keywords combine. Default: any. Not used without keywords.
+   * How keywords are combined. Default: any. Ignored without keywords.
    * </pre>
    *
    * <code>.threadkeep.v1.KeywordMatch keyword_match = 11 [json_name = "keywordMatch"];</code>
@@ -306,8 +310,8 @@ public interface EventFilterOrBuilder extends
 
   /**
    * <pre>
-   * What an agent on this branch sees: events of the root, of the branch itself and of its ancestors; not of siblings, not of
-   * children. Absent or empty means every branch.
+   * Branch whose view is returned: events of the root, of the branch itself and of its ancestors, but not of siblings
+   * or children. Absent or empty means every branch.
    * </pre>
    *
    * <code>string branch = 12 [json_name = "branch"];</code>
@@ -316,8 +320,8 @@ public interface EventFilterOrBuilder extends
   java.lang.String getBranch();
   /**
    * <pre>
-   * What an agent on this branch sees: events of the root, of the branch itself and of its ancestors; not of siblings, not of
-   * children. Absent or empty means every branch.
+   * Branch whose view is returned: events of the root, of the branch itself and of its ancestors, but not of siblings
+   * or children. Absent or empty means every branch.
    * </pre>
    *
    * <code>string branch = 12 [json_name = "branch"];</code>
@@ -328,8 +332,8 @@ public interface EventFilterOrBuilder extends
 
   /**
    * <pre>
-   * The newest n matches, n at least 1. Without a text condition the window is extended back to the start of the turn that it
-   * would otherwise cut, among the matches.
+   * Number of newest matches, at least 1. Without a text condition, the result is extended back to the start of the
+   * turn that it would otherwise split, among the matches.
    * </pre>
    *
    * <code>int32 last_n = 13 [json_name = "lastN"];</code>
@@ -338,8 +342,8 @@ public interface EventFilterOrBuilder extends
   boolean hasLastN();
   /**
    * <pre>
-   * The newest n matches, n at least 1. Without a text condition the window is extended back to the start of the turn that it
-   * would otherwise cut, among the matches.
+   * Number of newest matches, at least 1. Without a text condition, the result is extended back to the start of the
+   * turn that it would otherwise split, among the matches.
    * </pre>
    *
    * <code>int32 last_n = 13 [json_name = "lastN"];</code>

@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * Ids of events.
+ * A list of event ids.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.EventIds}
@@ -55,7 +55,7 @@ private static final long serialVersionUID = 0L;
       com.google.protobuf.LazyStringArrayList.emptyList();
   /**
    * <pre>
-   * The ids; they must differ.
+   * Event ids, without duplicates.
    * </pre>
    *
    * <code>repeated string ids = 1 [json_name = "ids"];</code>
@@ -67,7 +67,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The ids; they must differ.
+   * Event ids, without duplicates.
    * </pre>
    *
    * <code>repeated string ids = 1 [json_name = "ids"];</code>
@@ -78,7 +78,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The ids; they must differ.
+   * Event ids, without duplicates.
    * </pre>
    *
    * <code>repeated string ids = 1 [json_name = "ids"];</code>
@@ -90,7 +90,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The ids; they must differ.
+   * Event ids, without duplicates.
    * </pre>
    *
    * <code>repeated string ids = 1 [json_name = "ids"];</code>
@@ -267,7 +267,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Ids of events.
+   * A list of event ids.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.EventIds}
@@ -425,7 +425,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The ids; they must differ.
+     * Event ids, without duplicates.
      * </pre>
      *
      * <code>repeated string ids = 1 [json_name = "ids"];</code>
@@ -438,7 +438,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The ids; they must differ.
+     * Event ids, without duplicates.
      * </pre>
      *
      * <code>repeated string ids = 1 [json_name = "ids"];</code>
@@ -449,7 +449,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The ids; they must differ.
+     * Event ids, without duplicates.
      * </pre>
      *
      * <code>repeated string ids = 1 [json_name = "ids"];</code>
@@ -461,7 +461,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The ids; they must differ.
+     * Event ids, without duplicates.
      * </pre>
      *
      * <code>repeated string ids = 1 [json_name = "ids"];</code>
@@ -474,7 +474,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The ids; they must differ.
+     * Event ids, without duplicates.
      * </pre>
      *
      * <code>repeated string ids = 1 [json_name = "ids"];</code>
@@ -493,7 +493,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The ids; they must differ.
+     * Event ids, without duplicates.
      * </pre>
      *
      * <code>repeated string ids = 1 [json_name = "ids"];</code>
@@ -511,7 +511,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The ids; they must differ.
+     * Event ids, without duplicates.
      * </pre>
      *
      * <code>repeated string ids = 1 [json_name = "ids"];</code>
@@ -529,7 +529,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The ids; they must differ.
+     * Event ids, without duplicates.
      * </pre>
      *
      * <code>repeated string ids = 1 [json_name = "ids"];</code>
@@ -544,7 +544,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The ids; they must differ.
+     * Event ids, without duplicates.
      * </pre>
      *
      * <code>repeated string ids = 1 [json_name = "ids"];</code>

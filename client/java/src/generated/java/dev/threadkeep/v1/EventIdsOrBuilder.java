@@ -12,7 +12,7 @@ public interface EventIdsOrBuilder extends
 
   /**
    * <pre>
-   * The ids; they must differ.
+   * Event ids, without duplicates.
    * </pre>
    *
    * <code>repeated string ids = 1 [json_name = "ids"];</code>
@@ -22,7 +22,7 @@ public interface EventIdsOrBuilder extends
       getIdsList();
   /**
    * <pre>
-   * The ids; they must differ.
+   * Event ids, without duplicates.
    * </pre>
    *
    * <code>repeated string ids = 1 [json_name = "ids"];</code>
@@ -31,7 +31,7 @@ public interface EventIdsOrBuilder extends
   int getIdsCount();
   /**
    * <pre>
-   * The ids; they must differ.
+   * Event ids, without duplicates.
    * </pre>
    *
    * <code>repeated string ids = 1 [json_name = "ids"];</code>
@@ -41,7 +41,7 @@ public interface EventIdsOrBuilder extends
   java.lang.String getIds(int index);
   /**
    * <pre>
-   * The ids; they must differ.
+   * Event ids, without duplicates.
    * </pre>
    *
    * <code>repeated string ids = 1 [json_name = "ids"];</code>

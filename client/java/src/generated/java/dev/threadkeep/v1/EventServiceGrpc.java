@@ -4,7 +4,7 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
 
 /**
  * <pre>
- * The event log.
+ * Appends and reads events.
  * </pre>
  */
 @io.grpc.stub.annotations.GrpcGenerated
@@ -235,16 +235,17 @@ public final class EventServiceGrpc {
 
   /**
    * <pre>
-   * The event log.
+   * Appends and reads events.
    * </pre>
    */
   public interface AsyncService {
 
     /**
      * <pre>
-     * Appends 1 to N events, all or none. When it returns they are committed to durable storage. Retrying with the same event
-     * ids stores nothing twice and returns the original seqs. Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT,
-     * EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD, STORE_UNAVAILABLE.
+     * Appends one or more events, all or none. When it returns, the events are committed to durable storage. A retry with
+     * the same event ids stores nothing twice and returns the original seqs.
+     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD,
+     * STORE_UNAVAILABLE.
      * </pre>
      */
     default void appendEvents(dev.threadkeep.v1.AppendEventsRequest request,
@@ -254,8 +255,9 @@ public final class EventServiceGrpc {
 
     /**
      * <pre>
-     * Appends batch after batch without waiting for each answer. Every request is one atomic append; results come in request
-     * order, grouped. A batch that fails is told in its result and does not end the stream.
+     * Appends a stream of batches without waiting for each response. Each request is one atomic append. Results are
+     * returned in request order, several per response. A batch that fails is reported in its result and does not end the
+     * stream.
      * </pre>
      */
     default io.grpc.stub.StreamObserver<dev.threadkeep.v1.AppendStreamRequest> appendStream(
@@ -265,7 +267,8 @@ public final class EventServiceGrpc {
 
     /**
      * <pre>
-     * Returns one event by its id. Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND.
+     * Returns an event by its id.
+     * Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND.
      * </pre>
      */
     default void getEvent(dev.threadkeep.v1.GetEventRequest request,
@@ -275,7 +278,7 @@ public final class EventServiceGrpc {
 
     /**
      * <pre>
-     * Returns a page of the events that match, in window order. An unknown session gives an empty list.
+     * Lists the events that match a filter, in window order. An unknown session returns an empty list.
      * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION.
      * </pre>
      */
@@ -286,8 +289,9 @@ public final class EventServiceGrpc {
 
     /**
      * <pre>
-     * Returns what an agent should see now: whole turns of the active window within its budget, the latest SYSTEM event and the
-     * summaries first. One indexed read, whatever the log's length. An unknown session gives an empty context.
+     * Returns the context of an agent: whole turns of the active window within a budget, preceded by the latest SYSTEM
+     * event and the summaries. The cost is one indexed read, independent of the length of the log. An unknown session
+     * returns an empty context.
      * Errors: INVALID_FIELD, AMBIGUOUS_SESSION.
      * </pre>
      */
@@ -300,7 +304,7 @@ public final class EventServiceGrpc {
   /**
    * Base class for the server implementation of the service EventService.
    * <pre>
-   * The event log.
+   * Appends and reads events.
    * </pre>
    */
   public static abstract class EventServiceImplBase
@@ -314,7 +318,7 @@ public final class EventServiceGrpc {
   /**
    * A stub to allow clients to do asynchronous rpc calls to service EventService.
    * <pre>
-   * The event log.
+   * Appends and reads events.
    * </pre>
    */
   public static final class EventServiceStub
@@ -332,9 +336,10 @@ public final class EventServiceGrpc {
 
     /**
      * <pre>
-     * Appends 1 to N events, all or none. When it returns they are committed to durable storage. Retrying with the same event
-     * ids stores nothing twice and returns the original seqs. Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT,
-     * EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD, STORE_UNAVAILABLE.
+     * Appends one or more events, all or none. When it returns, the events are committed to durable storage. A retry with
+     * the same event ids stores nothing twice and returns the original seqs.
+     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD,
+     * STORE_UNAVAILABLE.
      * </pre>
      */
     public void appendEvents(dev.threadkeep.v1.AppendEventsRequest request,
@@ -345,8 +350,9 @@ public final class EventServiceGrpc {
 
     /**
      * <pre>
-     * Appends batch after batch without waiting for each answer. Every request is one atomic append; results come in request
-     * order, grouped. A batch that fails is told in its result and does not end the stream.
+     * Appends a stream of batches without waiting for each response. Each request is one atomic append. Results are
+     * returned in request order, several per response. A batch that fails is reported in its result and does not end the
+     * stream.
      * </pre>
      */
     public io.grpc.stub.StreamObserver<dev.threadkeep.v1.AppendStreamRequest> appendStream(
@@ -357,7 +363,8 @@ public final class EventServiceGrpc {
 
     /**
      * <pre>
-     * Returns one event by its id. Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND.
+     * Returns an event by its id.
+     * Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND.
      * </pre>
      */
     public void getEvent(dev.threadkeep.v1.GetEventRequest request,
@@ -368,7 +375,7 @@ public final class EventServiceGrpc {
 
     /**
      * <pre>
-     * Returns a page of the events that match, in window order. An unknown session gives an empty list.
+     * Lists the events that match a filter, in window order. An unknown session returns an empty list.
      * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION.
      * </pre>
      */
@@ -380,8 +387,9 @@ public final class EventServiceGrpc {
 
     /**
      * <pre>
-     * Returns what an agent should see now: whole turns of the active window within its budget, the latest SYSTEM event and the
-     * summaries first. One indexed read, whatever the log's length. An unknown session gives an empty context.
+     * Returns the context of an agent: whole turns of the active window within a budget, preceded by the latest SYSTEM
+     * event and the summaries. The cost is one indexed read, independent of the length of the log. An unknown session
+     * returns an empty context.
      * Errors: INVALID_FIELD, AMBIGUOUS_SESSION.
      * </pre>
      */
@@ -395,7 +403,7 @@ public final class EventServiceGrpc {
   /**
    * A stub to allow clients to do synchronous rpc calls to service EventService.
    * <pre>
-   * The event log.
+   * Appends and reads events.
    * </pre>
    */
   public static final class EventServiceBlockingV2Stub
@@ -413,9 +421,10 @@ public final class EventServiceGrpc {
 
     /**
      * <pre>
-     * Appends 1 to N events, all or none. When it returns they are committed to durable storage. Retrying with the same event
-     * ids stores nothing twice and returns the original seqs. Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT,
-     * EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD, STORE_UNAVAILABLE.
+     * Appends one or more events, all or none. When it returns, the events are committed to durable storage. A retry with
+     * the same event ids stores nothing twice and returns the original seqs.
+     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD,
+     * STORE_UNAVAILABLE.
      * </pre>
      */
     public dev.threadkeep.v1.AppendEventsResponse appendEvents(dev.threadkeep.v1.AppendEventsRequest request) throws io.grpc.StatusException {
@@ -425,8 +434,9 @@ public final class EventServiceGrpc {
 
     /**
      * <pre>
-     * Appends batch after batch without waiting for each answer. Every request is one atomic append; results come in request
-     * order, grouped. A batch that fails is told in its result and does not end the stream.
+     * Appends a stream of batches without waiting for each response. Each request is one atomic append. Results are
+     * returned in request order, several per response. A batch that fails is reported in its result and does not end the
+     * stream.
      * </pre>
      */
     @io.grpc.ExperimentalApi("https://github.com/grpc/grpc-java/issues/10918")
@@ -438,7 +448,8 @@ public final class EventServiceGrpc {
 
     /**
      * <pre>
-     * Returns one event by its id. Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND.
+     * Returns an event by its id.
+     * Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND.
      * </pre>
      */
     public dev.threadkeep.v1.GetEventResponse getEvent(dev.threadkeep.v1.GetEventRequest request) throws io.grpc.StatusException {
@@ -448,7 +459,7 @@ public final class EventServiceGrpc {
 
     /**
      * <pre>
-     * Returns a page of the events that match, in window order. An unknown session gives an empty list.
+     * Lists the events that match a filter, in window order. An unknown session returns an empty list.
      * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION.
      * </pre>
      */
@@ -459,8 +470,9 @@ public final class EventServiceGrpc {
 
     /**
      * <pre>
-     * Returns what an agent should see now: whole turns of the active window within its budget, the latest SYSTEM event and the
-     * summaries first. One indexed read, whatever the log's length. An unknown session gives an empty context.
+     * Returns the context of an agent: whole turns of the active window within a budget, preceded by the latest SYSTEM
+     * event and the summaries. The cost is one indexed read, independent of the length of the log. An unknown session
+     * returns an empty context.
      * Errors: INVALID_FIELD, AMBIGUOUS_SESSION.
      * </pre>
      */
@@ -473,7 +485,7 @@ public final class EventServiceGrpc {
   /**
    * A stub to allow clients to do limited synchronous rpc calls to service EventService.
    * <pre>
-   * The event log.
+   * Appends and reads events.
    * </pre>
    */
   public static final class EventServiceBlockingStub
@@ -491,9 +503,10 @@ public final class EventServiceGrpc {
 
     /**
      * <pre>
-     * Appends 1 to N events, all or none. When it returns they are committed to durable storage. Retrying with the same event
-     * ids stores nothing twice and returns the original seqs. Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT,
-     * EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD, STORE_UNAVAILABLE.
+     * Appends one or more events, all or none. When it returns, the events are committed to durable storage. A retry with
+     * the same event ids stores nothing twice and returns the original seqs.
+     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD,
+     * STORE_UNAVAILABLE.
      * </pre>
      */
     public dev.threadkeep.v1.AppendEventsResponse appendEvents(dev.threadkeep.v1.AppendEventsRequest request) {
@@ -503,7 +516,8 @@ public final class EventServiceGrpc {
 
     /**
      * <pre>
-     * Returns one event by its id. Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND.
+     * Returns an event by its id.
+     * Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND.
      * </pre>
      */
     public dev.threadkeep.v1.GetEventResponse getEvent(dev.threadkeep.v1.GetEventRequest request) {
@@ -513,7 +527,7 @@ public final class EventServiceGrpc {
 
     /**
      * <pre>
-     * Returns a page of the events that match, in window order. An unknown session gives an empty list.
+     * Lists the events that match a filter, in window order. An unknown session returns an empty list.
      * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION.
      * </pre>
      */
@@ -524,8 +538,9 @@ public final class EventServiceGrpc {
 
     /**
      * <pre>
-     * Returns what an agent should see now: whole turns of the active window within its budget, the latest SYSTEM event and the
-     * summaries first. One indexed read, whatever the log's length. An unknown session gives an empty context.
+     * Returns the context of an agent: whole turns of the active window within a budget, preceded by the latest SYSTEM
+     * event and the summaries. The cost is one indexed read, independent of the length of the log. An unknown session
+     * returns an empty context.
      * Errors: INVALID_FIELD, AMBIGUOUS_SESSION.
      * </pre>
      */
@@ -538,7 +553,7 @@ public final class EventServiceGrpc {
   /**
    * A stub to allow clients to do ListenableFuture-style rpc calls to service EventService.
    * <pre>
-   * The event log.
+   * Appends and reads events.
    * </pre>
    */
   public static final class EventServiceFutureStub
@@ -556,9 +571,10 @@ public final class EventServiceGrpc {
 
     /**
      * <pre>
-     * Appends 1 to N events, all or none. When it returns they are committed to durable storage. Retrying with the same event
-     * ids stores nothing twice and returns the original seqs. Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT,
-     * EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD, STORE_UNAVAILABLE.
+     * Appends one or more events, all or none. When it returns, the events are committed to durable storage. A retry with
+     * the same event ids stores nothing twice and returns the original seqs.
+     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD,
+     * STORE_UNAVAILABLE.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.AppendEventsResponse> appendEvents(
@@ -569,7 +585,8 @@ public final class EventServiceGrpc {
 
     /**
      * <pre>
-     * Returns one event by its id. Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND.
+     * Returns an event by its id.
+     * Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.GetEventResponse> getEvent(
@@ -580,7 +597,7 @@ public final class EventServiceGrpc {
 
     /**
      * <pre>
-     * Returns a page of the events that match, in window order. An unknown session gives an empty list.
+     * Lists the events that match a filter, in window order. An unknown session returns an empty list.
      * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION.
      * </pre>
      */
@@ -592,8 +609,9 @@ public final class EventServiceGrpc {
 
     /**
      * <pre>
-     * Returns what an agent should see now: whole turns of the active window within its budget, the latest SYSTEM event and the
-     * summaries first. One indexed read, whatever the log's length. An unknown session gives an empty context.
+     * Returns the context of an agent: whole turns of the active window within a budget, preceded by the latest SYSTEM
+     * event and the summaries. The cost is one indexed read, independent of the length of the log. An unknown session
+     * returns an empty context.
      * Errors: INVALID_FIELD, AMBIGUOUS_SESSION.
      * </pre>
      */

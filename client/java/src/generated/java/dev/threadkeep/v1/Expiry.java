@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * When a session is to expire.
+ * The expiry of a session.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.Expiry}
@@ -94,7 +94,7 @@ private static final long serialVersionUID = 0L;
   public static final int TTL_FIELD_NUMBER = 1;
   /**
    * <pre>
-   * This long from now. Must be positive.
+   * Duration from now. Must be positive.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 1 [json_name = "ttl"];</code>
@@ -106,7 +106,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * This long from now. Must be positive.
+   * Duration from now. Must be positive.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 1 [json_name = "ttl"];</code>
@@ -121,7 +121,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * This long from now. Must be positive.
+   * Duration from now. Must be positive.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 1 [json_name = "ttl"];</code>
@@ -137,7 +137,7 @@ private static final long serialVersionUID = 0L;
   public static final int EXPIRE_TIME_FIELD_NUMBER = 2;
   /**
    * <pre>
-   * At this time. Must not have passed.
+   * Time of expiry. Must not be in the past.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp expire_time = 2 [json_name = "expireTime"];</code>
@@ -149,7 +149,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * At this time. Must not have passed.
+   * Time of expiry. Must not be in the past.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp expire_time = 2 [json_name = "expireTime"];</code>
@@ -164,7 +164,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * At this time. Must not have passed.
+   * Time of expiry. Must not be in the past.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp expire_time = 2 [json_name = "expireTime"];</code>
@@ -180,7 +180,7 @@ private static final long serialVersionUID = 0L;
   public static final int NEVER_EXPIRES_FIELD_NUMBER = 3;
   /**
    * <pre>
-   * Never. Must be true.
+   * No expiry. Must be true.
    * </pre>
    *
    * <code>bool never_expires = 3 [json_name = "neverExpires"];</code>
@@ -192,7 +192,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Never. Must be true.
+   * No expiry. Must be true.
    * </pre>
    *
    * <code>bool never_expires = 3 [json_name = "neverExpires"];</code>
@@ -411,7 +411,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When a session is to expire.
+   * The expiry of a session.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.Expiry}
@@ -614,7 +614,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> ttlBuilder_;
     /**
      * <pre>
-     * This long from now. Must be positive.
+     * Duration from now. Must be positive.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 1 [json_name = "ttl"];</code>
@@ -626,7 +626,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * This long from now. Must be positive.
+     * Duration from now. Must be positive.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 1 [json_name = "ttl"];</code>
@@ -648,7 +648,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * This long from now. Must be positive.
+     * Duration from now. Must be positive.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 1 [json_name = "ttl"];</code>
@@ -668,7 +668,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * This long from now. Must be positive.
+     * Duration from now. Must be positive.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 1 [json_name = "ttl"];</code>
@@ -686,7 +686,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * This long from now. Must be positive.
+     * Duration from now. Must be positive.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 1 [json_name = "ttl"];</code>
@@ -713,7 +713,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * This long from now. Must be positive.
+     * Duration from now. Must be positive.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 1 [json_name = "ttl"];</code>
@@ -736,7 +736,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * This long from now. Must be positive.
+     * Duration from now. Must be positive.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 1 [json_name = "ttl"];</code>
@@ -746,7 +746,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * This long from now. Must be positive.
+     * Duration from now. Must be positive.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 1 [json_name = "ttl"];</code>
@@ -764,7 +764,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * This long from now. Must be positive.
+     * Duration from now. Must be positive.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 1 [json_name = "ttl"];</code>
@@ -792,7 +792,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> expireTimeBuilder_;
     /**
      * <pre>
-     * At this time. Must not have passed.
+     * Time of expiry. Must not be in the past.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expire_time = 2 [json_name = "expireTime"];</code>
@@ -804,7 +804,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * At this time. Must not have passed.
+     * Time of expiry. Must not be in the past.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expire_time = 2 [json_name = "expireTime"];</code>
@@ -826,7 +826,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * At this time. Must not have passed.
+     * Time of expiry. Must not be in the past.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expire_time = 2 [json_name = "expireTime"];</code>
@@ -846,7 +846,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * At this time. Must not have passed.
+     * Time of expiry. Must not be in the past.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expire_time = 2 [json_name = "expireTime"];</code>
@@ -864,7 +864,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * At this time. Must not have passed.
+     * Time of expiry. Must not be in the past.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expire_time = 2 [json_name = "expireTime"];</code>
@@ -891,7 +891,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * At this time. Must not have passed.
+     * Time of expiry. Must not be in the past.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expire_time = 2 [json_name = "expireTime"];</code>
@@ -914,7 +914,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * At this time. Must not have passed.
+     * Time of expiry. Must not be in the past.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expire_time = 2 [json_name = "expireTime"];</code>
@@ -924,7 +924,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * At this time. Must not have passed.
+     * Time of expiry. Must not be in the past.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expire_time = 2 [json_name = "expireTime"];</code>
@@ -942,7 +942,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * At this time. Must not have passed.
+     * Time of expiry. Must not be in the past.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expire_time = 2 [json_name = "expireTime"];</code>
@@ -968,7 +968,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Never. Must be true.
+     * No expiry. Must be true.
      * </pre>
      *
      * <code>bool never_expires = 3 [json_name = "neverExpires"];</code>
@@ -979,7 +979,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Never. Must be true.
+     * No expiry. Must be true.
      * </pre>
      *
      * <code>bool never_expires = 3 [json_name = "neverExpires"];</code>
@@ -993,7 +993,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Never. Must be true.
+     * No expiry. Must be true.
      * </pre>
      *
      * <code>bool never_expires = 3 [json_name = "neverExpires"];</code>
@@ -1009,7 +1009,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Never. Must be true.
+     * No expiry. Must be true.
      * </pre>
      *
      * <code>bool never_expires = 3 [json_name = "neverExpires"];</code>

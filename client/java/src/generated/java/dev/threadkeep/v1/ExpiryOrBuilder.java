@@ -12,7 +12,7 @@ public interface ExpiryOrBuilder extends
 
   /**
    * <pre>
-   * This long from now. Must be positive.
+   * Duration from now. Must be positive.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 1 [json_name = "ttl"];</code>
@@ -21,7 +21,7 @@ public interface ExpiryOrBuilder extends
   boolean hasTtl();
   /**
    * <pre>
-   * This long from now. Must be positive.
+   * Duration from now. Must be positive.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 1 [json_name = "ttl"];</code>
@@ -30,7 +30,7 @@ public interface ExpiryOrBuilder extends
   com.google.protobuf.Duration getTtl();
   /**
    * <pre>
-   * This long from now. Must be positive.
+   * Duration from now. Must be positive.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 1 [json_name = "ttl"];</code>
@@ -39,7 +39,7 @@ public interface ExpiryOrBuilder extends
 
   /**
    * <pre>
-   * At this time. Must not have passed.
+   * Time of expiry. Must not be in the past.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp expire_time = 2 [json_name = "expireTime"];</code>
@@ -48,7 +48,7 @@ public interface ExpiryOrBuilder extends
   boolean hasExpireTime();
   /**
    * <pre>
-   * At this time. Must not have passed.
+   * Time of expiry. Must not be in the past.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp expire_time = 2 [json_name = "expireTime"];</code>
@@ -57,7 +57,7 @@ public interface ExpiryOrBuilder extends
   com.google.protobuf.Timestamp getExpireTime();
   /**
    * <pre>
-   * At this time. Must not have passed.
+   * Time of expiry. Must not be in the past.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp expire_time = 2 [json_name = "expireTime"];</code>
@@ -66,7 +66,7 @@ public interface ExpiryOrBuilder extends
 
   /**
    * <pre>
-   * Never. Must be true.
+   * No expiry. Must be true.
    * </pre>
    *
    * <code>bool never_expires = 3 [json_name = "neverExpires"];</code>
@@ -75,7 +75,7 @@ public interface ExpiryOrBuilder extends
   boolean hasNeverExpires();
   /**
    * <pre>
-   * Never. Must be true.
+   * No expiry. Must be true.
    * </pre>
    *
    * <code>bool never_expires = 3 [json_name = "neverExpires"];</code>

@@ -52,7 +52,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.PolicyScope scope_;
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Scope of the policy.
    * </pre>
    *
    * <code>.threadkeep.v1.PolicyScope scope = 1 [json_name = "scope"];</code>
@@ -64,7 +64,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Scope of the policy.
    * </pre>
    *
    * <code>.threadkeep.v1.PolicyScope scope = 1 [json_name = "scope"];</code>
@@ -76,7 +76,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Scope of the policy.
    * </pre>
    *
    * <code>.threadkeep.v1.PolicyScope scope = 1 [json_name = "scope"];</code>
@@ -410,7 +410,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.PolicyScope, dev.threadkeep.v1.PolicyScope.Builder, dev.threadkeep.v1.PolicyScopeOrBuilder> scopeBuilder_;
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope of the policy.
      * </pre>
      *
      * <code>.threadkeep.v1.PolicyScope scope = 1 [json_name = "scope"];</code>
@@ -421,7 +421,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope of the policy.
      * </pre>
      *
      * <code>.threadkeep.v1.PolicyScope scope = 1 [json_name = "scope"];</code>
@@ -436,7 +436,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope of the policy.
      * </pre>
      *
      * <code>.threadkeep.v1.PolicyScope scope = 1 [json_name = "scope"];</code>
@@ -456,7 +456,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope of the policy.
      * </pre>
      *
      * <code>.threadkeep.v1.PolicyScope scope = 1 [json_name = "scope"];</code>
@@ -474,7 +474,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope of the policy.
      * </pre>
      *
      * <code>.threadkeep.v1.PolicyScope scope = 1 [json_name = "scope"];</code>
@@ -499,7 +499,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope of the policy.
      * </pre>
      *
      * <code>.threadkeep.v1.PolicyScope scope = 1 [json_name = "scope"];</code>
@@ -516,7 +516,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope of the policy.
      * </pre>
      *
      * <code>.threadkeep.v1.PolicyScope scope = 1 [json_name = "scope"];</code>
@@ -528,7 +528,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope of the policy.
      * </pre>
      *
      * <code>.threadkeep.v1.PolicyScope scope = 1 [json_name = "scope"];</code>
@@ -543,7 +543,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope of the policy.
      * </pre>
      *
      * <code>.threadkeep.v1.PolicyScope scope = 1 [json_name = "scope"];</code>

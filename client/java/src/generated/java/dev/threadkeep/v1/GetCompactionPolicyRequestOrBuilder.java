@@ -12,7 +12,7 @@ public interface GetCompactionPolicyRequestOrBuilder extends
 
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Scope of the policy.
    * </pre>
    *
    * <code>.threadkeep.v1.PolicyScope scope = 1 [json_name = "scope"];</code>
@@ -21,7 +21,7 @@ public interface GetCompactionPolicyRequestOrBuilder extends
   boolean hasScope();
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Scope of the policy.
    * </pre>
    *
    * <code>.threadkeep.v1.PolicyScope scope = 1 [json_name = "scope"];</code>
@@ -30,7 +30,7 @@ public interface GetCompactionPolicyRequestOrBuilder extends
   dev.threadkeep.v1.PolicyScope getScope();
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Scope of the policy.
    * </pre>
    *
    * <code>.threadkeep.v1.PolicyScope scope = 1 [json_name = "scope"];</code>

@@ -52,7 +52,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.CompactionPolicy policy_;
   /**
    * <pre>
-   * The policy of this very scope; absent if none is set.
+   * Policy of exactly this scope; absent if none is set.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionPolicy policy = 1 [json_name = "policy"];</code>
@@ -64,7 +64,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The policy of this very scope; absent if none is set.
+   * Policy of exactly this scope; absent if none is set.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionPolicy policy = 1 [json_name = "policy"];</code>
@@ -76,7 +76,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The policy of this very scope; absent if none is set.
+   * Policy of exactly this scope; absent if none is set.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionPolicy policy = 1 [json_name = "policy"];</code>
@@ -90,7 +90,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.CompactionPolicy effectivePolicy_;
   /**
    * <pre>
-   * The policy that applies there, and where it comes from; absent if none applies.
+   * Policy in effect for this scope; absent if none applies.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionPolicy effective_policy = 2 [json_name = "effectivePolicy"];</code>
@@ -102,7 +102,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The policy that applies there, and where it comes from; absent if none applies.
+   * Policy in effect for this scope; absent if none applies.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionPolicy effective_policy = 2 [json_name = "effectivePolicy"];</code>
@@ -114,7 +114,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The policy that applies there, and where it comes from; absent if none applies.
+   * Policy in effect for this scope; absent if none applies.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionPolicy effective_policy = 2 [json_name = "effectivePolicy"];</code>
@@ -128,7 +128,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.PolicyScope effectiveScope_;
   /**
    * <pre>
-   * The scope that effective_policy is set on; server = false means that the server's configuration has it.
+   * Scope on which effective_policy is set. server = false means that it comes from the server's configuration.
    * </pre>
    *
    * <code>.threadkeep.v1.PolicyScope effective_scope = 3 [json_name = "effectiveScope"];</code>
@@ -140,7 +140,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The scope that effective_policy is set on; server = false means that the server's configuration has it.
+   * Scope on which effective_policy is set. server = false means that it comes from the server's configuration.
    * </pre>
    *
    * <code>.threadkeep.v1.PolicyScope effective_scope = 3 [json_name = "effectiveScope"];</code>
@@ -152,7 +152,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The scope that effective_policy is set on; server = false means that the server's configuration has it.
+   * Scope on which effective_policy is set. server = false means that it comes from the server's configuration.
    * </pre>
    *
    * <code>.threadkeep.v1.PolicyScope effective_scope = 3 [json_name = "effectiveScope"];</code>
@@ -166,7 +166,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp updateTime_;
   /**
    * <pre>
-   * When the policy was set.
+   * Time at which the policy was set.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp update_time = 4 [json_name = "updateTime"];</code>
@@ -178,7 +178,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When the policy was set.
+   * Time at which the policy was set.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp update_time = 4 [json_name = "updateTime"];</code>
@@ -190,7 +190,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When the policy was set.
+   * Time at which the policy was set.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp update_time = 4 [json_name = "updateTime"];</code>
@@ -638,7 +638,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.CompactionPolicy, dev.threadkeep.v1.CompactionPolicy.Builder, dev.threadkeep.v1.CompactionPolicyOrBuilder> policyBuilder_;
     /**
      * <pre>
-     * The policy of this very scope; absent if none is set.
+     * Policy of exactly this scope; absent if none is set.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPolicy policy = 1 [json_name = "policy"];</code>
@@ -649,7 +649,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The policy of this very scope; absent if none is set.
+     * Policy of exactly this scope; absent if none is set.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPolicy policy = 1 [json_name = "policy"];</code>
@@ -664,7 +664,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The policy of this very scope; absent if none is set.
+     * Policy of exactly this scope; absent if none is set.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPolicy policy = 1 [json_name = "policy"];</code>
@@ -684,7 +684,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The policy of this very scope; absent if none is set.
+     * Policy of exactly this scope; absent if none is set.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPolicy policy = 1 [json_name = "policy"];</code>
@@ -702,7 +702,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The policy of this very scope; absent if none is set.
+     * Policy of exactly this scope; absent if none is set.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPolicy policy = 1 [json_name = "policy"];</code>
@@ -727,7 +727,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The policy of this very scope; absent if none is set.
+     * Policy of exactly this scope; absent if none is set.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPolicy policy = 1 [json_name = "policy"];</code>
@@ -744,7 +744,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The policy of this very scope; absent if none is set.
+     * Policy of exactly this scope; absent if none is set.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPolicy policy = 1 [json_name = "policy"];</code>
@@ -756,7 +756,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The policy of this very scope; absent if none is set.
+     * Policy of exactly this scope; absent if none is set.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPolicy policy = 1 [json_name = "policy"];</code>
@@ -771,7 +771,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The policy of this very scope; absent if none is set.
+     * Policy of exactly this scope; absent if none is set.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPolicy policy = 1 [json_name = "policy"];</code>
@@ -795,7 +795,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.CompactionPolicy, dev.threadkeep.v1.CompactionPolicy.Builder, dev.threadkeep.v1.CompactionPolicyOrBuilder> effectivePolicyBuilder_;
     /**
      * <pre>
-     * The policy that applies there, and where it comes from; absent if none applies.
+     * Policy in effect for this scope; absent if none applies.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPolicy effective_policy = 2 [json_name = "effectivePolicy"];</code>
@@ -806,7 +806,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The policy that applies there, and where it comes from; absent if none applies.
+     * Policy in effect for this scope; absent if none applies.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPolicy effective_policy = 2 [json_name = "effectivePolicy"];</code>
@@ -821,7 +821,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The policy that applies there, and where it comes from; absent if none applies.
+     * Policy in effect for this scope; absent if none applies.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPolicy effective_policy = 2 [json_name = "effectivePolicy"];</code>
@@ -841,7 +841,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The policy that applies there, and where it comes from; absent if none applies.
+     * Policy in effect for this scope; absent if none applies.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPolicy effective_policy = 2 [json_name = "effectivePolicy"];</code>
@@ -859,7 +859,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The policy that applies there, and where it comes from; absent if none applies.
+     * Policy in effect for this scope; absent if none applies.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPolicy effective_policy = 2 [json_name = "effectivePolicy"];</code>
@@ -884,7 +884,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The policy that applies there, and where it comes from; absent if none applies.
+     * Policy in effect for this scope; absent if none applies.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPolicy effective_policy = 2 [json_name = "effectivePolicy"];</code>
@@ -901,7 +901,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The policy that applies there, and where it comes from; absent if none applies.
+     * Policy in effect for this scope; absent if none applies.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPolicy effective_policy = 2 [json_name = "effectivePolicy"];</code>
@@ -913,7 +913,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The policy that applies there, and where it comes from; absent if none applies.
+     * Policy in effect for this scope; absent if none applies.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPolicy effective_policy = 2 [json_name = "effectivePolicy"];</code>
@@ -928,7 +928,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The policy that applies there, and where it comes from; absent if none applies.
+     * Policy in effect for this scope; absent if none applies.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPolicy effective_policy = 2 [json_name = "effectivePolicy"];</code>
@@ -952,7 +952,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.PolicyScope, dev.threadkeep.v1.PolicyScope.Builder, dev.threadkeep.v1.PolicyScopeOrBuilder> effectiveScopeBuilder_;
     /**
      * <pre>
-     * The scope that effective_policy is set on; server = false means that the server's configuration has it.
+     * Scope on which effective_policy is set. server = false means that it comes from the server's configuration.
      * </pre>
      *
      * <code>.threadkeep.v1.PolicyScope effective_scope = 3 [json_name = "effectiveScope"];</code>
@@ -963,7 +963,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The scope that effective_policy is set on; server = false means that the server's configuration has it.
+     * Scope on which effective_policy is set. server = false means that it comes from the server's configuration.
      * </pre>
      *
      * <code>.threadkeep.v1.PolicyScope effective_scope = 3 [json_name = "effectiveScope"];</code>
@@ -978,7 +978,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The scope that effective_policy is set on; server = false means that the server's configuration has it.
+     * Scope on which effective_policy is set. server = false means that it comes from the server's configuration.
      * </pre>
      *
      * <code>.threadkeep.v1.PolicyScope effective_scope = 3 [json_name = "effectiveScope"];</code>
@@ -998,7 +998,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The scope that effective_policy is set on; server = false means that the server's configuration has it.
+     * Scope on which effective_policy is set. server = false means that it comes from the server's configuration.
      * </pre>
      *
      * <code>.threadkeep.v1.PolicyScope effective_scope = 3 [json_name = "effectiveScope"];</code>
@@ -1016,7 +1016,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The scope that effective_policy is set on; server = false means that the server's configuration has it.
+     * Scope on which effective_policy is set. server = false means that it comes from the server's configuration.
      * </pre>
      *
      * <code>.threadkeep.v1.PolicyScope effective_scope = 3 [json_name = "effectiveScope"];</code>
@@ -1041,7 +1041,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The scope that effective_policy is set on; server = false means that the server's configuration has it.
+     * Scope on which effective_policy is set. server = false means that it comes from the server's configuration.
      * </pre>
      *
      * <code>.threadkeep.v1.PolicyScope effective_scope = 3 [json_name = "effectiveScope"];</code>
@@ -1058,7 +1058,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The scope that effective_policy is set on; server = false means that the server's configuration has it.
+     * Scope on which effective_policy is set. server = false means that it comes from the server's configuration.
      * </pre>
      *
      * <code>.threadkeep.v1.PolicyScope effective_scope = 3 [json_name = "effectiveScope"];</code>
@@ -1070,7 +1070,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The scope that effective_policy is set on; server = false means that the server's configuration has it.
+     * Scope on which effective_policy is set. server = false means that it comes from the server's configuration.
      * </pre>
      *
      * <code>.threadkeep.v1.PolicyScope effective_scope = 3 [json_name = "effectiveScope"];</code>
@@ -1085,7 +1085,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The scope that effective_policy is set on; server = false means that the server's configuration has it.
+     * Scope on which effective_policy is set. server = false means that it comes from the server's configuration.
      * </pre>
      *
      * <code>.threadkeep.v1.PolicyScope effective_scope = 3 [json_name = "effectiveScope"];</code>
@@ -1109,7 +1109,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> updateTimeBuilder_;
     /**
      * <pre>
-     * When the policy was set.
+     * Time at which the policy was set.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp update_time = 4 [json_name = "updateTime"];</code>
@@ -1120,7 +1120,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When the policy was set.
+     * Time at which the policy was set.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp update_time = 4 [json_name = "updateTime"];</code>
@@ -1135,7 +1135,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When the policy was set.
+     * Time at which the policy was set.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp update_time = 4 [json_name = "updateTime"];</code>
@@ -1155,7 +1155,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When the policy was set.
+     * Time at which the policy was set.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp update_time = 4 [json_name = "updateTime"];</code>
@@ -1173,7 +1173,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When the policy was set.
+     * Time at which the policy was set.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp update_time = 4 [json_name = "updateTime"];</code>
@@ -1198,7 +1198,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When the policy was set.
+     * Time at which the policy was set.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp update_time = 4 [json_name = "updateTime"];</code>
@@ -1215,7 +1215,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When the policy was set.
+     * Time at which the policy was set.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp update_time = 4 [json_name = "updateTime"];</code>
@@ -1227,7 +1227,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When the policy was set.
+     * Time at which the policy was set.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp update_time = 4 [json_name = "updateTime"];</code>
@@ -1242,7 +1242,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When the policy was set.
+     * Time at which the policy was set.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp update_time = 4 [json_name = "updateTime"];</code>

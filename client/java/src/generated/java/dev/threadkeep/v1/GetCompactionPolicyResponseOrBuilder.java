@@ -12,7 +12,7 @@ public interface GetCompactionPolicyResponseOrBuilder extends
 
   /**
    * <pre>
-   * The policy of this very scope; absent if none is set.
+   * Policy of exactly this scope; absent if none is set.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionPolicy policy = 1 [json_name = "policy"];</code>
@@ -21,7 +21,7 @@ public interface GetCompactionPolicyResponseOrBuilder extends
   boolean hasPolicy();
   /**
    * <pre>
-   * The policy of this very scope; absent if none is set.
+   * Policy of exactly this scope; absent if none is set.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionPolicy policy = 1 [json_name = "policy"];</code>
@@ -30,7 +30,7 @@ public interface GetCompactionPolicyResponseOrBuilder extends
   dev.threadkeep.v1.CompactionPolicy getPolicy();
   /**
    * <pre>
-   * The policy of this very scope; absent if none is set.
+   * Policy of exactly this scope; absent if none is set.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionPolicy policy = 1 [json_name = "policy"];</code>
@@ -39,7 +39,7 @@ public interface GetCompactionPolicyResponseOrBuilder extends
 
   /**
    * <pre>
-   * The policy that applies there, and where it comes from; absent if none applies.
+   * Policy in effect for this scope; absent if none applies.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionPolicy effective_policy = 2 [json_name = "effectivePolicy"];</code>
@@ -48,7 +48,7 @@ public interface GetCompactionPolicyResponseOrBuilder extends
   boolean hasEffectivePolicy();
   /**
    * <pre>
-   * The policy that applies there, and where it comes from; absent if none applies.
+   * Policy in effect for this scope; absent if none applies.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionPolicy effective_policy = 2 [json_name = "effectivePolicy"];</code>
@@ -57,7 +57,7 @@ public interface GetCompactionPolicyResponseOrBuilder extends
   dev.threadkeep.v1.CompactionPolicy getEffectivePolicy();
   /**
    * <pre>
-   * The policy that applies there, and where it comes from; absent if none applies.
+   * Policy in effect for this scope; absent if none applies.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionPolicy effective_policy = 2 [json_name = "effectivePolicy"];</code>
@@ -66,7 +66,7 @@ public interface GetCompactionPolicyResponseOrBuilder extends
 
   /**
    * <pre>
-   * The scope that effective_policy is set on; server = false means that the server's configuration has it.
+   * Scope on which effective_policy is set. server = false means that it comes from the server's configuration.
    * </pre>
    *
    * <code>.threadkeep.v1.PolicyScope effective_scope = 3 [json_name = "effectiveScope"];</code>
@@ -75,7 +75,7 @@ public interface GetCompactionPolicyResponseOrBuilder extends
   boolean hasEffectiveScope();
   /**
    * <pre>
-   * The scope that effective_policy is set on; server = false means that the server's configuration has it.
+   * Scope on which effective_policy is set. server = false means that it comes from the server's configuration.
    * </pre>
    *
    * <code>.threadkeep.v1.PolicyScope effective_scope = 3 [json_name = "effectiveScope"];</code>
@@ -84,7 +84,7 @@ public interface GetCompactionPolicyResponseOrBuilder extends
   dev.threadkeep.v1.PolicyScope getEffectiveScope();
   /**
    * <pre>
-   * The scope that effective_policy is set on; server = false means that the server's configuration has it.
+   * Scope on which effective_policy is set. server = false means that it comes from the server's configuration.
    * </pre>
    *
    * <code>.threadkeep.v1.PolicyScope effective_scope = 3 [json_name = "effectiveScope"];</code>
@@ -93,7 +93,7 @@ public interface GetCompactionPolicyResponseOrBuilder extends
 
   /**
    * <pre>
-   * When the policy was set.
+   * Time at which the policy was set.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp update_time = 4 [json_name = "updateTime"];</code>
@@ -102,7 +102,7 @@ public interface GetCompactionPolicyResponseOrBuilder extends
   boolean hasUpdateTime();
   /**
    * <pre>
-   * When the policy was set.
+   * Time at which the policy was set.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp update_time = 4 [json_name = "updateTime"];</code>
@@ -111,7 +111,7 @@ public interface GetCompactionPolicyResponseOrBuilder extends
   com.google.protobuf.Timestamp getUpdateTime();
   /**
    * <pre>
-   * When the policy was set.
+   * Time at which the policy was set.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp update_time = 4 [json_name = "updateTime"];</code>

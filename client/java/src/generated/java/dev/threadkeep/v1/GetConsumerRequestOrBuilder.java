@@ -12,7 +12,7 @@ public interface GetConsumerRequestOrBuilder extends
 
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Name of the consumer.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -21,7 +21,7 @@ public interface GetConsumerRequestOrBuilder extends
   java.lang.String getName();
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Name of the consumer.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>

@@ -93,7 +93,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.threadkeep.v1.ConsumerMember> members_;
   /**
    * <pre>
-   * Who works for it now.
+   * Current members.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.ConsumerMember members = 2 [json_name = "members"];</code>
@@ -104,7 +104,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Who works for it now.
+   * Current members.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.ConsumerMember members = 2 [json_name = "members"];</code>
@@ -116,7 +116,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Who works for it now.
+   * Current members.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.ConsumerMember members = 2 [json_name = "members"];</code>
@@ -127,7 +127,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Who works for it now.
+   * Current members.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.ConsumerMember members = 2 [json_name = "members"];</code>
@@ -138,7 +138,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Who works for it now.
+   * Current members.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.ConsumerMember members = 2 [json_name = "members"];</code>
@@ -154,7 +154,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.threadkeep.v1.ConsumerPartition> partitions_;
   /**
    * <pre>
-   * Where it stands.
+   * Progress of each partition.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.ConsumerPartition partitions = 3 [json_name = "partitions"];</code>
@@ -165,7 +165,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where it stands.
+   * Progress of each partition.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.ConsumerPartition partitions = 3 [json_name = "partitions"];</code>
@@ -177,7 +177,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where it stands.
+   * Progress of each partition.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.ConsumerPartition partitions = 3 [json_name = "partitions"];</code>
@@ -188,7 +188,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where it stands.
+   * Progress of each partition.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.ConsumerPartition partitions = 3 [json_name = "partitions"];</code>
@@ -199,7 +199,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where it stands.
+   * Progress of each partition.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.ConsumerPartition partitions = 3 [json_name = "partitions"];</code>
@@ -214,7 +214,7 @@ private static final long serialVersionUID = 0L;
   private long parkedChanges_ = 0L;
   /**
    * <pre>
-   * How many changes are parked.
+   * Number of parked changes.
    * </pre>
    *
    * <code>int64 parked_changes = 4 [json_name = "parkedChanges"];</code>
@@ -881,7 +881,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Who works for it now.
+     * Current members.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ConsumerMember members = 2 [json_name = "members"];</code>
@@ -895,7 +895,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who works for it now.
+     * Current members.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ConsumerMember members = 2 [json_name = "members"];</code>
@@ -909,7 +909,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who works for it now.
+     * Current members.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ConsumerMember members = 2 [json_name = "members"];</code>
@@ -923,7 +923,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who works for it now.
+     * Current members.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ConsumerMember members = 2 [json_name = "members"];</code>
@@ -944,7 +944,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who works for it now.
+     * Current members.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ConsumerMember members = 2 [json_name = "members"];</code>
@@ -962,7 +962,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who works for it now.
+     * Current members.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ConsumerMember members = 2 [json_name = "members"];</code>
@@ -982,7 +982,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who works for it now.
+     * Current members.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ConsumerMember members = 2 [json_name = "members"];</code>
@@ -1003,7 +1003,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who works for it now.
+     * Current members.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ConsumerMember members = 2 [json_name = "members"];</code>
@@ -1021,7 +1021,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who works for it now.
+     * Current members.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ConsumerMember members = 2 [json_name = "members"];</code>
@@ -1039,7 +1039,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who works for it now.
+     * Current members.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ConsumerMember members = 2 [json_name = "members"];</code>
@@ -1058,7 +1058,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who works for it now.
+     * Current members.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ConsumerMember members = 2 [json_name = "members"];</code>
@@ -1075,7 +1075,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who works for it now.
+     * Current members.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ConsumerMember members = 2 [json_name = "members"];</code>
@@ -1092,7 +1092,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who works for it now.
+     * Current members.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ConsumerMember members = 2 [json_name = "members"];</code>
@@ -1103,7 +1103,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who works for it now.
+     * Current members.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ConsumerMember members = 2 [json_name = "members"];</code>
@@ -1117,7 +1117,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who works for it now.
+     * Current members.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ConsumerMember members = 2 [json_name = "members"];</code>
@@ -1132,7 +1132,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who works for it now.
+     * Current members.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ConsumerMember members = 2 [json_name = "members"];</code>
@@ -1143,7 +1143,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who works for it now.
+     * Current members.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ConsumerMember members = 2 [json_name = "members"];</code>
@@ -1155,7 +1155,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who works for it now.
+     * Current members.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ConsumerMember members = 2 [json_name = "members"];</code>
@@ -1193,7 +1193,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Where it stands.
+     * Progress of each partition.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ConsumerPartition partitions = 3 [json_name = "partitions"];</code>
@@ -1207,7 +1207,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it stands.
+     * Progress of each partition.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ConsumerPartition partitions = 3 [json_name = "partitions"];</code>
@@ -1221,7 +1221,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it stands.
+     * Progress of each partition.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ConsumerPartition partitions = 3 [json_name = "partitions"];</code>
@@ -1235,7 +1235,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it stands.
+     * Progress of each partition.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ConsumerPartition partitions = 3 [json_name = "partitions"];</code>
@@ -1256,7 +1256,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it stands.
+     * Progress of each partition.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ConsumerPartition partitions = 3 [json_name = "partitions"];</code>
@@ -1274,7 +1274,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it stands.
+     * Progress of each partition.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ConsumerPartition partitions = 3 [json_name = "partitions"];</code>
@@ -1294,7 +1294,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it stands.
+     * Progress of each partition.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ConsumerPartition partitions = 3 [json_name = "partitions"];</code>
@@ -1315,7 +1315,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it stands.
+     * Progress of each partition.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ConsumerPartition partitions = 3 [json_name = "partitions"];</code>
@@ -1333,7 +1333,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it stands.
+     * Progress of each partition.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ConsumerPartition partitions = 3 [json_name = "partitions"];</code>
@@ -1351,7 +1351,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it stands.
+     * Progress of each partition.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ConsumerPartition partitions = 3 [json_name = "partitions"];</code>
@@ -1370,7 +1370,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it stands.
+     * Progress of each partition.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ConsumerPartition partitions = 3 [json_name = "partitions"];</code>
@@ -1387,7 +1387,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it stands.
+     * Progress of each partition.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ConsumerPartition partitions = 3 [json_name = "partitions"];</code>
@@ -1404,7 +1404,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it stands.
+     * Progress of each partition.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ConsumerPartition partitions = 3 [json_name = "partitions"];</code>
@@ -1415,7 +1415,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it stands.
+     * Progress of each partition.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ConsumerPartition partitions = 3 [json_name = "partitions"];</code>
@@ -1429,7 +1429,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it stands.
+     * Progress of each partition.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ConsumerPartition partitions = 3 [json_name = "partitions"];</code>
@@ -1444,7 +1444,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it stands.
+     * Progress of each partition.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ConsumerPartition partitions = 3 [json_name = "partitions"];</code>
@@ -1455,7 +1455,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it stands.
+     * Progress of each partition.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ConsumerPartition partitions = 3 [json_name = "partitions"];</code>
@@ -1467,7 +1467,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it stands.
+     * Progress of each partition.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ConsumerPartition partitions = 3 [json_name = "partitions"];</code>
@@ -1494,7 +1494,7 @@ private static final long serialVersionUID = 0L;
     private long parkedChanges_ ;
     /**
      * <pre>
-     * How many changes are parked.
+     * Number of parked changes.
      * </pre>
      *
      * <code>int64 parked_changes = 4 [json_name = "parkedChanges"];</code>
@@ -1506,7 +1506,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many changes are parked.
+     * Number of parked changes.
      * </pre>
      *
      * <code>int64 parked_changes = 4 [json_name = "parkedChanges"];</code>
@@ -1522,7 +1522,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many changes are parked.
+     * Number of parked changes.
      * </pre>
      *
      * <code>int64 parked_changes = 4 [json_name = "parkedChanges"];</code>

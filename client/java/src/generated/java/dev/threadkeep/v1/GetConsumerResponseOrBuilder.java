@@ -39,7 +39,7 @@ public interface GetConsumerResponseOrBuilder extends
 
   /**
    * <pre>
-   * Who works for it now.
+   * Current members.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.ConsumerMember members = 2 [json_name = "members"];</code>
@@ -48,7 +48,7 @@ public interface GetConsumerResponseOrBuilder extends
       getMembersList();
   /**
    * <pre>
-   * Who works for it now.
+   * Current members.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.ConsumerMember members = 2 [json_name = "members"];</code>
@@ -56,7 +56,7 @@ public interface GetConsumerResponseOrBuilder extends
   dev.threadkeep.v1.ConsumerMember getMembers(int index);
   /**
    * <pre>
-   * Who works for it now.
+   * Current members.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.ConsumerMember members = 2 [json_name = "members"];</code>
@@ -64,7 +64,7 @@ public interface GetConsumerResponseOrBuilder extends
   int getMembersCount();
   /**
    * <pre>
-   * Who works for it now.
+   * Current members.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.ConsumerMember members = 2 [json_name = "members"];</code>
@@ -73,7 +73,7 @@ public interface GetConsumerResponseOrBuilder extends
       getMembersOrBuilderList();
   /**
    * <pre>
-   * Who works for it now.
+   * Current members.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.ConsumerMember members = 2 [json_name = "members"];</code>
@@ -83,7 +83,7 @@ public interface GetConsumerResponseOrBuilder extends
 
   /**
    * <pre>
-   * Where it stands.
+   * Progress of each partition.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.ConsumerPartition partitions = 3 [json_name = "partitions"];</code>
@@ -92,7 +92,7 @@ public interface GetConsumerResponseOrBuilder extends
       getPartitionsList();
   /**
    * <pre>
-   * Where it stands.
+   * Progress of each partition.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.ConsumerPartition partitions = 3 [json_name = "partitions"];</code>
@@ -100,7 +100,7 @@ public interface GetConsumerResponseOrBuilder extends
   dev.threadkeep.v1.ConsumerPartition getPartitions(int index);
   /**
    * <pre>
-   * Where it stands.
+   * Progress of each partition.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.ConsumerPartition partitions = 3 [json_name = "partitions"];</code>
@@ -108,7 +108,7 @@ public interface GetConsumerResponseOrBuilder extends
   int getPartitionsCount();
   /**
    * <pre>
-   * Where it stands.
+   * Progress of each partition.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.ConsumerPartition partitions = 3 [json_name = "partitions"];</code>
@@ -117,7 +117,7 @@ public interface GetConsumerResponseOrBuilder extends
       getPartitionsOrBuilderList();
   /**
    * <pre>
-   * Where it stands.
+   * Progress of each partition.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.ConsumerPartition partitions = 3 [json_name = "partitions"];</code>
@@ -127,7 +127,7 @@ public interface GetConsumerResponseOrBuilder extends
 
   /**
    * <pre>
-   * How many changes are parked.
+   * Number of parked changes.
    * </pre>
    *
    * <code>int64 parked_changes = 4 [json_name = "parkedChanges"];</code>

@@ -52,7 +52,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.SessionRef session_;
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to read.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -64,7 +64,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to read.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -76,7 +76,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to read.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -90,7 +90,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.ContextSpec spec_;
   /**
    * <pre>
-   * What to hand out. Absent means the whole active window within the default size.
+   * Specification of the context. Absent means the whole active window within the default size.
    * </pre>
    *
    * <code>.threadkeep.v1.ContextSpec spec = 2 [json_name = "spec"];</code>
@@ -102,7 +102,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What to hand out. Absent means the whole active window within the default size.
+   * Specification of the context. Absent means the whole active window within the default size.
    * </pre>
    *
    * <code>.threadkeep.v1.ContextSpec spec = 2 [json_name = "spec"];</code>
@@ -114,7 +114,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What to hand out. Absent means the whole active window within the default size.
+   * Specification of the context. Absent means the whole active window within the default size.
    * </pre>
    *
    * <code>.threadkeep.v1.ContextSpec spec = 2 [json_name = "spec"];</code>
@@ -486,7 +486,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.SessionRef, dev.threadkeep.v1.SessionRef.Builder, dev.threadkeep.v1.SessionRefOrBuilder> sessionBuilder_;
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to read.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -497,7 +497,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to read.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -512,7 +512,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to read.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -532,7 +532,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to read.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -550,7 +550,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to read.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -575,7 +575,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to read.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -592,7 +592,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to read.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -604,7 +604,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to read.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -619,7 +619,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to read.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -643,7 +643,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.ContextSpec, dev.threadkeep.v1.ContextSpec.Builder, dev.threadkeep.v1.ContextSpecOrBuilder> specBuilder_;
     /**
      * <pre>
-     * What to hand out. Absent means the whole active window within the default size.
+     * Specification of the context. Absent means the whole active window within the default size.
      * </pre>
      *
      * <code>.threadkeep.v1.ContextSpec spec = 2 [json_name = "spec"];</code>
@@ -654,7 +654,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to hand out. Absent means the whole active window within the default size.
+     * Specification of the context. Absent means the whole active window within the default size.
      * </pre>
      *
      * <code>.threadkeep.v1.ContextSpec spec = 2 [json_name = "spec"];</code>
@@ -669,7 +669,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to hand out. Absent means the whole active window within the default size.
+     * Specification of the context. Absent means the whole active window within the default size.
      * </pre>
      *
      * <code>.threadkeep.v1.ContextSpec spec = 2 [json_name = "spec"];</code>
@@ -689,7 +689,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to hand out. Absent means the whole active window within the default size.
+     * Specification of the context. Absent means the whole active window within the default size.
      * </pre>
      *
      * <code>.threadkeep.v1.ContextSpec spec = 2 [json_name = "spec"];</code>
@@ -707,7 +707,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to hand out. Absent means the whole active window within the default size.
+     * Specification of the context. Absent means the whole active window within the default size.
      * </pre>
      *
      * <code>.threadkeep.v1.ContextSpec spec = 2 [json_name = "spec"];</code>
@@ -732,7 +732,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to hand out. Absent means the whole active window within the default size.
+     * Specification of the context. Absent means the whole active window within the default size.
      * </pre>
      *
      * <code>.threadkeep.v1.ContextSpec spec = 2 [json_name = "spec"];</code>
@@ -749,7 +749,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to hand out. Absent means the whole active window within the default size.
+     * Specification of the context. Absent means the whole active window within the default size.
      * </pre>
      *
      * <code>.threadkeep.v1.ContextSpec spec = 2 [json_name = "spec"];</code>
@@ -761,7 +761,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to hand out. Absent means the whole active window within the default size.
+     * Specification of the context. Absent means the whole active window within the default size.
      * </pre>
      *
      * <code>.threadkeep.v1.ContextSpec spec = 2 [json_name = "spec"];</code>
@@ -776,7 +776,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to hand out. Absent means the whole active window within the default size.
+     * Specification of the context. Absent means the whole active window within the default size.
      * </pre>
      *
      * <code>.threadkeep.v1.ContextSpec spec = 2 [json_name = "spec"];</code>

@@ -12,7 +12,7 @@ public interface GetContextRequestOrBuilder extends
 
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to read.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -21,7 +21,7 @@ public interface GetContextRequestOrBuilder extends
   boolean hasSession();
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to read.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -30,7 +30,7 @@ public interface GetContextRequestOrBuilder extends
   dev.threadkeep.v1.SessionRef getSession();
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to read.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -39,7 +39,7 @@ public interface GetContextRequestOrBuilder extends
 
   /**
    * <pre>
-   * What to hand out. Absent means the whole active window within the default size.
+   * Specification of the context. Absent means the whole active window within the default size.
    * </pre>
    *
    * <code>.threadkeep.v1.ContextSpec spec = 2 [json_name = "spec"];</code>
@@ -48,7 +48,7 @@ public interface GetContextRequestOrBuilder extends
   boolean hasSpec();
   /**
    * <pre>
-   * What to hand out. Absent means the whole active window within the default size.
+   * Specification of the context. Absent means the whole active window within the default size.
    * </pre>
    *
    * <code>.threadkeep.v1.ContextSpec spec = 2 [json_name = "spec"];</code>
@@ -57,7 +57,7 @@ public interface GetContextRequestOrBuilder extends
   dev.threadkeep.v1.ContextSpec getSpec();
   /**
    * <pre>
-   * What to hand out. Absent means the whole active window within the default size.
+   * Specification of the context. Absent means the whole active window within the default size.
    * </pre>
    *
    * <code>.threadkeep.v1.ContextSpec spec = 2 [json_name = "spec"];</code>

@@ -114,7 +114,7 @@ private static final long serialVersionUID = 0L;
   private boolean truncated_ = false;
   /**
    * <pre>
-   * True when older events of the conversation were left out. Page back with ListEvents, before_seq = first_seq.
+   * True if older events of the conversation were left out. Read them with ListEvents, before_seq = first_seq.
    * </pre>
    *
    * <code>bool truncated = 2 [json_name = "truncated"];</code>
@@ -129,7 +129,7 @@ private static final long serialVersionUID = 0L;
   private long firstSeq_ = 0L;
   /**
    * <pre>
-   * The seq of the first event of the conversation handed out; 0 if there is none.
+   * Seq of the first returned event of the conversation; 0 if there is none.
    * </pre>
    *
    * <code>int64 first_seq = 3 [json_name = "firstSeq"];</code>
@@ -144,7 +144,7 @@ private static final long serialVersionUID = 0L;
   private long lastSeq_ = 0L;
   /**
    * <pre>
-   * The seq of the last event of the conversation handed out; 0 if there is none.
+   * Seq of the last returned event of the conversation; 0 if there is none.
    * </pre>
    *
    * <code>int64 last_seq = 4 [json_name = "lastSeq"];</code>
@@ -159,7 +159,7 @@ private static final long serialVersionUID = 0L;
   private boolean overBudget_ = false;
   /**
    * <pre>
-   * True when the newest turn alone exceeds a limit and is handed out whole.
+   * True if the newest turn alone exceeds a limit and is returned whole.
    * </pre>
    *
    * <code>bool over_budget = 5 [json_name = "overBudget"];</code>
@@ -174,7 +174,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.WindowCounters context_;
   /**
    * <pre>
-   * Counts over what is handed out.
+   * Counters of the returned events.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters context = 6 [json_name = "context"];</code>
@@ -186,7 +186,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Counts over what is handed out.
+   * Counters of the returned events.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters context = 6 [json_name = "context"];</code>
@@ -198,7 +198,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Counts over what is handed out.
+   * Counters of the returned events.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters context = 6 [json_name = "context"];</code>
@@ -212,7 +212,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.WindowCounters window_;
   /**
    * <pre>
-   * Counts over the whole active window, for deciding to compact.
+   * Counters of the whole active window, for deciding whether to compact.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters window = 7 [json_name = "window"];</code>
@@ -224,7 +224,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Counts over the whole active window, for deciding to compact.
+   * Counters of the whole active window, for deciding whether to compact.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters window = 7 [json_name = "window"];</code>
@@ -236,7 +236,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Counts over the whole active window, for deciding to compact.
+   * Counters of the whole active window, for deciding whether to compact.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters window = 7 [json_name = "window"];</code>
@@ -250,7 +250,7 @@ private static final long serialVersionUID = 0L;
   private long logVersion_ = 0L;
   /**
    * <pre>
-   * The session's log_version at the time of reading; 0 for an unknown session.
+   * Log version of the session at the time of the read; 0 for an unknown session.
    * </pre>
    *
    * <code>int64 log_version = 8 [json_name = "logVersion"];</code>
@@ -265,7 +265,7 @@ private static final long serialVersionUID = 0L;
   private long windowVersion_ = 0L;
   /**
    * <pre>
-   * The session's window_version: what ApplyCompaction is to expect.
+   * Window version of the session: the expected_window_version for ApplyCompaction.
    * </pre>
    *
    * <code>int64 window_version = 9 [json_name = "windowVersion"];</code>
@@ -280,7 +280,8 @@ private static final long serialVersionUID = 0L;
   private long sessionLastSeq_ = 0L;
   /**
    * <pre>
-   * The session's last seq at the time of reading. It says nothing about what this context holds; see compactable_through_seq.
+   * Last seq of the session at the time of the read. It does not describe the content of this context; see
+   * compactable_through_seq.
    * </pre>
    *
    * <code>int64 session_last_seq = 10 [json_name = "sessionLastSeq"];</code>
@@ -295,10 +296,10 @@ private static final long serialVersionUID = 0L;
   private long compactableThroughSeq_ = 0L;
   /**
    * <pre>
-   * The last seq that a summary of this context may replace: pass it to ApplyCompaction as through_seq, with first_seq as
-   * from_seq. From first_seq to it, in window order, this context holds every active event but superseded SYSTEM events; it
-   * also holds every active summary up to it. Lower than session_last_seq where the spec's filters or branch hide a newer
-   * event. 0 if nothing may be replaced.
+   * Last seq that a summary of this context may replace. Pass it to ApplyCompaction as through_seq, with first_seq as
+   * from_seq. Between first_seq and this seq, in window order, the context contains every active event except
+   * superseded SYSTEM events; it also contains every active summary up to this seq. Lower than session_last_seq if the
+   * filters or branch of the spec hide a newer event. 0 if nothing may be replaced.
    * </pre>
    *
    * <code>int64 compactable_through_seq = 11 [json_name = "compactableThroughSeq"];</code>
@@ -1246,7 +1247,7 @@ private static final long serialVersionUID = 0L;
     private boolean truncated_ ;
     /**
      * <pre>
-     * True when older events of the conversation were left out. Page back with ListEvents, before_seq = first_seq.
+     * True if older events of the conversation were left out. Read them with ListEvents, before_seq = first_seq.
      * </pre>
      *
      * <code>bool truncated = 2 [json_name = "truncated"];</code>
@@ -1258,7 +1259,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * True when older events of the conversation were left out. Page back with ListEvents, before_seq = first_seq.
+     * True if older events of the conversation were left out. Read them with ListEvents, before_seq = first_seq.
      * </pre>
      *
      * <code>bool truncated = 2 [json_name = "truncated"];</code>
@@ -1274,7 +1275,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * True when older events of the conversation were left out. Page back with ListEvents, before_seq = first_seq.
+     * True if older events of the conversation were left out. Read them with ListEvents, before_seq = first_seq.
      * </pre>
      *
      * <code>bool truncated = 2 [json_name = "truncated"];</code>
@@ -1290,7 +1291,7 @@ private static final long serialVersionUID = 0L;
     private long firstSeq_ ;
     /**
      * <pre>
-     * The seq of the first event of the conversation handed out; 0 if there is none.
+     * Seq of the first returned event of the conversation; 0 if there is none.
      * </pre>
      *
      * <code>int64 first_seq = 3 [json_name = "firstSeq"];</code>
@@ -1302,7 +1303,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The seq of the first event of the conversation handed out; 0 if there is none.
+     * Seq of the first returned event of the conversation; 0 if there is none.
      * </pre>
      *
      * <code>int64 first_seq = 3 [json_name = "firstSeq"];</code>
@@ -1318,7 +1319,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The seq of the first event of the conversation handed out; 0 if there is none.
+     * Seq of the first returned event of the conversation; 0 if there is none.
      * </pre>
      *
      * <code>int64 first_seq = 3 [json_name = "firstSeq"];</code>
@@ -1334,7 +1335,7 @@ private static final long serialVersionUID = 0L;
     private long lastSeq_ ;
     /**
      * <pre>
-     * The seq of the last event of the conversation handed out; 0 if there is none.
+     * Seq of the last returned event of the conversation; 0 if there is none.
      * </pre>
      *
      * <code>int64 last_seq = 4 [json_name = "lastSeq"];</code>
@@ -1346,7 +1347,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The seq of the last event of the conversation handed out; 0 if there is none.
+     * Seq of the last returned event of the conversation; 0 if there is none.
      * </pre>
      *
      * <code>int64 last_seq = 4 [json_name = "lastSeq"];</code>
@@ -1362,7 +1363,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The seq of the last event of the conversation handed out; 0 if there is none.
+     * Seq of the last returned event of the conversation; 0 if there is none.
      * </pre>
      *
      * <code>int64 last_seq = 4 [json_name = "lastSeq"];</code>
@@ -1378,7 +1379,7 @@ private static final long serialVersionUID = 0L;
     private boolean overBudget_ ;
     /**
      * <pre>
-     * True when the newest turn alone exceeds a limit and is handed out whole.
+     * True if the newest turn alone exceeds a limit and is returned whole.
      * </pre>
      *
      * <code>bool over_budget = 5 [json_name = "overBudget"];</code>
@@ -1390,7 +1391,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * True when the newest turn alone exceeds a limit and is handed out whole.
+     * True if the newest turn alone exceeds a limit and is returned whole.
      * </pre>
      *
      * <code>bool over_budget = 5 [json_name = "overBudget"];</code>
@@ -1406,7 +1407,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * True when the newest turn alone exceeds a limit and is handed out whole.
+     * True if the newest turn alone exceeds a limit and is returned whole.
      * </pre>
      *
      * <code>bool over_budget = 5 [json_name = "overBudget"];</code>
@@ -1424,7 +1425,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.WindowCounters, dev.threadkeep.v1.WindowCounters.Builder, dev.threadkeep.v1.WindowCountersOrBuilder> contextBuilder_;
     /**
      * <pre>
-     * Counts over what is handed out.
+     * Counters of the returned events.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters context = 6 [json_name = "context"];</code>
@@ -1435,7 +1436,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Counts over what is handed out.
+     * Counters of the returned events.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters context = 6 [json_name = "context"];</code>
@@ -1450,7 +1451,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Counts over what is handed out.
+     * Counters of the returned events.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters context = 6 [json_name = "context"];</code>
@@ -1470,7 +1471,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Counts over what is handed out.
+     * Counters of the returned events.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters context = 6 [json_name = "context"];</code>
@@ -1488,7 +1489,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Counts over what is handed out.
+     * Counters of the returned events.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters context = 6 [json_name = "context"];</code>
@@ -1513,7 +1514,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Counts over what is handed out.
+     * Counters of the returned events.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters context = 6 [json_name = "context"];</code>
@@ -1530,7 +1531,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Counts over what is handed out.
+     * Counters of the returned events.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters context = 6 [json_name = "context"];</code>
@@ -1542,7 +1543,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Counts over what is handed out.
+     * Counters of the returned events.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters context = 6 [json_name = "context"];</code>
@@ -1557,7 +1558,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Counts over what is handed out.
+     * Counters of the returned events.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters context = 6 [json_name = "context"];</code>
@@ -1581,7 +1582,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.WindowCounters, dev.threadkeep.v1.WindowCounters.Builder, dev.threadkeep.v1.WindowCountersOrBuilder> windowBuilder_;
     /**
      * <pre>
-     * Counts over the whole active window, for deciding to compact.
+     * Counters of the whole active window, for deciding whether to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters window = 7 [json_name = "window"];</code>
@@ -1592,7 +1593,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Counts over the whole active window, for deciding to compact.
+     * Counters of the whole active window, for deciding whether to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters window = 7 [json_name = "window"];</code>
@@ -1607,7 +1608,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Counts over the whole active window, for deciding to compact.
+     * Counters of the whole active window, for deciding whether to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters window = 7 [json_name = "window"];</code>
@@ -1627,7 +1628,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Counts over the whole active window, for deciding to compact.
+     * Counters of the whole active window, for deciding whether to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters window = 7 [json_name = "window"];</code>
@@ -1645,7 +1646,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Counts over the whole active window, for deciding to compact.
+     * Counters of the whole active window, for deciding whether to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters window = 7 [json_name = "window"];</code>
@@ -1670,7 +1671,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Counts over the whole active window, for deciding to compact.
+     * Counters of the whole active window, for deciding whether to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters window = 7 [json_name = "window"];</code>
@@ -1687,7 +1688,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Counts over the whole active window, for deciding to compact.
+     * Counters of the whole active window, for deciding whether to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters window = 7 [json_name = "window"];</code>
@@ -1699,7 +1700,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Counts over the whole active window, for deciding to compact.
+     * Counters of the whole active window, for deciding whether to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters window = 7 [json_name = "window"];</code>
@@ -1714,7 +1715,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Counts over the whole active window, for deciding to compact.
+     * Counters of the whole active window, for deciding whether to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters window = 7 [json_name = "window"];</code>
@@ -1736,7 +1737,7 @@ private static final long serialVersionUID = 0L;
     private long logVersion_ ;
     /**
      * <pre>
-     * The session's log_version at the time of reading; 0 for an unknown session.
+     * Log version of the session at the time of the read; 0 for an unknown session.
      * </pre>
      *
      * <code>int64 log_version = 8 [json_name = "logVersion"];</code>
@@ -1748,7 +1749,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session's log_version at the time of reading; 0 for an unknown session.
+     * Log version of the session at the time of the read; 0 for an unknown session.
      * </pre>
      *
      * <code>int64 log_version = 8 [json_name = "logVersion"];</code>
@@ -1764,7 +1765,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session's log_version at the time of reading; 0 for an unknown session.
+     * Log version of the session at the time of the read; 0 for an unknown session.
      * </pre>
      *
      * <code>int64 log_version = 8 [json_name = "logVersion"];</code>
@@ -1780,7 +1781,7 @@ private static final long serialVersionUID = 0L;
     private long windowVersion_ ;
     /**
      * <pre>
-     * The session's window_version: what ApplyCompaction is to expect.
+     * Window version of the session: the expected_window_version for ApplyCompaction.
      * </pre>
      *
      * <code>int64 window_version = 9 [json_name = "windowVersion"];</code>
@@ -1792,7 +1793,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session's window_version: what ApplyCompaction is to expect.
+     * Window version of the session: the expected_window_version for ApplyCompaction.
      * </pre>
      *
      * <code>int64 window_version = 9 [json_name = "windowVersion"];</code>
@@ -1808,7 +1809,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session's window_version: what ApplyCompaction is to expect.
+     * Window version of the session: the expected_window_version for ApplyCompaction.
      * </pre>
      *
      * <code>int64 window_version = 9 [json_name = "windowVersion"];</code>
@@ -1824,7 +1825,8 @@ private static final long serialVersionUID = 0L;
     private long sessionLastSeq_ ;
     /**
      * <pre>
-     * The session's last seq at the time of reading. It says nothing about what this context holds; see compactable_through_seq.
+     * Last seq of the session at the time of the read. It does not describe the content of this context; see
+     * compactable_through_seq.
      * </pre>
      *
      * <code>int64 session_last_seq = 10 [json_name = "sessionLastSeq"];</code>
@@ -1836,7 +1838,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session's last seq at the time of reading. It says nothing about what this context holds; see compactable_through_seq.
+     * Last seq of the session at the time of the read. It does not describe the content of this context; see
+     * compactable_through_seq.
      * </pre>
      *
      * <code>int64 session_last_seq = 10 [json_name = "sessionLastSeq"];</code>
@@ -1852,7 +1855,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session's last seq at the time of reading. It says nothing about what this context holds; see compactable_through_seq.
+     * Last seq of the session at the time of the read. It does not describe the content of this context; see
+     * compactable_through_seq.
      * </pre>
      *
      * <code>int64 session_last_seq = 10 [json_name = "sessionLastSeq"];</code>
@@ -1868,10 +1872,10 @@ private static final long serialVersionUID = 0L;
     private long compactableThroughSeq_ ;
     /**
      * <pre>
-     * The last seq that a summary of this context may replace: pass it to ApplyCompaction as through_seq, with first_seq as
-     * from_seq. From first_seq to it, in window order, this context holds every active event but superseded SYSTEM events; it
-     * also holds every active summary up to it. Lower than session_last_seq where the spec's filters or branch hide a newer
-     * event. 0 if nothing may be replaced.
+     * Last seq that a summary of this context may replace. Pass it to ApplyCompaction as through_seq, with first_seq as
+     * from_seq. Between first_seq and this seq, in window order, the context contains every active event except
+     * superseded SYSTEM events; it also contains every active summary up to this seq. Lower than session_last_seq if the
+     * filters or branch of the spec hide a newer event. 0 if nothing may be replaced.
      * </pre>
      *
      * <code>int64 compactable_through_seq = 11 [json_name = "compactableThroughSeq"];</code>
@@ -1883,10 +1887,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The last seq that a summary of this context may replace: pass it to ApplyCompaction as through_seq, with first_seq as
-     * from_seq. From first_seq to it, in window order, this context holds every active event but superseded SYSTEM events; it
-     * also holds every active summary up to it. Lower than session_last_seq where the spec's filters or branch hide a newer
-     * event. 0 if nothing may be replaced.
+     * Last seq that a summary of this context may replace. Pass it to ApplyCompaction as through_seq, with first_seq as
+     * from_seq. Between first_seq and this seq, in window order, the context contains every active event except
+     * superseded SYSTEM events; it also contains every active summary up to this seq. Lower than session_last_seq if the
+     * filters or branch of the spec hide a newer event. 0 if nothing may be replaced.
      * </pre>
      *
      * <code>int64 compactable_through_seq = 11 [json_name = "compactableThroughSeq"];</code>
@@ -1902,10 +1906,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The last seq that a summary of this context may replace: pass it to ApplyCompaction as through_seq, with first_seq as
-     * from_seq. From first_seq to it, in window order, this context holds every active event but superseded SYSTEM events; it
-     * also holds every active summary up to it. Lower than session_last_seq where the spec's filters or branch hide a newer
-     * event. 0 if nothing may be replaced.
+     * Last seq that a summary of this context may replace. Pass it to ApplyCompaction as through_seq, with first_seq as
+     * from_seq. Between first_seq and this seq, in window order, the context contains every active event except
+     * superseded SYSTEM events; it also contains every active summary up to this seq. Lower than session_last_seq if the
+     * filters or branch of the spec hide a newer event. 0 if nothing may be replaced.
      * </pre>
      *
      * <code>int64 compactable_through_seq = 11 [json_name = "compactableThroughSeq"];</code>

@@ -56,7 +56,7 @@ public interface GetContextResponseOrBuilder extends
 
   /**
    * <pre>
-   * True when older events of the conversation were left out. Page back with ListEvents, before_seq = first_seq.
+   * True if older events of the conversation were left out. Read them with ListEvents, before_seq = first_seq.
    * </pre>
    *
    * <code>bool truncated = 2 [json_name = "truncated"];</code>
@@ -66,7 +66,7 @@ public interface GetContextResponseOrBuilder extends
 
   /**
    * <pre>
-   * The seq of the first event of the conversation handed out; 0 if there is none.
+   * Seq of the first returned event of the conversation; 0 if there is none.
    * </pre>
    *
    * <code>int64 first_seq = 3 [json_name = "firstSeq"];</code>
@@ -76,7 +76,7 @@ public interface GetContextResponseOrBuilder extends
 
   /**
    * <pre>
-   * The seq of the last event of the conversation handed out; 0 if there is none.
+   * Seq of the last returned event of the conversation; 0 if there is none.
    * </pre>
    *
    * <code>int64 last_seq = 4 [json_name = "lastSeq"];</code>
@@ -86,7 +86,7 @@ public interface GetContextResponseOrBuilder extends
 
   /**
    * <pre>
-   * True when the newest turn alone exceeds a limit and is handed out whole.
+   * True if the newest turn alone exceeds a limit and is returned whole.
    * </pre>
    *
    * <code>bool over_budget = 5 [json_name = "overBudget"];</code>
@@ -96,7 +96,7 @@ public interface GetContextResponseOrBuilder extends
 
   /**
    * <pre>
-   * Counts over what is handed out.
+   * Counters of the returned events.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters context = 6 [json_name = "context"];</code>
@@ -105,7 +105,7 @@ public interface GetContextResponseOrBuilder extends
   boolean hasContext();
   /**
    * <pre>
-   * Counts over what is handed out.
+   * Counters of the returned events.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters context = 6 [json_name = "context"];</code>
@@ -114,7 +114,7 @@ public interface GetContextResponseOrBuilder extends
   dev.threadkeep.v1.WindowCounters getContext();
   /**
    * <pre>
-   * Counts over what is handed out.
+   * Counters of the returned events.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters context = 6 [json_name = "context"];</code>
@@ -123,7 +123,7 @@ public interface GetContextResponseOrBuilder extends
 
   /**
    * <pre>
-   * Counts over the whole active window, for deciding to compact.
+   * Counters of the whole active window, for deciding whether to compact.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters window = 7 [json_name = "window"];</code>
@@ -132,7 +132,7 @@ public interface GetContextResponseOrBuilder extends
   boolean hasWindow();
   /**
    * <pre>
-   * Counts over the whole active window, for deciding to compact.
+   * Counters of the whole active window, for deciding whether to compact.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters window = 7 [json_name = "window"];</code>
@@ -141,7 +141,7 @@ public interface GetContextResponseOrBuilder extends
   dev.threadkeep.v1.WindowCounters getWindow();
   /**
    * <pre>
-   * Counts over the whole active window, for deciding to compact.
+   * Counters of the whole active window, for deciding whether to compact.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters window = 7 [json_name = "window"];</code>
@@ -150,7 +150,7 @@ public interface GetContextResponseOrBuilder extends
 
   /**
    * <pre>
-   * The session's log_version at the time of reading; 0 for an unknown session.
+   * Log version of the session at the time of the read; 0 for an unknown session.
    * </pre>
    *
    * <code>int64 log_version = 8 [json_name = "logVersion"];</code>
@@ -160,7 +160,7 @@ public interface GetContextResponseOrBuilder extends
 
   /**
    * <pre>
-   * The session's window_version: what ApplyCompaction is to expect.
+   * Window version of the session: the expected_window_version for ApplyCompaction.
    * </pre>
    *
    * <code>int64 window_version = 9 [json_name = "windowVersion"];</code>
@@ -170,7 +170,8 @@ public interface GetContextResponseOrBuilder extends
 
   /**
    * <pre>
-   * The session's last seq at the time of reading. It says nothing about what this context holds; see compactable_through_seq.
+   * Last seq of the session at the time of the read. It does not describe the content of this context; see
+   * compactable_through_seq.
    * </pre>
    *
    * <code>int64 session_last_seq = 10 [json_name = "sessionLastSeq"];</code>
@@ -180,10 +181,10 @@ public interface GetContextResponseOrBuilder extends
 
   /**
    * <pre>
-   * The last seq that a summary of this context may replace: pass it to ApplyCompaction as through_seq, with first_seq as
-   * from_seq. From first_seq to it, in window order, this context holds every active event but superseded SYSTEM events; it
-   * also holds every active summary up to it. Lower than session_last_seq where the spec's filters or branch hide a newer
-   * event. 0 if nothing may be replaced.
+   * Last seq that a summary of this context may replace. Pass it to ApplyCompaction as through_seq, with first_seq as
+   * from_seq. Between first_seq and this seq, in window order, the context contains every active event except
+   * superseded SYSTEM events; it also contains every active summary up to this seq. Lower than session_last_seq if the
+   * filters or branch of the spec hide a newer event. 0 if nothing may be replaced.
    * </pre>
    *
    * <code>int64 compactable_through_seq = 11 [json_name = "compactableThroughSeq"];</code>

@@ -12,7 +12,7 @@ public interface GetEventRequestOrBuilder extends
 
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session of the event.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -21,7 +21,7 @@ public interface GetEventRequestOrBuilder extends
   boolean hasSession();
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session of the event.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -30,7 +30,7 @@ public interface GetEventRequestOrBuilder extends
   dev.threadkeep.v1.SessionRef getSession();
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session of the event.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -39,7 +39,7 @@ public interface GetEventRequestOrBuilder extends
 
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Id of the event.
    * </pre>
    *
    * <code>string event_id = 2 [json_name = "eventId"];</code>
@@ -48,7 +48,7 @@ public interface GetEventRequestOrBuilder extends
   java.lang.String getEventId();
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Id of the event.
    * </pre>
    *
    * <code>string event_id = 2 [json_name = "eventId"];</code>

@@ -51,7 +51,7 @@ private static final long serialVersionUID = 0L;
   private boolean includeTotals_ = false;
   /**
    * <pre>
-   * Count sessions and events too; it costs a scan of the sessions.
+   * If true, also counts sessions and events, which costs a scan of the sessions.
    * </pre>
    *
    * <code>bool include_totals = 1 [json_name = "includeTotals"];</code>
@@ -363,7 +363,7 @@ private static final long serialVersionUID = 0L;
     private boolean includeTotals_ ;
     /**
      * <pre>
-     * Count sessions and events too; it costs a scan of the sessions.
+     * If true, also counts sessions and events, which costs a scan of the sessions.
      * </pre>
      *
      * <code>bool include_totals = 1 [json_name = "includeTotals"];</code>
@@ -375,7 +375,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Count sessions and events too; it costs a scan of the sessions.
+     * If true, also counts sessions and events, which costs a scan of the sessions.
      * </pre>
      *
      * <code>bool include_totals = 1 [json_name = "includeTotals"];</code>
@@ -391,7 +391,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Count sessions and events too; it costs a scan of the sessions.
+     * If true, also counts sessions and events, which costs a scan of the sessions.
      * </pre>
      *
      * <code>bool include_totals = 1 [json_name = "includeTotals"];</code>

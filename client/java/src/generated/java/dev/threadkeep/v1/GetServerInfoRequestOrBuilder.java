@@ -12,7 +12,7 @@ public interface GetServerInfoRequestOrBuilder extends
 
   /**
    * <pre>
-   * Count sessions and events too; it costs a scan of the sessions.
+   * If true, also counts sessions and events, which costs a scan of the sessions.
    * </pre>
    *
    * <code>bool include_totals = 1 [json_name = "includeTotals"];</code>

@@ -62,7 +62,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object version_ = "";
   /**
    * <pre>
-   * The server's version.
+   * Version of the server.
    * </pre>
    *
    * <code>string version = 1 [json_name = "version"];</code>
@@ -83,7 +83,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The server's version.
+   * Version of the server.
    * </pre>
    *
    * <code>string version = 1 [json_name = "version"];</code>
@@ -109,7 +109,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object engine_ = "";
   /**
    * <pre>
-   * The engine and its version, for example "sqlite 3.40.1" or "postgresql 15.18".
+   * Engine and its version, for example "sqlite 3.40.1" or "postgresql 15.18".
    * </pre>
    *
    * <code>string engine = 2 [json_name = "engine"];</code>
@@ -130,7 +130,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The engine and its version, for example "sqlite 3.40.1" or "postgresql 15.18".
+   * Engine and its version, for example "sqlite 3.40.1" or "postgresql 15.18".
    * </pre>
    *
    * <code>string engine = 2 [json_name = "engine"];</code>
@@ -156,7 +156,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object durability_ = "";
   /**
    * <pre>
-   * What an acknowledged append survives, for example "synchronous=FULL".
+   * Durability of an acknowledged append, for example "synchronous=FULL".
    * </pre>
    *
    * <code>string durability = 3 [json_name = "durability"];</code>
@@ -177,7 +177,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What an acknowledged append survives, for example "synchronous=FULL".
+   * Durability of an acknowledged append, for example "synchronous=FULL".
    * </pre>
    *
    * <code>string durability = 3 [json_name = "durability"];</code>
@@ -202,7 +202,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.ServerLimits limits_;
   /**
    * <pre>
-   * The limits in force.
+   * Limits in effect.
    * </pre>
    *
    * <code>.threadkeep.v1.ServerLimits limits = 4 [json_name = "limits"];</code>
@@ -214,7 +214,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The limits in force.
+   * Limits in effect.
    * </pre>
    *
    * <code>.threadkeep.v1.ServerLimits limits = 4 [json_name = "limits"];</code>
@@ -226,7 +226,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The limits in force.
+   * Limits in effect.
    * </pre>
    *
    * <code>.threadkeep.v1.ServerLimits limits = 4 [json_name = "limits"];</code>
@@ -242,7 +242,7 @@ private static final long serialVersionUID = 0L;
       com.google.protobuf.LazyStringArrayList.emptyList();
   /**
    * <pre>
-   * Optional abilities, for example "search-index".
+   * Optional capabilities, for example "search-index".
    * </pre>
    *
    * <code>repeated string capabilities = 5 [json_name = "capabilities"];</code>
@@ -254,7 +254,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Optional abilities, for example "search-index".
+   * Optional capabilities, for example "search-index".
    * </pre>
    *
    * <code>repeated string capabilities = 5 [json_name = "capabilities"];</code>
@@ -265,7 +265,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Optional abilities, for example "search-index".
+   * Optional capabilities, for example "search-index".
    * </pre>
    *
    * <code>repeated string capabilities = 5 [json_name = "capabilities"];</code>
@@ -277,7 +277,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Optional abilities, for example "search-index".
+   * Optional capabilities, for example "search-index".
    * </pre>
    *
    * <code>repeated string capabilities = 5 [json_name = "capabilities"];</code>
@@ -293,7 +293,7 @@ private static final long serialVersionUID = 0L;
   private int schemaVersion_ = 0;
   /**
    * <pre>
-   * The database's schema version.
+   * Schema version of the database.
    * </pre>
    *
    * <code>int32 schema_version = 6 [json_name = "schemaVersion"];</code>
@@ -308,7 +308,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.SearchIndexStatus searchIndex_;
   /**
    * <pre>
-   * The search index.
+   * Status of the search index.
    * </pre>
    *
    * <code>.threadkeep.v1.SearchIndexStatus search_index = 7 [json_name = "searchIndex"];</code>
@@ -320,7 +320,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The search index.
+   * Status of the search index.
    * </pre>
    *
    * <code>.threadkeep.v1.SearchIndexStatus search_index = 7 [json_name = "searchIndex"];</code>
@@ -332,7 +332,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The search index.
+   * Status of the search index.
    * </pre>
    *
    * <code>.threadkeep.v1.SearchIndexStatus search_index = 7 [json_name = "searchIndex"];</code>
@@ -346,7 +346,7 @@ private static final long serialVersionUID = 0L;
   private long totalSessions_ = 0L;
   /**
    * <pre>
-   * Sessions stored in the caller's tenant; only with include_totals.
+   * Number of sessions in the caller's tenant; set only with include_totals.
    * </pre>
    *
    * <code>int64 total_sessions = 8 [json_name = "totalSessions"];</code>
@@ -361,7 +361,7 @@ private static final long serialVersionUID = 0L;
   private long totalEvents_ = 0L;
   /**
    * <pre>
-   * Events stored in the caller's tenant; only with include_totals.
+   * Number of events in the caller's tenant; set only with include_totals.
    * </pre>
    *
    * <code>int64 total_events = 9 [json_name = "totalEvents"];</code>
@@ -377,7 +377,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object storeId_ = "";
   /**
    * <pre>
-   * Identifies the store; the same for all servers on one database.
+   * Id of the store; the same for all servers on one database.
    * </pre>
    *
    * <code>string store_id = 10 [json_name = "storeId"];</code>
@@ -398,7 +398,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Identifies the store; the same for all servers on one database.
+   * Id of the store; the same for all servers on one database.
    * </pre>
    *
    * <code>string store_id = 10 [json_name = "storeId"];</code>
@@ -424,7 +424,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object tokenCounter_ = "";
   /**
    * <pre>
-   * What counts tokens at append; see SessionEvent.token_counter.
+   * Token counter for appends; see SessionEvent.token_counter.
    * </pre>
    *
    * <code>string token_counter = 11 [json_name = "tokenCounter"];</code>
@@ -445,7 +445,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What counts tokens at append; see SessionEvent.token_counter.
+   * Token counter for appends; see SessionEvent.token_counter.
    * </pre>
    *
    * <code>string token_counter = 11 [json_name = "tokenCounter"];</code>
@@ -471,7 +471,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object summarizerModel_ = "";
   /**
    * <pre>
-   * The model that summarises, for example "gpt-4o-mini"; empty if none is configured.
+   * Model that writes summaries, for example "gpt-4o-mini"; empty if none is configured.
    * </pre>
    *
    * <code>string summarizer_model = 12 [json_name = "summarizerModel"];</code>
@@ -492,7 +492,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The model that summarises, for example "gpt-4o-mini"; empty if none is configured.
+   * Model that writes summaries, for example "gpt-4o-mini"; empty if none is configured.
    * </pre>
    *
    * <code>string summarizer_model = 12 [json_name = "summarizerModel"];</code>
@@ -518,7 +518,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object embedderModel_ = "";
   /**
    * <pre>
-   * The model that embeds, for example "hashing-v1-384"; empty if none is configured.
+   * Model that makes embeddings, for example "hashing-v1-384"; empty if none is configured.
    * </pre>
    *
    * <code>string embedder_model = 13 [json_name = "embedderModel"];</code>
@@ -539,7 +539,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The model that embeds, for example "hashing-v1-384"; empty if none is configured.
+   * Model that makes embeddings, for example "hashing-v1-384"; empty if none is configured.
    * </pre>
    *
    * <code>string embedder_model = 13 [json_name = "embedderModel"];</code>
@@ -564,7 +564,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.EmbeddingStatus embeddings_;
   /**
    * <pre>
-   * Where embeddings stand.
+   * Status of embeddings.
    * </pre>
    *
    * <code>.threadkeep.v1.EmbeddingStatus embeddings = 14 [json_name = "embeddings"];</code>
@@ -576,7 +576,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where embeddings stand.
+   * Status of embeddings.
    * </pre>
    *
    * <code>.threadkeep.v1.EmbeddingStatus embeddings = 14 [json_name = "embeddings"];</code>
@@ -588,7 +588,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where embeddings stand.
+   * Status of embeddings.
    * </pre>
    *
    * <code>.threadkeep.v1.EmbeddingStatus embeddings = 14 [json_name = "embeddings"];</code>
@@ -1274,7 +1274,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object version_ = "";
     /**
      * <pre>
-     * The server's version.
+     * Version of the server.
      * </pre>
      *
      * <code>string version = 1 [json_name = "version"];</code>
@@ -1294,7 +1294,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The server's version.
+     * Version of the server.
      * </pre>
      *
      * <code>string version = 1 [json_name = "version"];</code>
@@ -1315,7 +1315,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The server's version.
+     * Version of the server.
      * </pre>
      *
      * <code>string version = 1 [json_name = "version"];</code>
@@ -1332,7 +1332,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The server's version.
+     * Version of the server.
      * </pre>
      *
      * <code>string version = 1 [json_name = "version"];</code>
@@ -1346,7 +1346,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The server's version.
+     * Version of the server.
      * </pre>
      *
      * <code>string version = 1 [json_name = "version"];</code>
@@ -1366,7 +1366,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object engine_ = "";
     /**
      * <pre>
-     * The engine and its version, for example "sqlite 3.40.1" or "postgresql 15.18".
+     * Engine and its version, for example "sqlite 3.40.1" or "postgresql 15.18".
      * </pre>
      *
      * <code>string engine = 2 [json_name = "engine"];</code>
@@ -1386,7 +1386,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The engine and its version, for example "sqlite 3.40.1" or "postgresql 15.18".
+     * Engine and its version, for example "sqlite 3.40.1" or "postgresql 15.18".
      * </pre>
      *
      * <code>string engine = 2 [json_name = "engine"];</code>
@@ -1407,7 +1407,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The engine and its version, for example "sqlite 3.40.1" or "postgresql 15.18".
+     * Engine and its version, for example "sqlite 3.40.1" or "postgresql 15.18".
      * </pre>
      *
      * <code>string engine = 2 [json_name = "engine"];</code>
@@ -1424,7 +1424,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The engine and its version, for example "sqlite 3.40.1" or "postgresql 15.18".
+     * Engine and its version, for example "sqlite 3.40.1" or "postgresql 15.18".
      * </pre>
      *
      * <code>string engine = 2 [json_name = "engine"];</code>
@@ -1438,7 +1438,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The engine and its version, for example "sqlite 3.40.1" or "postgresql 15.18".
+     * Engine and its version, for example "sqlite 3.40.1" or "postgresql 15.18".
      * </pre>
      *
      * <code>string engine = 2 [json_name = "engine"];</code>
@@ -1458,7 +1458,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object durability_ = "";
     /**
      * <pre>
-     * What an acknowledged append survives, for example "synchronous=FULL".
+     * Durability of an acknowledged append, for example "synchronous=FULL".
      * </pre>
      *
      * <code>string durability = 3 [json_name = "durability"];</code>
@@ -1478,7 +1478,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What an acknowledged append survives, for example "synchronous=FULL".
+     * Durability of an acknowledged append, for example "synchronous=FULL".
      * </pre>
      *
      * <code>string durability = 3 [json_name = "durability"];</code>
@@ -1499,7 +1499,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What an acknowledged append survives, for example "synchronous=FULL".
+     * Durability of an acknowledged append, for example "synchronous=FULL".
      * </pre>
      *
      * <code>string durability = 3 [json_name = "durability"];</code>
@@ -1516,7 +1516,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What an acknowledged append survives, for example "synchronous=FULL".
+     * Durability of an acknowledged append, for example "synchronous=FULL".
      * </pre>
      *
      * <code>string durability = 3 [json_name = "durability"];</code>
@@ -1530,7 +1530,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What an acknowledged append survives, for example "synchronous=FULL".
+     * Durability of an acknowledged append, for example "synchronous=FULL".
      * </pre>
      *
      * <code>string durability = 3 [json_name = "durability"];</code>
@@ -1552,7 +1552,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.ServerLimits, dev.threadkeep.v1.ServerLimits.Builder, dev.threadkeep.v1.ServerLimitsOrBuilder> limitsBuilder_;
     /**
      * <pre>
-     * The limits in force.
+     * Limits in effect.
      * </pre>
      *
      * <code>.threadkeep.v1.ServerLimits limits = 4 [json_name = "limits"];</code>
@@ -1563,7 +1563,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limits in force.
+     * Limits in effect.
      * </pre>
      *
      * <code>.threadkeep.v1.ServerLimits limits = 4 [json_name = "limits"];</code>
@@ -1578,7 +1578,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limits in force.
+     * Limits in effect.
      * </pre>
      *
      * <code>.threadkeep.v1.ServerLimits limits = 4 [json_name = "limits"];</code>
@@ -1598,7 +1598,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limits in force.
+     * Limits in effect.
      * </pre>
      *
      * <code>.threadkeep.v1.ServerLimits limits = 4 [json_name = "limits"];</code>
@@ -1616,7 +1616,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limits in force.
+     * Limits in effect.
      * </pre>
      *
      * <code>.threadkeep.v1.ServerLimits limits = 4 [json_name = "limits"];</code>
@@ -1641,7 +1641,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limits in force.
+     * Limits in effect.
      * </pre>
      *
      * <code>.threadkeep.v1.ServerLimits limits = 4 [json_name = "limits"];</code>
@@ -1658,7 +1658,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limits in force.
+     * Limits in effect.
      * </pre>
      *
      * <code>.threadkeep.v1.ServerLimits limits = 4 [json_name = "limits"];</code>
@@ -1670,7 +1670,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limits in force.
+     * Limits in effect.
      * </pre>
      *
      * <code>.threadkeep.v1.ServerLimits limits = 4 [json_name = "limits"];</code>
@@ -1685,7 +1685,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limits in force.
+     * Limits in effect.
      * </pre>
      *
      * <code>.threadkeep.v1.ServerLimits limits = 4 [json_name = "limits"];</code>
@@ -1714,7 +1714,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Optional abilities, for example "search-index".
+     * Optional capabilities, for example "search-index".
      * </pre>
      *
      * <code>repeated string capabilities = 5 [json_name = "capabilities"];</code>
@@ -1727,7 +1727,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Optional abilities, for example "search-index".
+     * Optional capabilities, for example "search-index".
      * </pre>
      *
      * <code>repeated string capabilities = 5 [json_name = "capabilities"];</code>
@@ -1738,7 +1738,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Optional abilities, for example "search-index".
+     * Optional capabilities, for example "search-index".
      * </pre>
      *
      * <code>repeated string capabilities = 5 [json_name = "capabilities"];</code>
@@ -1750,7 +1750,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Optional abilities, for example "search-index".
+     * Optional capabilities, for example "search-index".
      * </pre>
      *
      * <code>repeated string capabilities = 5 [json_name = "capabilities"];</code>
@@ -1763,7 +1763,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Optional abilities, for example "search-index".
+     * Optional capabilities, for example "search-index".
      * </pre>
      *
      * <code>repeated string capabilities = 5 [json_name = "capabilities"];</code>
@@ -1782,7 +1782,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Optional abilities, for example "search-index".
+     * Optional capabilities, for example "search-index".
      * </pre>
      *
      * <code>repeated string capabilities = 5 [json_name = "capabilities"];</code>
@@ -1800,7 +1800,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Optional abilities, for example "search-index".
+     * Optional capabilities, for example "search-index".
      * </pre>
      *
      * <code>repeated string capabilities = 5 [json_name = "capabilities"];</code>
@@ -1818,7 +1818,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Optional abilities, for example "search-index".
+     * Optional capabilities, for example "search-index".
      * </pre>
      *
      * <code>repeated string capabilities = 5 [json_name = "capabilities"];</code>
@@ -1833,7 +1833,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Optional abilities, for example "search-index".
+     * Optional capabilities, for example "search-index".
      * </pre>
      *
      * <code>repeated string capabilities = 5 [json_name = "capabilities"];</code>
@@ -1854,7 +1854,7 @@ private static final long serialVersionUID = 0L;
     private int schemaVersion_ ;
     /**
      * <pre>
-     * The database's schema version.
+     * Schema version of the database.
      * </pre>
      *
      * <code>int32 schema_version = 6 [json_name = "schemaVersion"];</code>
@@ -1866,7 +1866,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The database's schema version.
+     * Schema version of the database.
      * </pre>
      *
      * <code>int32 schema_version = 6 [json_name = "schemaVersion"];</code>
@@ -1882,7 +1882,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The database's schema version.
+     * Schema version of the database.
      * </pre>
      *
      * <code>int32 schema_version = 6 [json_name = "schemaVersion"];</code>
@@ -1900,7 +1900,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.SearchIndexStatus, dev.threadkeep.v1.SearchIndexStatus.Builder, dev.threadkeep.v1.SearchIndexStatusOrBuilder> searchIndexBuilder_;
     /**
      * <pre>
-     * The search index.
+     * Status of the search index.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchIndexStatus search_index = 7 [json_name = "searchIndex"];</code>
@@ -1911,7 +1911,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The search index.
+     * Status of the search index.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchIndexStatus search_index = 7 [json_name = "searchIndex"];</code>
@@ -1926,7 +1926,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The search index.
+     * Status of the search index.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchIndexStatus search_index = 7 [json_name = "searchIndex"];</code>
@@ -1946,7 +1946,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The search index.
+     * Status of the search index.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchIndexStatus search_index = 7 [json_name = "searchIndex"];</code>
@@ -1964,7 +1964,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The search index.
+     * Status of the search index.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchIndexStatus search_index = 7 [json_name = "searchIndex"];</code>
@@ -1989,7 +1989,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The search index.
+     * Status of the search index.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchIndexStatus search_index = 7 [json_name = "searchIndex"];</code>
@@ -2006,7 +2006,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The search index.
+     * Status of the search index.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchIndexStatus search_index = 7 [json_name = "searchIndex"];</code>
@@ -2018,7 +2018,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The search index.
+     * Status of the search index.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchIndexStatus search_index = 7 [json_name = "searchIndex"];</code>
@@ -2033,7 +2033,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The search index.
+     * Status of the search index.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchIndexStatus search_index = 7 [json_name = "searchIndex"];</code>
@@ -2055,7 +2055,7 @@ private static final long serialVersionUID = 0L;
     private long totalSessions_ ;
     /**
      * <pre>
-     * Sessions stored in the caller's tenant; only with include_totals.
+     * Number of sessions in the caller's tenant; set only with include_totals.
      * </pre>
      *
      * <code>int64 total_sessions = 8 [json_name = "totalSessions"];</code>
@@ -2067,7 +2067,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions stored in the caller's tenant; only with include_totals.
+     * Number of sessions in the caller's tenant; set only with include_totals.
      * </pre>
      *
      * <code>int64 total_sessions = 8 [json_name = "totalSessions"];</code>
@@ -2083,7 +2083,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions stored in the caller's tenant; only with include_totals.
+     * Number of sessions in the caller's tenant; set only with include_totals.
      * </pre>
      *
      * <code>int64 total_sessions = 8 [json_name = "totalSessions"];</code>
@@ -2099,7 +2099,7 @@ private static final long serialVersionUID = 0L;
     private long totalEvents_ ;
     /**
      * <pre>
-     * Events stored in the caller's tenant; only with include_totals.
+     * Number of events in the caller's tenant; set only with include_totals.
      * </pre>
      *
      * <code>int64 total_events = 9 [json_name = "totalEvents"];</code>
@@ -2111,7 +2111,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events stored in the caller's tenant; only with include_totals.
+     * Number of events in the caller's tenant; set only with include_totals.
      * </pre>
      *
      * <code>int64 total_events = 9 [json_name = "totalEvents"];</code>
@@ -2127,7 +2127,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events stored in the caller's tenant; only with include_totals.
+     * Number of events in the caller's tenant; set only with include_totals.
      * </pre>
      *
      * <code>int64 total_events = 9 [json_name = "totalEvents"];</code>
@@ -2143,7 +2143,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object storeId_ = "";
     /**
      * <pre>
-     * Identifies the store; the same for all servers on one database.
+     * Id of the store; the same for all servers on one database.
      * </pre>
      *
      * <code>string store_id = 10 [json_name = "storeId"];</code>
@@ -2163,7 +2163,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Identifies the store; the same for all servers on one database.
+     * Id of the store; the same for all servers on one database.
      * </pre>
      *
      * <code>string store_id = 10 [json_name = "storeId"];</code>
@@ -2184,7 +2184,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Identifies the store; the same for all servers on one database.
+     * Id of the store; the same for all servers on one database.
      * </pre>
      *
      * <code>string store_id = 10 [json_name = "storeId"];</code>
@@ -2201,7 +2201,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Identifies the store; the same for all servers on one database.
+     * Id of the store; the same for all servers on one database.
      * </pre>
      *
      * <code>string store_id = 10 [json_name = "storeId"];</code>
@@ -2215,7 +2215,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Identifies the store; the same for all servers on one database.
+     * Id of the store; the same for all servers on one database.
      * </pre>
      *
      * <code>string store_id = 10 [json_name = "storeId"];</code>
@@ -2235,7 +2235,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object tokenCounter_ = "";
     /**
      * <pre>
-     * What counts tokens at append; see SessionEvent.token_counter.
+     * Token counter for appends; see SessionEvent.token_counter.
      * </pre>
      *
      * <code>string token_counter = 11 [json_name = "tokenCounter"];</code>
@@ -2255,7 +2255,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What counts tokens at append; see SessionEvent.token_counter.
+     * Token counter for appends; see SessionEvent.token_counter.
      * </pre>
      *
      * <code>string token_counter = 11 [json_name = "tokenCounter"];</code>
@@ -2276,7 +2276,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What counts tokens at append; see SessionEvent.token_counter.
+     * Token counter for appends; see SessionEvent.token_counter.
      * </pre>
      *
      * <code>string token_counter = 11 [json_name = "tokenCounter"];</code>
@@ -2293,7 +2293,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What counts tokens at append; see SessionEvent.token_counter.
+     * Token counter for appends; see SessionEvent.token_counter.
      * </pre>
      *
      * <code>string token_counter = 11 [json_name = "tokenCounter"];</code>
@@ -2307,7 +2307,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What counts tokens at append; see SessionEvent.token_counter.
+     * Token counter for appends; see SessionEvent.token_counter.
      * </pre>
      *
      * <code>string token_counter = 11 [json_name = "tokenCounter"];</code>
@@ -2327,7 +2327,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object summarizerModel_ = "";
     /**
      * <pre>
-     * The model that summarises, for example "gpt-4o-mini"; empty if none is configured.
+     * Model that writes summaries, for example "gpt-4o-mini"; empty if none is configured.
      * </pre>
      *
      * <code>string summarizer_model = 12 [json_name = "summarizerModel"];</code>
@@ -2347,7 +2347,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model that summarises, for example "gpt-4o-mini"; empty if none is configured.
+     * Model that writes summaries, for example "gpt-4o-mini"; empty if none is configured.
      * </pre>
      *
      * <code>string summarizer_model = 12 [json_name = "summarizerModel"];</code>
@@ -2368,7 +2368,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model that summarises, for example "gpt-4o-mini"; empty if none is configured.
+     * Model that writes summaries, for example "gpt-4o-mini"; empty if none is configured.
      * </pre>
      *
      * <code>string summarizer_model = 12 [json_name = "summarizerModel"];</code>
@@ -2385,7 +2385,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model that summarises, for example "gpt-4o-mini"; empty if none is configured.
+     * Model that writes summaries, for example "gpt-4o-mini"; empty if none is configured.
      * </pre>
      *
      * <code>string summarizer_model = 12 [json_name = "summarizerModel"];</code>
@@ -2399,7 +2399,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model that summarises, for example "gpt-4o-mini"; empty if none is configured.
+     * Model that writes summaries, for example "gpt-4o-mini"; empty if none is configured.
      * </pre>
      *
      * <code>string summarizer_model = 12 [json_name = "summarizerModel"];</code>
@@ -2419,7 +2419,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object embedderModel_ = "";
     /**
      * <pre>
-     * The model that embeds, for example "hashing-v1-384"; empty if none is configured.
+     * Model that makes embeddings, for example "hashing-v1-384"; empty if none is configured.
      * </pre>
      *
      * <code>string embedder_model = 13 [json_name = "embedderModel"];</code>
@@ -2439,7 +2439,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model that embeds, for example "hashing-v1-384"; empty if none is configured.
+     * Model that makes embeddings, for example "hashing-v1-384"; empty if none is configured.
      * </pre>
      *
      * <code>string embedder_model = 13 [json_name = "embedderModel"];</code>
@@ -2460,7 +2460,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model that embeds, for example "hashing-v1-384"; empty if none is configured.
+     * Model that makes embeddings, for example "hashing-v1-384"; empty if none is configured.
      * </pre>
      *
      * <code>string embedder_model = 13 [json_name = "embedderModel"];</code>
@@ -2477,7 +2477,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model that embeds, for example "hashing-v1-384"; empty if none is configured.
+     * Model that makes embeddings, for example "hashing-v1-384"; empty if none is configured.
      * </pre>
      *
      * <code>string embedder_model = 13 [json_name = "embedderModel"];</code>
@@ -2491,7 +2491,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model that embeds, for example "hashing-v1-384"; empty if none is configured.
+     * Model that makes embeddings, for example "hashing-v1-384"; empty if none is configured.
      * </pre>
      *
      * <code>string embedder_model = 13 [json_name = "embedderModel"];</code>
@@ -2513,7 +2513,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.EmbeddingStatus, dev.threadkeep.v1.EmbeddingStatus.Builder, dev.threadkeep.v1.EmbeddingStatusOrBuilder> embeddingsBuilder_;
     /**
      * <pre>
-     * Where embeddings stand.
+     * Status of embeddings.
      * </pre>
      *
      * <code>.threadkeep.v1.EmbeddingStatus embeddings = 14 [json_name = "embeddings"];</code>
@@ -2524,7 +2524,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where embeddings stand.
+     * Status of embeddings.
      * </pre>
      *
      * <code>.threadkeep.v1.EmbeddingStatus embeddings = 14 [json_name = "embeddings"];</code>
@@ -2539,7 +2539,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where embeddings stand.
+     * Status of embeddings.
      * </pre>
      *
      * <code>.threadkeep.v1.EmbeddingStatus embeddings = 14 [json_name = "embeddings"];</code>
@@ -2559,7 +2559,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where embeddings stand.
+     * Status of embeddings.
      * </pre>
      *
      * <code>.threadkeep.v1.EmbeddingStatus embeddings = 14 [json_name = "embeddings"];</code>
@@ -2577,7 +2577,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where embeddings stand.
+     * Status of embeddings.
      * </pre>
      *
      * <code>.threadkeep.v1.EmbeddingStatus embeddings = 14 [json_name = "embeddings"];</code>
@@ -2602,7 +2602,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where embeddings stand.
+     * Status of embeddings.
      * </pre>
      *
      * <code>.threadkeep.v1.EmbeddingStatus embeddings = 14 [json_name = "embeddings"];</code>
@@ -2619,7 +2619,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where embeddings stand.
+     * Status of embeddings.
      * </pre>
      *
      * <code>.threadkeep.v1.EmbeddingStatus embeddings = 14 [json_name = "embeddings"];</code>
@@ -2631,7 +2631,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where embeddings stand.
+     * Status of embeddings.
      * </pre>
      *
      * <code>.threadkeep.v1.EmbeddingStatus embeddings = 14 [json_name = "embeddings"];</code>
@@ -2646,7 +2646,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where embeddings stand.
+     * Status of embeddings.
      * </pre>
      *
      * <code>.threadkeep.v1.EmbeddingStatus embeddings = 14 [json_name = "embeddings"];</code>

@@ -12,7 +12,7 @@ public interface GetServerInfoResponseOrBuilder extends
 
   /**
    * <pre>
-   * The server's version.
+   * Version of the server.
    * </pre>
    *
    * <code>string version = 1 [json_name = "version"];</code>
@@ -21,7 +21,7 @@ public interface GetServerInfoResponseOrBuilder extends
   java.lang.String getVersion();
   /**
    * <pre>
-   * The server's version.
+   * Version of the server.
    * </pre>
    *
    * <code>string version = 1 [json_name = "version"];</code>
@@ -32,7 +32,7 @@ public interface GetServerInfoResponseOrBuilder extends
 
   /**
    * <pre>
-   * The engine and its version, for example "sqlite 3.40.1" or "postgresql 15.18".
+   * Engine and its version, for example "sqlite 3.40.1" or "postgresql 15.18".
    * </pre>
    *
    * <code>string engine = 2 [json_name = "engine"];</code>
@@ -41,7 +41,7 @@ public interface GetServerInfoResponseOrBuilder extends
   java.lang.String getEngine();
   /**
    * <pre>
-   * The engine and its version, for example "sqlite 3.40.1" or "postgresql 15.18".
+   * Engine and its version, for example "sqlite 3.40.1" or "postgresql 15.18".
    * </pre>
    *
    * <code>string engine = 2 [json_name = "engine"];</code>
@@ -52,7 +52,7 @@ public interface GetServerInfoResponseOrBuilder extends
 
   /**
    * <pre>
-   * What an acknowledged append survives, for example "synchronous=FULL".
+   * Durability of an acknowledged append, for example "synchronous=FULL".
    * </pre>
    *
    * <code>string durability = 3 [json_name = "durability"];</code>
@@ -61,7 +61,7 @@ public interface GetServerInfoResponseOrBuilder extends
   java.lang.String getDurability();
   /**
    * <pre>
-   * What an acknowledged append survives, for example "synchronous=FULL".
+   * Durability of an acknowledged append, for example "synchronous=FULL".
    * </pre>
    *
    * <code>string durability = 3 [json_name = "durability"];</code>
@@ -72,7 +72,7 @@ public interface GetServerInfoResponseOrBuilder extends
 
   /**
    * <pre>
-   * The limits in force.
+   * Limits in effect.
    * </pre>
    *
    * <code>.threadkeep.v1.ServerLimits limits = 4 [json_name = "limits"];</code>
@@ -81,7 +81,7 @@ public interface GetServerInfoResponseOrBuilder extends
   boolean hasLimits();
   /**
    * <pre>
-   * The limits in force.
+   * Limits in effect.
    * </pre>
    *
    * <code>.threadkeep.v1.ServerLimits limits = 4 [json_name = "limits"];</code>
@@ -90,7 +90,7 @@ public interface GetServerInfoResponseOrBuilder extends
   dev.threadkeep.v1.ServerLimits getLimits();
   /**
    * <pre>
-   * The limits in force.
+   * Limits in effect.
    * </pre>
    *
    * <code>.threadkeep.v1.ServerLimits limits = 4 [json_name = "limits"];</code>
@@ -99,7 +99,7 @@ public interface GetServerInfoResponseOrBuilder extends
 
   /**
    * <pre>
-   * Optional abilities, for example "search-index".
+   * Optional capabilities, for example "search-index".
    * </pre>
    *
    * <code>repeated string capabilities = 5 [json_name = "capabilities"];</code>
@@ -109,7 +109,7 @@ public interface GetServerInfoResponseOrBuilder extends
       getCapabilitiesList();
   /**
    * <pre>
-   * Optional abilities, for example "search-index".
+   * Optional capabilities, for example "search-index".
    * </pre>
    *
    * <code>repeated string capabilities = 5 [json_name = "capabilities"];</code>
@@ -118,7 +118,7 @@ public interface GetServerInfoResponseOrBuilder extends
   int getCapabilitiesCount();
   /**
    * <pre>
-   * Optional abilities, for example "search-index".
+   * Optional capabilities, for example "search-index".
    * </pre>
    *
    * <code>repeated string capabilities = 5 [json_name = "capabilities"];</code>
@@ -128,7 +128,7 @@ public interface GetServerInfoResponseOrBuilder extends
   java.lang.String getCapabilities(int index);
   /**
    * <pre>
-   * Optional abilities, for example "search-index".
+   * Optional capabilities, for example "search-index".
    * </pre>
    *
    * <code>repeated string capabilities = 5 [json_name = "capabilities"];</code>
@@ -140,7 +140,7 @@ public interface GetServerInfoResponseOrBuilder extends
 
   /**
    * <pre>
-   * The database's schema version.
+   * Schema version of the database.
    * </pre>
    *
    * <code>int32 schema_version = 6 [json_name = "schemaVersion"];</code>
@@ -150,7 +150,7 @@ public interface GetServerInfoResponseOrBuilder extends
 
   /**
    * <pre>
-   * The search index.
+   * Status of the search index.
    * </pre>
    *
    * <code>.threadkeep.v1.SearchIndexStatus search_index = 7 [json_name = "searchIndex"];</code>
@@ -159,7 +159,7 @@ public interface GetServerInfoResponseOrBuilder extends
   boolean hasSearchIndex();
   /**
    * <pre>
-   * The search index.
+   * Status of the search index.
    * </pre>
    *
    * <code>.threadkeep.v1.SearchIndexStatus search_index = 7 [json_name = "searchIndex"];</code>
@@ -168,7 +168,7 @@ public interface GetServerInfoResponseOrBuilder extends
   dev.threadkeep.v1.SearchIndexStatus getSearchIndex();
   /**
    * <pre>
-   * The search index.
+   * Status of the search index.
    * </pre>
    *
    * <code>.threadkeep.v1.SearchIndexStatus search_index = 7 [json_name = "searchIndex"];</code>
@@ -177,7 +177,7 @@ public interface GetServerInfoResponseOrBuilder extends
 
   /**
    * <pre>
-   * Sessions stored in the caller's tenant; only with include_totals.
+   * Number of sessions in the caller's tenant; set only with include_totals.
    * </pre>
    *
    * <code>int64 total_sessions = 8 [json_name = "totalSessions"];</code>
@@ -187,7 +187,7 @@ public interface GetServerInfoResponseOrBuilder extends
 
   /**
    * <pre>
-   * Events stored in the caller's tenant; only with include_totals.
+   * Number of events in the caller's tenant; set only with include_totals.
    * </pre>
    *
    * <code>int64 total_events = 9 [json_name = "totalEvents"];</code>
@@ -197,7 +197,7 @@ public interface GetServerInfoResponseOrBuilder extends
 
   /**
    * <pre>
-   * Identifies the store; the same for all servers on one database.
+   * Id of the store; the same for all servers on one database.
    * </pre>
    *
    * <code>string store_id = 10 [json_name = "storeId"];</code>
@@ -206,7 +206,7 @@ public interface GetServerInfoResponseOrBuilder extends
   java.lang.String getStoreId();
   /**
    * <pre>
-   * Identifies the store; the same for all servers on one database.
+   * Id of the store; the same for all servers on one database.
    * </pre>
    *
    * <code>string store_id = 10 [json_name = "storeId"];</code>
@@ -217,7 +217,7 @@ public interface GetServerInfoResponseOrBuilder extends
 
   /**
    * <pre>
-   * What counts tokens at append; see SessionEvent.token_counter.
+   * Token counter for appends; see SessionEvent.token_counter.
    * </pre>
    *
    * <code>string token_counter = 11 [json_name = "tokenCounter"];</code>
@@ -226,7 +226,7 @@ public interface GetServerInfoResponseOrBuilder extends
   java.lang.String getTokenCounter();
   /**
    * <pre>
-   * What counts tokens at append; see SessionEvent.token_counter.
+   * Token counter for appends; see SessionEvent.token_counter.
    * </pre>
    *
    * <code>string token_counter = 11 [json_name = "tokenCounter"];</code>
@@ -237,7 +237,7 @@ public interface GetServerInfoResponseOrBuilder extends
 
   /**
    * <pre>
-   * The model that summarises, for example "gpt-4o-mini"; empty if none is configured.
+   * Model that writes summaries, for example "gpt-4o-mini"; empty if none is configured.
    * </pre>
    *
    * <code>string summarizer_model = 12 [json_name = "summarizerModel"];</code>
@@ -246,7 +246,7 @@ public interface GetServerInfoResponseOrBuilder extends
   java.lang.String getSummarizerModel();
   /**
    * <pre>
-   * The model that summarises, for example "gpt-4o-mini"; empty if none is configured.
+   * Model that writes summaries, for example "gpt-4o-mini"; empty if none is configured.
    * </pre>
    *
    * <code>string summarizer_model = 12 [json_name = "summarizerModel"];</code>
@@ -257,7 +257,7 @@ public interface GetServerInfoResponseOrBuilder extends
 
   /**
    * <pre>
-   * The model that embeds, for example "hashing-v1-384"; empty if none is configured.
+   * Model that makes embeddings, for example "hashing-v1-384"; empty if none is configured.
    * </pre>
    *
    * <code>string embedder_model = 13 [json_name = "embedderModel"];</code>
@@ -266,7 +266,7 @@ public interface GetServerInfoResponseOrBuilder extends
   java.lang.String getEmbedderModel();
   /**
    * <pre>
-   * The model that embeds, for example "hashing-v1-384"; empty if none is configured.
+   * Model that makes embeddings, for example "hashing-v1-384"; empty if none is configured.
    * </pre>
    *
    * <code>string embedder_model = 13 [json_name = "embedderModel"];</code>
@@ -277,7 +277,7 @@ public interface GetServerInfoResponseOrBuilder extends
 
   /**
    * <pre>
-   * Where embeddings stand.
+   * Status of embeddings.
    * </pre>
    *
    * <code>.threadkeep.v1.EmbeddingStatus embeddings = 14 [json_name = "embeddings"];</code>
@@ -286,7 +286,7 @@ public interface GetServerInfoResponseOrBuilder extends
   boolean hasEmbeddings();
   /**
    * <pre>
-   * Where embeddings stand.
+   * Status of embeddings.
    * </pre>
    *
    * <code>.threadkeep.v1.EmbeddingStatus embeddings = 14 [json_name = "embeddings"];</code>
@@ -295,7 +295,7 @@ public interface GetServerInfoResponseOrBuilder extends
   dev.threadkeep.v1.EmbeddingStatus getEmbeddings();
   /**
    * <pre>
-   * Where embeddings stand.
+   * Status of embeddings.
    * </pre>
    *
    * <code>.threadkeep.v1.EmbeddingStatus embeddings = 14 [json_name = "embeddings"];</code>

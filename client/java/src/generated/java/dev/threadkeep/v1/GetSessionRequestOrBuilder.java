@@ -12,7 +12,7 @@ public interface GetSessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to return.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -21,7 +21,7 @@ public interface GetSessionRequestOrBuilder extends
   boolean hasSession();
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to return.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -30,7 +30,7 @@ public interface GetSessionRequestOrBuilder extends
   dev.threadkeep.v1.SessionRef getSession();
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to return.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>

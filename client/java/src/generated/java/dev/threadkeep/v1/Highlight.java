@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * Where the query was found.
+ * A range of text that matches the query.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.Highlight}
@@ -52,7 +52,7 @@ private static final long serialVersionUID = 0L;
   private int field_ = 0;
   /**
    * <pre>
-   * In which field's text.
+   * Field that contains the range.
    * </pre>
    *
    * <code>.threadkeep.v1.SearchField field = 1 [json_name = "field"];</code>
@@ -63,7 +63,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * In which field's text.
+   * Field that contains the range.
    * </pre>
    *
    * <code>.threadkeep.v1.SearchField field = 1 [json_name = "field"];</code>
@@ -78,7 +78,7 @@ private static final long serialVersionUID = 0L;
   private int start_ = 0;
   /**
    * <pre>
-   * The first character, counted in Unicode code points from 0.
+   * Offset of the first character, in Unicode code points from 0.
    * </pre>
    *
    * <code>int32 start = 2 [json_name = "start"];</code>
@@ -93,7 +93,7 @@ private static final long serialVersionUID = 0L;
   private int end_ = 0;
   /**
    * <pre>
-   * Behind the last character.
+   * Offset after the last character, in Unicode code points.
    * </pre>
    *
    * <code>int32 end = 3 [json_name = "end"];</code>
@@ -284,7 +284,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where the query was found.
+   * A range of text that matches the query.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.Highlight}
@@ -449,7 +449,7 @@ private static final long serialVersionUID = 0L;
     private int field_ = 0;
     /**
      * <pre>
-     * In which field's text.
+     * Field that contains the range.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchField field = 1 [json_name = "field"];</code>
@@ -460,7 +460,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In which field's text.
+     * Field that contains the range.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchField field = 1 [json_name = "field"];</code>
@@ -475,7 +475,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In which field's text.
+     * Field that contains the range.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchField field = 1 [json_name = "field"];</code>
@@ -488,7 +488,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In which field's text.
+     * Field that contains the range.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchField field = 1 [json_name = "field"];</code>
@@ -504,7 +504,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In which field's text.
+     * Field that contains the range.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchField field = 1 [json_name = "field"];</code>
@@ -520,7 +520,7 @@ private static final long serialVersionUID = 0L;
     private int start_ ;
     /**
      * <pre>
-     * The first character, counted in Unicode code points from 0.
+     * Offset of the first character, in Unicode code points from 0.
      * </pre>
      *
      * <code>int32 start = 2 [json_name = "start"];</code>
@@ -532,7 +532,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first character, counted in Unicode code points from 0.
+     * Offset of the first character, in Unicode code points from 0.
      * </pre>
      *
      * <code>int32 start = 2 [json_name = "start"];</code>
@@ -548,7 +548,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first character, counted in Unicode code points from 0.
+     * Offset of the first character, in Unicode code points from 0.
      * </pre>
      *
      * <code>int32 start = 2 [json_name = "start"];</code>
@@ -564,7 +564,7 @@ private static final long serialVersionUID = 0L;
     private int end_ ;
     /**
      * <pre>
-     * Behind the last character.
+     * Offset after the last character, in Unicode code points.
      * </pre>
      *
      * <code>int32 end = 3 [json_name = "end"];</code>
@@ -576,7 +576,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Behind the last character.
+     * Offset after the last character, in Unicode code points.
      * </pre>
      *
      * <code>int32 end = 3 [json_name = "end"];</code>
@@ -592,7 +592,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Behind the last character.
+     * Offset after the last character, in Unicode code points.
      * </pre>
      *
      * <code>int32 end = 3 [json_name = "end"];</code>

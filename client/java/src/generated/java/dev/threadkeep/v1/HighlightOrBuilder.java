@@ -12,7 +12,7 @@ public interface HighlightOrBuilder extends
 
   /**
    * <pre>
-   * In which field's text.
+   * Field that contains the range.
    * </pre>
    *
    * <code>.threadkeep.v1.SearchField field = 1 [json_name = "field"];</code>
@@ -21,7 +21,7 @@ public interface HighlightOrBuilder extends
   int getFieldValue();
   /**
    * <pre>
-   * In which field's text.
+   * Field that contains the range.
    * </pre>
    *
    * <code>.threadkeep.v1.SearchField field = 1 [json_name = "field"];</code>
@@ -31,7 +31,7 @@ public interface HighlightOrBuilder extends
 
   /**
    * <pre>
-   * The first character, counted in Unicode code points from 0.
+   * Offset of the first character, in Unicode code points from 0.
    * </pre>
    *
    * <code>int32 start = 2 [json_name = "start"];</code>
@@ -41,7 +41,7 @@ public interface HighlightOrBuilder extends
 
   /**
    * <pre>
-   * Behind the last character.
+   * Offset after the last character, in Unicode code points.
    * </pre>
    *
    * <code>int32 end = 3 [json_name = "end"];</code>

@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * What hits are brought together by.
+ * How hits are grouped.
  * </pre>
  *
  * Protobuf enum {@code threadkeep.v1.HitGrouping}
@@ -17,7 +17,7 @@ public enum HitGrouping
     implements com.google.protobuf.ProtocolMessageEnum {
   /**
    * <pre>
-   * Each event is a hit.
+   * No grouping: each event is a hit.
    * </pre>
    *
    * <code>HIT_GROUPING_UNSPECIFIED = 0;</code>
@@ -25,7 +25,7 @@ public enum HitGrouping
   HIT_GROUPING_UNSPECIFIED(0),
   /**
    * <pre>
-   * One hit for each turn: its best event.
+   * One hit per turn: its best event.
    * </pre>
    *
    * <code>HIT_GROUPING_TURN = 1;</code>
@@ -33,7 +33,7 @@ public enum HitGrouping
   HIT_GROUPING_TURN(1),
   /**
    * <pre>
-   * One hit for each session: its best event.
+   * One hit per session: its best event.
    * </pre>
    *
    * <code>HIT_GROUPING_SESSION = 2;</code>
@@ -53,7 +53,7 @@ public enum HitGrouping
   }
   /**
    * <pre>
-   * Each event is a hit.
+   * No grouping: each event is a hit.
    * </pre>
    *
    * <code>HIT_GROUPING_UNSPECIFIED = 0;</code>
@@ -61,7 +61,7 @@ public enum HitGrouping
   public static final int HIT_GROUPING_UNSPECIFIED_VALUE = 0;
   /**
    * <pre>
-   * One hit for each turn: its best event.
+   * One hit per turn: its best event.
    * </pre>
    *
    * <code>HIT_GROUPING_TURN = 1;</code>
@@ -69,7 +69,7 @@ public enum HitGrouping
   public static final int HIT_GROUPING_TURN_VALUE = 1;
   /**
    * <pre>
-   * One hit for each session: its best event.
+   * One hit per session: its best event.
    * </pre>
    *
    * <code>HIT_GROUPING_SESSION = 2;</code>

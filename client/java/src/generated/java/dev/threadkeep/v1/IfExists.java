@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * What to do with an event whose id is stored already.
+ * How an append handles an event whose id is already stored.
  * </pre>
  *
  * Protobuf enum {@code threadkeep.v1.IfExists}
@@ -17,7 +17,7 @@ public enum IfExists
     implements com.google.protobuf.ProtocolMessageEnum {
   /**
    * <pre>
-   * The same as IF_EXISTS_REPLAY.
+   * Same as IF_EXISTS_REPLAY.
    * </pre>
    *
    * <code>IF_EXISTS_UNSPECIFIED = 0;</code>
@@ -25,7 +25,7 @@ public enum IfExists
   IF_EXISTS_UNSPECIFIED(0),
   /**
    * <pre>
-   * Same content: a replay, the stored seq is returned. Other content: EVENT_ID_CONFLICT.
+   * If the content is the same, returns the stored seq as a replay. If it differs, returns EVENT_ID_CONFLICT.
    * </pre>
    *
    * <code>IF_EXISTS_REPLAY = 1;</code>
@@ -33,7 +33,7 @@ public enum IfExists
   IF_EXISTS_REPLAY(1),
   /**
    * <pre>
-   * Whatever the content: nothing is stored, the stored seq is returned.
+   * Returns the stored seq and stores nothing, regardless of the content.
    * </pre>
    *
    * <code>IF_EXISTS_IGNORE = 2;</code>
@@ -53,7 +53,7 @@ public enum IfExists
   }
   /**
    * <pre>
-   * The same as IF_EXISTS_REPLAY.
+   * Same as IF_EXISTS_REPLAY.
    * </pre>
    *
    * <code>IF_EXISTS_UNSPECIFIED = 0;</code>
@@ -61,7 +61,7 @@ public enum IfExists
   public static final int IF_EXISTS_UNSPECIFIED_VALUE = 0;
   /**
    * <pre>
-   * Same content: a replay, the stored seq is returned. Other content: EVENT_ID_CONFLICT.
+   * If the content is the same, returns the stored seq as a replay. If it differs, returns EVENT_ID_CONFLICT.
    * </pre>
    *
    * <code>IF_EXISTS_REPLAY = 1;</code>
@@ -69,7 +69,7 @@ public enum IfExists
   public static final int IF_EXISTS_REPLAY_VALUE = 1;
   /**
    * <pre>
-   * Whatever the content: nothing is stored, the stored seq is returned.
+   * Returns the stored seq and stores nothing, regardless of the content.
    * </pre>
    *
    * <code>IF_EXISTS_IGNORE = 2;</code>

@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * Joins a consumer. Members of one name agree on scope and filter, or get CONSUMER_MISMATCH.
+ * Joins a consumer. All members must specify the same scope and filter; otherwise CONSUMER_MISMATCH is returned.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.JoinConsumer}
@@ -55,7 +55,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object name_ = "";
   /**
    * <pre>
-   * REQUIRED. At most 255 bytes, no control characters.
+   * REQUIRED. Name of the consumer. At most 255 bytes, no control characters.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -76,7 +76,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED. At most 255 bytes, no control characters.
+   * REQUIRED. Name of the consumer. At most 255 bytes, no control characters.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -101,7 +101,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.ChangeScope scope_;
   /**
    * <pre>
-   * Whose changes.
+   * Sessions whose changes are delivered.
    * </pre>
    *
    * <code>.threadkeep.v1.ChangeScope scope = 2 [json_name = "scope"];</code>
@@ -113,7 +113,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Whose changes.
+   * Sessions whose changes are delivered.
    * </pre>
    *
    * <code>.threadkeep.v1.ChangeScope scope = 2 [json_name = "scope"];</code>
@@ -125,7 +125,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Whose changes.
+   * Sessions whose changes are delivered.
    * </pre>
    *
    * <code>.threadkeep.v1.ChangeScope scope = 2 [json_name = "scope"];</code>
@@ -139,7 +139,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.EventFilter filter_;
   /**
    * <pre>
-   * Which events, like WatchAllRequest.filter.
+   * Events that are delivered; see WatchAllRequest.filter.
    * </pre>
    *
    * <code>.threadkeep.v1.EventFilter filter = 3 [json_name = "filter"];</code>
@@ -151,7 +151,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Which events, like WatchAllRequest.filter.
+   * Events that are delivered; see WatchAllRequest.filter.
    * </pre>
    *
    * <code>.threadkeep.v1.EventFilter filter = 3 [json_name = "filter"];</code>
@@ -163,7 +163,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Which events, like WatchAllRequest.filter.
+   * Events that are delivered; see WatchAllRequest.filter.
    * </pre>
    *
    * <code>.threadkeep.v1.EventFilter filter = 3 [json_name = "filter"];</code>
@@ -177,7 +177,7 @@ private static final long serialVersionUID = 0L;
   private boolean fromBeginning_ = false;
   /**
    * <pre>
-   * Where a consumer that does not exist yet starts: with the oldest change of the feed, or (by default) with what comes from now on.
+   * Start of a new consumer: true for the oldest change of the feed, false for changes that are committed from now on.
    * </pre>
    *
    * <code>bool from_beginning = 4 [json_name = "fromBeginning"];</code>
@@ -193,7 +193,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object memberId_ = "";
   /**
    * <pre>
-   * What this member calls itself, shown to operators; unique among the members. Empty: the server makes one.
+   * Id of this member, visible to operators and unique among the members. If empty, the server generates one.
    * </pre>
    *
    * <code>string member_id = 5 [json_name = "memberId"];</code>
@@ -214,7 +214,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What this member calls itself, shown to operators; unique among the members. Empty: the server makes one.
+   * Id of this member, visible to operators and unique among the members. If empty, the server generates one.
    * </pre>
    *
    * <code>string member_id = 5 [json_name = "memberId"];</code>
@@ -239,7 +239,7 @@ private static final long serialVersionUID = 0L;
   private int maxOutstanding_ = 0;
   /**
    * <pre>
-   * Deliveries that may be unacknowledged at once. 0 means 256; at most 10,000.
+   * Maximum number of unacknowledged deliveries. 0 means 256; at most 10,000.
    * </pre>
    *
    * <code>int32 max_outstanding = 6 [json_name = "maxOutstanding"];</code>
@@ -254,7 +254,7 @@ private static final long serialVersionUID = 0L;
   private int maxAttempts_ = 0;
   /**
    * <pre>
-   * See Consumer.max_attempts; only the first member's counts. 0 means 5; at most 1,000.
+   * See Consumer.max_attempts. Only the first member's value is used. 0 means 5; at most 1,000.
    * </pre>
    *
    * <code>int32 max_attempts = 7 [json_name = "maxAttempts"];</code>
@@ -269,7 +269,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration ackTimeout_;
   /**
    * <pre>
-   * See Consumer.ack_timeout; only the first member's counts. Default 60 s; 1 s to 1 day.
+   * See Consumer.ack_timeout. Only the first member's value is used. Default: 60 s; 1 s to 1 day.
    * </pre>
    *
    * <code>.google.protobuf.Duration ack_timeout = 8 [json_name = "ackTimeout"];</code>
@@ -281,7 +281,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * See Consumer.ack_timeout; only the first member's counts. Default 60 s; 1 s to 1 day.
+   * See Consumer.ack_timeout. Only the first member's value is used. Default: 60 s; 1 s to 1 day.
    * </pre>
    *
    * <code>.google.protobuf.Duration ack_timeout = 8 [json_name = "ackTimeout"];</code>
@@ -293,7 +293,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * See Consumer.ack_timeout; only the first member's counts. Default 60 s; 1 s to 1 day.
+   * See Consumer.ack_timeout. Only the first member's value is used. Default: 60 s; 1 s to 1 day.
    * </pre>
    *
    * <code>.google.protobuf.Duration ack_timeout = 8 [json_name = "ackTimeout"];</code>
@@ -307,7 +307,7 @@ private static final long serialVersionUID = 0L;
   private int partitions_ = 0;
   /**
    * <pre>
-   * See Consumer.partitions; only the first member's counts. 0 means 32; at most 256.
+   * See Consumer.partitions. Only the first member's value is used. 0 means 32; at most 256.
    * </pre>
    *
    * <code>int32 partitions = 9 [json_name = "partitions"];</code>
@@ -579,7 +579,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Joins a consumer. Members of one name agree on scope and filter, or get CONSUMER_MISMATCH.
+   * Joins a consumer. All members must specify the same scope and filter; otherwise CONSUMER_MISMATCH is returned.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.JoinConsumer}
@@ -857,7 +857,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object name_ = "";
     /**
      * <pre>
-     * REQUIRED. At most 255 bytes, no control characters.
+     * REQUIRED. Name of the consumer. At most 255 bytes, no control characters.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -877,7 +877,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. At most 255 bytes, no control characters.
+     * REQUIRED. Name of the consumer. At most 255 bytes, no control characters.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -898,7 +898,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. At most 255 bytes, no control characters.
+     * REQUIRED. Name of the consumer. At most 255 bytes, no control characters.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -915,7 +915,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. At most 255 bytes, no control characters.
+     * REQUIRED. Name of the consumer. At most 255 bytes, no control characters.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -929,7 +929,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. At most 255 bytes, no control characters.
+     * REQUIRED. Name of the consumer. At most 255 bytes, no control characters.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -951,7 +951,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.ChangeScope, dev.threadkeep.v1.ChangeScope.Builder, dev.threadkeep.v1.ChangeScopeOrBuilder> scopeBuilder_;
     /**
      * <pre>
-     * Whose changes.
+     * Sessions whose changes are delivered.
      * </pre>
      *
      * <code>.threadkeep.v1.ChangeScope scope = 2 [json_name = "scope"];</code>
@@ -962,7 +962,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whose changes.
+     * Sessions whose changes are delivered.
      * </pre>
      *
      * <code>.threadkeep.v1.ChangeScope scope = 2 [json_name = "scope"];</code>
@@ -977,7 +977,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whose changes.
+     * Sessions whose changes are delivered.
      * </pre>
      *
      * <code>.threadkeep.v1.ChangeScope scope = 2 [json_name = "scope"];</code>
@@ -997,7 +997,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whose changes.
+     * Sessions whose changes are delivered.
      * </pre>
      *
      * <code>.threadkeep.v1.ChangeScope scope = 2 [json_name = "scope"];</code>
@@ -1015,7 +1015,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whose changes.
+     * Sessions whose changes are delivered.
      * </pre>
      *
      * <code>.threadkeep.v1.ChangeScope scope = 2 [json_name = "scope"];</code>
@@ -1040,7 +1040,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whose changes.
+     * Sessions whose changes are delivered.
      * </pre>
      *
      * <code>.threadkeep.v1.ChangeScope scope = 2 [json_name = "scope"];</code>
@@ -1057,7 +1057,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whose changes.
+     * Sessions whose changes are delivered.
      * </pre>
      *
      * <code>.threadkeep.v1.ChangeScope scope = 2 [json_name = "scope"];</code>
@@ -1069,7 +1069,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whose changes.
+     * Sessions whose changes are delivered.
      * </pre>
      *
      * <code>.threadkeep.v1.ChangeScope scope = 2 [json_name = "scope"];</code>
@@ -1084,7 +1084,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whose changes.
+     * Sessions whose changes are delivered.
      * </pre>
      *
      * <code>.threadkeep.v1.ChangeScope scope = 2 [json_name = "scope"];</code>
@@ -1108,7 +1108,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.EventFilter, dev.threadkeep.v1.EventFilter.Builder, dev.threadkeep.v1.EventFilterOrBuilder> filterBuilder_;
     /**
      * <pre>
-     * Which events, like WatchAllRequest.filter.
+     * Events that are delivered; see WatchAllRequest.filter.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 3 [json_name = "filter"];</code>
@@ -1119,7 +1119,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which events, like WatchAllRequest.filter.
+     * Events that are delivered; see WatchAllRequest.filter.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 3 [json_name = "filter"];</code>
@@ -1134,7 +1134,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which events, like WatchAllRequest.filter.
+     * Events that are delivered; see WatchAllRequest.filter.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 3 [json_name = "filter"];</code>
@@ -1154,7 +1154,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which events, like WatchAllRequest.filter.
+     * Events that are delivered; see WatchAllRequest.filter.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 3 [json_name = "filter"];</code>
@@ -1172,7 +1172,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which events, like WatchAllRequest.filter.
+     * Events that are delivered; see WatchAllRequest.filter.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 3 [json_name = "filter"];</code>
@@ -1197,7 +1197,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which events, like WatchAllRequest.filter.
+     * Events that are delivered; see WatchAllRequest.filter.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 3 [json_name = "filter"];</code>
@@ -1214,7 +1214,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which events, like WatchAllRequest.filter.
+     * Events that are delivered; see WatchAllRequest.filter.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 3 [json_name = "filter"];</code>
@@ -1226,7 +1226,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which events, like WatchAllRequest.filter.
+     * Events that are delivered; see WatchAllRequest.filter.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 3 [json_name = "filter"];</code>
@@ -1241,7 +1241,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which events, like WatchAllRequest.filter.
+     * Events that are delivered; see WatchAllRequest.filter.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 3 [json_name = "filter"];</code>
@@ -1263,7 +1263,7 @@ private static final long serialVersionUID = 0L;
     private boolean fromBeginning_ ;
     /**
      * <pre>
-     * Where a consumer that does not exist yet starts: with the oldest change of the feed, or (by default) with what comes from now on.
+     * Start of a new consumer: true for the oldest change of the feed, false for changes that are committed from now on.
      * </pre>
      *
      * <code>bool from_beginning = 4 [json_name = "fromBeginning"];</code>
@@ -1275,7 +1275,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where a consumer that does not exist yet starts: with the oldest change of the feed, or (by default) with what comes from now on.
+     * Start of a new consumer: true for the oldest change of the feed, false for changes that are committed from now on.
      * </pre>
      *
      * <code>bool from_beginning = 4 [json_name = "fromBeginning"];</code>
@@ -1291,7 +1291,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where a consumer that does not exist yet starts: with the oldest change of the feed, or (by default) with what comes from now on.
+     * Start of a new consumer: true for the oldest change of the feed, false for changes that are committed from now on.
      * </pre>
      *
      * <code>bool from_beginning = 4 [json_name = "fromBeginning"];</code>
@@ -1307,7 +1307,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object memberId_ = "";
     /**
      * <pre>
-     * What this member calls itself, shown to operators; unique among the members. Empty: the server makes one.
+     * Id of this member, visible to operators and unique among the members. If empty, the server generates one.
      * </pre>
      *
      * <code>string member_id = 5 [json_name = "memberId"];</code>
@@ -1327,7 +1327,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What this member calls itself, shown to operators; unique among the members. Empty: the server makes one.
+     * Id of this member, visible to operators and unique among the members. If empty, the server generates one.
      * </pre>
      *
      * <code>string member_id = 5 [json_name = "memberId"];</code>
@@ -1348,7 +1348,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What this member calls itself, shown to operators; unique among the members. Empty: the server makes one.
+     * Id of this member, visible to operators and unique among the members. If empty, the server generates one.
      * </pre>
      *
      * <code>string member_id = 5 [json_name = "memberId"];</code>
@@ -1365,7 +1365,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What this member calls itself, shown to operators; unique among the members. Empty: the server makes one.
+     * Id of this member, visible to operators and unique among the members. If empty, the server generates one.
      * </pre>
      *
      * <code>string member_id = 5 [json_name = "memberId"];</code>
@@ -1379,7 +1379,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What this member calls itself, shown to operators; unique among the members. Empty: the server makes one.
+     * Id of this member, visible to operators and unique among the members. If empty, the server generates one.
      * </pre>
      *
      * <code>string member_id = 5 [json_name = "memberId"];</code>
@@ -1399,7 +1399,7 @@ private static final long serialVersionUID = 0L;
     private int maxOutstanding_ ;
     /**
      * <pre>
-     * Deliveries that may be unacknowledged at once. 0 means 256; at most 10,000.
+     * Maximum number of unacknowledged deliveries. 0 means 256; at most 10,000.
      * </pre>
      *
      * <code>int32 max_outstanding = 6 [json_name = "maxOutstanding"];</code>
@@ -1411,7 +1411,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Deliveries that may be unacknowledged at once. 0 means 256; at most 10,000.
+     * Maximum number of unacknowledged deliveries. 0 means 256; at most 10,000.
      * </pre>
      *
      * <code>int32 max_outstanding = 6 [json_name = "maxOutstanding"];</code>
@@ -1427,7 +1427,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Deliveries that may be unacknowledged at once. 0 means 256; at most 10,000.
+     * Maximum number of unacknowledged deliveries. 0 means 256; at most 10,000.
      * </pre>
      *
      * <code>int32 max_outstanding = 6 [json_name = "maxOutstanding"];</code>
@@ -1443,7 +1443,7 @@ private static final long serialVersionUID = 0L;
     private int maxAttempts_ ;
     /**
      * <pre>
-     * See Consumer.max_attempts; only the first member's counts. 0 means 5; at most 1,000.
+     * See Consumer.max_attempts. Only the first member's value is used. 0 means 5; at most 1,000.
      * </pre>
      *
      * <code>int32 max_attempts = 7 [json_name = "maxAttempts"];</code>
@@ -1455,7 +1455,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * See Consumer.max_attempts; only the first member's counts. 0 means 5; at most 1,000.
+     * See Consumer.max_attempts. Only the first member's value is used. 0 means 5; at most 1,000.
      * </pre>
      *
      * <code>int32 max_attempts = 7 [json_name = "maxAttempts"];</code>
@@ -1471,7 +1471,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * See Consumer.max_attempts; only the first member's counts. 0 means 5; at most 1,000.
+     * See Consumer.max_attempts. Only the first member's value is used. 0 means 5; at most 1,000.
      * </pre>
      *
      * <code>int32 max_attempts = 7 [json_name = "maxAttempts"];</code>
@@ -1489,7 +1489,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> ackTimeoutBuilder_;
     /**
      * <pre>
-     * See Consumer.ack_timeout; only the first member's counts. Default 60 s; 1 s to 1 day.
+     * See Consumer.ack_timeout. Only the first member's value is used. Default: 60 s; 1 s to 1 day.
      * </pre>
      *
      * <code>.google.protobuf.Duration ack_timeout = 8 [json_name = "ackTimeout"];</code>
@@ -1500,7 +1500,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * See Consumer.ack_timeout; only the first member's counts. Default 60 s; 1 s to 1 day.
+     * See Consumer.ack_timeout. Only the first member's value is used. Default: 60 s; 1 s to 1 day.
      * </pre>
      *
      * <code>.google.protobuf.Duration ack_timeout = 8 [json_name = "ackTimeout"];</code>
@@ -1515,7 +1515,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * See Consumer.ack_timeout; only the first member's counts. Default 60 s; 1 s to 1 day.
+     * See Consumer.ack_timeout. Only the first member's value is used. Default: 60 s; 1 s to 1 day.
      * </pre>
      *
      * <code>.google.protobuf.Duration ack_timeout = 8 [json_name = "ackTimeout"];</code>
@@ -1535,7 +1535,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * See Consumer.ack_timeout; only the first member's counts. Default 60 s; 1 s to 1 day.
+     * See Consumer.ack_timeout. Only the first member's value is used. Default: 60 s; 1 s to 1 day.
      * </pre>
      *
      * <code>.google.protobuf.Duration ack_timeout = 8 [json_name = "ackTimeout"];</code>
@@ -1553,7 +1553,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * See Consumer.ack_timeout; only the first member's counts. Default 60 s; 1 s to 1 day.
+     * See Consumer.ack_timeout. Only the first member's value is used. Default: 60 s; 1 s to 1 day.
      * </pre>
      *
      * <code>.google.protobuf.Duration ack_timeout = 8 [json_name = "ackTimeout"];</code>
@@ -1578,7 +1578,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * See Consumer.ack_timeout; only the first member's counts. Default 60 s; 1 s to 1 day.
+     * See Consumer.ack_timeout. Only the first member's value is used. Default: 60 s; 1 s to 1 day.
      * </pre>
      *
      * <code>.google.protobuf.Duration ack_timeout = 8 [json_name = "ackTimeout"];</code>
@@ -1595,7 +1595,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * See Consumer.ack_timeout; only the first member's counts. Default 60 s; 1 s to 1 day.
+     * See Consumer.ack_timeout. Only the first member's value is used. Default: 60 s; 1 s to 1 day.
      * </pre>
      *
      * <code>.google.protobuf.Duration ack_timeout = 8 [json_name = "ackTimeout"];</code>
@@ -1607,7 +1607,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * See Consumer.ack_timeout; only the first member's counts. Default 60 s; 1 s to 1 day.
+     * See Consumer.ack_timeout. Only the first member's value is used. Default: 60 s; 1 s to 1 day.
      * </pre>
      *
      * <code>.google.protobuf.Duration ack_timeout = 8 [json_name = "ackTimeout"];</code>
@@ -1622,7 +1622,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * See Consumer.ack_timeout; only the first member's counts. Default 60 s; 1 s to 1 day.
+     * See Consumer.ack_timeout. Only the first member's value is used. Default: 60 s; 1 s to 1 day.
      * </pre>
      *
      * <code>.google.protobuf.Duration ack_timeout = 8 [json_name = "ackTimeout"];</code>
@@ -1644,7 +1644,7 @@ private static final long serialVersionUID = 0L;
     private int partitions_ ;
     /**
      * <pre>
-     * See Consumer.partitions; only the first member's counts. 0 means 32; at most 256.
+     * See Consumer.partitions. Only the first member's value is used. 0 means 32; at most 256.
      * </pre>
      *
      * <code>int32 partitions = 9 [json_name = "partitions"];</code>
@@ -1656,7 +1656,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * See Consumer.partitions; only the first member's counts. 0 means 32; at most 256.
+     * See Consumer.partitions. Only the first member's value is used. 0 means 32; at most 256.
      * </pre>
      *
      * <code>int32 partitions = 9 [json_name = "partitions"];</code>
@@ -1672,7 +1672,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * See Consumer.partitions; only the first member's counts. 0 means 32; at most 256.
+     * See Consumer.partitions. Only the first member's value is used. 0 means 32; at most 256.
      * </pre>
      *
      * <code>int32 partitions = 9 [json_name = "partitions"];</code>

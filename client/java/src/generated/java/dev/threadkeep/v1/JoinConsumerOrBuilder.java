@@ -12,7 +12,7 @@ public interface JoinConsumerOrBuilder extends
 
   /**
    * <pre>
-   * REQUIRED. At most 255 bytes, no control characters.
+   * REQUIRED. Name of the consumer. At most 255 bytes, no control characters.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -21,7 +21,7 @@ public interface JoinConsumerOrBuilder extends
   java.lang.String getName();
   /**
    * <pre>
-   * REQUIRED. At most 255 bytes, no control characters.
+   * REQUIRED. Name of the consumer. At most 255 bytes, no control characters.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -32,7 +32,7 @@ public interface JoinConsumerOrBuilder extends
 
   /**
    * <pre>
-   * Whose changes.
+   * Sessions whose changes are delivered.
    * </pre>
    *
    * <code>.threadkeep.v1.ChangeScope scope = 2 [json_name = "scope"];</code>
@@ -41,7 +41,7 @@ public interface JoinConsumerOrBuilder extends
   boolean hasScope();
   /**
    * <pre>
-   * Whose changes.
+   * Sessions whose changes are delivered.
    * </pre>
    *
    * <code>.threadkeep.v1.ChangeScope scope = 2 [json_name = "scope"];</code>
@@ -50,7 +50,7 @@ public interface JoinConsumerOrBuilder extends
   dev.threadkeep.v1.ChangeScope getScope();
   /**
    * <pre>
-   * Whose changes.
+   * Sessions whose changes are delivered.
    * </pre>
    *
    * <code>.threadkeep.v1.ChangeScope scope = 2 [json_name = "scope"];</code>
@@ -59,7 +59,7 @@ public interface JoinConsumerOrBuilder extends
 
   /**
    * <pre>
-   * Which events, like WatchAllRequest.filter.
+   * Events that are delivered; see WatchAllRequest.filter.
    * </pre>
    *
    * <code>.threadkeep.v1.EventFilter filter = 3 [json_name = "filter"];</code>
@@ -68,7 +68,7 @@ public interface JoinConsumerOrBuilder extends
   boolean hasFilter();
   /**
    * <pre>
-   * Which events, like WatchAllRequest.filter.
+   * Events that are delivered; see WatchAllRequest.filter.
    * </pre>
    *
    * <code>.threadkeep.v1.EventFilter filter = 3 [json_name = "filter"];</code>
@@ -77,7 +77,7 @@ public interface JoinConsumerOrBuilder extends
   dev.threadkeep.v1.EventFilter getFilter();
   /**
    * <pre>
-   * Which events, like WatchAllRequest.filter.
+   * Events that are delivered; see WatchAllRequest.filter.
    * </pre>
    *
    * <code>.threadkeep.v1.EventFilter filter = 3 [json_name = "filter"];</code>
@@ -86,7 +86,7 @@ public interface JoinConsumerOrBuilder extends
 
   /**
    * <pre>
-   * Where a consumer that does not exist yet starts: with the oldest change of the feed, or (by default) with what comes from now on.
+   * Start of a new consumer: true for the oldest change of the feed, false for changes that are committed from now on.
    * </pre>
    *
    * <code>bool from_beginning = 4 [json_name = "fromBeginning"];</code>
@@ -96,7 +96,7 @@ public interface JoinConsumerOrBuilder extends
 
   /**
    * <pre>
-   * What this member calls itself, shown to operators; unique among the members. Empty: the server makes one.
+   * Id of this member, visible to operators and unique among the members. If empty, the server generates one.
    * </pre>
    *
    * <code>string member_id = 5 [json_name = "memberId"];</code>
@@ -105,7 +105,7 @@ public interface JoinConsumerOrBuilder extends
   java.lang.String getMemberId();
   /**
    * <pre>
-   * What this member calls itself, shown to operators; unique among the members. Empty: the server makes one.
+   * Id of this member, visible to operators and unique among the members. If empty, the server generates one.
    * </pre>
    *
    * <code>string member_id = 5 [json_name = "memberId"];</code>
@@ -116,7 +116,7 @@ public interface JoinConsumerOrBuilder extends
 
   /**
    * <pre>
-   * Deliveries that may be unacknowledged at once. 0 means 256; at most 10,000.
+   * Maximum number of unacknowledged deliveries. 0 means 256; at most 10,000.
    * </pre>
    *
    * <code>int32 max_outstanding = 6 [json_name = "maxOutstanding"];</code>
@@ -126,7 +126,7 @@ public interface JoinConsumerOrBuilder extends
 
   /**
    * <pre>
-   * See Consumer.max_attempts; only the first member's counts. 0 means 5; at most 1,000.
+   * See Consumer.max_attempts. Only the first member's value is used. 0 means 5; at most 1,000.
    * </pre>
    *
    * <code>int32 max_attempts = 7 [json_name = "maxAttempts"];</code>
@@ -136,7 +136,7 @@ public interface JoinConsumerOrBuilder extends
 
   /**
    * <pre>
-   * See Consumer.ack_timeout; only the first member's counts. Default 60 s; 1 s to 1 day.
+   * See Consumer.ack_timeout. Only the first member's value is used. Default: 60 s; 1 s to 1 day.
    * </pre>
    *
    * <code>.google.protobuf.Duration ack_timeout = 8 [json_name = "ackTimeout"];</code>
@@ -145,7 +145,7 @@ public interface JoinConsumerOrBuilder extends
   boolean hasAckTimeout();
   /**
    * <pre>
-   * See Consumer.ack_timeout; only the first member's counts. Default 60 s; 1 s to 1 day.
+   * See Consumer.ack_timeout. Only the first member's value is used. Default: 60 s; 1 s to 1 day.
    * </pre>
    *
    * <code>.google.protobuf.Duration ack_timeout = 8 [json_name = "ackTimeout"];</code>
@@ -154,7 +154,7 @@ public interface JoinConsumerOrBuilder extends
   com.google.protobuf.Duration getAckTimeout();
   /**
    * <pre>
-   * See Consumer.ack_timeout; only the first member's counts. Default 60 s; 1 s to 1 day.
+   * See Consumer.ack_timeout. Only the first member's value is used. Default: 60 s; 1 s to 1 day.
    * </pre>
    *
    * <code>.google.protobuf.Duration ack_timeout = 8 [json_name = "ackTimeout"];</code>
@@ -163,7 +163,7 @@ public interface JoinConsumerOrBuilder extends
 
   /**
    * <pre>
-   * See Consumer.partitions; only the first member's counts. 0 means 32; at most 256.
+   * See Consumer.partitions. Only the first member's value is used. 0 means 32; at most 256.
    * </pre>
    *
    * <code>int32 partitions = 9 [json_name = "partitions"];</code>

@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * The join succeeded.
+ * Confirms a join.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.Joined}
@@ -92,7 +92,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object memberId_ = "";
   /**
    * <pre>
-   * The member's id.
+   * Id of the member.
    * </pre>
    *
    * <code>string member_id = 2 [json_name = "memberId"];</code>
@@ -113,7 +113,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The member's id.
+   * Id of the member.
    * </pre>
    *
    * <code>string member_id = 2 [json_name = "memberId"];</code>
@@ -308,7 +308,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The join succeeded.
+   * Confirms a join.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.Joined}
@@ -637,7 +637,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object memberId_ = "";
     /**
      * <pre>
-     * The member's id.
+     * Id of the member.
      * </pre>
      *
      * <code>string member_id = 2 [json_name = "memberId"];</code>
@@ -657,7 +657,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The member's id.
+     * Id of the member.
      * </pre>
      *
      * <code>string member_id = 2 [json_name = "memberId"];</code>
@@ -678,7 +678,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The member's id.
+     * Id of the member.
      * </pre>
      *
      * <code>string member_id = 2 [json_name = "memberId"];</code>
@@ -695,7 +695,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The member's id.
+     * Id of the member.
      * </pre>
      *
      * <code>string member_id = 2 [json_name = "memberId"];</code>
@@ -709,7 +709,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The member's id.
+     * Id of the member.
      * </pre>
      *
      * <code>string member_id = 2 [json_name = "memberId"];</code>

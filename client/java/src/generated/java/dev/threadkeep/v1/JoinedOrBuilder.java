@@ -39,7 +39,7 @@ public interface JoinedOrBuilder extends
 
   /**
    * <pre>
-   * The member's id.
+   * Id of the member.
    * </pre>
    *
    * <code>string member_id = 2 [json_name = "memberId"];</code>
@@ -48,7 +48,7 @@ public interface JoinedOrBuilder extends
   java.lang.String getMemberId();
   /**
    * <pre>
-   * The member's id.
+   * Id of the member.
    * </pre>
    *
    * <code>string member_id = 2 [json_name = "memberId"];</code>

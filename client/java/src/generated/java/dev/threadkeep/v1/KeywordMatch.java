@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * How several keywords combine.
+ * How several keywords are combined.
  * </pre>
  *
  * Protobuf enum {@code threadkeep.v1.KeywordMatch}
@@ -17,7 +17,7 @@ public enum KeywordMatch
     implements com.google.protobuf.ProtocolMessageEnum {
   /**
    * <pre>
-   * The same as KEYWORD_MATCH_ANY.
+   * Same as KEYWORD_MATCH_ANY.
    * </pre>
    *
    * <code>KEYWORD_MATCH_UNSPECIFIED = 0;</code>
@@ -25,7 +25,7 @@ public enum KeywordMatch
   KEYWORD_MATCH_UNSPECIFIED(0),
   /**
    * <pre>
-   * At least one occurs.
+   * At least one keyword occurs.
    * </pre>
    *
    * <code>KEYWORD_MATCH_ANY = 1;</code>
@@ -33,7 +33,7 @@ public enum KeywordMatch
   KEYWORD_MATCH_ANY(1),
   /**
    * <pre>
-   * All occur.
+   * All keywords occur.
    * </pre>
    *
    * <code>KEYWORD_MATCH_ALL = 2;</code>
@@ -53,7 +53,7 @@ public enum KeywordMatch
   }
   /**
    * <pre>
-   * The same as KEYWORD_MATCH_ANY.
+   * Same as KEYWORD_MATCH_ANY.
    * </pre>
    *
    * <code>KEYWORD_MATCH_UNSPECIFIED = 0;</code>
@@ -61,7 +61,7 @@ public enum KeywordMatch
   public static final int KEYWORD_MATCH_UNSPECIFIED_VALUE = 0;
   /**
    * <pre>
-   * At least one occurs.
+   * At least one keyword occurs.
    * </pre>
    *
    * <code>KEYWORD_MATCH_ANY = 1;</code>
@@ -69,7 +69,7 @@ public enum KeywordMatch
   public static final int KEYWORD_MATCH_ANY_VALUE = 1;
   /**
    * <pre>
-   * All occur.
+   * All keywords occur.
    * </pre>
    *
    * <code>KEYWORD_MATCH_ALL = 2;</code>

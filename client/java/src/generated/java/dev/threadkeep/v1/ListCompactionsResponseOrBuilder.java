@@ -12,7 +12,7 @@ public interface ListCompactionsResponseOrBuilder extends
 
   /**
    * <pre>
-   * The page.
+   * Compactions of this page.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Compaction compactions = 1 [json_name = "compactions"];</code>
@@ -21,7 +21,7 @@ public interface ListCompactionsResponseOrBuilder extends
       getCompactionsList();
   /**
    * <pre>
-   * The page.
+   * Compactions of this page.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Compaction compactions = 1 [json_name = "compactions"];</code>
@@ -29,7 +29,7 @@ public interface ListCompactionsResponseOrBuilder extends
   dev.threadkeep.v1.Compaction getCompactions(int index);
   /**
    * <pre>
-   * The page.
+   * Compactions of this page.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Compaction compactions = 1 [json_name = "compactions"];</code>
@@ -37,7 +37,7 @@ public interface ListCompactionsResponseOrBuilder extends
   int getCompactionsCount();
   /**
    * <pre>
-   * The page.
+   * Compactions of this page.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Compaction compactions = 1 [json_name = "compactions"];</code>
@@ -46,7 +46,7 @@ public interface ListCompactionsResponseOrBuilder extends
       getCompactionsOrBuilderList();
   /**
    * <pre>
-   * The page.
+   * Compactions of this page.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Compaction compactions = 1 [json_name = "compactions"];</code>
@@ -56,7 +56,7 @@ public interface ListCompactionsResponseOrBuilder extends
 
   /**
    * <pre>
-   * Empty on the last page.
+   * Token of the next page. Empty on the last page.
    * </pre>
    *
    * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -65,7 +65,7 @@ public interface ListCompactionsResponseOrBuilder extends
   java.lang.String getNextPageToken();
   /**
    * <pre>
-   * Empty on the last page.
+   * Token of the next page. Empty on the last page.
    * </pre>
    *
    * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>

@@ -52,7 +52,7 @@ private static final long serialVersionUID = 0L;
   private int pageSize_ = 0;
   /**
    * <pre>
-   * 0 means 100; at most the server's limit.
+   * Maximum number of consumers per page. 0 means 100; at most the server's limit.
    * </pre>
    *
    * <code>int32 page_size = 1 [json_name = "pageSize"];</code>
@@ -68,7 +68,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object pageToken_ = "";
   /**
    * <pre>
-   * From the page before.
+   * Value of next_page_token from the previous page.
    * </pre>
    *
    * <code>string page_token = 2 [json_name = "pageToken"];</code>
@@ -89,7 +89,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * From the page before.
+   * Value of next_page_token from the previous page.
    * </pre>
    *
    * <code>string page_token = 2 [json_name = "pageToken"];</code>
@@ -434,7 +434,7 @@ private static final long serialVersionUID = 0L;
     private int pageSize_ ;
     /**
      * <pre>
-     * 0 means 100; at most the server's limit.
+     * Maximum number of consumers per page. 0 means 100; at most the server's limit.
      * </pre>
      *
      * <code>int32 page_size = 1 [json_name = "pageSize"];</code>
@@ -446,7 +446,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * 0 means 100; at most the server's limit.
+     * Maximum number of consumers per page. 0 means 100; at most the server's limit.
      * </pre>
      *
      * <code>int32 page_size = 1 [json_name = "pageSize"];</code>
@@ -462,7 +462,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * 0 means 100; at most the server's limit.
+     * Maximum number of consumers per page. 0 means 100; at most the server's limit.
      * </pre>
      *
      * <code>int32 page_size = 1 [json_name = "pageSize"];</code>
@@ -478,7 +478,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object pageToken_ = "";
     /**
      * <pre>
-     * From the page before.
+     * Value of next_page_token from the previous page.
      * </pre>
      *
      * <code>string page_token = 2 [json_name = "pageToken"];</code>
@@ -498,7 +498,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * From the page before.
+     * Value of next_page_token from the previous page.
      * </pre>
      *
      * <code>string page_token = 2 [json_name = "pageToken"];</code>
@@ -519,7 +519,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * From the page before.
+     * Value of next_page_token from the previous page.
      * </pre>
      *
      * <code>string page_token = 2 [json_name = "pageToken"];</code>
@@ -536,7 +536,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * From the page before.
+     * Value of next_page_token from the previous page.
      * </pre>
      *
      * <code>string page_token = 2 [json_name = "pageToken"];</code>
@@ -550,7 +550,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * From the page before.
+     * Value of next_page_token from the previous page.
      * </pre>
      *
      * <code>string page_token = 2 [json_name = "pageToken"];</code>

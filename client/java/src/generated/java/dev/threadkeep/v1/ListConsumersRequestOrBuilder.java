@@ -12,7 +12,7 @@ public interface ListConsumersRequestOrBuilder extends
 
   /**
    * <pre>
-   * 0 means 100; at most the server's limit.
+   * Maximum number of consumers per page. 0 means 100; at most the server's limit.
    * </pre>
    *
    * <code>int32 page_size = 1 [json_name = "pageSize"];</code>
@@ -22,7 +22,7 @@ public interface ListConsumersRequestOrBuilder extends
 
   /**
    * <pre>
-   * From the page before.
+   * Value of next_page_token from the previous page.
    * </pre>
    *
    * <code>string page_token = 2 [json_name = "pageToken"];</code>
@@ -31,7 +31,7 @@ public interface ListConsumersRequestOrBuilder extends
   java.lang.String getPageToken();
   /**
    * <pre>
-   * From the page before.
+   * Value of next_page_token from the previous page.
    * </pre>
    *
    * <code>string page_token = 2 [json_name = "pageToken"];</code>

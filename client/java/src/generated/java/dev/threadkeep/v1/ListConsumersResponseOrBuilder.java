@@ -12,7 +12,7 @@ public interface ListConsumersResponseOrBuilder extends
 
   /**
    * <pre>
-   * By name.
+   * Consumers, ordered by name.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Consumer consumers = 1 [json_name = "consumers"];</code>
@@ -21,7 +21,7 @@ public interface ListConsumersResponseOrBuilder extends
       getConsumersList();
   /**
    * <pre>
-   * By name.
+   * Consumers, ordered by name.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Consumer consumers = 1 [json_name = "consumers"];</code>
@@ -29,7 +29,7 @@ public interface ListConsumersResponseOrBuilder extends
   dev.threadkeep.v1.Consumer getConsumers(int index);
   /**
    * <pre>
-   * By name.
+   * Consumers, ordered by name.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Consumer consumers = 1 [json_name = "consumers"];</code>
@@ -37,7 +37,7 @@ public interface ListConsumersResponseOrBuilder extends
   int getConsumersCount();
   /**
    * <pre>
-   * By name.
+   * Consumers, ordered by name.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Consumer consumers = 1 [json_name = "consumers"];</code>
@@ -46,7 +46,7 @@ public interface ListConsumersResponseOrBuilder extends
       getConsumersOrBuilderList();
   /**
    * <pre>
-   * By name.
+   * Consumers, ordered by name.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Consumer consumers = 1 [json_name = "consumers"];</code>
@@ -56,7 +56,7 @@ public interface ListConsumersResponseOrBuilder extends
 
   /**
    * <pre>
-   * Empty at the end.
+   * Token of the next page. Empty on the last page.
    * </pre>
    *
    * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -65,7 +65,7 @@ public interface ListConsumersResponseOrBuilder extends
   java.lang.String getNextPageToken();
   /**
    * <pre>
-   * Empty at the end.
+   * Token of the next page. Empty on the last page.
    * </pre>
    *
    * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>

@@ -54,7 +54,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.SessionRef session_;
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session whose events are listed.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -66,7 +66,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session whose events are listed.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -78,7 +78,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session whose events are listed.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -92,7 +92,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.EventFilter filter_;
   /**
    * <pre>
-   * Which events. Absent means all.
+   * Filter for the events. Absent means all events.
    * </pre>
    *
    * <code>.threadkeep.v1.EventFilter filter = 2 [json_name = "filter"];</code>
@@ -104,7 +104,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Which events. Absent means all.
+   * Filter for the events. Absent means all events.
    * </pre>
    *
    * <code>.threadkeep.v1.EventFilter filter = 2 [json_name = "filter"];</code>
@@ -116,7 +116,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Which events. Absent means all.
+   * Filter for the events. Absent means all events.
    * </pre>
    *
    * <code>.threadkeep.v1.EventFilter filter = 2 [json_name = "filter"];</code>
@@ -130,7 +130,7 @@ private static final long serialVersionUID = 0L;
   private int order_ = 0;
   /**
    * <pre>
-   * In which direction.
+   * Order of the events.
    * </pre>
    *
    * <code>.threadkeep.v1.SortOrder order = 3 [json_name = "order"];</code>
@@ -141,7 +141,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * In which direction.
+   * Order of the events.
    * </pre>
    *
    * <code>.threadkeep.v1.SortOrder order = 3 [json_name = "order"];</code>
@@ -156,8 +156,8 @@ private static final long serialVersionUID = 0L;
   private int pageSize_ = 0;
   /**
    * <pre>
-   * Events a page. 0 means 100, more than the server's limit (1,000) is coerced to it, negative is refused. Must be 0 when the
-   * filter has a window.
+   * Maximum number of events per page. 0 means 100. Values above the server's limit (1,000) are coerced to it. Negative
+   * values are rejected. Must be 0 if the filter has last_n or page.
    * </pre>
    *
    * <code>int32 page_size = 4 [json_name = "pageSize"];</code>
@@ -173,7 +173,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object pageToken_ = "";
   /**
    * <pre>
-   * From the previous page's next_page_token, with an otherwise identical request.
+   * Value of next_page_token from the previous page; all other fields must be unchanged.
    * </pre>
    *
    * <code>string page_token = 5 [json_name = "pageToken"];</code>
@@ -194,7 +194,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * From the previous page's next_page_token, with an otherwise identical request.
+   * Value of next_page_token from the previous page; all other fields must be unchanged.
    * </pre>
    *
    * <code>string page_token = 5 [json_name = "pageToken"];</code>
@@ -646,7 +646,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.SessionRef, dev.threadkeep.v1.SessionRef.Builder, dev.threadkeep.v1.SessionRefOrBuilder> sessionBuilder_;
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session whose events are listed.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -657,7 +657,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session whose events are listed.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -672,7 +672,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session whose events are listed.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -692,7 +692,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session whose events are listed.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -710,7 +710,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session whose events are listed.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -735,7 +735,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session whose events are listed.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -752,7 +752,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session whose events are listed.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -764,7 +764,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session whose events are listed.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -779,7 +779,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session whose events are listed.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -803,7 +803,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.EventFilter, dev.threadkeep.v1.EventFilter.Builder, dev.threadkeep.v1.EventFilterOrBuilder> filterBuilder_;
     /**
      * <pre>
-     * Which events. Absent means all.
+     * Filter for the events. Absent means all events.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 2 [json_name = "filter"];</code>
@@ -814,7 +814,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which events. Absent means all.
+     * Filter for the events. Absent means all events.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 2 [json_name = "filter"];</code>
@@ -829,7 +829,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which events. Absent means all.
+     * Filter for the events. Absent means all events.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 2 [json_name = "filter"];</code>
@@ -849,7 +849,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which events. Absent means all.
+     * Filter for the events. Absent means all events.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 2 [json_name = "filter"];</code>
@@ -867,7 +867,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which events. Absent means all.
+     * Filter for the events. Absent means all events.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 2 [json_name = "filter"];</code>
@@ -892,7 +892,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which events. Absent means all.
+     * Filter for the events. Absent means all events.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 2 [json_name = "filter"];</code>
@@ -909,7 +909,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which events. Absent means all.
+     * Filter for the events. Absent means all events.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 2 [json_name = "filter"];</code>
@@ -921,7 +921,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which events. Absent means all.
+     * Filter for the events. Absent means all events.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 2 [json_name = "filter"];</code>
@@ -936,7 +936,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which events. Absent means all.
+     * Filter for the events. Absent means all events.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 2 [json_name = "filter"];</code>
@@ -958,7 +958,7 @@ private static final long serialVersionUID = 0L;
     private int order_ = 0;
     /**
      * <pre>
-     * In which direction.
+     * Order of the events.
      * </pre>
      *
      * <code>.threadkeep.v1.SortOrder order = 3 [json_name = "order"];</code>
@@ -969,7 +969,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In which direction.
+     * Order of the events.
      * </pre>
      *
      * <code>.threadkeep.v1.SortOrder order = 3 [json_name = "order"];</code>
@@ -984,7 +984,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In which direction.
+     * Order of the events.
      * </pre>
      *
      * <code>.threadkeep.v1.SortOrder order = 3 [json_name = "order"];</code>
@@ -997,7 +997,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In which direction.
+     * Order of the events.
      * </pre>
      *
      * <code>.threadkeep.v1.SortOrder order = 3 [json_name = "order"];</code>
@@ -1013,7 +1013,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In which direction.
+     * Order of the events.
      * </pre>
      *
      * <code>.threadkeep.v1.SortOrder order = 3 [json_name = "order"];</code>
@@ -1029,8 +1029,8 @@ private static final long serialVersionUID = 0L;
     private int pageSize_ ;
     /**
      * <pre>
-     * Events a page. 0 means 100, more than the server's limit (1,000) is coerced to it, negative is refused. Must be 0 when the
-     * filter has a window.
+     * Maximum number of events per page. 0 means 100. Values above the server's limit (1,000) are coerced to it. Negative
+     * values are rejected. Must be 0 if the filter has last_n or page.
      * </pre>
      *
      * <code>int32 page_size = 4 [json_name = "pageSize"];</code>
@@ -1042,8 +1042,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events a page. 0 means 100, more than the server's limit (1,000) is coerced to it, negative is refused. Must be 0 when the
-     * filter has a window.
+     * Maximum number of events per page. 0 means 100. Values above the server's limit (1,000) are coerced to it. Negative
+     * values are rejected. Must be 0 if the filter has last_n or page.
      * </pre>
      *
      * <code>int32 page_size = 4 [json_name = "pageSize"];</code>
@@ -1059,8 +1059,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events a page. 0 means 100, more than the server's limit (1,000) is coerced to it, negative is refused. Must be 0 when the
-     * filter has a window.
+     * Maximum number of events per page. 0 means 100. Values above the server's limit (1,000) are coerced to it. Negative
+     * values are rejected. Must be 0 if the filter has last_n or page.
      * </pre>
      *
      * <code>int32 page_size = 4 [json_name = "pageSize"];</code>
@@ -1076,7 +1076,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object pageToken_ = "";
     /**
      * <pre>
-     * From the previous page's next_page_token, with an otherwise identical request.
+     * Value of next_page_token from the previous page; all other fields must be unchanged.
      * </pre>
      *
      * <code>string page_token = 5 [json_name = "pageToken"];</code>
@@ -1096,7 +1096,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * From the previous page's next_page_token, with an otherwise identical request.
+     * Value of next_page_token from the previous page; all other fields must be unchanged.
      * </pre>
      *
      * <code>string page_token = 5 [json_name = "pageToken"];</code>
@@ -1117,7 +1117,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * From the previous page's next_page_token, with an otherwise identical request.
+     * Value of next_page_token from the previous page; all other fields must be unchanged.
      * </pre>
      *
      * <code>string page_token = 5 [json_name = "pageToken"];</code>
@@ -1134,7 +1134,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * From the previous page's next_page_token, with an otherwise identical request.
+     * Value of next_page_token from the previous page; all other fields must be unchanged.
      * </pre>
      *
      * <code>string page_token = 5 [json_name = "pageToken"];</code>
@@ -1148,7 +1148,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * From the previous page's next_page_token, with an otherwise identical request.
+     * Value of next_page_token from the previous page; all other fields must be unchanged.
      * </pre>
      *
      * <code>string page_token = 5 [json_name = "pageToken"];</code>

@@ -12,7 +12,7 @@ public interface ListEventsRequestOrBuilder extends
 
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session whose events are listed.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -21,7 +21,7 @@ public interface ListEventsRequestOrBuilder extends
   boolean hasSession();
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session whose events are listed.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -30,7 +30,7 @@ public interface ListEventsRequestOrBuilder extends
   dev.threadkeep.v1.SessionRef getSession();
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session whose events are listed.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -39,7 +39,7 @@ public interface ListEventsRequestOrBuilder extends
 
   /**
    * <pre>
-   * Which events. Absent means all.
+   * Filter for the events. Absent means all events.
    * </pre>
    *
    * <code>.threadkeep.v1.EventFilter filter = 2 [json_name = "filter"];</code>
@@ -48,7 +48,7 @@ public interface ListEventsRequestOrBuilder extends
   boolean hasFilter();
   /**
    * <pre>
-   * Which events. Absent means all.
+   * Filter for the events. Absent means all events.
    * </pre>
    *
    * <code>.threadkeep.v1.EventFilter filter = 2 [json_name = "filter"];</code>
@@ -57,7 +57,7 @@ public interface ListEventsRequestOrBuilder extends
   dev.threadkeep.v1.EventFilter getFilter();
   /**
    * <pre>
-   * Which events. Absent means all.
+   * Filter for the events. Absent means all events.
    * </pre>
    *
    * <code>.threadkeep.v1.EventFilter filter = 2 [json_name = "filter"];</code>
@@ -66,7 +66,7 @@ public interface ListEventsRequestOrBuilder extends
 
   /**
    * <pre>
-   * In which direction.
+   * Order of the events.
    * </pre>
    *
    * <code>.threadkeep.v1.SortOrder order = 3 [json_name = "order"];</code>
@@ -75,7 +75,7 @@ public interface ListEventsRequestOrBuilder extends
   int getOrderValue();
   /**
    * <pre>
-   * In which direction.
+   * Order of the events.
    * </pre>
    *
    * <code>.threadkeep.v1.SortOrder order = 3 [json_name = "order"];</code>
@@ -85,8 +85,8 @@ public interface ListEventsRequestOrBuilder extends
 
   /**
    * <pre>
-   * Events a page. 0 means 100, more than the server's limit (1,000) is coerced to it, negative is refused. Must be 0 when the
-   * filter has a window.
+   * Maximum number of events per page. 0 means 100. Values above the server's limit (1,000) are coerced to it. Negative
+   * values are rejected. Must be 0 if the filter has last_n or page.
    * </pre>
    *
    * <code>int32 page_size = 4 [json_name = "pageSize"];</code>
@@ -96,7 +96,7 @@ public interface ListEventsRequestOrBuilder extends
 
   /**
    * <pre>
-   * From the previous page's next_page_token, with an otherwise identical request.
+   * Value of next_page_token from the previous page; all other fields must be unchanged.
    * </pre>
    *
    * <code>string page_token = 5 [json_name = "pageToken"];</code>
@@ -105,7 +105,7 @@ public interface ListEventsRequestOrBuilder extends
   java.lang.String getPageToken();
   /**
    * <pre>
-   * From the previous page's next_page_token, with an otherwise identical request.
+   * Value of next_page_token from the previous page; all other fields must be unchanged.
    * </pre>
    *
    * <code>string page_token = 5 [json_name = "pageToken"];</code>

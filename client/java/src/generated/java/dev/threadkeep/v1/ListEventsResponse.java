@@ -54,8 +54,8 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.threadkeep.v1.SessionEvent> events_;
   /**
    * <pre>
-   * The page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads to the rest, also
-   * of a last_n or numbered page.
+   * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
+   * to the rest, including the rest of a last_n or a numbered page.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -66,8 +66,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads to the rest, also
-   * of a last_n or numbered page.
+   * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
+   * to the rest, including the rest of a last_n or a numbered page.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -79,8 +79,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads to the rest, also
-   * of a last_n or numbered page.
+   * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
+   * to the rest, including the rest of a last_n or a numbered page.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -91,8 +91,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads to the rest, also
-   * of a last_n or numbered page.
+   * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
+   * to the rest, including the rest of a last_n or a numbered page.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -103,8 +103,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads to the rest, also
-   * of a last_n or numbered page.
+   * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
+   * to the rest, including the rest of a last_n or a numbered page.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -120,7 +120,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object nextPageToken_ = "";
   /**
    * <pre>
-   * Empty when everything that matches, within the filter's window, has been returned.
+   * Token of the next page. Empty if all matches, within last_n or the numbered page of the filter, have been returned.
    * </pre>
    *
    * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -141,7 +141,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Empty when everything that matches, within the filter's window, has been returned.
+   * Token of the next page. Empty if all matches, within last_n or the numbered page of the filter, have been returned.
    * </pre>
    *
    * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -166,7 +166,7 @@ private static final long serialVersionUID = 0L;
   private long logVersion_ = 0L;
   /**
    * <pre>
-   * The session's log_version at the time of reading; 0 for an unknown session.
+   * Log version of the session at the time of the read; 0 for an unknown session.
    * </pre>
    *
    * <code>int64 log_version = 3 [json_name = "logVersion"];</code>
@@ -181,7 +181,7 @@ private static final long serialVersionUID = 0L;
   private long lastSeq_ = 0L;
   /**
    * <pre>
-   * The session's last seq at the time of reading.
+   * Last seq of the session at the time of the read.
    * </pre>
    *
    * <code>int64 last_seq = 4 [json_name = "lastSeq"];</code>
@@ -624,8 +624,8 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * The page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads to the rest, also
-     * of a last_n or numbered page.
+     * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
+     * to the rest, including the rest of a last_n or a numbered page.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -639,8 +639,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads to the rest, also
-     * of a last_n or numbered page.
+     * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
+     * to the rest, including the rest of a last_n or a numbered page.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -654,8 +654,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads to the rest, also
-     * of a last_n or numbered page.
+     * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
+     * to the rest, including the rest of a last_n or a numbered page.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -669,8 +669,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads to the rest, also
-     * of a last_n or numbered page.
+     * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
+     * to the rest, including the rest of a last_n or a numbered page.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -691,8 +691,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads to the rest, also
-     * of a last_n or numbered page.
+     * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
+     * to the rest, including the rest of a last_n or a numbered page.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -710,8 +710,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads to the rest, also
-     * of a last_n or numbered page.
+     * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
+     * to the rest, including the rest of a last_n or a numbered page.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -731,8 +731,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads to the rest, also
-     * of a last_n or numbered page.
+     * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
+     * to the rest, including the rest of a last_n or a numbered page.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -753,8 +753,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads to the rest, also
-     * of a last_n or numbered page.
+     * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
+     * to the rest, including the rest of a last_n or a numbered page.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -772,8 +772,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads to the rest, also
-     * of a last_n or numbered page.
+     * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
+     * to the rest, including the rest of a last_n or a numbered page.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -791,8 +791,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads to the rest, also
-     * of a last_n or numbered page.
+     * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
+     * to the rest, including the rest of a last_n or a numbered page.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -811,8 +811,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads to the rest, also
-     * of a last_n or numbered page.
+     * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
+     * to the rest, including the rest of a last_n or a numbered page.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -829,8 +829,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads to the rest, also
-     * of a last_n or numbered page.
+     * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
+     * to the rest, including the rest of a last_n or a numbered page.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -847,8 +847,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads to the rest, also
-     * of a last_n or numbered page.
+     * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
+     * to the rest, including the rest of a last_n or a numbered page.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -859,8 +859,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads to the rest, also
-     * of a last_n or numbered page.
+     * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
+     * to the rest, including the rest of a last_n or a numbered page.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -874,8 +874,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads to the rest, also
-     * of a last_n or numbered page.
+     * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
+     * to the rest, including the rest of a last_n or a numbered page.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -890,8 +890,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads to the rest, also
-     * of a last_n or numbered page.
+     * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
+     * to the rest, including the rest of a last_n or a numbered page.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -902,8 +902,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads to the rest, also
-     * of a last_n or numbered page.
+     * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
+     * to the rest, including the rest of a last_n or a numbered page.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -915,8 +915,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads to the rest, also
-     * of a last_n or numbered page.
+     * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
+     * to the rest, including the rest of a last_n or a numbered page.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -943,7 +943,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object nextPageToken_ = "";
     /**
      * <pre>
-     * Empty when everything that matches, within the filter's window, has been returned.
+     * Token of the next page. Empty if all matches, within last_n or the numbered page of the filter, have been returned.
      * </pre>
      *
      * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -963,7 +963,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Empty when everything that matches, within the filter's window, has been returned.
+     * Token of the next page. Empty if all matches, within last_n or the numbered page of the filter, have been returned.
      * </pre>
      *
      * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -984,7 +984,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Empty when everything that matches, within the filter's window, has been returned.
+     * Token of the next page. Empty if all matches, within last_n or the numbered page of the filter, have been returned.
      * </pre>
      *
      * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -1001,7 +1001,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Empty when everything that matches, within the filter's window, has been returned.
+     * Token of the next page. Empty if all matches, within last_n or the numbered page of the filter, have been returned.
      * </pre>
      *
      * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -1015,7 +1015,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Empty when everything that matches, within the filter's window, has been returned.
+     * Token of the next page. Empty if all matches, within last_n or the numbered page of the filter, have been returned.
      * </pre>
      *
      * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -1035,7 +1035,7 @@ private static final long serialVersionUID = 0L;
     private long logVersion_ ;
     /**
      * <pre>
-     * The session's log_version at the time of reading; 0 for an unknown session.
+     * Log version of the session at the time of the read; 0 for an unknown session.
      * </pre>
      *
      * <code>int64 log_version = 3 [json_name = "logVersion"];</code>
@@ -1047,7 +1047,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session's log_version at the time of reading; 0 for an unknown session.
+     * Log version of the session at the time of the read; 0 for an unknown session.
      * </pre>
      *
      * <code>int64 log_version = 3 [json_name = "logVersion"];</code>
@@ -1063,7 +1063,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session's log_version at the time of reading; 0 for an unknown session.
+     * Log version of the session at the time of the read; 0 for an unknown session.
      * </pre>
      *
      * <code>int64 log_version = 3 [json_name = "logVersion"];</code>
@@ -1079,7 +1079,7 @@ private static final long serialVersionUID = 0L;
     private long lastSeq_ ;
     /**
      * <pre>
-     * The session's last seq at the time of reading.
+     * Last seq of the session at the time of the read.
      * </pre>
      *
      * <code>int64 last_seq = 4 [json_name = "lastSeq"];</code>
@@ -1091,7 +1091,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session's last seq at the time of reading.
+     * Last seq of the session at the time of the read.
      * </pre>
      *
      * <code>int64 last_seq = 4 [json_name = "lastSeq"];</code>
@@ -1107,7 +1107,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session's last seq at the time of reading.
+     * Last seq of the session at the time of the read.
      * </pre>
      *
      * <code>int64 last_seq = 4 [json_name = "lastSeq"];</code>

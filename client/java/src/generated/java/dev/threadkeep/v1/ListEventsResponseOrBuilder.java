@@ -12,8 +12,8 @@ public interface ListEventsResponseOrBuilder extends
 
   /**
    * <pre>
-   * The page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads to the rest, also
-   * of a last_n or numbered page.
+   * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
+   * to the rest, including the rest of a last_n or a numbered page.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -22,8 +22,8 @@ public interface ListEventsResponseOrBuilder extends
       getEventsList();
   /**
    * <pre>
-   * The page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads to the rest, also
-   * of a last_n or numbered page.
+   * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
+   * to the rest, including the rest of a last_n or a numbered page.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -31,8 +31,8 @@ public interface ListEventsResponseOrBuilder extends
   dev.threadkeep.v1.SessionEvent getEvents(int index);
   /**
    * <pre>
-   * The page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads to the rest, also
-   * of a last_n or numbered page.
+   * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
+   * to the rest, including the rest of a last_n or a numbered page.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -40,8 +40,8 @@ public interface ListEventsResponseOrBuilder extends
   int getEventsCount();
   /**
    * <pre>
-   * The page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads to the rest, also
-   * of a last_n or numbered page.
+   * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
+   * to the rest, including the rest of a last_n or a numbered page.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -50,8 +50,8 @@ public interface ListEventsResponseOrBuilder extends
       getEventsOrBuilderList();
   /**
    * <pre>
-   * The page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads to the rest, also
-   * of a last_n or numbered page.
+   * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
+   * to the rest, including the rest of a last_n or a numbered page.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -61,7 +61,7 @@ public interface ListEventsResponseOrBuilder extends
 
   /**
    * <pre>
-   * Empty when everything that matches, within the filter's window, has been returned.
+   * Token of the next page. Empty if all matches, within last_n or the numbered page of the filter, have been returned.
    * </pre>
    *
    * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -70,7 +70,7 @@ public interface ListEventsResponseOrBuilder extends
   java.lang.String getNextPageToken();
   /**
    * <pre>
-   * Empty when everything that matches, within the filter's window, has been returned.
+   * Token of the next page. Empty if all matches, within last_n or the numbered page of the filter, have been returned.
    * </pre>
    *
    * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -81,7 +81,7 @@ public interface ListEventsResponseOrBuilder extends
 
   /**
    * <pre>
-   * The session's log_version at the time of reading; 0 for an unknown session.
+   * Log version of the session at the time of the read; 0 for an unknown session.
    * </pre>
    *
    * <code>int64 log_version = 3 [json_name = "logVersion"];</code>
@@ -91,7 +91,7 @@ public interface ListEventsResponseOrBuilder extends
 
   /**
    * <pre>
-   * The session's last seq at the time of reading.
+   * Last seq of the session at the time of the read.
    * </pre>
    *
    * <code>int64 last_seq = 4 [json_name = "lastSeq"];</code>

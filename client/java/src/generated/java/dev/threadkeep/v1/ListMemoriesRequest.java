@@ -53,7 +53,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.MemoryScope scope_;
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Scope to list.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -65,7 +65,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Scope to list.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -77,7 +77,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Scope to list.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -129,7 +129,8 @@ private static final long serialVersionUID = 0L;
   private int pageSize_ = 0;
   /**
    * <pre>
-   * Entries a page. 0 means 100, more than the server's limit (1,000) is coerced to it, negative is refused.
+   * Maximum number of entries per page. 0 means 100. Values above the server's limit (1,000) are coerced to it.
+   * Negative values are rejected.
    * </pre>
    *
    * <code>int32 page_size = 3 [json_name = "pageSize"];</code>
@@ -145,7 +146,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object pageToken_ = "";
   /**
    * <pre>
-   * From the previous page's next_page_token, with an otherwise identical request.
+   * Value of next_page_token from the previous page; all other fields must be unchanged.
    * </pre>
    *
    * <code>string page_token = 4 [json_name = "pageToken"];</code>
@@ -166,7 +167,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * From the previous page's next_page_token, with an otherwise identical request.
+   * Value of next_page_token from the previous page; all other fields must be unchanged.
    * </pre>
    *
    * <code>string page_token = 4 [json_name = "pageToken"];</code>
@@ -596,7 +597,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.MemoryScope, dev.threadkeep.v1.MemoryScope.Builder, dev.threadkeep.v1.MemoryScopeOrBuilder> scopeBuilder_;
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope to list.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -607,7 +608,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope to list.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -622,7 +623,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope to list.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -642,7 +643,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope to list.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -660,7 +661,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope to list.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -685,7 +686,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope to list.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -702,7 +703,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope to list.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -714,7 +715,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope to list.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -729,7 +730,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope to list.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -908,7 +909,8 @@ private static final long serialVersionUID = 0L;
     private int pageSize_ ;
     /**
      * <pre>
-     * Entries a page. 0 means 100, more than the server's limit (1,000) is coerced to it, negative is refused.
+     * Maximum number of entries per page. 0 means 100. Values above the server's limit (1,000) are coerced to it.
+     * Negative values are rejected.
      * </pre>
      *
      * <code>int32 page_size = 3 [json_name = "pageSize"];</code>
@@ -920,7 +922,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries a page. 0 means 100, more than the server's limit (1,000) is coerced to it, negative is refused.
+     * Maximum number of entries per page. 0 means 100. Values above the server's limit (1,000) are coerced to it.
+     * Negative values are rejected.
      * </pre>
      *
      * <code>int32 page_size = 3 [json_name = "pageSize"];</code>
@@ -936,7 +939,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries a page. 0 means 100, more than the server's limit (1,000) is coerced to it, negative is refused.
+     * Maximum number of entries per page. 0 means 100. Values above the server's limit (1,000) are coerced to it.
+     * Negative values are rejected.
      * </pre>
      *
      * <code>int32 page_size = 3 [json_name = "pageSize"];</code>
@@ -952,7 +956,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object pageToken_ = "";
     /**
      * <pre>
-     * From the previous page's next_page_token, with an otherwise identical request.
+     * Value of next_page_token from the previous page; all other fields must be unchanged.
      * </pre>
      *
      * <code>string page_token = 4 [json_name = "pageToken"];</code>
@@ -972,7 +976,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * From the previous page's next_page_token, with an otherwise identical request.
+     * Value of next_page_token from the previous page; all other fields must be unchanged.
      * </pre>
      *
      * <code>string page_token = 4 [json_name = "pageToken"];</code>
@@ -993,7 +997,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * From the previous page's next_page_token, with an otherwise identical request.
+     * Value of next_page_token from the previous page; all other fields must be unchanged.
      * </pre>
      *
      * <code>string page_token = 4 [json_name = "pageToken"];</code>
@@ -1010,7 +1014,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * From the previous page's next_page_token, with an otherwise identical request.
+     * Value of next_page_token from the previous page; all other fields must be unchanged.
      * </pre>
      *
      * <code>string page_token = 4 [json_name = "pageToken"];</code>
@@ -1024,7 +1028,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * From the previous page's next_page_token, with an otherwise identical request.
+     * Value of next_page_token from the previous page; all other fields must be unchanged.
      * </pre>
      *
      * <code>string page_token = 4 [json_name = "pageToken"];</code>

@@ -12,7 +12,7 @@ public interface ListMemoriesRequestOrBuilder extends
 
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Scope to list.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -21,7 +21,7 @@ public interface ListMemoriesRequestOrBuilder extends
   boolean hasScope();
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Scope to list.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -30,7 +30,7 @@ public interface ListMemoriesRequestOrBuilder extends
   dev.threadkeep.v1.MemoryScope getScope();
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Scope to list.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -66,7 +66,8 @@ public interface ListMemoriesRequestOrBuilder extends
 
   /**
    * <pre>
-   * Entries a page. 0 means 100, more than the server's limit (1,000) is coerced to it, negative is refused.
+   * Maximum number of entries per page. 0 means 100. Values above the server's limit (1,000) are coerced to it.
+   * Negative values are rejected.
    * </pre>
    *
    * <code>int32 page_size = 3 [json_name = "pageSize"];</code>
@@ -76,7 +77,7 @@ public interface ListMemoriesRequestOrBuilder extends
 
   /**
    * <pre>
-   * From the previous page's next_page_token, with an otherwise identical request.
+   * Value of next_page_token from the previous page; all other fields must be unchanged.
    * </pre>
    *
    * <code>string page_token = 4 [json_name = "pageToken"];</code>
@@ -85,7 +86,7 @@ public interface ListMemoriesRequestOrBuilder extends
   java.lang.String getPageToken();
   /**
    * <pre>
-   * From the previous page's next_page_token, with an otherwise identical request.
+   * Value of next_page_token from the previous page; all other fields must be unchanged.
    * </pre>
    *
    * <code>string page_token = 4 [json_name = "pageToken"];</code>

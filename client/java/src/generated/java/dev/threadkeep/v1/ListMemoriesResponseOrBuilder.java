@@ -12,7 +12,7 @@ public interface ListMemoriesResponseOrBuilder extends
 
   /**
    * <pre>
-   * Entries.
+   * Entries of this page.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.MemoryEntry entries = 1 [json_name = "entries"];</code>
@@ -21,7 +21,7 @@ public interface ListMemoriesResponseOrBuilder extends
       getEntriesList();
   /**
    * <pre>
-   * Entries.
+   * Entries of this page.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.MemoryEntry entries = 1 [json_name = "entries"];</code>
@@ -29,7 +29,7 @@ public interface ListMemoriesResponseOrBuilder extends
   dev.threadkeep.v1.MemoryEntry getEntries(int index);
   /**
    * <pre>
-   * Entries.
+   * Entries of this page.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.MemoryEntry entries = 1 [json_name = "entries"];</code>
@@ -37,7 +37,7 @@ public interface ListMemoriesResponseOrBuilder extends
   int getEntriesCount();
   /**
    * <pre>
-   * Entries.
+   * Entries of this page.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.MemoryEntry entries = 1 [json_name = "entries"];</code>
@@ -46,7 +46,7 @@ public interface ListMemoriesResponseOrBuilder extends
       getEntriesOrBuilderList();
   /**
    * <pre>
-   * Entries.
+   * Entries of this page.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.MemoryEntry entries = 1 [json_name = "entries"];</code>
@@ -56,7 +56,7 @@ public interface ListMemoriesResponseOrBuilder extends
 
   /**
    * <pre>
-   * Empty on the last page.
+   * Token of the next page. Empty on the last page.
    * </pre>
    *
    * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -65,7 +65,7 @@ public interface ListMemoriesResponseOrBuilder extends
   java.lang.String getNextPageToken();
   /**
    * <pre>
-   * Empty on the last page.
+   * Token of the next page. Empty on the last page.
    * </pre>
    *
    * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>

@@ -54,7 +54,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object name_ = "";
   /**
    * <pre>
-   * REQUIRED. The consumer.
+   * REQUIRED. Name of the consumer.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -75,7 +75,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED. The consumer.
+   * REQUIRED. Name of the consumer.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -100,7 +100,7 @@ private static final long serialVersionUID = 0L;
   private int pageSize_ = 0;
   /**
    * <pre>
-   * 0 means 100; at most the server's limit.
+   * Maximum number of parked changes per page. 0 means 100; at most the server's limit.
    * </pre>
    *
    * <code>int32 page_size = 2 [json_name = "pageSize"];</code>
@@ -116,7 +116,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object pageToken_ = "";
   /**
    * <pre>
-   * From the page before.
+   * Value of next_page_token from the previous page.
    * </pre>
    *
    * <code>string page_token = 3 [json_name = "pageToken"];</code>
@@ -137,7 +137,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * From the page before.
+   * Value of next_page_token from the previous page.
    * </pre>
    *
    * <code>string page_token = 3 [json_name = "pageToken"];</code>
@@ -506,7 +506,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object name_ = "";
     /**
      * <pre>
-     * REQUIRED. The consumer.
+     * REQUIRED. Name of the consumer.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -526,7 +526,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. The consumer.
+     * REQUIRED. Name of the consumer.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -547,7 +547,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. The consumer.
+     * REQUIRED. Name of the consumer.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -564,7 +564,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. The consumer.
+     * REQUIRED. Name of the consumer.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -578,7 +578,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. The consumer.
+     * REQUIRED. Name of the consumer.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -598,7 +598,7 @@ private static final long serialVersionUID = 0L;
     private int pageSize_ ;
     /**
      * <pre>
-     * 0 means 100; at most the server's limit.
+     * Maximum number of parked changes per page. 0 means 100; at most the server's limit.
      * </pre>
      *
      * <code>int32 page_size = 2 [json_name = "pageSize"];</code>
@@ -610,7 +610,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * 0 means 100; at most the server's limit.
+     * Maximum number of parked changes per page. 0 means 100; at most the server's limit.
      * </pre>
      *
      * <code>int32 page_size = 2 [json_name = "pageSize"];</code>
@@ -626,7 +626,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * 0 means 100; at most the server's limit.
+     * Maximum number of parked changes per page. 0 means 100; at most the server's limit.
      * </pre>
      *
      * <code>int32 page_size = 2 [json_name = "pageSize"];</code>
@@ -642,7 +642,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object pageToken_ = "";
     /**
      * <pre>
-     * From the page before.
+     * Value of next_page_token from the previous page.
      * </pre>
      *
      * <code>string page_token = 3 [json_name = "pageToken"];</code>
@@ -662,7 +662,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * From the page before.
+     * Value of next_page_token from the previous page.
      * </pre>
      *
      * <code>string page_token = 3 [json_name = "pageToken"];</code>
@@ -683,7 +683,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * From the page before.
+     * Value of next_page_token from the previous page.
      * </pre>
      *
      * <code>string page_token = 3 [json_name = "pageToken"];</code>
@@ -700,7 +700,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * From the page before.
+     * Value of next_page_token from the previous page.
      * </pre>
      *
      * <code>string page_token = 3 [json_name = "pageToken"];</code>
@@ -714,7 +714,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * From the page before.
+     * Value of next_page_token from the previous page.
      * </pre>
      *
      * <code>string page_token = 3 [json_name = "pageToken"];</code>

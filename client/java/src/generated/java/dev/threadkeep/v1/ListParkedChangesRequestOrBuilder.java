@@ -12,7 +12,7 @@ public interface ListParkedChangesRequestOrBuilder extends
 
   /**
    * <pre>
-   * REQUIRED. The consumer.
+   * REQUIRED. Name of the consumer.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -21,7 +21,7 @@ public interface ListParkedChangesRequestOrBuilder extends
   java.lang.String getName();
   /**
    * <pre>
-   * REQUIRED. The consumer.
+   * REQUIRED. Name of the consumer.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -32,7 +32,7 @@ public interface ListParkedChangesRequestOrBuilder extends
 
   /**
    * <pre>
-   * 0 means 100; at most the server's limit.
+   * Maximum number of parked changes per page. 0 means 100; at most the server's limit.
    * </pre>
    *
    * <code>int32 page_size = 2 [json_name = "pageSize"];</code>
@@ -42,7 +42,7 @@ public interface ListParkedChangesRequestOrBuilder extends
 
   /**
    * <pre>
-   * From the page before.
+   * Value of next_page_token from the previous page.
    * </pre>
    *
    * <code>string page_token = 3 [json_name = "pageToken"];</code>
@@ -51,7 +51,7 @@ public interface ListParkedChangesRequestOrBuilder extends
   java.lang.String getPageToken();
   /**
    * <pre>
-   * From the page before.
+   * Value of next_page_token from the previous page.
    * </pre>
    *
    * <code>string page_token = 3 [json_name = "pageToken"];</code>

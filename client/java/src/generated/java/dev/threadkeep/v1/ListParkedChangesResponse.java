@@ -54,7 +54,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.threadkeep.v1.ParkedChange> parkedChanges_;
   /**
    * <pre>
-   * Oldest first.
+   * Parked changes, oldest first.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.ParkedChange parked_changes = 1 [json_name = "parkedChanges"];</code>
@@ -65,7 +65,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Oldest first.
+   * Parked changes, oldest first.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.ParkedChange parked_changes = 1 [json_name = "parkedChanges"];</code>
@@ -77,7 +77,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Oldest first.
+   * Parked changes, oldest first.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.ParkedChange parked_changes = 1 [json_name = "parkedChanges"];</code>
@@ -88,7 +88,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Oldest first.
+   * Parked changes, oldest first.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.ParkedChange parked_changes = 1 [json_name = "parkedChanges"];</code>
@@ -99,7 +99,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Oldest first.
+   * Parked changes, oldest first.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.ParkedChange parked_changes = 1 [json_name = "parkedChanges"];</code>
@@ -115,7 +115,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object nextPageToken_ = "";
   /**
    * <pre>
-   * Empty at the end.
+   * Token of the next page. Empty on the last page.
    * </pre>
    *
    * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -136,7 +136,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Empty at the end.
+   * Token of the next page. Empty on the last page.
    * </pre>
    *
    * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -541,7 +541,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Oldest first.
+     * Parked changes, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ParkedChange parked_changes = 1 [json_name = "parkedChanges"];</code>
@@ -555,7 +555,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Oldest first.
+     * Parked changes, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ParkedChange parked_changes = 1 [json_name = "parkedChanges"];</code>
@@ -569,7 +569,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Oldest first.
+     * Parked changes, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ParkedChange parked_changes = 1 [json_name = "parkedChanges"];</code>
@@ -583,7 +583,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Oldest first.
+     * Parked changes, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ParkedChange parked_changes = 1 [json_name = "parkedChanges"];</code>
@@ -604,7 +604,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Oldest first.
+     * Parked changes, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ParkedChange parked_changes = 1 [json_name = "parkedChanges"];</code>
@@ -622,7 +622,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Oldest first.
+     * Parked changes, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ParkedChange parked_changes = 1 [json_name = "parkedChanges"];</code>
@@ -642,7 +642,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Oldest first.
+     * Parked changes, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ParkedChange parked_changes = 1 [json_name = "parkedChanges"];</code>
@@ -663,7 +663,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Oldest first.
+     * Parked changes, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ParkedChange parked_changes = 1 [json_name = "parkedChanges"];</code>
@@ -681,7 +681,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Oldest first.
+     * Parked changes, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ParkedChange parked_changes = 1 [json_name = "parkedChanges"];</code>
@@ -699,7 +699,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Oldest first.
+     * Parked changes, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ParkedChange parked_changes = 1 [json_name = "parkedChanges"];</code>
@@ -718,7 +718,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Oldest first.
+     * Parked changes, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ParkedChange parked_changes = 1 [json_name = "parkedChanges"];</code>
@@ -735,7 +735,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Oldest first.
+     * Parked changes, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ParkedChange parked_changes = 1 [json_name = "parkedChanges"];</code>
@@ -752,7 +752,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Oldest first.
+     * Parked changes, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ParkedChange parked_changes = 1 [json_name = "parkedChanges"];</code>
@@ -763,7 +763,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Oldest first.
+     * Parked changes, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ParkedChange parked_changes = 1 [json_name = "parkedChanges"];</code>
@@ -777,7 +777,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Oldest first.
+     * Parked changes, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ParkedChange parked_changes = 1 [json_name = "parkedChanges"];</code>
@@ -792,7 +792,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Oldest first.
+     * Parked changes, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ParkedChange parked_changes = 1 [json_name = "parkedChanges"];</code>
@@ -803,7 +803,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Oldest first.
+     * Parked changes, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ParkedChange parked_changes = 1 [json_name = "parkedChanges"];</code>
@@ -815,7 +815,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Oldest first.
+     * Parked changes, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ParkedChange parked_changes = 1 [json_name = "parkedChanges"];</code>
@@ -842,7 +842,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object nextPageToken_ = "";
     /**
      * <pre>
-     * Empty at the end.
+     * Token of the next page. Empty on the last page.
      * </pre>
      *
      * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -862,7 +862,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Empty at the end.
+     * Token of the next page. Empty on the last page.
      * </pre>
      *
      * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -883,7 +883,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Empty at the end.
+     * Token of the next page. Empty on the last page.
      * </pre>
      *
      * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -900,7 +900,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Empty at the end.
+     * Token of the next page. Empty on the last page.
      * </pre>
      *
      * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -914,7 +914,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Empty at the end.
+     * Token of the next page. Empty on the last page.
      * </pre>
      *
      * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>

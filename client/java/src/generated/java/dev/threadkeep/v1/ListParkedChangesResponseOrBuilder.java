@@ -12,7 +12,7 @@ public interface ListParkedChangesResponseOrBuilder extends
 
   /**
    * <pre>
-   * Oldest first.
+   * Parked changes, oldest first.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.ParkedChange parked_changes = 1 [json_name = "parkedChanges"];</code>
@@ -21,7 +21,7 @@ public interface ListParkedChangesResponseOrBuilder extends
       getParkedChangesList();
   /**
    * <pre>
-   * Oldest first.
+   * Parked changes, oldest first.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.ParkedChange parked_changes = 1 [json_name = "parkedChanges"];</code>
@@ -29,7 +29,7 @@ public interface ListParkedChangesResponseOrBuilder extends
   dev.threadkeep.v1.ParkedChange getParkedChanges(int index);
   /**
    * <pre>
-   * Oldest first.
+   * Parked changes, oldest first.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.ParkedChange parked_changes = 1 [json_name = "parkedChanges"];</code>
@@ -37,7 +37,7 @@ public interface ListParkedChangesResponseOrBuilder extends
   int getParkedChangesCount();
   /**
    * <pre>
-   * Oldest first.
+   * Parked changes, oldest first.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.ParkedChange parked_changes = 1 [json_name = "parkedChanges"];</code>
@@ -46,7 +46,7 @@ public interface ListParkedChangesResponseOrBuilder extends
       getParkedChangesOrBuilderList();
   /**
    * <pre>
-   * Oldest first.
+   * Parked changes, oldest first.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.ParkedChange parked_changes = 1 [json_name = "parkedChanges"];</code>
@@ -56,7 +56,7 @@ public interface ListParkedChangesResponseOrBuilder extends
 
   /**
    * <pre>
-   * Empty at the end.
+   * Token of the next page. Empty on the last page.
    * </pre>
    *
    * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -65,7 +65,7 @@ public interface ListParkedChangesResponseOrBuilder extends
   java.lang.String getNextPageToken();
   /**
    * <pre>
-   * Empty at the end.
+   * Token of the next page. Empty on the last page.
    * </pre>
    *
    * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>

@@ -68,7 +68,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object app_ = "";
   /**
    * <pre>
-   * Only sessions of this app. Absent means any; empty means sessions without an app.
+   * App of the sessions. Absent means any app; empty means sessions without an app.
    * </pre>
    *
    * <code>optional string app = 1 [json_name = "app"];</code>
@@ -80,7 +80,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Only sessions of this app. Absent means any; empty means sessions without an app.
+   * App of the sessions. Absent means any app; empty means sessions without an app.
    * </pre>
    *
    * <code>optional string app = 1 [json_name = "app"];</code>
@@ -101,7 +101,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Only sessions of this app. Absent means any; empty means sessions without an app.
+   * App of the sessions. Absent means any app; empty means sessions without an app.
    * </pre>
    *
    * <code>optional string app = 1 [json_name = "app"];</code>
@@ -127,7 +127,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object userId_ = "";
   /**
    * <pre>
-   * Only sessions of this user. Empty means any, unless the credential is bound to a user.
+   * User of the sessions. Empty means any user, unless the credential is bound to a user.
    * </pre>
    *
    * <code>string user_id = 2 [json_name = "userId"];</code>
@@ -148,7 +148,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Only sessions of this user. Empty means any, unless the credential is bound to a user.
+   * User of the sessions. Empty means any user, unless the credential is bound to a user.
    * </pre>
    *
    * <code>string user_id = 2 [json_name = "userId"];</code>
@@ -197,7 +197,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Only sessions that bear all of these labels.
+   * Labels that the sessions must all have.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -218,7 +218,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Only sessions that bear all of these labels.
+   * Labels that the sessions must all have.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -229,7 +229,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Only sessions that bear all of these labels.
+   * Labels that the sessions must all have.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -247,7 +247,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Only sessions that bear all of these labels.
+   * Labels that the sessions must all have.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -268,7 +268,8 @@ java.lang.String defaultValue) {
   private int pageSize_ = 0;
   /**
    * <pre>
-   * Sessions a page. 0 means 100, more than 1,000 is coerced to 1,000, negative is refused.
+   * Maximum number of sessions per page. 0 means 100. Values above 1,000 are coerced to 1,000. Negative values are
+   * rejected.
    * </pre>
    *
    * <code>int32 page_size = 4 [json_name = "pageSize"];</code>
@@ -284,7 +285,7 @@ java.lang.String defaultValue) {
   private volatile java.lang.Object pageToken_ = "";
   /**
    * <pre>
-   * From the previous page's next_page_token, with an otherwise identical request.
+   * Value of next_page_token from the previous page; all other fields must be unchanged.
    * </pre>
    *
    * <code>string page_token = 5 [json_name = "pageToken"];</code>
@@ -305,7 +306,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * From the previous page's next_page_token, with an otherwise identical request.
+   * Value of next_page_token from the previous page; all other fields must be unchanged.
    * </pre>
    *
    * <code>string page_token = 5 [json_name = "pageToken"];</code>
@@ -767,7 +768,7 @@ java.lang.String defaultValue) {
     private java.lang.Object app_ = "";
     /**
      * <pre>
-     * Only sessions of this app. Absent means any; empty means sessions without an app.
+     * App of the sessions. Absent means any app; empty means sessions without an app.
      * </pre>
      *
      * <code>optional string app = 1 [json_name = "app"];</code>
@@ -778,7 +779,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Only sessions of this app. Absent means any; empty means sessions without an app.
+     * App of the sessions. Absent means any app; empty means sessions without an app.
      * </pre>
      *
      * <code>optional string app = 1 [json_name = "app"];</code>
@@ -798,7 +799,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Only sessions of this app. Absent means any; empty means sessions without an app.
+     * App of the sessions. Absent means any app; empty means sessions without an app.
      * </pre>
      *
      * <code>optional string app = 1 [json_name = "app"];</code>
@@ -819,7 +820,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Only sessions of this app. Absent means any; empty means sessions without an app.
+     * App of the sessions. Absent means any app; empty means sessions without an app.
      * </pre>
      *
      * <code>optional string app = 1 [json_name = "app"];</code>
@@ -836,7 +837,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Only sessions of this app. Absent means any; empty means sessions without an app.
+     * App of the sessions. Absent means any app; empty means sessions without an app.
      * </pre>
      *
      * <code>optional string app = 1 [json_name = "app"];</code>
@@ -850,7 +851,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Only sessions of this app. Absent means any; empty means sessions without an app.
+     * App of the sessions. Absent means any app; empty means sessions without an app.
      * </pre>
      *
      * <code>optional string app = 1 [json_name = "app"];</code>
@@ -870,7 +871,7 @@ java.lang.String defaultValue) {
     private java.lang.Object userId_ = "";
     /**
      * <pre>
-     * Only sessions of this user. Empty means any, unless the credential is bound to a user.
+     * User of the sessions. Empty means any user, unless the credential is bound to a user.
      * </pre>
      *
      * <code>string user_id = 2 [json_name = "userId"];</code>
@@ -890,7 +891,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Only sessions of this user. Empty means any, unless the credential is bound to a user.
+     * User of the sessions. Empty means any user, unless the credential is bound to a user.
      * </pre>
      *
      * <code>string user_id = 2 [json_name = "userId"];</code>
@@ -911,7 +912,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Only sessions of this user. Empty means any, unless the credential is bound to a user.
+     * User of the sessions. Empty means any user, unless the credential is bound to a user.
      * </pre>
      *
      * <code>string user_id = 2 [json_name = "userId"];</code>
@@ -928,7 +929,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Only sessions of this user. Empty means any, unless the credential is bound to a user.
+     * User of the sessions. Empty means any user, unless the credential is bound to a user.
      * </pre>
      *
      * <code>string user_id = 2 [json_name = "userId"];</code>
@@ -942,7 +943,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Only sessions of this user. Empty means any, unless the credential is bound to a user.
+     * User of the sessions. Empty means any user, unless the credential is bound to a user.
      * </pre>
      *
      * <code>string user_id = 2 [json_name = "userId"];</code>
@@ -987,7 +988,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Only sessions that bear all of these labels.
+     * Labels that the sessions must all have.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -1008,7 +1009,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Only sessions that bear all of these labels.
+     * Labels that the sessions must all have.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -1019,7 +1020,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Only sessions that bear all of these labels.
+     * Labels that the sessions must all have.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -1037,7 +1038,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Only sessions that bear all of these labels.
+     * Labels that the sessions must all have.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -1061,7 +1062,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Only sessions that bear all of these labels.
+     * Labels that the sessions must all have.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -1084,7 +1085,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Only sessions that bear all of these labels.
+     * Labels that the sessions must all have.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -1101,7 +1102,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Only sessions that bear all of these labels.
+     * Labels that the sessions must all have.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -1117,7 +1118,8 @@ java.lang.String defaultValue) {
     private int pageSize_ ;
     /**
      * <pre>
-     * Sessions a page. 0 means 100, more than 1,000 is coerced to 1,000, negative is refused.
+     * Maximum number of sessions per page. 0 means 100. Values above 1,000 are coerced to 1,000. Negative values are
+     * rejected.
      * </pre>
      *
      * <code>int32 page_size = 4 [json_name = "pageSize"];</code>
@@ -1129,7 +1131,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Sessions a page. 0 means 100, more than 1,000 is coerced to 1,000, negative is refused.
+     * Maximum number of sessions per page. 0 means 100. Values above 1,000 are coerced to 1,000. Negative values are
+     * rejected.
      * </pre>
      *
      * <code>int32 page_size = 4 [json_name = "pageSize"];</code>
@@ -1145,7 +1148,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Sessions a page. 0 means 100, more than 1,000 is coerced to 1,000, negative is refused.
+     * Maximum number of sessions per page. 0 means 100. Values above 1,000 are coerced to 1,000. Negative values are
+     * rejected.
      * </pre>
      *
      * <code>int32 page_size = 4 [json_name = "pageSize"];</code>
@@ -1161,7 +1165,7 @@ java.lang.String defaultValue) {
     private java.lang.Object pageToken_ = "";
     /**
      * <pre>
-     * From the previous page's next_page_token, with an otherwise identical request.
+     * Value of next_page_token from the previous page; all other fields must be unchanged.
      * </pre>
      *
      * <code>string page_token = 5 [json_name = "pageToken"];</code>
@@ -1181,7 +1185,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * From the previous page's next_page_token, with an otherwise identical request.
+     * Value of next_page_token from the previous page; all other fields must be unchanged.
      * </pre>
      *
      * <code>string page_token = 5 [json_name = "pageToken"];</code>
@@ -1202,7 +1206,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * From the previous page's next_page_token, with an otherwise identical request.
+     * Value of next_page_token from the previous page; all other fields must be unchanged.
      * </pre>
      *
      * <code>string page_token = 5 [json_name = "pageToken"];</code>
@@ -1219,7 +1223,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * From the previous page's next_page_token, with an otherwise identical request.
+     * Value of next_page_token from the previous page; all other fields must be unchanged.
      * </pre>
      *
      * <code>string page_token = 5 [json_name = "pageToken"];</code>
@@ -1233,7 +1237,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * From the previous page's next_page_token, with an otherwise identical request.
+     * Value of next_page_token from the previous page; all other fields must be unchanged.
      * </pre>
      *
      * <code>string page_token = 5 [json_name = "pageToken"];</code>

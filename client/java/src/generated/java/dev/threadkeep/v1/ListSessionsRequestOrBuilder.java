@@ -12,7 +12,7 @@ public interface ListSessionsRequestOrBuilder extends
 
   /**
    * <pre>
-   * Only sessions of this app. Absent means any; empty means sessions without an app.
+   * App of the sessions. Absent means any app; empty means sessions without an app.
    * </pre>
    *
    * <code>optional string app = 1 [json_name = "app"];</code>
@@ -21,7 +21,7 @@ public interface ListSessionsRequestOrBuilder extends
   boolean hasApp();
   /**
    * <pre>
-   * Only sessions of this app. Absent means any; empty means sessions without an app.
+   * App of the sessions. Absent means any app; empty means sessions without an app.
    * </pre>
    *
    * <code>optional string app = 1 [json_name = "app"];</code>
@@ -30,7 +30,7 @@ public interface ListSessionsRequestOrBuilder extends
   java.lang.String getApp();
   /**
    * <pre>
-   * Only sessions of this app. Absent means any; empty means sessions without an app.
+   * App of the sessions. Absent means any app; empty means sessions without an app.
    * </pre>
    *
    * <code>optional string app = 1 [json_name = "app"];</code>
@@ -41,7 +41,7 @@ public interface ListSessionsRequestOrBuilder extends
 
   /**
    * <pre>
-   * Only sessions of this user. Empty means any, unless the credential is bound to a user.
+   * User of the sessions. Empty means any user, unless the credential is bound to a user.
    * </pre>
    *
    * <code>string user_id = 2 [json_name = "userId"];</code>
@@ -50,7 +50,7 @@ public interface ListSessionsRequestOrBuilder extends
   java.lang.String getUserId();
   /**
    * <pre>
-   * Only sessions of this user. Empty means any, unless the credential is bound to a user.
+   * User of the sessions. Empty means any user, unless the credential is bound to a user.
    * </pre>
    *
    * <code>string user_id = 2 [json_name = "userId"];</code>
@@ -61,7 +61,7 @@ public interface ListSessionsRequestOrBuilder extends
 
   /**
    * <pre>
-   * Only sessions that bear all of these labels.
+   * Labels that the sessions must all have.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -69,7 +69,7 @@ public interface ListSessionsRequestOrBuilder extends
   int getLabelsCount();
   /**
    * <pre>
-   * Only sessions that bear all of these labels.
+   * Labels that the sessions must all have.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -84,7 +84,7 @@ public interface ListSessionsRequestOrBuilder extends
   getLabels();
   /**
    * <pre>
-   * Only sessions that bear all of these labels.
+   * Labels that the sessions must all have.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -93,7 +93,7 @@ public interface ListSessionsRequestOrBuilder extends
   getLabelsMap();
   /**
    * <pre>
-   * Only sessions that bear all of these labels.
+   * Labels that the sessions must all have.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -105,7 +105,7 @@ java.lang.String getLabelsOrDefault(
 java.lang.String defaultValue);
   /**
    * <pre>
-   * Only sessions that bear all of these labels.
+   * Labels that the sessions must all have.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -115,7 +115,8 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * Sessions a page. 0 means 100, more than 1,000 is coerced to 1,000, negative is refused.
+   * Maximum number of sessions per page. 0 means 100. Values above 1,000 are coerced to 1,000. Negative values are
+   * rejected.
    * </pre>
    *
    * <code>int32 page_size = 4 [json_name = "pageSize"];</code>
@@ -125,7 +126,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * From the previous page's next_page_token, with an otherwise identical request.
+   * Value of next_page_token from the previous page; all other fields must be unchanged.
    * </pre>
    *
    * <code>string page_token = 5 [json_name = "pageToken"];</code>
@@ -134,7 +135,7 @@ java.lang.String defaultValue);
   java.lang.String getPageToken();
   /**
    * <pre>
-   * From the previous page's next_page_token, with an otherwise identical request.
+   * Value of next_page_token from the previous page; all other fields must be unchanged.
    * </pre>
    *
    * <code>string page_token = 5 [json_name = "pageToken"];</code>

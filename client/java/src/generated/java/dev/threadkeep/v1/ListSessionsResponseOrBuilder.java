@@ -12,7 +12,7 @@ public interface ListSessionsResponseOrBuilder extends
 
   /**
    * <pre>
-   * The page.
+   * Sessions of this page.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Session sessions = 1 [json_name = "sessions"];</code>
@@ -21,7 +21,7 @@ public interface ListSessionsResponseOrBuilder extends
       getSessionsList();
   /**
    * <pre>
-   * The page.
+   * Sessions of this page.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Session sessions = 1 [json_name = "sessions"];</code>
@@ -29,7 +29,7 @@ public interface ListSessionsResponseOrBuilder extends
   dev.threadkeep.v1.Session getSessions(int index);
   /**
    * <pre>
-   * The page.
+   * Sessions of this page.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Session sessions = 1 [json_name = "sessions"];</code>
@@ -37,7 +37,7 @@ public interface ListSessionsResponseOrBuilder extends
   int getSessionsCount();
   /**
    * <pre>
-   * The page.
+   * Sessions of this page.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Session sessions = 1 [json_name = "sessions"];</code>
@@ -46,7 +46,7 @@ public interface ListSessionsResponseOrBuilder extends
       getSessionsOrBuilderList();
   /**
    * <pre>
-   * The page.
+   * Sessions of this page.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Session sessions = 1 [json_name = "sessions"];</code>
@@ -56,7 +56,7 @@ public interface ListSessionsResponseOrBuilder extends
 
   /**
    * <pre>
-   * Empty on the last page.
+   * Token of the next page. Empty on the last page.
    * </pre>
    *
    * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -65,7 +65,7 @@ public interface ListSessionsResponseOrBuilder extends
   java.lang.String getNextPageToken();
   /**
    * <pre>
-   * Empty on the last page.
+   * Token of the next page. Empty on the last page.
    * </pre>
    *
    * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>

@@ -53,7 +53,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.threadkeep.v1.ToolDefinition> tools_;
   /**
    * <pre>
-   * The tools that this server has: those of memory are left out where memory is switched off.
+   * Tools of this server. Memory tools are left out if memory is disabled.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.ToolDefinition tools = 1 [json_name = "tools"];</code>
@@ -64,7 +64,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The tools that this server has: those of memory are left out where memory is switched off.
+   * Tools of this server. Memory tools are left out if memory is disabled.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.ToolDefinition tools = 1 [json_name = "tools"];</code>
@@ -76,7 +76,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The tools that this server has: those of memory are left out where memory is switched off.
+   * Tools of this server. Memory tools are left out if memory is disabled.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.ToolDefinition tools = 1 [json_name = "tools"];</code>
@@ -87,7 +87,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The tools that this server has: those of memory are left out where memory is switched off.
+   * Tools of this server. Memory tools are left out if memory is disabled.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.ToolDefinition tools = 1 [json_name = "tools"];</code>
@@ -98,7 +98,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The tools that this server has: those of memory are left out where memory is switched off.
+   * Tools of this server. Memory tools are left out if memory is disabled.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.ToolDefinition tools = 1 [json_name = "tools"];</code>
@@ -469,7 +469,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * The tools that this server has: those of memory are left out where memory is switched off.
+     * Tools of this server. Memory tools are left out if memory is disabled.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ToolDefinition tools = 1 [json_name = "tools"];</code>
@@ -483,7 +483,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tools that this server has: those of memory are left out where memory is switched off.
+     * Tools of this server. Memory tools are left out if memory is disabled.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ToolDefinition tools = 1 [json_name = "tools"];</code>
@@ -497,7 +497,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tools that this server has: those of memory are left out where memory is switched off.
+     * Tools of this server. Memory tools are left out if memory is disabled.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ToolDefinition tools = 1 [json_name = "tools"];</code>
@@ -511,7 +511,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tools that this server has: those of memory are left out where memory is switched off.
+     * Tools of this server. Memory tools are left out if memory is disabled.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ToolDefinition tools = 1 [json_name = "tools"];</code>
@@ -532,7 +532,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tools that this server has: those of memory are left out where memory is switched off.
+     * Tools of this server. Memory tools are left out if memory is disabled.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ToolDefinition tools = 1 [json_name = "tools"];</code>
@@ -550,7 +550,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tools that this server has: those of memory are left out where memory is switched off.
+     * Tools of this server. Memory tools are left out if memory is disabled.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ToolDefinition tools = 1 [json_name = "tools"];</code>
@@ -570,7 +570,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tools that this server has: those of memory are left out where memory is switched off.
+     * Tools of this server. Memory tools are left out if memory is disabled.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ToolDefinition tools = 1 [json_name = "tools"];</code>
@@ -591,7 +591,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tools that this server has: those of memory are left out where memory is switched off.
+     * Tools of this server. Memory tools are left out if memory is disabled.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ToolDefinition tools = 1 [json_name = "tools"];</code>
@@ -609,7 +609,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tools that this server has: those of memory are left out where memory is switched off.
+     * Tools of this server. Memory tools are left out if memory is disabled.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ToolDefinition tools = 1 [json_name = "tools"];</code>
@@ -627,7 +627,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tools that this server has: those of memory are left out where memory is switched off.
+     * Tools of this server. Memory tools are left out if memory is disabled.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ToolDefinition tools = 1 [json_name = "tools"];</code>
@@ -646,7 +646,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tools that this server has: those of memory are left out where memory is switched off.
+     * Tools of this server. Memory tools are left out if memory is disabled.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ToolDefinition tools = 1 [json_name = "tools"];</code>
@@ -663,7 +663,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tools that this server has: those of memory are left out where memory is switched off.
+     * Tools of this server. Memory tools are left out if memory is disabled.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ToolDefinition tools = 1 [json_name = "tools"];</code>
@@ -680,7 +680,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tools that this server has: those of memory are left out where memory is switched off.
+     * Tools of this server. Memory tools are left out if memory is disabled.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ToolDefinition tools = 1 [json_name = "tools"];</code>
@@ -691,7 +691,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tools that this server has: those of memory are left out where memory is switched off.
+     * Tools of this server. Memory tools are left out if memory is disabled.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ToolDefinition tools = 1 [json_name = "tools"];</code>
@@ -705,7 +705,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tools that this server has: those of memory are left out where memory is switched off.
+     * Tools of this server. Memory tools are left out if memory is disabled.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ToolDefinition tools = 1 [json_name = "tools"];</code>
@@ -720,7 +720,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tools that this server has: those of memory are left out where memory is switched off.
+     * Tools of this server. Memory tools are left out if memory is disabled.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ToolDefinition tools = 1 [json_name = "tools"];</code>
@@ -731,7 +731,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tools that this server has: those of memory are left out where memory is switched off.
+     * Tools of this server. Memory tools are left out if memory is disabled.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ToolDefinition tools = 1 [json_name = "tools"];</code>
@@ -743,7 +743,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tools that this server has: those of memory are left out where memory is switched off.
+     * Tools of this server. Memory tools are left out if memory is disabled.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.ToolDefinition tools = 1 [json_name = "tools"];</code>

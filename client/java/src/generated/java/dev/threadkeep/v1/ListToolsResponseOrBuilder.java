@@ -12,7 +12,7 @@ public interface ListToolsResponseOrBuilder extends
 
   /**
    * <pre>
-   * The tools that this server has: those of memory are left out where memory is switched off.
+   * Tools of this server. Memory tools are left out if memory is disabled.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.ToolDefinition tools = 1 [json_name = "tools"];</code>
@@ -21,7 +21,7 @@ public interface ListToolsResponseOrBuilder extends
       getToolsList();
   /**
    * <pre>
-   * The tools that this server has: those of memory are left out where memory is switched off.
+   * Tools of this server. Memory tools are left out if memory is disabled.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.ToolDefinition tools = 1 [json_name = "tools"];</code>
@@ -29,7 +29,7 @@ public interface ListToolsResponseOrBuilder extends
   dev.threadkeep.v1.ToolDefinition getTools(int index);
   /**
    * <pre>
-   * The tools that this server has: those of memory are left out where memory is switched off.
+   * Tools of this server. Memory tools are left out if memory is disabled.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.ToolDefinition tools = 1 [json_name = "tools"];</code>
@@ -37,7 +37,7 @@ public interface ListToolsResponseOrBuilder extends
   int getToolsCount();
   /**
    * <pre>
-   * The tools that this server has: those of memory are left out where memory is switched off.
+   * Tools of this server. Memory tools are left out if memory is disabled.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.ToolDefinition tools = 1 [json_name = "tools"];</code>
@@ -46,7 +46,7 @@ public interface ListToolsResponseOrBuilder extends
       getToolsOrBuilderList();
   /**
    * <pre>
-   * The tools that this server has: those of memory are left out where memory is switched off.
+   * Tools of this server. Memory tools are left out if memory is disabled.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.ToolDefinition tools = 1 [json_name = "tools"];</code>

@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * Which part of a log is looked at.
+ * The part of a log that is read.
  * </pre>
  *
  * Protobuf enum {@code threadkeep.v1.LogView}
@@ -17,7 +17,7 @@ public enum LogView
     implements com.google.protobuf.ProtocolMessageEnum {
   /**
    * <pre>
-   * The same as LOG_VIEW_HISTORY.
+   * Same as LOG_VIEW_HISTORY.
    * </pre>
    *
    * <code>LOG_VIEW_UNSPECIFIED = 0;</code>
@@ -25,7 +25,7 @@ public enum LogView
   LOG_VIEW_UNSPECIFIED(0),
   /**
    * <pre>
-   * What no compaction has archived.
+   * The active window: events that no compaction has archived.
    * </pre>
    *
    * <code>LOG_VIEW_ACTIVE = 1;</code>
@@ -33,7 +33,7 @@ public enum LogView
   LOG_VIEW_ACTIVE(1),
   /**
    * <pre>
-   * Everything ever appended, archived events included.
+   * The whole log, archived events included.
    * </pre>
    *
    * <code>LOG_VIEW_HISTORY = 2;</code>
@@ -53,7 +53,7 @@ public enum LogView
   }
   /**
    * <pre>
-   * The same as LOG_VIEW_HISTORY.
+   * Same as LOG_VIEW_HISTORY.
    * </pre>
    *
    * <code>LOG_VIEW_UNSPECIFIED = 0;</code>
@@ -61,7 +61,7 @@ public enum LogView
   public static final int LOG_VIEW_UNSPECIFIED_VALUE = 0;
   /**
    * <pre>
-   * What no compaction has archived.
+   * The active window: events that no compaction has archived.
    * </pre>
    *
    * <code>LOG_VIEW_ACTIVE = 1;</code>
@@ -69,7 +69,7 @@ public enum LogView
   public static final int LOG_VIEW_ACTIVE_VALUE = 1;
   /**
    * <pre>
-   * Everything ever appended, archived events included.
+   * The whole log, archived events included.
    * </pre>
    *
    * <code>LOG_VIEW_HISTORY = 2;</code>

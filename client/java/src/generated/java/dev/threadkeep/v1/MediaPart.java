@@ -99,7 +99,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object mimeType_ = "";
   /**
    * <pre>
-   * The IANA media type, for example "image/png".
+   * IANA media type, for example "image/png".
    * </pre>
    *
    * <code>string mime_type = 1 [json_name = "mimeType"];</code>
@@ -120,7 +120,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The IANA media type, for example "image/png".
+   * IANA media type, for example "image/png".
    * </pre>
    *
    * <code>string mime_type = 1 [json_name = "mimeType"];</code>
@@ -144,7 +144,7 @@ private static final long serialVersionUID = 0L;
   public static final int DATA_FIELD_NUMBER = 2;
   /**
    * <pre>
-   * The bytes themselves. They count towards the event's size limit.
+   * The bytes. They count toward the event's size limit.
    * </pre>
    *
    * <code>bytes data = 2 [json_name = "data"];</code>
@@ -156,7 +156,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The bytes themselves. They count towards the event's size limit.
+   * The bytes. They count toward the event's size limit.
    * </pre>
    *
    * <code>bytes data = 2 [json_name = "data"];</code>
@@ -173,7 +173,7 @@ private static final long serialVersionUID = 0L;
   public static final int URI_FIELD_NUMBER = 3;
   /**
    * <pre>
-   * Where to fetch them.
+   * URI of the bytes.
    * </pre>
    *
    * <code>string uri = 3 [json_name = "uri"];</code>
@@ -184,7 +184,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where to fetch them.
+   * URI of the bytes.
    * </pre>
    *
    * <code>string uri = 3 [json_name = "uri"];</code>
@@ -209,7 +209,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where to fetch them.
+   * URI of the bytes.
    * </pre>
    *
    * <code>string uri = 3 [json_name = "uri"];</code>
@@ -237,7 +237,7 @@ private static final long serialVersionUID = 0L;
   public static final int FILE_ID_FIELD_NUMBER = 4;
   /**
    * <pre>
-   * The provider's id of an uploaded file.
+   * Id of an uploaded file at the provider.
    * </pre>
    *
    * <code>string file_id = 4 [json_name = "fileId"];</code>
@@ -248,7 +248,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The provider's id of an uploaded file.
+   * Id of an uploaded file at the provider.
    * </pre>
    *
    * <code>string file_id = 4 [json_name = "fileId"];</code>
@@ -273,7 +273,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The provider's id of an uploaded file.
+   * Id of an uploaded file at the provider.
    * </pre>
    *
    * <code>string file_id = 4 [json_name = "fileId"];</code>
@@ -303,7 +303,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object name_ = "";
   /**
    * <pre>
-   * A display name, for example the file's name.
+   * Display name, for example the file name.
    * </pre>
    *
    * <code>string name = 5 [json_name = "name"];</code>
@@ -324,7 +324,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A display name, for example the file's name.
+   * Display name, for example the file name.
    * </pre>
    *
    * <code>string name = 5 [json_name = "name"];</code>
@@ -350,7 +350,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object detail_ = "";
   /**
    * <pre>
-   * The level of detail in the provider's words, for example "low". May be empty.
+   * Level of detail in the provider's terms, for example "low". May be empty.
    * </pre>
    *
    * <code>string detail = 6 [json_name = "detail"];</code>
@@ -371,7 +371,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The level of detail in the provider's words, for example "low". May be empty.
+   * Level of detail in the provider's terms, for example "low". May be empty.
    * </pre>
    *
    * <code>string detail = 6 [json_name = "detail"];</code>
@@ -856,7 +856,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object mimeType_ = "";
     /**
      * <pre>
-     * The IANA media type, for example "image/png".
+     * IANA media type, for example "image/png".
      * </pre>
      *
      * <code>string mime_type = 1 [json_name = "mimeType"];</code>
@@ -876,7 +876,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The IANA media type, for example "image/png".
+     * IANA media type, for example "image/png".
      * </pre>
      *
      * <code>string mime_type = 1 [json_name = "mimeType"];</code>
@@ -897,7 +897,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The IANA media type, for example "image/png".
+     * IANA media type, for example "image/png".
      * </pre>
      *
      * <code>string mime_type = 1 [json_name = "mimeType"];</code>
@@ -914,7 +914,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The IANA media type, for example "image/png".
+     * IANA media type, for example "image/png".
      * </pre>
      *
      * <code>string mime_type = 1 [json_name = "mimeType"];</code>
@@ -928,7 +928,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The IANA media type, for example "image/png".
+     * IANA media type, for example "image/png".
      * </pre>
      *
      * <code>string mime_type = 1 [json_name = "mimeType"];</code>
@@ -947,7 +947,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * The bytes themselves. They count towards the event's size limit.
+     * The bytes. They count toward the event's size limit.
      * </pre>
      *
      * <code>bytes data = 2 [json_name = "data"];</code>
@@ -958,7 +958,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The bytes themselves. They count towards the event's size limit.
+     * The bytes. They count toward the event's size limit.
      * </pre>
      *
      * <code>bytes data = 2 [json_name = "data"];</code>
@@ -972,7 +972,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The bytes themselves. They count towards the event's size limit.
+     * The bytes. They count toward the event's size limit.
      * </pre>
      *
      * <code>bytes data = 2 [json_name = "data"];</code>
@@ -988,7 +988,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The bytes themselves. They count towards the event's size limit.
+     * The bytes. They count toward the event's size limit.
      * </pre>
      *
      * <code>bytes data = 2 [json_name = "data"];</code>
@@ -1005,7 +1005,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Where to fetch them.
+     * URI of the bytes.
      * </pre>
      *
      * <code>string uri = 3 [json_name = "uri"];</code>
@@ -1017,7 +1017,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to fetch them.
+     * URI of the bytes.
      * </pre>
      *
      * <code>string uri = 3 [json_name = "uri"];</code>
@@ -1043,7 +1043,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to fetch them.
+     * URI of the bytes.
      * </pre>
      *
      * <code>string uri = 3 [json_name = "uri"];</code>
@@ -1070,7 +1070,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to fetch them.
+     * URI of the bytes.
      * </pre>
      *
      * <code>string uri = 3 [json_name = "uri"];</code>
@@ -1087,7 +1087,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to fetch them.
+     * URI of the bytes.
      * </pre>
      *
      * <code>string uri = 3 [json_name = "uri"];</code>
@@ -1103,7 +1103,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to fetch them.
+     * URI of the bytes.
      * </pre>
      *
      * <code>string uri = 3 [json_name = "uri"];</code>
@@ -1122,7 +1122,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * The provider's id of an uploaded file.
+     * Id of an uploaded file at the provider.
      * </pre>
      *
      * <code>string file_id = 4 [json_name = "fileId"];</code>
@@ -1134,7 +1134,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The provider's id of an uploaded file.
+     * Id of an uploaded file at the provider.
      * </pre>
      *
      * <code>string file_id = 4 [json_name = "fileId"];</code>
@@ -1160,7 +1160,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The provider's id of an uploaded file.
+     * Id of an uploaded file at the provider.
      * </pre>
      *
      * <code>string file_id = 4 [json_name = "fileId"];</code>
@@ -1187,7 +1187,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The provider's id of an uploaded file.
+     * Id of an uploaded file at the provider.
      * </pre>
      *
      * <code>string file_id = 4 [json_name = "fileId"];</code>
@@ -1204,7 +1204,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The provider's id of an uploaded file.
+     * Id of an uploaded file at the provider.
      * </pre>
      *
      * <code>string file_id = 4 [json_name = "fileId"];</code>
@@ -1220,7 +1220,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The provider's id of an uploaded file.
+     * Id of an uploaded file at the provider.
      * </pre>
      *
      * <code>string file_id = 4 [json_name = "fileId"];</code>
@@ -1240,7 +1240,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object name_ = "";
     /**
      * <pre>
-     * A display name, for example the file's name.
+     * Display name, for example the file name.
      * </pre>
      *
      * <code>string name = 5 [json_name = "name"];</code>
@@ -1260,7 +1260,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A display name, for example the file's name.
+     * Display name, for example the file name.
      * </pre>
      *
      * <code>string name = 5 [json_name = "name"];</code>
@@ -1281,7 +1281,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A display name, for example the file's name.
+     * Display name, for example the file name.
      * </pre>
      *
      * <code>string name = 5 [json_name = "name"];</code>
@@ -1298,7 +1298,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A display name, for example the file's name.
+     * Display name, for example the file name.
      * </pre>
      *
      * <code>string name = 5 [json_name = "name"];</code>
@@ -1312,7 +1312,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A display name, for example the file's name.
+     * Display name, for example the file name.
      * </pre>
      *
      * <code>string name = 5 [json_name = "name"];</code>
@@ -1332,7 +1332,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object detail_ = "";
     /**
      * <pre>
-     * The level of detail in the provider's words, for example "low". May be empty.
+     * Level of detail in the provider's terms, for example "low". May be empty.
      * </pre>
      *
      * <code>string detail = 6 [json_name = "detail"];</code>
@@ -1352,7 +1352,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The level of detail in the provider's words, for example "low". May be empty.
+     * Level of detail in the provider's terms, for example "low". May be empty.
      * </pre>
      *
      * <code>string detail = 6 [json_name = "detail"];</code>
@@ -1373,7 +1373,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The level of detail in the provider's words, for example "low". May be empty.
+     * Level of detail in the provider's terms, for example "low". May be empty.
      * </pre>
      *
      * <code>string detail = 6 [json_name = "detail"];</code>
@@ -1390,7 +1390,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The level of detail in the provider's words, for example "low". May be empty.
+     * Level of detail in the provider's terms, for example "low". May be empty.
      * </pre>
      *
      * <code>string detail = 6 [json_name = "detail"];</code>
@@ -1404,7 +1404,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The level of detail in the provider's words, for example "low". May be empty.
+     * Level of detail in the provider's terms, for example "low". May be empty.
      * </pre>
      *
      * <code>string detail = 6 [json_name = "detail"];</code>

@@ -12,7 +12,7 @@ public interface MediaPartOrBuilder extends
 
   /**
    * <pre>
-   * The IANA media type, for example "image/png".
+   * IANA media type, for example "image/png".
    * </pre>
    *
    * <code>string mime_type = 1 [json_name = "mimeType"];</code>
@@ -21,7 +21,7 @@ public interface MediaPartOrBuilder extends
   java.lang.String getMimeType();
   /**
    * <pre>
-   * The IANA media type, for example "image/png".
+   * IANA media type, for example "image/png".
    * </pre>
    *
    * <code>string mime_type = 1 [json_name = "mimeType"];</code>
@@ -32,7 +32,7 @@ public interface MediaPartOrBuilder extends
 
   /**
    * <pre>
-   * The bytes themselves. They count towards the event's size limit.
+   * The bytes. They count toward the event's size limit.
    * </pre>
    *
    * <code>bytes data = 2 [json_name = "data"];</code>
@@ -41,7 +41,7 @@ public interface MediaPartOrBuilder extends
   boolean hasData();
   /**
    * <pre>
-   * The bytes themselves. They count towards the event's size limit.
+   * The bytes. They count toward the event's size limit.
    * </pre>
    *
    * <code>bytes data = 2 [json_name = "data"];</code>
@@ -51,7 +51,7 @@ public interface MediaPartOrBuilder extends
 
   /**
    * <pre>
-   * Where to fetch them.
+   * URI of the bytes.
    * </pre>
    *
    * <code>string uri = 3 [json_name = "uri"];</code>
@@ -60,7 +60,7 @@ public interface MediaPartOrBuilder extends
   boolean hasUri();
   /**
    * <pre>
-   * Where to fetch them.
+   * URI of the bytes.
    * </pre>
    *
    * <code>string uri = 3 [json_name = "uri"];</code>
@@ -69,7 +69,7 @@ public interface MediaPartOrBuilder extends
   java.lang.String getUri();
   /**
    * <pre>
-   * Where to fetch them.
+   * URI of the bytes.
    * </pre>
    *
    * <code>string uri = 3 [json_name = "uri"];</code>
@@ -80,7 +80,7 @@ public interface MediaPartOrBuilder extends
 
   /**
    * <pre>
-   * The provider's id of an uploaded file.
+   * Id of an uploaded file at the provider.
    * </pre>
    *
    * <code>string file_id = 4 [json_name = "fileId"];</code>
@@ -89,7 +89,7 @@ public interface MediaPartOrBuilder extends
   boolean hasFileId();
   /**
    * <pre>
-   * The provider's id of an uploaded file.
+   * Id of an uploaded file at the provider.
    * </pre>
    *
    * <code>string file_id = 4 [json_name = "fileId"];</code>
@@ -98,7 +98,7 @@ public interface MediaPartOrBuilder extends
   java.lang.String getFileId();
   /**
    * <pre>
-   * The provider's id of an uploaded file.
+   * Id of an uploaded file at the provider.
    * </pre>
    *
    * <code>string file_id = 4 [json_name = "fileId"];</code>
@@ -109,7 +109,7 @@ public interface MediaPartOrBuilder extends
 
   /**
    * <pre>
-   * A display name, for example the file's name.
+   * Display name, for example the file name.
    * </pre>
    *
    * <code>string name = 5 [json_name = "name"];</code>
@@ -118,7 +118,7 @@ public interface MediaPartOrBuilder extends
   java.lang.String getName();
   /**
    * <pre>
-   * A display name, for example the file's name.
+   * Display name, for example the file name.
    * </pre>
    *
    * <code>string name = 5 [json_name = "name"];</code>
@@ -129,7 +129,7 @@ public interface MediaPartOrBuilder extends
 
   /**
    * <pre>
-   * The level of detail in the provider's words, for example "low". May be empty.
+   * Level of detail in the provider's terms, for example "low". May be empty.
    * </pre>
    *
    * <code>string detail = 6 [json_name = "detail"];</code>
@@ -138,7 +138,7 @@ public interface MediaPartOrBuilder extends
   java.lang.String getDetail();
   /**
    * <pre>
-   * The level of detail in the provider's words, for example "low". May be empty.
+   * Level of detail in the provider's terms, for example "low". May be empty.
    * </pre>
    *
    * <code>string detail = 6 [json_name = "detail"];</code>

@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * One thing that is remembered.
+ * One remembered fact or passage.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.MemoryEntry}
@@ -59,7 +59,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object id_ = "";
   /**
    * <pre>
-   * Unique within the scope. The caller's (an idempotency key) or the server's. At most 255 bytes.
+   * Id of the entry, unique within the scope: the caller's (an idempotency key) or one from the server. At most 255
+   * bytes.
    * </pre>
    *
    * <code>string id = 1 [json_name = "id"];</code>
@@ -80,7 +81,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Unique within the scope. The caller's (an idempotency key) or the server's. At most 255 bytes.
+   * Id of the entry, unique within the scope: the caller's (an idempotency key) or one from the server. At most 255
+   * bytes.
    * </pre>
    *
    * <code>string id = 1 [json_name = "id"];</code>
@@ -105,7 +107,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.ChatMessage content_;
   /**
    * <pre>
-   * What is remembered. REQUIRED, with text that is not blank.
+   * REQUIRED. Content of the entry. Its text must not be blank.
    * </pre>
    *
    * <code>.threadkeep.v1.ChatMessage content = 2 [json_name = "content"];</code>
@@ -117,7 +119,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What is remembered. REQUIRED, with text that is not blank.
+   * REQUIRED. Content of the entry. Its text must not be blank.
    * </pre>
    *
    * <code>.threadkeep.v1.ChatMessage content = 2 [json_name = "content"];</code>
@@ -129,7 +131,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What is remembered. REQUIRED, with text that is not blank.
+   * REQUIRED. Content of the entry. Its text must not be blank.
    * </pre>
    *
    * <code>.threadkeep.v1.ChatMessage content = 2 [json_name = "content"];</code>
@@ -144,7 +146,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object author_ = "";
   /**
    * <pre>
-   * Who said it; empty if nobody is told. At most 255 bytes.
+   * Author of the content. Empty means unknown. At most 255 bytes.
    * </pre>
    *
    * <code>string author = 3 [json_name = "author"];</code>
@@ -165,7 +167,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Who said it; empty if nobody is told. At most 255 bytes.
+   * Author of the content. Empty means unknown. At most 255 bytes.
    * </pre>
    *
    * <code>string author = 3 [json_name = "author"];</code>
@@ -190,7 +192,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp eventTime_;
   /**
    * <pre>
-   * When it happened. Absent: not told; it then sorts by record_time.
+   * Time of the content. Absent means unknown; the entry is then ordered by record_time.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp event_time = 4 [json_name = "eventTime"];</code>
@@ -202,7 +204,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When it happened. Absent: not told; it then sorts by record_time.
+   * Time of the content. Absent means unknown; the entry is then ordered by record_time.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp event_time = 4 [json_name = "eventTime"];</code>
@@ -214,7 +216,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When it happened. Absent: not told; it then sorts by record_time.
+   * Time of the content. Absent means unknown; the entry is then ordered by record_time.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp event_time = 4 [json_name = "eventTime"];</code>
@@ -229,7 +231,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object sessionId_ = "";
   /**
    * <pre>
-   * The session that it is from. Of AddMemories: optional, must be of the scope, need not exist.
+   * Id of the session that the entry comes from. In AddMemories it is optional, must belong to the scope, and need not
+   * exist.
    * </pre>
    *
    * <code>string session_id = 5 [json_name = "sessionId"];</code>
@@ -250,7 +253,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The session that it is from. Of AddMemories: optional, must be of the scope, need not exist.
+   * Id of the session that the entry comes from. In AddMemories it is optional, must belong to the scope, and need not
+   * exist.
    * </pre>
    *
    * <code>string session_id = 5 [json_name = "sessionId"];</code>
@@ -276,7 +280,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object eventId_ = "";
   /**
    * <pre>
-   * The event that it is from, in that session. At most 255 bytes.
+   * Id of the event that the entry comes from, in that session. At most 255 bytes.
    * </pre>
    *
    * <code>string event_id = 6 [json_name = "eventId"];</code>
@@ -297,7 +301,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The event that it is from, in that session. At most 255 bytes.
+   * Id of the event that the entry comes from, in that session. At most 255 bytes.
    * </pre>
    *
    * <code>string event_id = 6 [json_name = "eventId"];</code>
@@ -323,8 +327,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object metadataJson_ = "";
   /**
    * <pre>
-   * The caller's JSON object, verbatim; filters look at its top-level values. At most 256 KiB. Numbers beyond a double and halves
-   * of surrogate pairs are refused.
+   * Metadata of the caller as a JSON object, stored verbatim; filters compare its top-level values. At most 256 KiB.
+   * Numbers outside the range of a double and unpaired surrogates are rejected.
    * </pre>
    *
    * <code>string metadata_json = 7 [json_name = "metadataJson"];</code>
@@ -345,8 +349,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The caller's JSON object, verbatim; filters look at its top-level values. At most 256 KiB. Numbers beyond a double and halves
-   * of surrogate pairs are refused.
+   * Metadata of the caller as a JSON object, stored verbatim; filters compare its top-level values. At most 256 KiB.
+   * Numbers outside the range of a double and unpaired surrogates are rejected.
    * </pre>
    *
    * <code>string metadata_json = 7 [json_name = "metadataJson"];</code>
@@ -371,7 +375,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.MemoryScope scope_;
   /**
    * <pre>
-   * OUTPUT_ONLY. The scope.
+   * OUTPUT_ONLY. Scope of the entry.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryScope scope = 8 [json_name = "scope"];</code>
@@ -383,7 +387,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * OUTPUT_ONLY. The scope.
+   * OUTPUT_ONLY. Scope of the entry.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryScope scope = 8 [json_name = "scope"];</code>
@@ -395,7 +399,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * OUTPUT_ONLY. The scope.
+   * OUTPUT_ONLY. Scope of the entry.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryScope scope = 8 [json_name = "scope"];</code>
@@ -409,7 +413,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp recordTime_;
   /**
    * <pre>
-   * OUTPUT_ONLY. When it was added.
+   * OUTPUT_ONLY. Time at which the entry was added.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp record_time = 9 [json_name = "recordTime"];</code>
@@ -421,7 +425,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * OUTPUT_ONLY. When it was added.
+   * OUTPUT_ONLY. Time at which the entry was added.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp record_time = 9 [json_name = "recordTime"];</code>
@@ -433,7 +437,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * OUTPUT_ONLY. When it was added.
+   * OUTPUT_ONLY. Time at which the entry was added.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp record_time = 9 [json_name = "recordTime"];</code>
@@ -447,7 +451,7 @@ private static final long serialVersionUID = 0L;
   private double score_ = 0D;
   /**
    * <pre>
-   * OUTPUT_ONLY, of SearchMemory. As SearchHit.score; nothing stands beside a memory.
+   * OUTPUT_ONLY, in SearchMemory. See SearchHit.score; memories have no adjacent entries.
    * </pre>
    *
    * <code>double score = 10 [json_name = "score"];</code>
@@ -463,7 +467,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.threadkeep.v1.Highlight> highlights_;
   /**
    * <pre>
-   * OUTPUT_ONLY, of SearchMemory. As SearchHit.highlights.
+   * OUTPUT_ONLY, in SearchMemory. See SearchHit.highlights.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Highlight highlights = 11 [json_name = "highlights"];</code>
@@ -474,7 +478,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * OUTPUT_ONLY, of SearchMemory. As SearchHit.highlights.
+   * OUTPUT_ONLY, in SearchMemory. See SearchHit.highlights.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Highlight highlights = 11 [json_name = "highlights"];</code>
@@ -486,7 +490,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * OUTPUT_ONLY, of SearchMemory. As SearchHit.highlights.
+   * OUTPUT_ONLY, in SearchMemory. See SearchHit.highlights.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Highlight highlights = 11 [json_name = "highlights"];</code>
@@ -497,7 +501,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * OUTPUT_ONLY, of SearchMemory. As SearchHit.highlights.
+   * OUTPUT_ONLY, in SearchMemory. See SearchHit.highlights.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Highlight highlights = 11 [json_name = "highlights"];</code>
@@ -508,7 +512,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * OUTPUT_ONLY, of SearchMemory. As SearchHit.highlights.
+   * OUTPUT_ONLY, in SearchMemory. See SearchHit.highlights.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Highlight highlights = 11 [json_name = "highlights"];</code>
@@ -807,7 +811,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * One thing that is remembered.
+   * One remembered fact or passage.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.MemoryEntry}
@@ -1173,7 +1177,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object id_ = "";
     /**
      * <pre>
-     * Unique within the scope. The caller's (an idempotency key) or the server's. At most 255 bytes.
+     * Id of the entry, unique within the scope: the caller's (an idempotency key) or one from the server. At most 255
+     * bytes.
      * </pre>
      *
      * <code>string id = 1 [json_name = "id"];</code>
@@ -1193,7 +1198,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Unique within the scope. The caller's (an idempotency key) or the server's. At most 255 bytes.
+     * Id of the entry, unique within the scope: the caller's (an idempotency key) or one from the server. At most 255
+     * bytes.
      * </pre>
      *
      * <code>string id = 1 [json_name = "id"];</code>
@@ -1214,7 +1220,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Unique within the scope. The caller's (an idempotency key) or the server's. At most 255 bytes.
+     * Id of the entry, unique within the scope: the caller's (an idempotency key) or one from the server. At most 255
+     * bytes.
      * </pre>
      *
      * <code>string id = 1 [json_name = "id"];</code>
@@ -1231,7 +1238,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Unique within the scope. The caller's (an idempotency key) or the server's. At most 255 bytes.
+     * Id of the entry, unique within the scope: the caller's (an idempotency key) or one from the server. At most 255
+     * bytes.
      * </pre>
      *
      * <code>string id = 1 [json_name = "id"];</code>
@@ -1245,7 +1253,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Unique within the scope. The caller's (an idempotency key) or the server's. At most 255 bytes.
+     * Id of the entry, unique within the scope: the caller's (an idempotency key) or one from the server. At most 255
+     * bytes.
      * </pre>
      *
      * <code>string id = 1 [json_name = "id"];</code>
@@ -1267,7 +1276,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.ChatMessage, dev.threadkeep.v1.ChatMessage.Builder, dev.threadkeep.v1.ChatMessageOrBuilder> contentBuilder_;
     /**
      * <pre>
-     * What is remembered. REQUIRED, with text that is not blank.
+     * REQUIRED. Content of the entry. Its text must not be blank.
      * </pre>
      *
      * <code>.threadkeep.v1.ChatMessage content = 2 [json_name = "content"];</code>
@@ -1278,7 +1287,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What is remembered. REQUIRED, with text that is not blank.
+     * REQUIRED. Content of the entry. Its text must not be blank.
      * </pre>
      *
      * <code>.threadkeep.v1.ChatMessage content = 2 [json_name = "content"];</code>
@@ -1293,7 +1302,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What is remembered. REQUIRED, with text that is not blank.
+     * REQUIRED. Content of the entry. Its text must not be blank.
      * </pre>
      *
      * <code>.threadkeep.v1.ChatMessage content = 2 [json_name = "content"];</code>
@@ -1313,7 +1322,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What is remembered. REQUIRED, with text that is not blank.
+     * REQUIRED. Content of the entry. Its text must not be blank.
      * </pre>
      *
      * <code>.threadkeep.v1.ChatMessage content = 2 [json_name = "content"];</code>
@@ -1331,7 +1340,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What is remembered. REQUIRED, with text that is not blank.
+     * REQUIRED. Content of the entry. Its text must not be blank.
      * </pre>
      *
      * <code>.threadkeep.v1.ChatMessage content = 2 [json_name = "content"];</code>
@@ -1356,7 +1365,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What is remembered. REQUIRED, with text that is not blank.
+     * REQUIRED. Content of the entry. Its text must not be blank.
      * </pre>
      *
      * <code>.threadkeep.v1.ChatMessage content = 2 [json_name = "content"];</code>
@@ -1373,7 +1382,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What is remembered. REQUIRED, with text that is not blank.
+     * REQUIRED. Content of the entry. Its text must not be blank.
      * </pre>
      *
      * <code>.threadkeep.v1.ChatMessage content = 2 [json_name = "content"];</code>
@@ -1385,7 +1394,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What is remembered. REQUIRED, with text that is not blank.
+     * REQUIRED. Content of the entry. Its text must not be blank.
      * </pre>
      *
      * <code>.threadkeep.v1.ChatMessage content = 2 [json_name = "content"];</code>
@@ -1400,7 +1409,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What is remembered. REQUIRED, with text that is not blank.
+     * REQUIRED. Content of the entry. Its text must not be blank.
      * </pre>
      *
      * <code>.threadkeep.v1.ChatMessage content = 2 [json_name = "content"];</code>
@@ -1422,7 +1431,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object author_ = "";
     /**
      * <pre>
-     * Who said it; empty if nobody is told. At most 255 bytes.
+     * Author of the content. Empty means unknown. At most 255 bytes.
      * </pre>
      *
      * <code>string author = 3 [json_name = "author"];</code>
@@ -1442,7 +1451,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who said it; empty if nobody is told. At most 255 bytes.
+     * Author of the content. Empty means unknown. At most 255 bytes.
      * </pre>
      *
      * <code>string author = 3 [json_name = "author"];</code>
@@ -1463,7 +1472,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who said it; empty if nobody is told. At most 255 bytes.
+     * Author of the content. Empty means unknown. At most 255 bytes.
      * </pre>
      *
      * <code>string author = 3 [json_name = "author"];</code>
@@ -1480,7 +1489,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who said it; empty if nobody is told. At most 255 bytes.
+     * Author of the content. Empty means unknown. At most 255 bytes.
      * </pre>
      *
      * <code>string author = 3 [json_name = "author"];</code>
@@ -1494,7 +1503,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who said it; empty if nobody is told. At most 255 bytes.
+     * Author of the content. Empty means unknown. At most 255 bytes.
      * </pre>
      *
      * <code>string author = 3 [json_name = "author"];</code>
@@ -1516,7 +1525,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> eventTimeBuilder_;
     /**
      * <pre>
-     * When it happened. Absent: not told; it then sorts by record_time.
+     * Time of the content. Absent means unknown; the entry is then ordered by record_time.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp event_time = 4 [json_name = "eventTime"];</code>
@@ -1527,7 +1536,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it happened. Absent: not told; it then sorts by record_time.
+     * Time of the content. Absent means unknown; the entry is then ordered by record_time.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp event_time = 4 [json_name = "eventTime"];</code>
@@ -1542,7 +1551,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it happened. Absent: not told; it then sorts by record_time.
+     * Time of the content. Absent means unknown; the entry is then ordered by record_time.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp event_time = 4 [json_name = "eventTime"];</code>
@@ -1562,7 +1571,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it happened. Absent: not told; it then sorts by record_time.
+     * Time of the content. Absent means unknown; the entry is then ordered by record_time.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp event_time = 4 [json_name = "eventTime"];</code>
@@ -1580,7 +1589,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it happened. Absent: not told; it then sorts by record_time.
+     * Time of the content. Absent means unknown; the entry is then ordered by record_time.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp event_time = 4 [json_name = "eventTime"];</code>
@@ -1605,7 +1614,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it happened. Absent: not told; it then sorts by record_time.
+     * Time of the content. Absent means unknown; the entry is then ordered by record_time.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp event_time = 4 [json_name = "eventTime"];</code>
@@ -1622,7 +1631,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it happened. Absent: not told; it then sorts by record_time.
+     * Time of the content. Absent means unknown; the entry is then ordered by record_time.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp event_time = 4 [json_name = "eventTime"];</code>
@@ -1634,7 +1643,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it happened. Absent: not told; it then sorts by record_time.
+     * Time of the content. Absent means unknown; the entry is then ordered by record_time.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp event_time = 4 [json_name = "eventTime"];</code>
@@ -1649,7 +1658,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it happened. Absent: not told; it then sorts by record_time.
+     * Time of the content. Absent means unknown; the entry is then ordered by record_time.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp event_time = 4 [json_name = "eventTime"];</code>
@@ -1671,7 +1680,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object sessionId_ = "";
     /**
      * <pre>
-     * The session that it is from. Of AddMemories: optional, must be of the scope, need not exist.
+     * Id of the session that the entry comes from. In AddMemories it is optional, must belong to the scope, and need not
+     * exist.
      * </pre>
      *
      * <code>string session_id = 5 [json_name = "sessionId"];</code>
@@ -1691,7 +1701,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session that it is from. Of AddMemories: optional, must be of the scope, need not exist.
+     * Id of the session that the entry comes from. In AddMemories it is optional, must belong to the scope, and need not
+     * exist.
      * </pre>
      *
      * <code>string session_id = 5 [json_name = "sessionId"];</code>
@@ -1712,7 +1723,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session that it is from. Of AddMemories: optional, must be of the scope, need not exist.
+     * Id of the session that the entry comes from. In AddMemories it is optional, must belong to the scope, and need not
+     * exist.
      * </pre>
      *
      * <code>string session_id = 5 [json_name = "sessionId"];</code>
@@ -1729,7 +1741,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session that it is from. Of AddMemories: optional, must be of the scope, need not exist.
+     * Id of the session that the entry comes from. In AddMemories it is optional, must belong to the scope, and need not
+     * exist.
      * </pre>
      *
      * <code>string session_id = 5 [json_name = "sessionId"];</code>
@@ -1743,7 +1756,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session that it is from. Of AddMemories: optional, must be of the scope, need not exist.
+     * Id of the session that the entry comes from. In AddMemories it is optional, must belong to the scope, and need not
+     * exist.
      * </pre>
      *
      * <code>string session_id = 5 [json_name = "sessionId"];</code>
@@ -1763,7 +1777,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object eventId_ = "";
     /**
      * <pre>
-     * The event that it is from, in that session. At most 255 bytes.
+     * Id of the event that the entry comes from, in that session. At most 255 bytes.
      * </pre>
      *
      * <code>string event_id = 6 [json_name = "eventId"];</code>
@@ -1783,7 +1797,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The event that it is from, in that session. At most 255 bytes.
+     * Id of the event that the entry comes from, in that session. At most 255 bytes.
      * </pre>
      *
      * <code>string event_id = 6 [json_name = "eventId"];</code>
@@ -1804,7 +1818,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The event that it is from, in that session. At most 255 bytes.
+     * Id of the event that the entry comes from, in that session. At most 255 bytes.
      * </pre>
      *
      * <code>string event_id = 6 [json_name = "eventId"];</code>
@@ -1821,7 +1835,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The event that it is from, in that session. At most 255 bytes.
+     * Id of the event that the entry comes from, in that session. At most 255 bytes.
      * </pre>
      *
      * <code>string event_id = 6 [json_name = "eventId"];</code>
@@ -1835,7 +1849,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The event that it is from, in that session. At most 255 bytes.
+     * Id of the event that the entry comes from, in that session. At most 255 bytes.
      * </pre>
      *
      * <code>string event_id = 6 [json_name = "eventId"];</code>
@@ -1855,8 +1869,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object metadataJson_ = "";
     /**
      * <pre>
-     * The caller's JSON object, verbatim; filters look at its top-level values. At most 256 KiB. Numbers beyond a double and halves
-     * of surrogate pairs are refused.
+     * Metadata of the caller as a JSON object, stored verbatim; filters compare its top-level values. At most 256 KiB.
+     * Numbers outside the range of a double and unpaired surrogates are rejected.
      * </pre>
      *
      * <code>string metadata_json = 7 [json_name = "metadataJson"];</code>
@@ -1876,8 +1890,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller's JSON object, verbatim; filters look at its top-level values. At most 256 KiB. Numbers beyond a double and halves
-     * of surrogate pairs are refused.
+     * Metadata of the caller as a JSON object, stored verbatim; filters compare its top-level values. At most 256 KiB.
+     * Numbers outside the range of a double and unpaired surrogates are rejected.
      * </pre>
      *
      * <code>string metadata_json = 7 [json_name = "metadataJson"];</code>
@@ -1898,8 +1912,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller's JSON object, verbatim; filters look at its top-level values. At most 256 KiB. Numbers beyond a double and halves
-     * of surrogate pairs are refused.
+     * Metadata of the caller as a JSON object, stored verbatim; filters compare its top-level values. At most 256 KiB.
+     * Numbers outside the range of a double and unpaired surrogates are rejected.
      * </pre>
      *
      * <code>string metadata_json = 7 [json_name = "metadataJson"];</code>
@@ -1916,8 +1930,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller's JSON object, verbatim; filters look at its top-level values. At most 256 KiB. Numbers beyond a double and halves
-     * of surrogate pairs are refused.
+     * Metadata of the caller as a JSON object, stored verbatim; filters compare its top-level values. At most 256 KiB.
+     * Numbers outside the range of a double and unpaired surrogates are rejected.
      * </pre>
      *
      * <code>string metadata_json = 7 [json_name = "metadataJson"];</code>
@@ -1931,8 +1945,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller's JSON object, verbatim; filters look at its top-level values. At most 256 KiB. Numbers beyond a double and halves
-     * of surrogate pairs are refused.
+     * Metadata of the caller as a JSON object, stored verbatim; filters compare its top-level values. At most 256 KiB.
+     * Numbers outside the range of a double and unpaired surrogates are rejected.
      * </pre>
      *
      * <code>string metadata_json = 7 [json_name = "metadataJson"];</code>
@@ -1954,7 +1968,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.MemoryScope, dev.threadkeep.v1.MemoryScope.Builder, dev.threadkeep.v1.MemoryScopeOrBuilder> scopeBuilder_;
     /**
      * <pre>
-     * OUTPUT_ONLY. The scope.
+     * OUTPUT_ONLY. Scope of the entry.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 8 [json_name = "scope"];</code>
@@ -1965,7 +1979,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. The scope.
+     * OUTPUT_ONLY. Scope of the entry.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 8 [json_name = "scope"];</code>
@@ -1980,7 +1994,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. The scope.
+     * OUTPUT_ONLY. Scope of the entry.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 8 [json_name = "scope"];</code>
@@ -2000,7 +2014,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. The scope.
+     * OUTPUT_ONLY. Scope of the entry.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 8 [json_name = "scope"];</code>
@@ -2018,7 +2032,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. The scope.
+     * OUTPUT_ONLY. Scope of the entry.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 8 [json_name = "scope"];</code>
@@ -2043,7 +2057,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. The scope.
+     * OUTPUT_ONLY. Scope of the entry.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 8 [json_name = "scope"];</code>
@@ -2060,7 +2074,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. The scope.
+     * OUTPUT_ONLY. Scope of the entry.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 8 [json_name = "scope"];</code>
@@ -2072,7 +2086,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. The scope.
+     * OUTPUT_ONLY. Scope of the entry.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 8 [json_name = "scope"];</code>
@@ -2087,7 +2101,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. The scope.
+     * OUTPUT_ONLY. Scope of the entry.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 8 [json_name = "scope"];</code>
@@ -2111,7 +2125,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> recordTimeBuilder_;
     /**
      * <pre>
-     * OUTPUT_ONLY. When it was added.
+     * OUTPUT_ONLY. Time at which the entry was added.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp record_time = 9 [json_name = "recordTime"];</code>
@@ -2122,7 +2136,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. When it was added.
+     * OUTPUT_ONLY. Time at which the entry was added.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp record_time = 9 [json_name = "recordTime"];</code>
@@ -2137,7 +2151,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. When it was added.
+     * OUTPUT_ONLY. Time at which the entry was added.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp record_time = 9 [json_name = "recordTime"];</code>
@@ -2157,7 +2171,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. When it was added.
+     * OUTPUT_ONLY. Time at which the entry was added.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp record_time = 9 [json_name = "recordTime"];</code>
@@ -2175,7 +2189,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. When it was added.
+     * OUTPUT_ONLY. Time at which the entry was added.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp record_time = 9 [json_name = "recordTime"];</code>
@@ -2200,7 +2214,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. When it was added.
+     * OUTPUT_ONLY. Time at which the entry was added.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp record_time = 9 [json_name = "recordTime"];</code>
@@ -2217,7 +2231,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. When it was added.
+     * OUTPUT_ONLY. Time at which the entry was added.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp record_time = 9 [json_name = "recordTime"];</code>
@@ -2229,7 +2243,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. When it was added.
+     * OUTPUT_ONLY. Time at which the entry was added.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp record_time = 9 [json_name = "recordTime"];</code>
@@ -2244,7 +2258,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. When it was added.
+     * OUTPUT_ONLY. Time at which the entry was added.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp record_time = 9 [json_name = "recordTime"];</code>
@@ -2266,7 +2280,7 @@ private static final long serialVersionUID = 0L;
     private double score_ ;
     /**
      * <pre>
-     * OUTPUT_ONLY, of SearchMemory. As SearchHit.score; nothing stands beside a memory.
+     * OUTPUT_ONLY, in SearchMemory. See SearchHit.score; memories have no adjacent entries.
      * </pre>
      *
      * <code>double score = 10 [json_name = "score"];</code>
@@ -2278,7 +2292,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY, of SearchMemory. As SearchHit.score; nothing stands beside a memory.
+     * OUTPUT_ONLY, in SearchMemory. See SearchHit.score; memories have no adjacent entries.
      * </pre>
      *
      * <code>double score = 10 [json_name = "score"];</code>
@@ -2294,7 +2308,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY, of SearchMemory. As SearchHit.score; nothing stands beside a memory.
+     * OUTPUT_ONLY, in SearchMemory. See SearchHit.score; memories have no adjacent entries.
      * </pre>
      *
      * <code>double score = 10 [json_name = "score"];</code>
@@ -2321,7 +2335,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * OUTPUT_ONLY, of SearchMemory. As SearchHit.highlights.
+     * OUTPUT_ONLY, in SearchMemory. See SearchHit.highlights.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Highlight highlights = 11 [json_name = "highlights"];</code>
@@ -2335,7 +2349,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY, of SearchMemory. As SearchHit.highlights.
+     * OUTPUT_ONLY, in SearchMemory. See SearchHit.highlights.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Highlight highlights = 11 [json_name = "highlights"];</code>
@@ -2349,7 +2363,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY, of SearchMemory. As SearchHit.highlights.
+     * OUTPUT_ONLY, in SearchMemory. See SearchHit.highlights.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Highlight highlights = 11 [json_name = "highlights"];</code>
@@ -2363,7 +2377,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY, of SearchMemory. As SearchHit.highlights.
+     * OUTPUT_ONLY, in SearchMemory. See SearchHit.highlights.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Highlight highlights = 11 [json_name = "highlights"];</code>
@@ -2384,7 +2398,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY, of SearchMemory. As SearchHit.highlights.
+     * OUTPUT_ONLY, in SearchMemory. See SearchHit.highlights.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Highlight highlights = 11 [json_name = "highlights"];</code>
@@ -2402,7 +2416,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY, of SearchMemory. As SearchHit.highlights.
+     * OUTPUT_ONLY, in SearchMemory. See SearchHit.highlights.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Highlight highlights = 11 [json_name = "highlights"];</code>
@@ -2422,7 +2436,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY, of SearchMemory. As SearchHit.highlights.
+     * OUTPUT_ONLY, in SearchMemory. See SearchHit.highlights.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Highlight highlights = 11 [json_name = "highlights"];</code>
@@ -2443,7 +2457,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY, of SearchMemory. As SearchHit.highlights.
+     * OUTPUT_ONLY, in SearchMemory. See SearchHit.highlights.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Highlight highlights = 11 [json_name = "highlights"];</code>
@@ -2461,7 +2475,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY, of SearchMemory. As SearchHit.highlights.
+     * OUTPUT_ONLY, in SearchMemory. See SearchHit.highlights.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Highlight highlights = 11 [json_name = "highlights"];</code>
@@ -2479,7 +2493,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY, of SearchMemory. As SearchHit.highlights.
+     * OUTPUT_ONLY, in SearchMemory. See SearchHit.highlights.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Highlight highlights = 11 [json_name = "highlights"];</code>
@@ -2498,7 +2512,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY, of SearchMemory. As SearchHit.highlights.
+     * OUTPUT_ONLY, in SearchMemory. See SearchHit.highlights.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Highlight highlights = 11 [json_name = "highlights"];</code>
@@ -2515,7 +2529,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY, of SearchMemory. As SearchHit.highlights.
+     * OUTPUT_ONLY, in SearchMemory. See SearchHit.highlights.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Highlight highlights = 11 [json_name = "highlights"];</code>
@@ -2532,7 +2546,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY, of SearchMemory. As SearchHit.highlights.
+     * OUTPUT_ONLY, in SearchMemory. See SearchHit.highlights.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Highlight highlights = 11 [json_name = "highlights"];</code>
@@ -2543,7 +2557,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY, of SearchMemory. As SearchHit.highlights.
+     * OUTPUT_ONLY, in SearchMemory. See SearchHit.highlights.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Highlight highlights = 11 [json_name = "highlights"];</code>
@@ -2557,7 +2571,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY, of SearchMemory. As SearchHit.highlights.
+     * OUTPUT_ONLY, in SearchMemory. See SearchHit.highlights.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Highlight highlights = 11 [json_name = "highlights"];</code>
@@ -2572,7 +2586,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY, of SearchMemory. As SearchHit.highlights.
+     * OUTPUT_ONLY, in SearchMemory. See SearchHit.highlights.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Highlight highlights = 11 [json_name = "highlights"];</code>
@@ -2583,7 +2597,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY, of SearchMemory. As SearchHit.highlights.
+     * OUTPUT_ONLY, in SearchMemory. See SearchHit.highlights.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Highlight highlights = 11 [json_name = "highlights"];</code>
@@ -2595,7 +2609,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY, of SearchMemory. As SearchHit.highlights.
+     * OUTPUT_ONLY, in SearchMemory. See SearchHit.highlights.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Highlight highlights = 11 [json_name = "highlights"];</code>

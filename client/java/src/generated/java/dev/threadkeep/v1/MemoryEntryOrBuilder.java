@@ -12,7 +12,8 @@ public interface MemoryEntryOrBuilder extends
 
   /**
    * <pre>
-   * Unique within the scope. The caller's (an idempotency key) or the server's. At most 255 bytes.
+   * Id of the entry, unique within the scope: the caller's (an idempotency key) or one from the server. At most 255
+   * bytes.
    * </pre>
    *
    * <code>string id = 1 [json_name = "id"];</code>
@@ -21,7 +22,8 @@ public interface MemoryEntryOrBuilder extends
   java.lang.String getId();
   /**
    * <pre>
-   * Unique within the scope. The caller's (an idempotency key) or the server's. At most 255 bytes.
+   * Id of the entry, unique within the scope: the caller's (an idempotency key) or one from the server. At most 255
+   * bytes.
    * </pre>
    *
    * <code>string id = 1 [json_name = "id"];</code>
@@ -32,7 +34,7 @@ public interface MemoryEntryOrBuilder extends
 
   /**
    * <pre>
-   * What is remembered. REQUIRED, with text that is not blank.
+   * REQUIRED. Content of the entry. Its text must not be blank.
    * </pre>
    *
    * <code>.threadkeep.v1.ChatMessage content = 2 [json_name = "content"];</code>
@@ -41,7 +43,7 @@ public interface MemoryEntryOrBuilder extends
   boolean hasContent();
   /**
    * <pre>
-   * What is remembered. REQUIRED, with text that is not blank.
+   * REQUIRED. Content of the entry. Its text must not be blank.
    * </pre>
    *
    * <code>.threadkeep.v1.ChatMessage content = 2 [json_name = "content"];</code>
@@ -50,7 +52,7 @@ public interface MemoryEntryOrBuilder extends
   dev.threadkeep.v1.ChatMessage getContent();
   /**
    * <pre>
-   * What is remembered. REQUIRED, with text that is not blank.
+   * REQUIRED. Content of the entry. Its text must not be blank.
    * </pre>
    *
    * <code>.threadkeep.v1.ChatMessage content = 2 [json_name = "content"];</code>
@@ -59,7 +61,7 @@ public interface MemoryEntryOrBuilder extends
 
   /**
    * <pre>
-   * Who said it; empty if nobody is told. At most 255 bytes.
+   * Author of the content. Empty means unknown. At most 255 bytes.
    * </pre>
    *
    * <code>string author = 3 [json_name = "author"];</code>
@@ -68,7 +70,7 @@ public interface MemoryEntryOrBuilder extends
   java.lang.String getAuthor();
   /**
    * <pre>
-   * Who said it; empty if nobody is told. At most 255 bytes.
+   * Author of the content. Empty means unknown. At most 255 bytes.
    * </pre>
    *
    * <code>string author = 3 [json_name = "author"];</code>
@@ -79,7 +81,7 @@ public interface MemoryEntryOrBuilder extends
 
   /**
    * <pre>
-   * When it happened. Absent: not told; it then sorts by record_time.
+   * Time of the content. Absent means unknown; the entry is then ordered by record_time.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp event_time = 4 [json_name = "eventTime"];</code>
@@ -88,7 +90,7 @@ public interface MemoryEntryOrBuilder extends
   boolean hasEventTime();
   /**
    * <pre>
-   * When it happened. Absent: not told; it then sorts by record_time.
+   * Time of the content. Absent means unknown; the entry is then ordered by record_time.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp event_time = 4 [json_name = "eventTime"];</code>
@@ -97,7 +99,7 @@ public interface MemoryEntryOrBuilder extends
   com.google.protobuf.Timestamp getEventTime();
   /**
    * <pre>
-   * When it happened. Absent: not told; it then sorts by record_time.
+   * Time of the content. Absent means unknown; the entry is then ordered by record_time.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp event_time = 4 [json_name = "eventTime"];</code>
@@ -106,7 +108,8 @@ public interface MemoryEntryOrBuilder extends
 
   /**
    * <pre>
-   * The session that it is from. Of AddMemories: optional, must be of the scope, need not exist.
+   * Id of the session that the entry comes from. In AddMemories it is optional, must belong to the scope, and need not
+   * exist.
    * </pre>
    *
    * <code>string session_id = 5 [json_name = "sessionId"];</code>
@@ -115,7 +118,8 @@ public interface MemoryEntryOrBuilder extends
   java.lang.String getSessionId();
   /**
    * <pre>
-   * The session that it is from. Of AddMemories: optional, must be of the scope, need not exist.
+   * Id of the session that the entry comes from. In AddMemories it is optional, must belong to the scope, and need not
+   * exist.
    * </pre>
    *
    * <code>string session_id = 5 [json_name = "sessionId"];</code>
@@ -126,7 +130,7 @@ public interface MemoryEntryOrBuilder extends
 
   /**
    * <pre>
-   * The event that it is from, in that session. At most 255 bytes.
+   * Id of the event that the entry comes from, in that session. At most 255 bytes.
    * </pre>
    *
    * <code>string event_id = 6 [json_name = "eventId"];</code>
@@ -135,7 +139,7 @@ public interface MemoryEntryOrBuilder extends
   java.lang.String getEventId();
   /**
    * <pre>
-   * The event that it is from, in that session. At most 255 bytes.
+   * Id of the event that the entry comes from, in that session. At most 255 bytes.
    * </pre>
    *
    * <code>string event_id = 6 [json_name = "eventId"];</code>
@@ -146,8 +150,8 @@ public interface MemoryEntryOrBuilder extends
 
   /**
    * <pre>
-   * The caller's JSON object, verbatim; filters look at its top-level values. At most 256 KiB. Numbers beyond a double and halves
-   * of surrogate pairs are refused.
+   * Metadata of the caller as a JSON object, stored verbatim; filters compare its top-level values. At most 256 KiB.
+   * Numbers outside the range of a double and unpaired surrogates are rejected.
    * </pre>
    *
    * <code>string metadata_json = 7 [json_name = "metadataJson"];</code>
@@ -156,8 +160,8 @@ public interface MemoryEntryOrBuilder extends
   java.lang.String getMetadataJson();
   /**
    * <pre>
-   * The caller's JSON object, verbatim; filters look at its top-level values. At most 256 KiB. Numbers beyond a double and halves
-   * of surrogate pairs are refused.
+   * Metadata of the caller as a JSON object, stored verbatim; filters compare its top-level values. At most 256 KiB.
+   * Numbers outside the range of a double and unpaired surrogates are rejected.
    * </pre>
    *
    * <code>string metadata_json = 7 [json_name = "metadataJson"];</code>
@@ -168,7 +172,7 @@ public interface MemoryEntryOrBuilder extends
 
   /**
    * <pre>
-   * OUTPUT_ONLY. The scope.
+   * OUTPUT_ONLY. Scope of the entry.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryScope scope = 8 [json_name = "scope"];</code>
@@ -177,7 +181,7 @@ public interface MemoryEntryOrBuilder extends
   boolean hasScope();
   /**
    * <pre>
-   * OUTPUT_ONLY. The scope.
+   * OUTPUT_ONLY. Scope of the entry.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryScope scope = 8 [json_name = "scope"];</code>
@@ -186,7 +190,7 @@ public interface MemoryEntryOrBuilder extends
   dev.threadkeep.v1.MemoryScope getScope();
   /**
    * <pre>
-   * OUTPUT_ONLY. The scope.
+   * OUTPUT_ONLY. Scope of the entry.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryScope scope = 8 [json_name = "scope"];</code>
@@ -195,7 +199,7 @@ public interface MemoryEntryOrBuilder extends
 
   /**
    * <pre>
-   * OUTPUT_ONLY. When it was added.
+   * OUTPUT_ONLY. Time at which the entry was added.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp record_time = 9 [json_name = "recordTime"];</code>
@@ -204,7 +208,7 @@ public interface MemoryEntryOrBuilder extends
   boolean hasRecordTime();
   /**
    * <pre>
-   * OUTPUT_ONLY. When it was added.
+   * OUTPUT_ONLY. Time at which the entry was added.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp record_time = 9 [json_name = "recordTime"];</code>
@@ -213,7 +217,7 @@ public interface MemoryEntryOrBuilder extends
   com.google.protobuf.Timestamp getRecordTime();
   /**
    * <pre>
-   * OUTPUT_ONLY. When it was added.
+   * OUTPUT_ONLY. Time at which the entry was added.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp record_time = 9 [json_name = "recordTime"];</code>
@@ -222,7 +226,7 @@ public interface MemoryEntryOrBuilder extends
 
   /**
    * <pre>
-   * OUTPUT_ONLY, of SearchMemory. As SearchHit.score; nothing stands beside a memory.
+   * OUTPUT_ONLY, in SearchMemory. See SearchHit.score; memories have no adjacent entries.
    * </pre>
    *
    * <code>double score = 10 [json_name = "score"];</code>
@@ -232,7 +236,7 @@ public interface MemoryEntryOrBuilder extends
 
   /**
    * <pre>
-   * OUTPUT_ONLY, of SearchMemory. As SearchHit.highlights.
+   * OUTPUT_ONLY, in SearchMemory. See SearchHit.highlights.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Highlight highlights = 11 [json_name = "highlights"];</code>
@@ -241,7 +245,7 @@ public interface MemoryEntryOrBuilder extends
       getHighlightsList();
   /**
    * <pre>
-   * OUTPUT_ONLY, of SearchMemory. As SearchHit.highlights.
+   * OUTPUT_ONLY, in SearchMemory. See SearchHit.highlights.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Highlight highlights = 11 [json_name = "highlights"];</code>
@@ -249,7 +253,7 @@ public interface MemoryEntryOrBuilder extends
   dev.threadkeep.v1.Highlight getHighlights(int index);
   /**
    * <pre>
-   * OUTPUT_ONLY, of SearchMemory. As SearchHit.highlights.
+   * OUTPUT_ONLY, in SearchMemory. See SearchHit.highlights.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Highlight highlights = 11 [json_name = "highlights"];</code>
@@ -257,7 +261,7 @@ public interface MemoryEntryOrBuilder extends
   int getHighlightsCount();
   /**
    * <pre>
-   * OUTPUT_ONLY, of SearchMemory. As SearchHit.highlights.
+   * OUTPUT_ONLY, in SearchMemory. See SearchHit.highlights.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Highlight highlights = 11 [json_name = "highlights"];</code>
@@ -266,7 +270,7 @@ public interface MemoryEntryOrBuilder extends
       getHighlightsOrBuilderList();
   /**
    * <pre>
-   * OUTPUT_ONLY, of SearchMemory. As SearchHit.highlights.
+   * OUTPUT_ONLY, in SearchMemory. See SearchHit.highlights.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Highlight highlights = 11 [json_name = "highlights"];</code>

@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * Selects memories. Fields combine with AND, values inside a repeated field with OR.
+ * Selects memory entries. Fields are combined with AND, values inside a repeated field with OR.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.MemoryFilter}
@@ -70,7 +70,7 @@ private static final long serialVersionUID = 0L;
       com.google.protobuf.LazyStringArrayList.emptyList();
   /**
    * <pre>
-   * From these sessions, by session_id. At most 1,000.
+   * Ids of the sessions that the entries come from. At most 1,000.
    * </pre>
    *
    * <code>repeated string session_ids = 1 [json_name = "sessionIds"];</code>
@@ -82,7 +82,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * From these sessions, by session_id. At most 1,000.
+   * Ids of the sessions that the entries come from. At most 1,000.
    * </pre>
    *
    * <code>repeated string session_ids = 1 [json_name = "sessionIds"];</code>
@@ -93,7 +93,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * From these sessions, by session_id. At most 1,000.
+   * Ids of the sessions that the entries come from. At most 1,000.
    * </pre>
    *
    * <code>repeated string session_ids = 1 [json_name = "sessionIds"];</code>
@@ -105,7 +105,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * From these sessions, by session_id. At most 1,000.
+   * Ids of the sessions that the entries come from. At most 1,000.
    * </pre>
    *
    * <code>repeated string session_ids = 1 [json_name = "sessionIds"];</code>
@@ -123,7 +123,7 @@ private static final long serialVersionUID = 0L;
       com.google.protobuf.LazyStringArrayList.emptyList();
   /**
    * <pre>
-   * By these authors, compared exactly. At most 1,000.
+   * Authors of the entries, compared exactly. At most 1,000.
    * </pre>
    *
    * <code>repeated string authors = 2 [json_name = "authors"];</code>
@@ -135,7 +135,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * By these authors, compared exactly. At most 1,000.
+   * Authors of the entries, compared exactly. At most 1,000.
    * </pre>
    *
    * <code>repeated string authors = 2 [json_name = "authors"];</code>
@@ -146,7 +146,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * By these authors, compared exactly. At most 1,000.
+   * Authors of the entries, compared exactly. At most 1,000.
    * </pre>
    *
    * <code>repeated string authors = 2 [json_name = "authors"];</code>
@@ -158,7 +158,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * By these authors, compared exactly. At most 1,000.
+   * Authors of the entries, compared exactly. At most 1,000.
    * </pre>
    *
    * <code>repeated string authors = 2 [json_name = "authors"];</code>
@@ -174,7 +174,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp fromTime_;
   /**
    * <pre>
-   * At or after this time: event_time, or where it is absent record_time.
+   * Earliest time, inclusive. The time of an entry is its event_time or, if absent, its record_time.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp from_time = 3 [json_name = "fromTime"];</code>
@@ -186,7 +186,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * At or after this time: event_time, or where it is absent record_time.
+   * Earliest time, inclusive. The time of an entry is its event_time or, if absent, its record_time.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp from_time = 3 [json_name = "fromTime"];</code>
@@ -198,7 +198,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * At or after this time: event_time, or where it is absent record_time.
+   * Earliest time, inclusive. The time of an entry is its event_time or, if absent, its record_time.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp from_time = 3 [json_name = "fromTime"];</code>
@@ -212,7 +212,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp toTime_;
   /**
    * <pre>
-   * At or before this time, as from_time.
+   * Latest time, inclusive; see from_time.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp to_time = 4 [json_name = "toTime"];</code>
@@ -224,7 +224,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * At or before this time, as from_time.
+   * Latest time, inclusive; see from_time.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp to_time = 4 [json_name = "toTime"];</code>
@@ -236,7 +236,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * At or before this time, as from_time.
+   * Latest time, inclusive; see from_time.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp to_time = 4 [json_name = "toTime"];</code>
@@ -274,8 +274,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Top-level values of metadata_json: a string is compared as it is, a number or a boolean as its JSON text (1, 2.5, true).
-   * All must hold. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
+   * Top-level values of metadata_json. A string is compared as is, a number or a boolean as its JSON text (1, 2.5,
+   * true). All must match. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -296,8 +296,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Top-level values of metadata_json: a string is compared as it is, a number or a boolean as its JSON text (1, 2.5, true).
-   * All must hold. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
+   * Top-level values of metadata_json. A string is compared as is, a number or a boolean as its JSON text (1, 2.5,
+   * true). All must match. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -308,8 +308,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Top-level values of metadata_json: a string is compared as it is, a number or a boolean as its JSON text (1, 2.5, true).
-   * All must hold. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
+   * Top-level values of metadata_json. A string is compared as is, a number or a boolean as its JSON text (1, 2.5,
+   * true). All must match. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -327,8 +327,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Top-level values of metadata_json: a string is compared as it is, a number or a boolean as its JSON text (1, 2.5, true).
-   * All must hold. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
+   * Top-level values of metadata_json. A string is compared as is, a number or a boolean as its JSON text (1, 2.5,
+   * true). All must match. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -581,7 +581,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Selects memories. Fields combine with AND, values inside a repeated field with OR.
+   * Selects memory entries. Fields are combined with AND, values inside a repeated field with OR.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.MemoryFilter}
@@ -851,7 +851,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * From these sessions, by session_id. At most 1,000.
+     * Ids of the sessions that the entries come from. At most 1,000.
      * </pre>
      *
      * <code>repeated string session_ids = 1 [json_name = "sessionIds"];</code>
@@ -864,7 +864,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * From these sessions, by session_id. At most 1,000.
+     * Ids of the sessions that the entries come from. At most 1,000.
      * </pre>
      *
      * <code>repeated string session_ids = 1 [json_name = "sessionIds"];</code>
@@ -875,7 +875,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * From these sessions, by session_id. At most 1,000.
+     * Ids of the sessions that the entries come from. At most 1,000.
      * </pre>
      *
      * <code>repeated string session_ids = 1 [json_name = "sessionIds"];</code>
@@ -887,7 +887,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * From these sessions, by session_id. At most 1,000.
+     * Ids of the sessions that the entries come from. At most 1,000.
      * </pre>
      *
      * <code>repeated string session_ids = 1 [json_name = "sessionIds"];</code>
@@ -900,7 +900,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * From these sessions, by session_id. At most 1,000.
+     * Ids of the sessions that the entries come from. At most 1,000.
      * </pre>
      *
      * <code>repeated string session_ids = 1 [json_name = "sessionIds"];</code>
@@ -919,7 +919,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * From these sessions, by session_id. At most 1,000.
+     * Ids of the sessions that the entries come from. At most 1,000.
      * </pre>
      *
      * <code>repeated string session_ids = 1 [json_name = "sessionIds"];</code>
@@ -937,7 +937,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * From these sessions, by session_id. At most 1,000.
+     * Ids of the sessions that the entries come from. At most 1,000.
      * </pre>
      *
      * <code>repeated string session_ids = 1 [json_name = "sessionIds"];</code>
@@ -955,7 +955,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * From these sessions, by session_id. At most 1,000.
+     * Ids of the sessions that the entries come from. At most 1,000.
      * </pre>
      *
      * <code>repeated string session_ids = 1 [json_name = "sessionIds"];</code>
@@ -970,7 +970,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * From these sessions, by session_id. At most 1,000.
+     * Ids of the sessions that the entries come from. At most 1,000.
      * </pre>
      *
      * <code>repeated string session_ids = 1 [json_name = "sessionIds"];</code>
@@ -998,7 +998,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * By these authors, compared exactly. At most 1,000.
+     * Authors of the entries, compared exactly. At most 1,000.
      * </pre>
      *
      * <code>repeated string authors = 2 [json_name = "authors"];</code>
@@ -1011,7 +1011,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * By these authors, compared exactly. At most 1,000.
+     * Authors of the entries, compared exactly. At most 1,000.
      * </pre>
      *
      * <code>repeated string authors = 2 [json_name = "authors"];</code>
@@ -1022,7 +1022,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * By these authors, compared exactly. At most 1,000.
+     * Authors of the entries, compared exactly. At most 1,000.
      * </pre>
      *
      * <code>repeated string authors = 2 [json_name = "authors"];</code>
@@ -1034,7 +1034,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * By these authors, compared exactly. At most 1,000.
+     * Authors of the entries, compared exactly. At most 1,000.
      * </pre>
      *
      * <code>repeated string authors = 2 [json_name = "authors"];</code>
@@ -1047,7 +1047,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * By these authors, compared exactly. At most 1,000.
+     * Authors of the entries, compared exactly. At most 1,000.
      * </pre>
      *
      * <code>repeated string authors = 2 [json_name = "authors"];</code>
@@ -1066,7 +1066,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * By these authors, compared exactly. At most 1,000.
+     * Authors of the entries, compared exactly. At most 1,000.
      * </pre>
      *
      * <code>repeated string authors = 2 [json_name = "authors"];</code>
@@ -1084,7 +1084,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * By these authors, compared exactly. At most 1,000.
+     * Authors of the entries, compared exactly. At most 1,000.
      * </pre>
      *
      * <code>repeated string authors = 2 [json_name = "authors"];</code>
@@ -1102,7 +1102,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * By these authors, compared exactly. At most 1,000.
+     * Authors of the entries, compared exactly. At most 1,000.
      * </pre>
      *
      * <code>repeated string authors = 2 [json_name = "authors"];</code>
@@ -1117,7 +1117,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * By these authors, compared exactly. At most 1,000.
+     * Authors of the entries, compared exactly. At most 1,000.
      * </pre>
      *
      * <code>repeated string authors = 2 [json_name = "authors"];</code>
@@ -1140,7 +1140,7 @@ java.lang.String defaultValue) {
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> fromTimeBuilder_;
     /**
      * <pre>
-     * At or after this time: event_time, or where it is absent record_time.
+     * Earliest time, inclusive. The time of an entry is its event_time or, if absent, its record_time.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp from_time = 3 [json_name = "fromTime"];</code>
@@ -1151,7 +1151,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * At or after this time: event_time, or where it is absent record_time.
+     * Earliest time, inclusive. The time of an entry is its event_time or, if absent, its record_time.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp from_time = 3 [json_name = "fromTime"];</code>
@@ -1166,7 +1166,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * At or after this time: event_time, or where it is absent record_time.
+     * Earliest time, inclusive. The time of an entry is its event_time or, if absent, its record_time.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp from_time = 3 [json_name = "fromTime"];</code>
@@ -1186,7 +1186,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * At or after this time: event_time, or where it is absent record_time.
+     * Earliest time, inclusive. The time of an entry is its event_time or, if absent, its record_time.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp from_time = 3 [json_name = "fromTime"];</code>
@@ -1204,7 +1204,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * At or after this time: event_time, or where it is absent record_time.
+     * Earliest time, inclusive. The time of an entry is its event_time or, if absent, its record_time.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp from_time = 3 [json_name = "fromTime"];</code>
@@ -1229,7 +1229,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * At or after this time: event_time, or where it is absent record_time.
+     * Earliest time, inclusive. The time of an entry is its event_time or, if absent, its record_time.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp from_time = 3 [json_name = "fromTime"];</code>
@@ -1246,7 +1246,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * At or after this time: event_time, or where it is absent record_time.
+     * Earliest time, inclusive. The time of an entry is its event_time or, if absent, its record_time.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp from_time = 3 [json_name = "fromTime"];</code>
@@ -1258,7 +1258,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * At or after this time: event_time, or where it is absent record_time.
+     * Earliest time, inclusive. The time of an entry is its event_time or, if absent, its record_time.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp from_time = 3 [json_name = "fromTime"];</code>
@@ -1273,7 +1273,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * At or after this time: event_time, or where it is absent record_time.
+     * Earliest time, inclusive. The time of an entry is its event_time or, if absent, its record_time.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp from_time = 3 [json_name = "fromTime"];</code>
@@ -1297,7 +1297,7 @@ java.lang.String defaultValue) {
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> toTimeBuilder_;
     /**
      * <pre>
-     * At or before this time, as from_time.
+     * Latest time, inclusive; see from_time.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp to_time = 4 [json_name = "toTime"];</code>
@@ -1308,7 +1308,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * At or before this time, as from_time.
+     * Latest time, inclusive; see from_time.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp to_time = 4 [json_name = "toTime"];</code>
@@ -1323,7 +1323,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * At or before this time, as from_time.
+     * Latest time, inclusive; see from_time.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp to_time = 4 [json_name = "toTime"];</code>
@@ -1343,7 +1343,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * At or before this time, as from_time.
+     * Latest time, inclusive; see from_time.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp to_time = 4 [json_name = "toTime"];</code>
@@ -1361,7 +1361,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * At or before this time, as from_time.
+     * Latest time, inclusive; see from_time.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp to_time = 4 [json_name = "toTime"];</code>
@@ -1386,7 +1386,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * At or before this time, as from_time.
+     * Latest time, inclusive; see from_time.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp to_time = 4 [json_name = "toTime"];</code>
@@ -1403,7 +1403,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * At or before this time, as from_time.
+     * Latest time, inclusive; see from_time.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp to_time = 4 [json_name = "toTime"];</code>
@@ -1415,7 +1415,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * At or before this time, as from_time.
+     * Latest time, inclusive; see from_time.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp to_time = 4 [json_name = "toTime"];</code>
@@ -1430,7 +1430,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * At or before this time, as from_time.
+     * Latest time, inclusive; see from_time.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp to_time = 4 [json_name = "toTime"];</code>
@@ -1477,8 +1477,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Top-level values of metadata_json: a string is compared as it is, a number or a boolean as its JSON text (1, 2.5, true).
-     * All must hold. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
+     * Top-level values of metadata_json. A string is compared as is, a number or a boolean as its JSON text (1, 2.5,
+     * true). All must match. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -1499,8 +1499,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Top-level values of metadata_json: a string is compared as it is, a number or a boolean as its JSON text (1, 2.5, true).
-     * All must hold. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
+     * Top-level values of metadata_json. A string is compared as is, a number or a boolean as its JSON text (1, 2.5,
+     * true). All must match. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -1511,8 +1511,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Top-level values of metadata_json: a string is compared as it is, a number or a boolean as its JSON text (1, 2.5, true).
-     * All must hold. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
+     * Top-level values of metadata_json. A string is compared as is, a number or a boolean as its JSON text (1, 2.5,
+     * true). All must match. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -1530,8 +1530,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Top-level values of metadata_json: a string is compared as it is, a number or a boolean as its JSON text (1, 2.5, true).
-     * All must hold. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
+     * Top-level values of metadata_json. A string is compared as is, a number or a boolean as its JSON text (1, 2.5,
+     * true). All must match. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -1555,8 +1555,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Top-level values of metadata_json: a string is compared as it is, a number or a boolean as its JSON text (1, 2.5, true).
-     * All must hold. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
+     * Top-level values of metadata_json. A string is compared as is, a number or a boolean as its JSON text (1, 2.5,
+     * true). All must match. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -1579,8 +1579,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Top-level values of metadata_json: a string is compared as it is, a number or a boolean as its JSON text (1, 2.5, true).
-     * All must hold. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
+     * Top-level values of metadata_json. A string is compared as is, a number or a boolean as its JSON text (1, 2.5,
+     * true). All must match. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -1597,8 +1597,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Top-level values of metadata_json: a string is compared as it is, a number or a boolean as its JSON text (1, 2.5, true).
-     * All must hold. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
+     * Top-level values of metadata_json. A string is compared as is, a number or a boolean as its JSON text (1, 2.5,
+     * true). All must match. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>

@@ -12,7 +12,7 @@ public interface MemoryFilterOrBuilder extends
 
   /**
    * <pre>
-   * From these sessions, by session_id. At most 1,000.
+   * Ids of the sessions that the entries come from. At most 1,000.
    * </pre>
    *
    * <code>repeated string session_ids = 1 [json_name = "sessionIds"];</code>
@@ -22,7 +22,7 @@ public interface MemoryFilterOrBuilder extends
       getSessionIdsList();
   /**
    * <pre>
-   * From these sessions, by session_id. At most 1,000.
+   * Ids of the sessions that the entries come from. At most 1,000.
    * </pre>
    *
    * <code>repeated string session_ids = 1 [json_name = "sessionIds"];</code>
@@ -31,7 +31,7 @@ public interface MemoryFilterOrBuilder extends
   int getSessionIdsCount();
   /**
    * <pre>
-   * From these sessions, by session_id. At most 1,000.
+   * Ids of the sessions that the entries come from. At most 1,000.
    * </pre>
    *
    * <code>repeated string session_ids = 1 [json_name = "sessionIds"];</code>
@@ -41,7 +41,7 @@ public interface MemoryFilterOrBuilder extends
   java.lang.String getSessionIds(int index);
   /**
    * <pre>
-   * From these sessions, by session_id. At most 1,000.
+   * Ids of the sessions that the entries come from. At most 1,000.
    * </pre>
    *
    * <code>repeated string session_ids = 1 [json_name = "sessionIds"];</code>
@@ -53,7 +53,7 @@ public interface MemoryFilterOrBuilder extends
 
   /**
    * <pre>
-   * By these authors, compared exactly. At most 1,000.
+   * Authors of the entries, compared exactly. At most 1,000.
    * </pre>
    *
    * <code>repeated string authors = 2 [json_name = "authors"];</code>
@@ -63,7 +63,7 @@ public interface MemoryFilterOrBuilder extends
       getAuthorsList();
   /**
    * <pre>
-   * By these authors, compared exactly. At most 1,000.
+   * Authors of the entries, compared exactly. At most 1,000.
    * </pre>
    *
    * <code>repeated string authors = 2 [json_name = "authors"];</code>
@@ -72,7 +72,7 @@ public interface MemoryFilterOrBuilder extends
   int getAuthorsCount();
   /**
    * <pre>
-   * By these authors, compared exactly. At most 1,000.
+   * Authors of the entries, compared exactly. At most 1,000.
    * </pre>
    *
    * <code>repeated string authors = 2 [json_name = "authors"];</code>
@@ -82,7 +82,7 @@ public interface MemoryFilterOrBuilder extends
   java.lang.String getAuthors(int index);
   /**
    * <pre>
-   * By these authors, compared exactly. At most 1,000.
+   * Authors of the entries, compared exactly. At most 1,000.
    * </pre>
    *
    * <code>repeated string authors = 2 [json_name = "authors"];</code>
@@ -94,7 +94,7 @@ public interface MemoryFilterOrBuilder extends
 
   /**
    * <pre>
-   * At or after this time: event_time, or where it is absent record_time.
+   * Earliest time, inclusive. The time of an entry is its event_time or, if absent, its record_time.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp from_time = 3 [json_name = "fromTime"];</code>
@@ -103,7 +103,7 @@ public interface MemoryFilterOrBuilder extends
   boolean hasFromTime();
   /**
    * <pre>
-   * At or after this time: event_time, or where it is absent record_time.
+   * Earliest time, inclusive. The time of an entry is its event_time or, if absent, its record_time.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp from_time = 3 [json_name = "fromTime"];</code>
@@ -112,7 +112,7 @@ public interface MemoryFilterOrBuilder extends
   com.google.protobuf.Timestamp getFromTime();
   /**
    * <pre>
-   * At or after this time: event_time, or where it is absent record_time.
+   * Earliest time, inclusive. The time of an entry is its event_time or, if absent, its record_time.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp from_time = 3 [json_name = "fromTime"];</code>
@@ -121,7 +121,7 @@ public interface MemoryFilterOrBuilder extends
 
   /**
    * <pre>
-   * At or before this time, as from_time.
+   * Latest time, inclusive; see from_time.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp to_time = 4 [json_name = "toTime"];</code>
@@ -130,7 +130,7 @@ public interface MemoryFilterOrBuilder extends
   boolean hasToTime();
   /**
    * <pre>
-   * At or before this time, as from_time.
+   * Latest time, inclusive; see from_time.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp to_time = 4 [json_name = "toTime"];</code>
@@ -139,7 +139,7 @@ public interface MemoryFilterOrBuilder extends
   com.google.protobuf.Timestamp getToTime();
   /**
    * <pre>
-   * At or before this time, as from_time.
+   * Latest time, inclusive; see from_time.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp to_time = 4 [json_name = "toTime"];</code>
@@ -148,8 +148,8 @@ public interface MemoryFilterOrBuilder extends
 
   /**
    * <pre>
-   * Top-level values of metadata_json: a string is compared as it is, a number or a boolean as its JSON text (1, 2.5, true).
-   * All must hold. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
+   * Top-level values of metadata_json. A string is compared as is, a number or a boolean as its JSON text (1, 2.5,
+   * true). All must match. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -157,8 +157,8 @@ public interface MemoryFilterOrBuilder extends
   int getMetadataCount();
   /**
    * <pre>
-   * Top-level values of metadata_json: a string is compared as it is, a number or a boolean as its JSON text (1, 2.5, true).
-   * All must hold. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
+   * Top-level values of metadata_json. A string is compared as is, a number or a boolean as its JSON text (1, 2.5,
+   * true). All must match. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -173,8 +173,8 @@ public interface MemoryFilterOrBuilder extends
   getMetadata();
   /**
    * <pre>
-   * Top-level values of metadata_json: a string is compared as it is, a number or a boolean as its JSON text (1, 2.5, true).
-   * All must hold. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
+   * Top-level values of metadata_json. A string is compared as is, a number or a boolean as its JSON text (1, 2.5,
+   * true). All must match. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -183,8 +183,8 @@ public interface MemoryFilterOrBuilder extends
   getMetadataMap();
   /**
    * <pre>
-   * Top-level values of metadata_json: a string is compared as it is, a number or a boolean as its JSON text (1, 2.5, true).
-   * All must hold. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
+   * Top-level values of metadata_json. A string is compared as is, a number or a boolean as its JSON text (1, 2.5,
+   * true). All must match. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -196,8 +196,8 @@ java.lang.String getMetadataOrDefault(
 java.lang.String defaultValue);
   /**
    * <pre>
-   * Top-level values of metadata_json: a string is compared as it is, a number or a boolean as its JSON text (1, 2.5, true).
-   * All must hold. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
+   * Top-level values of metadata_json. A string is compared as is, a number or a boolean as its JSON text (1, 2.5,
+   * true). All must match. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>

@@ -12,7 +12,7 @@ public interface MemoryIdsOrBuilder extends
 
   /**
    * <pre>
-   * The ids. At least one, at most 1,000. Unknown ones are counted as not found.
+   * Ids, 1 to 1,000. Unknown ids are counted as not found.
    * </pre>
    *
    * <code>repeated string ids = 1 [json_name = "ids"];</code>
@@ -22,7 +22,7 @@ public interface MemoryIdsOrBuilder extends
       getIdsList();
   /**
    * <pre>
-   * The ids. At least one, at most 1,000. Unknown ones are counted as not found.
+   * Ids, 1 to 1,000. Unknown ids are counted as not found.
    * </pre>
    *
    * <code>repeated string ids = 1 [json_name = "ids"];</code>
@@ -31,7 +31,7 @@ public interface MemoryIdsOrBuilder extends
   int getIdsCount();
   /**
    * <pre>
-   * The ids. At least one, at most 1,000. Unknown ones are counted as not found.
+   * Ids, 1 to 1,000. Unknown ids are counted as not found.
    * </pre>
    *
    * <code>repeated string ids = 1 [json_name = "ids"];</code>
@@ -41,7 +41,7 @@ public interface MemoryIdsOrBuilder extends
   java.lang.String getIds(int index);
   /**
    * <pre>
-   * The ids. At least one, at most 1,000. Unknown ones are counted as not found.
+   * Ids, 1 to 1,000. Unknown ids are counted as not found.
    * </pre>
    *
    * <code>repeated string ids = 1 [json_name = "ids"];</code>

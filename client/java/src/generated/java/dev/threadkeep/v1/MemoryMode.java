@@ -17,7 +17,7 @@ public enum MemoryMode
     implements com.google.protobuf.ProtocolMessageEnum {
   /**
    * <pre>
-   * The same as MEMORY_MODE_READ_WRITE.
+   * Same as MEMORY_MODE_READ_WRITE.
    * </pre>
    *
    * <code>MEMORY_MODE_UNSPECIFIED = 0;</code>
@@ -25,7 +25,7 @@ public enum MemoryMode
   MEMORY_MODE_UNSPECIFIED(0),
   /**
    * <pre>
-   * Neither: the context is empty, and SDKs append nothing.
+   * No access: the context is empty, and SDKs append nothing.
    * </pre>
    *
    * <code>MEMORY_MODE_NONE = 1;</code>
@@ -33,7 +33,7 @@ public enum MemoryMode
   MEMORY_MODE_NONE(1),
   /**
    * <pre>
-   * Both.
+   * Reads and writes: the context is returned, and SDKs append.
    * </pre>
    *
    * <code>MEMORY_MODE_READ_WRITE = 2;</code>
@@ -41,7 +41,7 @@ public enum MemoryMode
   MEMORY_MODE_READ_WRITE(2),
   /**
    * <pre>
-   * The context is given; SDKs append nothing.
+   * Reads only: the context is returned, and SDKs append nothing.
    * </pre>
    *
    * <code>MEMORY_MODE_READ_ONLY = 3;</code>
@@ -49,7 +49,7 @@ public enum MemoryMode
   MEMORY_MODE_READ_ONLY(3),
   /**
    * <pre>
-   * The context is empty; SDKs append.
+   * Writes only: the context is empty, and SDKs append.
    * </pre>
    *
    * <code>MEMORY_MODE_WRITE_ONLY = 4;</code>
@@ -69,7 +69,7 @@ public enum MemoryMode
   }
   /**
    * <pre>
-   * The same as MEMORY_MODE_READ_WRITE.
+   * Same as MEMORY_MODE_READ_WRITE.
    * </pre>
    *
    * <code>MEMORY_MODE_UNSPECIFIED = 0;</code>
@@ -77,7 +77,7 @@ public enum MemoryMode
   public static final int MEMORY_MODE_UNSPECIFIED_VALUE = 0;
   /**
    * <pre>
-   * Neither: the context is empty, and SDKs append nothing.
+   * No access: the context is empty, and SDKs append nothing.
    * </pre>
    *
    * <code>MEMORY_MODE_NONE = 1;</code>
@@ -85,7 +85,7 @@ public enum MemoryMode
   public static final int MEMORY_MODE_NONE_VALUE = 1;
   /**
    * <pre>
-   * Both.
+   * Reads and writes: the context is returned, and SDKs append.
    * </pre>
    *
    * <code>MEMORY_MODE_READ_WRITE = 2;</code>
@@ -93,7 +93,7 @@ public enum MemoryMode
   public static final int MEMORY_MODE_READ_WRITE_VALUE = 2;
   /**
    * <pre>
-   * The context is given; SDKs append nothing.
+   * Reads only: the context is returned, and SDKs append nothing.
    * </pre>
    *
    * <code>MEMORY_MODE_READ_ONLY = 3;</code>
@@ -101,7 +101,7 @@ public enum MemoryMode
   public static final int MEMORY_MODE_READ_ONLY_VALUE = 3;
   /**
    * <pre>
-   * The context is empty; SDKs append.
+   * Writes only: the context is empty, and SDKs append.
    * </pre>
    *
    * <code>MEMORY_MODE_WRITE_ONLY = 4;</code>

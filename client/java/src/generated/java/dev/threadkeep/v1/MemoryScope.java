@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * Whose memories: one user's, in one app. Nothing reaches beyond it; a missing field never widens it.
+ * The owner of memories: one user in one app. No call reaches beyond the scope, and an absent field never widens it.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.MemoryScope}
@@ -54,7 +54,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object app_ = "";
   /**
    * <pre>
-   * The app. Empty means memories without an app, not those of every app. At most 255 bytes.
+   * App. Empty means memories without an app, not those of every app. At most 255 bytes.
    * </pre>
    *
    * <code>string app = 1 [json_name = "app"];</code>
@@ -75,7 +75,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The app. Empty means memories without an app, not those of every app. At most 255 bytes.
+   * App. Empty means memories without an app, not those of every app. At most 255 bytes.
    * </pre>
    *
    * <code>string app = 1 [json_name = "app"];</code>
@@ -101,7 +101,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object userId_ = "";
   /**
    * <pre>
-   * REQUIRED, unless the credential is bound to a user. At most 255 bytes.
+   * User. REQUIRED unless the credential is bound to a user. At most 255 bytes.
    * </pre>
    *
    * <code>string user_id = 2 [json_name = "userId"];</code>
@@ -122,7 +122,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED, unless the credential is bound to a user. At most 255 bytes.
+   * User. REQUIRED unless the credential is bound to a user. At most 255 bytes.
    * </pre>
    *
    * <code>string user_id = 2 [json_name = "userId"];</code>
@@ -311,7 +311,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Whose memories: one user's, in one app. Nothing reaches beyond it; a missing field never widens it.
+   * The owner of memories: one user in one app. No call reaches beyond the scope, and an absent field never widens it.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.MemoryScope}
@@ -468,7 +468,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object app_ = "";
     /**
      * <pre>
-     * The app. Empty means memories without an app, not those of every app. At most 255 bytes.
+     * App. Empty means memories without an app, not those of every app. At most 255 bytes.
      * </pre>
      *
      * <code>string app = 1 [json_name = "app"];</code>
@@ -488,7 +488,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The app. Empty means memories without an app, not those of every app. At most 255 bytes.
+     * App. Empty means memories without an app, not those of every app. At most 255 bytes.
      * </pre>
      *
      * <code>string app = 1 [json_name = "app"];</code>
@@ -509,7 +509,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The app. Empty means memories without an app, not those of every app. At most 255 bytes.
+     * App. Empty means memories without an app, not those of every app. At most 255 bytes.
      * </pre>
      *
      * <code>string app = 1 [json_name = "app"];</code>
@@ -526,7 +526,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The app. Empty means memories without an app, not those of every app. At most 255 bytes.
+     * App. Empty means memories without an app, not those of every app. At most 255 bytes.
      * </pre>
      *
      * <code>string app = 1 [json_name = "app"];</code>
@@ -540,7 +540,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The app. Empty means memories without an app, not those of every app. At most 255 bytes.
+     * App. Empty means memories without an app, not those of every app. At most 255 bytes.
      * </pre>
      *
      * <code>string app = 1 [json_name = "app"];</code>
@@ -560,7 +560,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object userId_ = "";
     /**
      * <pre>
-     * REQUIRED, unless the credential is bound to a user. At most 255 bytes.
+     * User. REQUIRED unless the credential is bound to a user. At most 255 bytes.
      * </pre>
      *
      * <code>string user_id = 2 [json_name = "userId"];</code>
@@ -580,7 +580,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, unless the credential is bound to a user. At most 255 bytes.
+     * User. REQUIRED unless the credential is bound to a user. At most 255 bytes.
      * </pre>
      *
      * <code>string user_id = 2 [json_name = "userId"];</code>
@@ -601,7 +601,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, unless the credential is bound to a user. At most 255 bytes.
+     * User. REQUIRED unless the credential is bound to a user. At most 255 bytes.
      * </pre>
      *
      * <code>string user_id = 2 [json_name = "userId"];</code>
@@ -618,7 +618,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, unless the credential is bound to a user. At most 255 bytes.
+     * User. REQUIRED unless the credential is bound to a user. At most 255 bytes.
      * </pre>
      *
      * <code>string user_id = 2 [json_name = "userId"];</code>
@@ -632,7 +632,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, unless the credential is bound to a user. At most 255 bytes.
+     * User. REQUIRED unless the credential is bound to a user. At most 255 bytes.
      * </pre>
      *
      * <code>string user_id = 2 [json_name = "userId"];</code>

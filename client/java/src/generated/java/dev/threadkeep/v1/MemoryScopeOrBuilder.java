@@ -12,7 +12,7 @@ public interface MemoryScopeOrBuilder extends
 
   /**
    * <pre>
-   * The app. Empty means memories without an app, not those of every app. At most 255 bytes.
+   * App. Empty means memories without an app, not those of every app. At most 255 bytes.
    * </pre>
    *
    * <code>string app = 1 [json_name = "app"];</code>
@@ -21,7 +21,7 @@ public interface MemoryScopeOrBuilder extends
   java.lang.String getApp();
   /**
    * <pre>
-   * The app. Empty means memories without an app, not those of every app. At most 255 bytes.
+   * App. Empty means memories without an app, not those of every app. At most 255 bytes.
    * </pre>
    *
    * <code>string app = 1 [json_name = "app"];</code>
@@ -32,7 +32,7 @@ public interface MemoryScopeOrBuilder extends
 
   /**
    * <pre>
-   * REQUIRED, unless the credential is bound to a user. At most 255 bytes.
+   * User. REQUIRED unless the credential is bound to a user. At most 255 bytes.
    * </pre>
    *
    * <code>string user_id = 2 [json_name = "userId"];</code>
@@ -41,7 +41,7 @@ public interface MemoryScopeOrBuilder extends
   java.lang.String getUserId();
   /**
    * <pre>
-   * REQUIRED, unless the credential is bound to a user. At most 255 bytes.
+   * User. REQUIRED unless the credential is bound to a user. At most 255 bytes.
    * </pre>
    *
    * <code>string user_id = 2 [json_name = "userId"];</code>

@@ -4,8 +4,8 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
 
 /**
  * <pre>
- * Long-term memory. Every call: MEMORY_NOT_CONFIGURED where the operator switched it off, PERMISSION_DENIED beyond the
- * credential's user.
+ * Adds, searches and deletes long-term memory. Every method returns MEMORY_NOT_CONFIGURED if memory is disabled, and
+ * PERMISSION_DENIED for data beyond the credential's user.
  * </pre>
  */
 @io.grpc.stub.annotations.GrpcGenerated
@@ -237,17 +237,17 @@ public final class MemoryServiceGrpc {
 
   /**
    * <pre>
-   * Long-term memory. Every call: MEMORY_NOT_CONFIGURED where the operator switched it off, PERMISSION_DENIED beyond the
-   * credential's user.
+   * Adds, searches and deletes long-term memory. Every method returns MEMORY_NOT_CONFIGURED if memory is disabled, and
+   * PERMISSION_DENIED for data beyond the credential's user.
    * </pre>
    */
   public interface AsyncService {
 
     /**
      * <pre>
-     * Remembers a session: one entry for each event with text, or only for those named. What is remembered already is left as it
-     * is, and what was deleted from memory stays deleted, so it may be called again and again. Errors: SESSION_NOT_FOUND,
-     * AMBIGUOUS_SESSION, EVENT_NOT_FOUND, INVALID_FIELD.
+     * Ingests a session: adds one entry per event with text, or only for the specified events. Existing entries are
+     * unchanged and deleted entries stay deleted, so the call can be repeated.
+     * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, EVENT_NOT_FOUND, INVALID_FIELD.
      * </pre>
      */
     default void addSessionToMemory(dev.threadkeep.v1.AddSessionToMemoryRequest request,
@@ -257,8 +257,9 @@ public final class MemoryServiceGrpc {
 
     /**
      * <pre>
-     * Remembers entries given directly, all or none. The same id with the same content is a replay; with other content
-     * MEMORY_ID_CONFLICT. An id that was deleted may be added again. Errors: INVALID_FIELD, BATCH_TOO_LARGE, EVENT_TOO_LARGE.
+     * Adds entries, all or none. An existing id with the same content is a replay; with different content it returns
+     * MEMORY_ID_CONFLICT. A deleted id may be added again.
+     * Errors: INVALID_FIELD, BATCH_TOO_LARGE, EVENT_TOO_LARGE.
      * </pre>
      */
     default void addMemories(dev.threadkeep.v1.AddMemoriesRequest request,
@@ -268,8 +269,8 @@ public final class MemoryServiceGrpc {
 
     /**
      * <pre>
-     * Returns the entries that answer the query, best first (SUBSTRING: newest first). An empty query finds nothing. Errors:
-     * INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+     * Returns the entries that match a query, best first (SUBSTRING: newest first). An empty query returns nothing.
+     * Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
      * </pre>
      */
     default void searchMemory(dev.threadkeep.v1.SearchMemoryRequest request,
@@ -279,7 +280,8 @@ public final class MemoryServiceGrpc {
 
     /**
      * <pre>
-     * Lists entries, the last added first. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+     * Lists entries, most recently added first.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
      * </pre>
      */
     default void listMemories(dev.threadkeep.v1.ListMemoriesRequest request,
@@ -289,7 +291,7 @@ public final class MemoryServiceGrpc {
 
     /**
      * <pre>
-     * Forgets entries for good, with their embeddings; nothing that is deleted is found afterwards. The response is the receipt.
+     * Deletes entries and their embeddings permanently. Deleted entries are no longer found. The response is a receipt.
      * Errors: INVALID_FIELD.
      * </pre>
      */
@@ -302,8 +304,8 @@ public final class MemoryServiceGrpc {
   /**
    * Base class for the server implementation of the service MemoryService.
    * <pre>
-   * Long-term memory. Every call: MEMORY_NOT_CONFIGURED where the operator switched it off, PERMISSION_DENIED beyond the
-   * credential's user.
+   * Adds, searches and deletes long-term memory. Every method returns MEMORY_NOT_CONFIGURED if memory is disabled, and
+   * PERMISSION_DENIED for data beyond the credential's user.
    * </pre>
    */
   public static abstract class MemoryServiceImplBase
@@ -317,8 +319,8 @@ public final class MemoryServiceGrpc {
   /**
    * A stub to allow clients to do asynchronous rpc calls to service MemoryService.
    * <pre>
-   * Long-term memory. Every call: MEMORY_NOT_CONFIGURED where the operator switched it off, PERMISSION_DENIED beyond the
-   * credential's user.
+   * Adds, searches and deletes long-term memory. Every method returns MEMORY_NOT_CONFIGURED if memory is disabled, and
+   * PERMISSION_DENIED for data beyond the credential's user.
    * </pre>
    */
   public static final class MemoryServiceStub
@@ -336,9 +338,9 @@ public final class MemoryServiceGrpc {
 
     /**
      * <pre>
-     * Remembers a session: one entry for each event with text, or only for those named. What is remembered already is left as it
-     * is, and what was deleted from memory stays deleted, so it may be called again and again. Errors: SESSION_NOT_FOUND,
-     * AMBIGUOUS_SESSION, EVENT_NOT_FOUND, INVALID_FIELD.
+     * Ingests a session: adds one entry per event with text, or only for the specified events. Existing entries are
+     * unchanged and deleted entries stay deleted, so the call can be repeated.
+     * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, EVENT_NOT_FOUND, INVALID_FIELD.
      * </pre>
      */
     public void addSessionToMemory(dev.threadkeep.v1.AddSessionToMemoryRequest request,
@@ -349,8 +351,9 @@ public final class MemoryServiceGrpc {
 
     /**
      * <pre>
-     * Remembers entries given directly, all or none. The same id with the same content is a replay; with other content
-     * MEMORY_ID_CONFLICT. An id that was deleted may be added again. Errors: INVALID_FIELD, BATCH_TOO_LARGE, EVENT_TOO_LARGE.
+     * Adds entries, all or none. An existing id with the same content is a replay; with different content it returns
+     * MEMORY_ID_CONFLICT. A deleted id may be added again.
+     * Errors: INVALID_FIELD, BATCH_TOO_LARGE, EVENT_TOO_LARGE.
      * </pre>
      */
     public void addMemories(dev.threadkeep.v1.AddMemoriesRequest request,
@@ -361,8 +364,8 @@ public final class MemoryServiceGrpc {
 
     /**
      * <pre>
-     * Returns the entries that answer the query, best first (SUBSTRING: newest first). An empty query finds nothing. Errors:
-     * INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+     * Returns the entries that match a query, best first (SUBSTRING: newest first). An empty query returns nothing.
+     * Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
      * </pre>
      */
     public void searchMemory(dev.threadkeep.v1.SearchMemoryRequest request,
@@ -373,7 +376,8 @@ public final class MemoryServiceGrpc {
 
     /**
      * <pre>
-     * Lists entries, the last added first. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+     * Lists entries, most recently added first.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
      * </pre>
      */
     public void listMemories(dev.threadkeep.v1.ListMemoriesRequest request,
@@ -384,7 +388,7 @@ public final class MemoryServiceGrpc {
 
     /**
      * <pre>
-     * Forgets entries for good, with their embeddings; nothing that is deleted is found afterwards. The response is the receipt.
+     * Deletes entries and their embeddings permanently. Deleted entries are no longer found. The response is a receipt.
      * Errors: INVALID_FIELD.
      * </pre>
      */
@@ -398,8 +402,8 @@ public final class MemoryServiceGrpc {
   /**
    * A stub to allow clients to do synchronous rpc calls to service MemoryService.
    * <pre>
-   * Long-term memory. Every call: MEMORY_NOT_CONFIGURED where the operator switched it off, PERMISSION_DENIED beyond the
-   * credential's user.
+   * Adds, searches and deletes long-term memory. Every method returns MEMORY_NOT_CONFIGURED if memory is disabled, and
+   * PERMISSION_DENIED for data beyond the credential's user.
    * </pre>
    */
   public static final class MemoryServiceBlockingV2Stub
@@ -417,9 +421,9 @@ public final class MemoryServiceGrpc {
 
     /**
      * <pre>
-     * Remembers a session: one entry for each event with text, or only for those named. What is remembered already is left as it
-     * is, and what was deleted from memory stays deleted, so it may be called again and again. Errors: SESSION_NOT_FOUND,
-     * AMBIGUOUS_SESSION, EVENT_NOT_FOUND, INVALID_FIELD.
+     * Ingests a session: adds one entry per event with text, or only for the specified events. Existing entries are
+     * unchanged and deleted entries stay deleted, so the call can be repeated.
+     * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, EVENT_NOT_FOUND, INVALID_FIELD.
      * </pre>
      */
     public dev.threadkeep.v1.AddSessionToMemoryResponse addSessionToMemory(dev.threadkeep.v1.AddSessionToMemoryRequest request) throws io.grpc.StatusException {
@@ -429,8 +433,9 @@ public final class MemoryServiceGrpc {
 
     /**
      * <pre>
-     * Remembers entries given directly, all or none. The same id with the same content is a replay; with other content
-     * MEMORY_ID_CONFLICT. An id that was deleted may be added again. Errors: INVALID_FIELD, BATCH_TOO_LARGE, EVENT_TOO_LARGE.
+     * Adds entries, all or none. An existing id with the same content is a replay; with different content it returns
+     * MEMORY_ID_CONFLICT. A deleted id may be added again.
+     * Errors: INVALID_FIELD, BATCH_TOO_LARGE, EVENT_TOO_LARGE.
      * </pre>
      */
     public dev.threadkeep.v1.AddMemoriesResponse addMemories(dev.threadkeep.v1.AddMemoriesRequest request) throws io.grpc.StatusException {
@@ -440,8 +445,8 @@ public final class MemoryServiceGrpc {
 
     /**
      * <pre>
-     * Returns the entries that answer the query, best first (SUBSTRING: newest first). An empty query finds nothing. Errors:
-     * INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+     * Returns the entries that match a query, best first (SUBSTRING: newest first). An empty query returns nothing.
+     * Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
      * </pre>
      */
     public dev.threadkeep.v1.SearchMemoryResponse searchMemory(dev.threadkeep.v1.SearchMemoryRequest request) throws io.grpc.StatusException {
@@ -451,7 +456,8 @@ public final class MemoryServiceGrpc {
 
     /**
      * <pre>
-     * Lists entries, the last added first. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+     * Lists entries, most recently added first.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
      * </pre>
      */
     public dev.threadkeep.v1.ListMemoriesResponse listMemories(dev.threadkeep.v1.ListMemoriesRequest request) throws io.grpc.StatusException {
@@ -461,7 +467,7 @@ public final class MemoryServiceGrpc {
 
     /**
      * <pre>
-     * Forgets entries for good, with their embeddings; nothing that is deleted is found afterwards. The response is the receipt.
+     * Deletes entries and their embeddings permanently. Deleted entries are no longer found. The response is a receipt.
      * Errors: INVALID_FIELD.
      * </pre>
      */
@@ -474,8 +480,8 @@ public final class MemoryServiceGrpc {
   /**
    * A stub to allow clients to do limited synchronous rpc calls to service MemoryService.
    * <pre>
-   * Long-term memory. Every call: MEMORY_NOT_CONFIGURED where the operator switched it off, PERMISSION_DENIED beyond the
-   * credential's user.
+   * Adds, searches and deletes long-term memory. Every method returns MEMORY_NOT_CONFIGURED if memory is disabled, and
+   * PERMISSION_DENIED for data beyond the credential's user.
    * </pre>
    */
   public static final class MemoryServiceBlockingStub
@@ -493,9 +499,9 @@ public final class MemoryServiceGrpc {
 
     /**
      * <pre>
-     * Remembers a session: one entry for each event with text, or only for those named. What is remembered already is left as it
-     * is, and what was deleted from memory stays deleted, so it may be called again and again. Errors: SESSION_NOT_FOUND,
-     * AMBIGUOUS_SESSION, EVENT_NOT_FOUND, INVALID_FIELD.
+     * Ingests a session: adds one entry per event with text, or only for the specified events. Existing entries are
+     * unchanged and deleted entries stay deleted, so the call can be repeated.
+     * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, EVENT_NOT_FOUND, INVALID_FIELD.
      * </pre>
      */
     public dev.threadkeep.v1.AddSessionToMemoryResponse addSessionToMemory(dev.threadkeep.v1.AddSessionToMemoryRequest request) {
@@ -505,8 +511,9 @@ public final class MemoryServiceGrpc {
 
     /**
      * <pre>
-     * Remembers entries given directly, all or none. The same id with the same content is a replay; with other content
-     * MEMORY_ID_CONFLICT. An id that was deleted may be added again. Errors: INVALID_FIELD, BATCH_TOO_LARGE, EVENT_TOO_LARGE.
+     * Adds entries, all or none. An existing id with the same content is a replay; with different content it returns
+     * MEMORY_ID_CONFLICT. A deleted id may be added again.
+     * Errors: INVALID_FIELD, BATCH_TOO_LARGE, EVENT_TOO_LARGE.
      * </pre>
      */
     public dev.threadkeep.v1.AddMemoriesResponse addMemories(dev.threadkeep.v1.AddMemoriesRequest request) {
@@ -516,8 +523,8 @@ public final class MemoryServiceGrpc {
 
     /**
      * <pre>
-     * Returns the entries that answer the query, best first (SUBSTRING: newest first). An empty query finds nothing. Errors:
-     * INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+     * Returns the entries that match a query, best first (SUBSTRING: newest first). An empty query returns nothing.
+     * Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
      * </pre>
      */
     public dev.threadkeep.v1.SearchMemoryResponse searchMemory(dev.threadkeep.v1.SearchMemoryRequest request) {
@@ -527,7 +534,8 @@ public final class MemoryServiceGrpc {
 
     /**
      * <pre>
-     * Lists entries, the last added first. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+     * Lists entries, most recently added first.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
      * </pre>
      */
     public dev.threadkeep.v1.ListMemoriesResponse listMemories(dev.threadkeep.v1.ListMemoriesRequest request) {
@@ -537,7 +545,7 @@ public final class MemoryServiceGrpc {
 
     /**
      * <pre>
-     * Forgets entries for good, with their embeddings; nothing that is deleted is found afterwards. The response is the receipt.
+     * Deletes entries and their embeddings permanently. Deleted entries are no longer found. The response is a receipt.
      * Errors: INVALID_FIELD.
      * </pre>
      */
@@ -550,8 +558,8 @@ public final class MemoryServiceGrpc {
   /**
    * A stub to allow clients to do ListenableFuture-style rpc calls to service MemoryService.
    * <pre>
-   * Long-term memory. Every call: MEMORY_NOT_CONFIGURED where the operator switched it off, PERMISSION_DENIED beyond the
-   * credential's user.
+   * Adds, searches and deletes long-term memory. Every method returns MEMORY_NOT_CONFIGURED if memory is disabled, and
+   * PERMISSION_DENIED for data beyond the credential's user.
    * </pre>
    */
   public static final class MemoryServiceFutureStub
@@ -569,9 +577,9 @@ public final class MemoryServiceGrpc {
 
     /**
      * <pre>
-     * Remembers a session: one entry for each event with text, or only for those named. What is remembered already is left as it
-     * is, and what was deleted from memory stays deleted, so it may be called again and again. Errors: SESSION_NOT_FOUND,
-     * AMBIGUOUS_SESSION, EVENT_NOT_FOUND, INVALID_FIELD.
+     * Ingests a session: adds one entry per event with text, or only for the specified events. Existing entries are
+     * unchanged and deleted entries stay deleted, so the call can be repeated.
+     * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, EVENT_NOT_FOUND, INVALID_FIELD.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.AddSessionToMemoryResponse> addSessionToMemory(
@@ -582,8 +590,9 @@ public final class MemoryServiceGrpc {
 
     /**
      * <pre>
-     * Remembers entries given directly, all or none. The same id with the same content is a replay; with other content
-     * MEMORY_ID_CONFLICT. An id that was deleted may be added again. Errors: INVALID_FIELD, BATCH_TOO_LARGE, EVENT_TOO_LARGE.
+     * Adds entries, all or none. An existing id with the same content is a replay; with different content it returns
+     * MEMORY_ID_CONFLICT. A deleted id may be added again.
+     * Errors: INVALID_FIELD, BATCH_TOO_LARGE, EVENT_TOO_LARGE.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.AddMemoriesResponse> addMemories(
@@ -594,8 +603,8 @@ public final class MemoryServiceGrpc {
 
     /**
      * <pre>
-     * Returns the entries that answer the query, best first (SUBSTRING: newest first). An empty query finds nothing. Errors:
-     * INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+     * Returns the entries that match a query, best first (SUBSTRING: newest first). An empty query returns nothing.
+     * Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.SearchMemoryResponse> searchMemory(
@@ -606,7 +615,8 @@ public final class MemoryServiceGrpc {
 
     /**
      * <pre>
-     * Lists entries, the last added first. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+     * Lists entries, most recently added first.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.ListMemoriesResponse> listMemories(
@@ -617,7 +627,7 @@ public final class MemoryServiceGrpc {
 
     /**
      * <pre>
-     * Forgets entries for good, with their embeddings; nothing that is deleted is found afterwards. The response is the receipt.
+     * Deletes entries and their embeddings permanently. Deleted entries are no longer found. The response is a receipt.
      * Errors: INVALID_FIELD.
      * </pre>
      */

@@ -7,8 +7,8 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * A framework's own form of the item, byte for byte. Readers of the same framework use it and lose nothing; everybody else
- * reads the event's message. The server never parses it.
+ * The original form of a message in its framework, byte for byte. Readers that use the same framework read it without
+ * loss; other readers use the event's message. The server never parses it.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.NativeContent}
@@ -55,7 +55,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object format_ = "";
   /**
    * <pre>
-   * What the bytes are, for example "openai.chat.message/1" or "adk.event.py/1". At most 255 bytes.
+   * Format of the content, for example "openai.chat.message/1" or "adk.event.py/1". At most 255 bytes.
    * </pre>
    *
    * <code>string format = 1 [json_name = "format"];</code>
@@ -76,7 +76,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What the bytes are, for example "openai.chat.message/1" or "adk.event.py/1". At most 255 bytes.
+   * Format of the content, for example "openai.chat.message/1" or "adk.event.py/1". At most 255 bytes.
    * </pre>
    *
    * <code>string format = 1 [json_name = "format"];</code>
@@ -281,8 +281,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A framework's own form of the item, byte for byte. Readers of the same framework use it and lose nothing; everybody else
-   * reads the event's message. The server never parses it.
+   * The original form of a message in its framework, byte for byte. Readers that use the same framework read it without
+   * loss; other readers use the event's message. The server never parses it.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.NativeContent}
@@ -437,7 +437,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object format_ = "";
     /**
      * <pre>
-     * What the bytes are, for example "openai.chat.message/1" or "adk.event.py/1". At most 255 bytes.
+     * Format of the content, for example "openai.chat.message/1" or "adk.event.py/1". At most 255 bytes.
      * </pre>
      *
      * <code>string format = 1 [json_name = "format"];</code>
@@ -457,7 +457,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the bytes are, for example "openai.chat.message/1" or "adk.event.py/1". At most 255 bytes.
+     * Format of the content, for example "openai.chat.message/1" or "adk.event.py/1". At most 255 bytes.
      * </pre>
      *
      * <code>string format = 1 [json_name = "format"];</code>
@@ -478,7 +478,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the bytes are, for example "openai.chat.message/1" or "adk.event.py/1". At most 255 bytes.
+     * Format of the content, for example "openai.chat.message/1" or "adk.event.py/1". At most 255 bytes.
      * </pre>
      *
      * <code>string format = 1 [json_name = "format"];</code>
@@ -495,7 +495,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the bytes are, for example "openai.chat.message/1" or "adk.event.py/1". At most 255 bytes.
+     * Format of the content, for example "openai.chat.message/1" or "adk.event.py/1". At most 255 bytes.
      * </pre>
      *
      * <code>string format = 1 [json_name = "format"];</code>
@@ -509,7 +509,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the bytes are, for example "openai.chat.message/1" or "adk.event.py/1". At most 255 bytes.
+     * Format of the content, for example "openai.chat.message/1" or "adk.event.py/1". At most 255 bytes.
      * </pre>
      *
      * <code>string format = 1 [json_name = "format"];</code>

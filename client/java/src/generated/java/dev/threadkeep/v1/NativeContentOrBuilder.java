@@ -12,7 +12,7 @@ public interface NativeContentOrBuilder extends
 
   /**
    * <pre>
-   * What the bytes are, for example "openai.chat.message/1" or "adk.event.py/1". At most 255 bytes.
+   * Format of the content, for example "openai.chat.message/1" or "adk.event.py/1". At most 255 bytes.
    * </pre>
    *
    * <code>string format = 1 [json_name = "format"];</code>
@@ -21,7 +21,7 @@ public interface NativeContentOrBuilder extends
   java.lang.String getFormat();
   /**
    * <pre>
-   * What the bytes are, for example "openai.chat.message/1" or "adk.event.py/1". At most 255 bytes.
+   * Format of the content, for example "openai.chat.message/1" or "adk.event.py/1". At most 255 bytes.
    * </pre>
    *
    * <code>string format = 1 [json_name = "format"];</code>

@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * One numbered page of the matches in window order. Beyond the end it is empty.
+ * One numbered page of the matches, in window order. A page beyond the end is empty.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.PageWindow}
@@ -51,7 +51,7 @@ private static final long serialVersionUID = 0L;
   private int page_ = 0;
   /**
    * <pre>
-   * The page, from 0. Default 0; negative is refused.
+   * Number of the page, from 0. Default: 0. Negative values are rejected.
    * </pre>
    *
    * <code>int32 page = 1 [json_name = "page"];</code>
@@ -66,7 +66,7 @@ private static final long serialVersionUID = 0L;
   private int pageSize_ = 0;
   /**
    * <pre>
-   * REQUIRED. Events a page, at least 1; more than the server's limit is coerced to the limit.
+   * REQUIRED. Maximum number of events per page, at least 1. Values above the server's limit are coerced to it.
    * </pre>
    *
    * <code>int32 page_size = 2 [json_name = "pageSize"];</code>
@@ -247,7 +247,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * One numbered page of the matches in window order. Beyond the end it is empty.
+   * One numbered page of the matches, in window order. A page beyond the end is empty.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.PageWindow}
@@ -400,7 +400,7 @@ private static final long serialVersionUID = 0L;
     private int page_ ;
     /**
      * <pre>
-     * The page, from 0. Default 0; negative is refused.
+     * Number of the page, from 0. Default: 0. Negative values are rejected.
      * </pre>
      *
      * <code>int32 page = 1 [json_name = "page"];</code>
@@ -412,7 +412,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The page, from 0. Default 0; negative is refused.
+     * Number of the page, from 0. Default: 0. Negative values are rejected.
      * </pre>
      *
      * <code>int32 page = 1 [json_name = "page"];</code>
@@ -428,7 +428,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The page, from 0. Default 0; negative is refused.
+     * Number of the page, from 0. Default: 0. Negative values are rejected.
      * </pre>
      *
      * <code>int32 page = 1 [json_name = "page"];</code>
@@ -444,7 +444,7 @@ private static final long serialVersionUID = 0L;
     private int pageSize_ ;
     /**
      * <pre>
-     * REQUIRED. Events a page, at least 1; more than the server's limit is coerced to the limit.
+     * REQUIRED. Maximum number of events per page, at least 1. Values above the server's limit are coerced to it.
      * </pre>
      *
      * <code>int32 page_size = 2 [json_name = "pageSize"];</code>
@@ -456,7 +456,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Events a page, at least 1; more than the server's limit is coerced to the limit.
+     * REQUIRED. Maximum number of events per page, at least 1. Values above the server's limit are coerced to it.
      * </pre>
      *
      * <code>int32 page_size = 2 [json_name = "pageSize"];</code>
@@ -472,7 +472,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Events a page, at least 1; more than the server's limit is coerced to the limit.
+     * REQUIRED. Maximum number of events per page, at least 1. Values above the server's limit are coerced to it.
      * </pre>
      *
      * <code>int32 page_size = 2 [json_name = "pageSize"];</code>

@@ -12,7 +12,7 @@ public interface PageWindowOrBuilder extends
 
   /**
    * <pre>
-   * The page, from 0. Default 0; negative is refused.
+   * Number of the page, from 0. Default: 0. Negative values are rejected.
    * </pre>
    *
    * <code>int32 page = 1 [json_name = "page"];</code>
@@ -22,7 +22,7 @@ public interface PageWindowOrBuilder extends
 
   /**
    * <pre>
-   * REQUIRED. Events a page, at least 1; more than the server's limit is coerced to the limit.
+   * REQUIRED. Maximum number of events per page, at least 1. Values above the server's limit are coerced to it.
    * </pre>
    *
    * <code>int32 page_size = 2 [json_name = "pageSize"];</code>

@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * A change that was given up on, with what is known of it.
+ * A change that failed too often and is set aside.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.ParkedChange}
@@ -55,7 +55,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object parkedId_ = "";
   /**
    * <pre>
-   * Its id among the consumer's parked changes.
+   * Id of the parked change, unique within the consumer.
    * </pre>
    *
    * <code>string parked_id = 1 [json_name = "parkedId"];</code>
@@ -76,7 +76,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Its id among the consumer's parked changes.
+   * Id of the parked change, unique within the consumer.
    * </pre>
    *
    * <code>string parked_id = 1 [json_name = "parkedId"];</code>
@@ -101,7 +101,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.Change change_;
   /**
    * <pre>
-   * The change. Events of a session that has been deleted since are gone.
+   * The change. Events of a session that was deleted since are missing.
    * </pre>
    *
    * <code>.threadkeep.v1.Change change = 2 [json_name = "change"];</code>
@@ -113,7 +113,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The change. Events of a session that has been deleted since are gone.
+   * The change. Events of a session that was deleted since are missing.
    * </pre>
    *
    * <code>.threadkeep.v1.Change change = 2 [json_name = "change"];</code>
@@ -125,7 +125,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The change. Events of a session that has been deleted since are gone.
+   * The change. Events of a session that was deleted since are missing.
    * </pre>
    *
    * <code>.threadkeep.v1.Change change = 2 [json_name = "change"];</code>
@@ -139,7 +139,7 @@ private static final long serialVersionUID = 0L;
   private int attempts_ = 0;
   /**
    * <pre>
-   * How often it was delivered.
+   * Number of deliveries.
    * </pre>
    *
    * <code>int32 attempts = 3 [json_name = "attempts"];</code>
@@ -155,7 +155,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object reason_ = "";
   /**
    * <pre>
-   * What the last member said, or what became of it.
+   * Reason from the last member, or the cause of the last failure.
    * </pre>
    *
    * <code>string reason = 4 [json_name = "reason"];</code>
@@ -176,7 +176,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What the last member said, or what became of it.
+   * Reason from the last member, or the cause of the last failure.
    * </pre>
    *
    * <code>string reason = 4 [json_name = "reason"];</code>
@@ -201,7 +201,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp parkTime_;
   /**
    * <pre>
-   * When it was parked.
+   * Time at which the change was parked.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp park_time = 5 [json_name = "parkTime"];</code>
@@ -213,7 +213,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When it was parked.
+   * Time at which the change was parked.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp park_time = 5 [json_name = "parkTime"];</code>
@@ -225,7 +225,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When it was parked.
+   * Time at which the change was parked.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp park_time = 5 [json_name = "parkTime"];</code>
@@ -239,7 +239,7 @@ private static final long serialVersionUID = 0L;
   private boolean replaying_ = false;
   /**
    * <pre>
-   * It has been asked for again and waits for a member.
+   * True if a replay was requested and the change waits for a member.
    * </pre>
    *
    * <code>bool replaying = 6 [json_name = "replaying"];</code>
@@ -473,7 +473,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A change that was given up on, with what is known of it.
+   * A change that failed too often and is set aside.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.ParkedChange}
@@ -705,7 +705,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object parkedId_ = "";
     /**
      * <pre>
-     * Its id among the consumer's parked changes.
+     * Id of the parked change, unique within the consumer.
      * </pre>
      *
      * <code>string parked_id = 1 [json_name = "parkedId"];</code>
@@ -725,7 +725,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its id among the consumer's parked changes.
+     * Id of the parked change, unique within the consumer.
      * </pre>
      *
      * <code>string parked_id = 1 [json_name = "parkedId"];</code>
@@ -746,7 +746,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its id among the consumer's parked changes.
+     * Id of the parked change, unique within the consumer.
      * </pre>
      *
      * <code>string parked_id = 1 [json_name = "parkedId"];</code>
@@ -763,7 +763,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its id among the consumer's parked changes.
+     * Id of the parked change, unique within the consumer.
      * </pre>
      *
      * <code>string parked_id = 1 [json_name = "parkedId"];</code>
@@ -777,7 +777,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its id among the consumer's parked changes.
+     * Id of the parked change, unique within the consumer.
      * </pre>
      *
      * <code>string parked_id = 1 [json_name = "parkedId"];</code>
@@ -799,7 +799,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.Change, dev.threadkeep.v1.Change.Builder, dev.threadkeep.v1.ChangeOrBuilder> changeBuilder_;
     /**
      * <pre>
-     * The change. Events of a session that has been deleted since are gone.
+     * The change. Events of a session that was deleted since are missing.
      * </pre>
      *
      * <code>.threadkeep.v1.Change change = 2 [json_name = "change"];</code>
@@ -810,7 +810,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The change. Events of a session that has been deleted since are gone.
+     * The change. Events of a session that was deleted since are missing.
      * </pre>
      *
      * <code>.threadkeep.v1.Change change = 2 [json_name = "change"];</code>
@@ -825,7 +825,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The change. Events of a session that has been deleted since are gone.
+     * The change. Events of a session that was deleted since are missing.
      * </pre>
      *
      * <code>.threadkeep.v1.Change change = 2 [json_name = "change"];</code>
@@ -845,7 +845,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The change. Events of a session that has been deleted since are gone.
+     * The change. Events of a session that was deleted since are missing.
      * </pre>
      *
      * <code>.threadkeep.v1.Change change = 2 [json_name = "change"];</code>
@@ -863,7 +863,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The change. Events of a session that has been deleted since are gone.
+     * The change. Events of a session that was deleted since are missing.
      * </pre>
      *
      * <code>.threadkeep.v1.Change change = 2 [json_name = "change"];</code>
@@ -888,7 +888,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The change. Events of a session that has been deleted since are gone.
+     * The change. Events of a session that was deleted since are missing.
      * </pre>
      *
      * <code>.threadkeep.v1.Change change = 2 [json_name = "change"];</code>
@@ -905,7 +905,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The change. Events of a session that has been deleted since are gone.
+     * The change. Events of a session that was deleted since are missing.
      * </pre>
      *
      * <code>.threadkeep.v1.Change change = 2 [json_name = "change"];</code>
@@ -917,7 +917,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The change. Events of a session that has been deleted since are gone.
+     * The change. Events of a session that was deleted since are missing.
      * </pre>
      *
      * <code>.threadkeep.v1.Change change = 2 [json_name = "change"];</code>
@@ -932,7 +932,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The change. Events of a session that has been deleted since are gone.
+     * The change. Events of a session that was deleted since are missing.
      * </pre>
      *
      * <code>.threadkeep.v1.Change change = 2 [json_name = "change"];</code>
@@ -954,7 +954,7 @@ private static final long serialVersionUID = 0L;
     private int attempts_ ;
     /**
      * <pre>
-     * How often it was delivered.
+     * Number of deliveries.
      * </pre>
      *
      * <code>int32 attempts = 3 [json_name = "attempts"];</code>
@@ -966,7 +966,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How often it was delivered.
+     * Number of deliveries.
      * </pre>
      *
      * <code>int32 attempts = 3 [json_name = "attempts"];</code>
@@ -982,7 +982,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How often it was delivered.
+     * Number of deliveries.
      * </pre>
      *
      * <code>int32 attempts = 3 [json_name = "attempts"];</code>
@@ -998,7 +998,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object reason_ = "";
     /**
      * <pre>
-     * What the last member said, or what became of it.
+     * Reason from the last member, or the cause of the last failure.
      * </pre>
      *
      * <code>string reason = 4 [json_name = "reason"];</code>
@@ -1018,7 +1018,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the last member said, or what became of it.
+     * Reason from the last member, or the cause of the last failure.
      * </pre>
      *
      * <code>string reason = 4 [json_name = "reason"];</code>
@@ -1039,7 +1039,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the last member said, or what became of it.
+     * Reason from the last member, or the cause of the last failure.
      * </pre>
      *
      * <code>string reason = 4 [json_name = "reason"];</code>
@@ -1056,7 +1056,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the last member said, or what became of it.
+     * Reason from the last member, or the cause of the last failure.
      * </pre>
      *
      * <code>string reason = 4 [json_name = "reason"];</code>
@@ -1070,7 +1070,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the last member said, or what became of it.
+     * Reason from the last member, or the cause of the last failure.
      * </pre>
      *
      * <code>string reason = 4 [json_name = "reason"];</code>
@@ -1092,7 +1092,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> parkTimeBuilder_;
     /**
      * <pre>
-     * When it was parked.
+     * Time at which the change was parked.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp park_time = 5 [json_name = "parkTime"];</code>
@@ -1103,7 +1103,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was parked.
+     * Time at which the change was parked.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp park_time = 5 [json_name = "parkTime"];</code>
@@ -1118,7 +1118,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was parked.
+     * Time at which the change was parked.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp park_time = 5 [json_name = "parkTime"];</code>
@@ -1138,7 +1138,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was parked.
+     * Time at which the change was parked.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp park_time = 5 [json_name = "parkTime"];</code>
@@ -1156,7 +1156,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was parked.
+     * Time at which the change was parked.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp park_time = 5 [json_name = "parkTime"];</code>
@@ -1181,7 +1181,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was parked.
+     * Time at which the change was parked.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp park_time = 5 [json_name = "parkTime"];</code>
@@ -1198,7 +1198,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was parked.
+     * Time at which the change was parked.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp park_time = 5 [json_name = "parkTime"];</code>
@@ -1210,7 +1210,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was parked.
+     * Time at which the change was parked.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp park_time = 5 [json_name = "parkTime"];</code>
@@ -1225,7 +1225,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was parked.
+     * Time at which the change was parked.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp park_time = 5 [json_name = "parkTime"];</code>
@@ -1247,7 +1247,7 @@ private static final long serialVersionUID = 0L;
     private boolean replaying_ ;
     /**
      * <pre>
-     * It has been asked for again and waits for a member.
+     * True if a replay was requested and the change waits for a member.
      * </pre>
      *
      * <code>bool replaying = 6 [json_name = "replaying"];</code>
@@ -1259,7 +1259,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * It has been asked for again and waits for a member.
+     * True if a replay was requested and the change waits for a member.
      * </pre>
      *
      * <code>bool replaying = 6 [json_name = "replaying"];</code>
@@ -1275,7 +1275,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * It has been asked for again and waits for a member.
+     * True if a replay was requested and the change waits for a member.
      * </pre>
      *
      * <code>bool replaying = 6 [json_name = "replaying"];</code>

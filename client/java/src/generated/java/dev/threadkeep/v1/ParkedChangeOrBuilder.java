@@ -12,7 +12,7 @@ public interface ParkedChangeOrBuilder extends
 
   /**
    * <pre>
-   * Its id among the consumer's parked changes.
+   * Id of the parked change, unique within the consumer.
    * </pre>
    *
    * <code>string parked_id = 1 [json_name = "parkedId"];</code>
@@ -21,7 +21,7 @@ public interface ParkedChangeOrBuilder extends
   java.lang.String getParkedId();
   /**
    * <pre>
-   * Its id among the consumer's parked changes.
+   * Id of the parked change, unique within the consumer.
    * </pre>
    *
    * <code>string parked_id = 1 [json_name = "parkedId"];</code>
@@ -32,7 +32,7 @@ public interface ParkedChangeOrBuilder extends
 
   /**
    * <pre>
-   * The change. Events of a session that has been deleted since are gone.
+   * The change. Events of a session that was deleted since are missing.
    * </pre>
    *
    * <code>.threadkeep.v1.Change change = 2 [json_name = "change"];</code>
@@ -41,7 +41,7 @@ public interface ParkedChangeOrBuilder extends
   boolean hasChange();
   /**
    * <pre>
-   * The change. Events of a session that has been deleted since are gone.
+   * The change. Events of a session that was deleted since are missing.
    * </pre>
    *
    * <code>.threadkeep.v1.Change change = 2 [json_name = "change"];</code>
@@ -50,7 +50,7 @@ public interface ParkedChangeOrBuilder extends
   dev.threadkeep.v1.Change getChange();
   /**
    * <pre>
-   * The change. Events of a session that has been deleted since are gone.
+   * The change. Events of a session that was deleted since are missing.
    * </pre>
    *
    * <code>.threadkeep.v1.Change change = 2 [json_name = "change"];</code>
@@ -59,7 +59,7 @@ public interface ParkedChangeOrBuilder extends
 
   /**
    * <pre>
-   * How often it was delivered.
+   * Number of deliveries.
    * </pre>
    *
    * <code>int32 attempts = 3 [json_name = "attempts"];</code>
@@ -69,7 +69,7 @@ public interface ParkedChangeOrBuilder extends
 
   /**
    * <pre>
-   * What the last member said, or what became of it.
+   * Reason from the last member, or the cause of the last failure.
    * </pre>
    *
    * <code>string reason = 4 [json_name = "reason"];</code>
@@ -78,7 +78,7 @@ public interface ParkedChangeOrBuilder extends
   java.lang.String getReason();
   /**
    * <pre>
-   * What the last member said, or what became of it.
+   * Reason from the last member, or the cause of the last failure.
    * </pre>
    *
    * <code>string reason = 4 [json_name = "reason"];</code>
@@ -89,7 +89,7 @@ public interface ParkedChangeOrBuilder extends
 
   /**
    * <pre>
-   * When it was parked.
+   * Time at which the change was parked.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp park_time = 5 [json_name = "parkTime"];</code>
@@ -98,7 +98,7 @@ public interface ParkedChangeOrBuilder extends
   boolean hasParkTime();
   /**
    * <pre>
-   * When it was parked.
+   * Time at which the change was parked.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp park_time = 5 [json_name = "parkTime"];</code>
@@ -107,7 +107,7 @@ public interface ParkedChangeOrBuilder extends
   com.google.protobuf.Timestamp getParkTime();
   /**
    * <pre>
-   * When it was parked.
+   * Time at which the change was parked.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp park_time = 5 [json_name = "parkTime"];</code>
@@ -116,7 +116,7 @@ public interface ParkedChangeOrBuilder extends
 
   /**
    * <pre>
-   * It has been asked for again and waits for a member.
+   * True if a replay was requested and the change waits for a member.
    * </pre>
    *
    * <code>bool replaying = 6 [json_name = "replaying"];</code>

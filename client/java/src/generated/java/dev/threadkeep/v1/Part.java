@@ -7,8 +7,8 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * One piece of content. Exactly one arm is set by writers of this version; a reader that finds none met a newer writer's
- * part and must skip it, keep it, and never fail on it.
+ * One piece of content. Writers of this version set exactly one arm. A reader that finds none has received a part from
+ * a newer writer; it must skip the part, keep it, and never fail on it.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.Part}
@@ -101,8 +101,8 @@ private static final long serialVersionUID = 0L;
   public static final int TEXT_FIELD_NUMBER = 1;
   /**
    * <pre>
-   * Plain text, UTF-8. This, and only this, is what keyword filters and substring search look at. May be empty, which is
-   * not the same as no content; may hold U+0000.
+   * Plain text in UTF-8. Keyword filters and substring search look only at text parts. May be empty, which differs
+   * from no content; may contain U+0000.
    * </pre>
    *
    * <code>string text = 1 [json_name = "text"];</code>
@@ -113,8 +113,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Plain text, UTF-8. This, and only this, is what keyword filters and substring search look at. May be empty, which is
-   * not the same as no content; may hold U+0000.
+   * Plain text in UTF-8. Keyword filters and substring search look only at text parts. May be empty, which differs
+   * from no content; may contain U+0000.
    * </pre>
    *
    * <code>string text = 1 [json_name = "text"];</code>
@@ -139,8 +139,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Plain text, UTF-8. This, and only this, is what keyword filters and substring search look at. May be empty, which is
-   * not the same as no content; may hold U+0000.
+   * Plain text in UTF-8. Keyword filters and substring search look only at text parts. May be empty, which differs
+   * from no content; may contain U+0000.
    * </pre>
    *
    * <code>string text = 1 [json_name = "text"];</code>
@@ -168,7 +168,7 @@ private static final long serialVersionUID = 0L;
   public static final int REASONING_FIELD_NUMBER = 2;
   /**
    * <pre>
-   * The model's reasoning ("thinking").
+   * Reasoning ("thinking") of the model.
    * </pre>
    *
    * <code>.threadkeep.v1.ReasoningPart reasoning = 2 [json_name = "reasoning"];</code>
@@ -180,7 +180,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The model's reasoning ("thinking").
+   * Reasoning ("thinking") of the model.
    * </pre>
    *
    * <code>.threadkeep.v1.ReasoningPart reasoning = 2 [json_name = "reasoning"];</code>
@@ -195,7 +195,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The model's reasoning ("thinking").
+   * Reasoning ("thinking") of the model.
    * </pre>
    *
    * <code>.threadkeep.v1.ReasoningPart reasoning = 2 [json_name = "reasoning"];</code>
@@ -340,7 +340,7 @@ private static final long serialVersionUID = 0L;
   public static final int DATA_FIELD_NUMBER = 6;
   /**
    * <pre>
-   * Anything else a framework keeps in a message, as JSON.
+   * Other framework-specific content, as JSON.
    * </pre>
    *
    * <code>.threadkeep.v1.DataPart data = 6 [json_name = "data"];</code>
@@ -352,7 +352,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Anything else a framework keeps in a message, as JSON.
+   * Other framework-specific content, as JSON.
    * </pre>
    *
    * <code>.threadkeep.v1.DataPart data = 6 [json_name = "data"];</code>
@@ -367,7 +367,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Anything else a framework keeps in a message, as JSON.
+   * Other framework-specific content, as JSON.
    * </pre>
    *
    * <code>.threadkeep.v1.DataPart data = 6 [json_name = "data"];</code>
@@ -626,8 +626,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * One piece of content. Exactly one arm is set by writers of this version; a reader that finds none met a newer writer's
-   * part and must skip it, keep it, and never fail on it.
+   * One piece of content. Writers of this version set exactly one arm. A reader that finds none has received a part from
+   * a newer writer; it must skip the part, keep it, and never fail on it.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.Part}
@@ -885,8 +885,8 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Plain text, UTF-8. This, and only this, is what keyword filters and substring search look at. May be empty, which is
-     * not the same as no content; may hold U+0000.
+     * Plain text in UTF-8. Keyword filters and substring search look only at text parts. May be empty, which differs
+     * from no content; may contain U+0000.
      * </pre>
      *
      * <code>string text = 1 [json_name = "text"];</code>
@@ -898,8 +898,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Plain text, UTF-8. This, and only this, is what keyword filters and substring search look at. May be empty, which is
-     * not the same as no content; may hold U+0000.
+     * Plain text in UTF-8. Keyword filters and substring search look only at text parts. May be empty, which differs
+     * from no content; may contain U+0000.
      * </pre>
      *
      * <code>string text = 1 [json_name = "text"];</code>
@@ -925,8 +925,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Plain text, UTF-8. This, and only this, is what keyword filters and substring search look at. May be empty, which is
-     * not the same as no content; may hold U+0000.
+     * Plain text in UTF-8. Keyword filters and substring search look only at text parts. May be empty, which differs
+     * from no content; may contain U+0000.
      * </pre>
      *
      * <code>string text = 1 [json_name = "text"];</code>
@@ -953,8 +953,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Plain text, UTF-8. This, and only this, is what keyword filters and substring search look at. May be empty, which is
-     * not the same as no content; may hold U+0000.
+     * Plain text in UTF-8. Keyword filters and substring search look only at text parts. May be empty, which differs
+     * from no content; may contain U+0000.
      * </pre>
      *
      * <code>string text = 1 [json_name = "text"];</code>
@@ -971,8 +971,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Plain text, UTF-8. This, and only this, is what keyword filters and substring search look at. May be empty, which is
-     * not the same as no content; may hold U+0000.
+     * Plain text in UTF-8. Keyword filters and substring search look only at text parts. May be empty, which differs
+     * from no content; may contain U+0000.
      * </pre>
      *
      * <code>string text = 1 [json_name = "text"];</code>
@@ -988,8 +988,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Plain text, UTF-8. This, and only this, is what keyword filters and substring search look at. May be empty, which is
-     * not the same as no content; may hold U+0000.
+     * Plain text in UTF-8. Keyword filters and substring search look only at text parts. May be empty, which differs
+     * from no content; may contain U+0000.
      * </pre>
      *
      * <code>string text = 1 [json_name = "text"];</code>
@@ -1010,7 +1010,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.ReasoningPart, dev.threadkeep.v1.ReasoningPart.Builder, dev.threadkeep.v1.ReasoningPartOrBuilder> reasoningBuilder_;
     /**
      * <pre>
-     * The model's reasoning ("thinking").
+     * Reasoning ("thinking") of the model.
      * </pre>
      *
      * <code>.threadkeep.v1.ReasoningPart reasoning = 2 [json_name = "reasoning"];</code>
@@ -1022,7 +1022,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model's reasoning ("thinking").
+     * Reasoning ("thinking") of the model.
      * </pre>
      *
      * <code>.threadkeep.v1.ReasoningPart reasoning = 2 [json_name = "reasoning"];</code>
@@ -1044,7 +1044,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model's reasoning ("thinking").
+     * Reasoning ("thinking") of the model.
      * </pre>
      *
      * <code>.threadkeep.v1.ReasoningPart reasoning = 2 [json_name = "reasoning"];</code>
@@ -1064,7 +1064,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model's reasoning ("thinking").
+     * Reasoning ("thinking") of the model.
      * </pre>
      *
      * <code>.threadkeep.v1.ReasoningPart reasoning = 2 [json_name = "reasoning"];</code>
@@ -1082,7 +1082,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model's reasoning ("thinking").
+     * Reasoning ("thinking") of the model.
      * </pre>
      *
      * <code>.threadkeep.v1.ReasoningPart reasoning = 2 [json_name = "reasoning"];</code>
@@ -1109,7 +1109,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model's reasoning ("thinking").
+     * Reasoning ("thinking") of the model.
      * </pre>
      *
      * <code>.threadkeep.v1.ReasoningPart reasoning = 2 [json_name = "reasoning"];</code>
@@ -1132,7 +1132,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model's reasoning ("thinking").
+     * Reasoning ("thinking") of the model.
      * </pre>
      *
      * <code>.threadkeep.v1.ReasoningPart reasoning = 2 [json_name = "reasoning"];</code>
@@ -1142,7 +1142,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model's reasoning ("thinking").
+     * Reasoning ("thinking") of the model.
      * </pre>
      *
      * <code>.threadkeep.v1.ReasoningPart reasoning = 2 [json_name = "reasoning"];</code>
@@ -1160,7 +1160,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model's reasoning ("thinking").
+     * Reasoning ("thinking") of the model.
      * </pre>
      *
      * <code>.threadkeep.v1.ReasoningPart reasoning = 2 [json_name = "reasoning"];</code>
@@ -1722,7 +1722,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.DataPart, dev.threadkeep.v1.DataPart.Builder, dev.threadkeep.v1.DataPartOrBuilder> dataBuilder_;
     /**
      * <pre>
-     * Anything else a framework keeps in a message, as JSON.
+     * Other framework-specific content, as JSON.
      * </pre>
      *
      * <code>.threadkeep.v1.DataPart data = 6 [json_name = "data"];</code>
@@ -1734,7 +1734,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Anything else a framework keeps in a message, as JSON.
+     * Other framework-specific content, as JSON.
      * </pre>
      *
      * <code>.threadkeep.v1.DataPart data = 6 [json_name = "data"];</code>
@@ -1756,7 +1756,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Anything else a framework keeps in a message, as JSON.
+     * Other framework-specific content, as JSON.
      * </pre>
      *
      * <code>.threadkeep.v1.DataPart data = 6 [json_name = "data"];</code>
@@ -1776,7 +1776,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Anything else a framework keeps in a message, as JSON.
+     * Other framework-specific content, as JSON.
      * </pre>
      *
      * <code>.threadkeep.v1.DataPart data = 6 [json_name = "data"];</code>
@@ -1794,7 +1794,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Anything else a framework keeps in a message, as JSON.
+     * Other framework-specific content, as JSON.
      * </pre>
      *
      * <code>.threadkeep.v1.DataPart data = 6 [json_name = "data"];</code>
@@ -1821,7 +1821,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Anything else a framework keeps in a message, as JSON.
+     * Other framework-specific content, as JSON.
      * </pre>
      *
      * <code>.threadkeep.v1.DataPart data = 6 [json_name = "data"];</code>
@@ -1844,7 +1844,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Anything else a framework keeps in a message, as JSON.
+     * Other framework-specific content, as JSON.
      * </pre>
      *
      * <code>.threadkeep.v1.DataPart data = 6 [json_name = "data"];</code>
@@ -1854,7 +1854,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Anything else a framework keeps in a message, as JSON.
+     * Other framework-specific content, as JSON.
      * </pre>
      *
      * <code>.threadkeep.v1.DataPart data = 6 [json_name = "data"];</code>
@@ -1872,7 +1872,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Anything else a framework keeps in a message, as JSON.
+     * Other framework-specific content, as JSON.
      * </pre>
      *
      * <code>.threadkeep.v1.DataPart data = 6 [json_name = "data"];</code>

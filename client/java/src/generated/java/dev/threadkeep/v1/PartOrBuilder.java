@@ -12,8 +12,8 @@ public interface PartOrBuilder extends
 
   /**
    * <pre>
-   * Plain text, UTF-8. This, and only this, is what keyword filters and substring search look at. May be empty, which is
-   * not the same as no content; may hold U+0000.
+   * Plain text in UTF-8. Keyword filters and substring search look only at text parts. May be empty, which differs
+   * from no content; may contain U+0000.
    * </pre>
    *
    * <code>string text = 1 [json_name = "text"];</code>
@@ -22,8 +22,8 @@ public interface PartOrBuilder extends
   boolean hasText();
   /**
    * <pre>
-   * Plain text, UTF-8. This, and only this, is what keyword filters and substring search look at. May be empty, which is
-   * not the same as no content; may hold U+0000.
+   * Plain text in UTF-8. Keyword filters and substring search look only at text parts. May be empty, which differs
+   * from no content; may contain U+0000.
    * </pre>
    *
    * <code>string text = 1 [json_name = "text"];</code>
@@ -32,8 +32,8 @@ public interface PartOrBuilder extends
   java.lang.String getText();
   /**
    * <pre>
-   * Plain text, UTF-8. This, and only this, is what keyword filters and substring search look at. May be empty, which is
-   * not the same as no content; may hold U+0000.
+   * Plain text in UTF-8. Keyword filters and substring search look only at text parts. May be empty, which differs
+   * from no content; may contain U+0000.
    * </pre>
    *
    * <code>string text = 1 [json_name = "text"];</code>
@@ -44,7 +44,7 @@ public interface PartOrBuilder extends
 
   /**
    * <pre>
-   * The model's reasoning ("thinking").
+   * Reasoning ("thinking") of the model.
    * </pre>
    *
    * <code>.threadkeep.v1.ReasoningPart reasoning = 2 [json_name = "reasoning"];</code>
@@ -53,7 +53,7 @@ public interface PartOrBuilder extends
   boolean hasReasoning();
   /**
    * <pre>
-   * The model's reasoning ("thinking").
+   * Reasoning ("thinking") of the model.
    * </pre>
    *
    * <code>.threadkeep.v1.ReasoningPart reasoning = 2 [json_name = "reasoning"];</code>
@@ -62,7 +62,7 @@ public interface PartOrBuilder extends
   dev.threadkeep.v1.ReasoningPart getReasoning();
   /**
    * <pre>
-   * The model's reasoning ("thinking").
+   * Reasoning ("thinking") of the model.
    * </pre>
    *
    * <code>.threadkeep.v1.ReasoningPart reasoning = 2 [json_name = "reasoning"];</code>
@@ -152,7 +152,7 @@ public interface PartOrBuilder extends
 
   /**
    * <pre>
-   * Anything else a framework keeps in a message, as JSON.
+   * Other framework-specific content, as JSON.
    * </pre>
    *
    * <code>.threadkeep.v1.DataPart data = 6 [json_name = "data"];</code>
@@ -161,7 +161,7 @@ public interface PartOrBuilder extends
   boolean hasData();
   /**
    * <pre>
-   * Anything else a framework keeps in a message, as JSON.
+   * Other framework-specific content, as JSON.
    * </pre>
    *
    * <code>.threadkeep.v1.DataPart data = 6 [json_name = "data"];</code>
@@ -170,7 +170,7 @@ public interface PartOrBuilder extends
   dev.threadkeep.v1.DataPart getData();
   /**
    * <pre>
-   * Anything else a framework keeps in a message, as JSON.
+   * Other framework-specific content, as JSON.
    * </pre>
    *
    * <code>.threadkeep.v1.DataPart data = 6 [json_name = "data"];</code>

@@ -53,7 +53,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.SessionRef session_;
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to plan for.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -65,7 +65,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to plan for.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -77,7 +77,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to plan for.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -91,7 +91,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.CompactionStrategy strategy_;
   /**
    * <pre>
-   * How. Absent means as the session's policy says; INVALID_FIELD if there is none.
+   * Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -103,7 +103,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How. Absent means as the session's policy says; INVALID_FIELD if there is none.
+   * Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -115,7 +115,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How. Absent means as the session's policy says; INVALID_FIELD if there is none.
+   * Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -130,7 +130,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object branch_ = "";
   /**
    * <pre>
-   * Plan for this branch's own events alone. Empty means the whole session.
+   * Branch whose own events are planned. Empty means the whole session.
    * </pre>
    *
    * <code>string branch = 3 [json_name = "branch"];</code>
@@ -151,7 +151,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Plan for this branch's own events alone. Empty means the whole session.
+   * Branch whose own events are planned. Empty means the whole session.
    * </pre>
    *
    * <code>string branch = 3 [json_name = "branch"];</code>
@@ -558,7 +558,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.SessionRef, dev.threadkeep.v1.SessionRef.Builder, dev.threadkeep.v1.SessionRefOrBuilder> sessionBuilder_;
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to plan for.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -569,7 +569,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to plan for.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -584,7 +584,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to plan for.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -604,7 +604,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to plan for.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -622,7 +622,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to plan for.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -647,7 +647,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to plan for.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -664,7 +664,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to plan for.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -676,7 +676,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to plan for.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -691,7 +691,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to plan for.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -715,7 +715,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.CompactionStrategy, dev.threadkeep.v1.CompactionStrategy.Builder, dev.threadkeep.v1.CompactionStrategyOrBuilder> strategyBuilder_;
     /**
      * <pre>
-     * How. Absent means as the session's policy says; INVALID_FIELD if there is none.
+     * Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -726,7 +726,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How. Absent means as the session's policy says; INVALID_FIELD if there is none.
+     * Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -741,7 +741,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How. Absent means as the session's policy says; INVALID_FIELD if there is none.
+     * Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -761,7 +761,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How. Absent means as the session's policy says; INVALID_FIELD if there is none.
+     * Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -779,7 +779,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How. Absent means as the session's policy says; INVALID_FIELD if there is none.
+     * Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -804,7 +804,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How. Absent means as the session's policy says; INVALID_FIELD if there is none.
+     * Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -821,7 +821,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How. Absent means as the session's policy says; INVALID_FIELD if there is none.
+     * Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -833,7 +833,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How. Absent means as the session's policy says; INVALID_FIELD if there is none.
+     * Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -848,7 +848,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How. Absent means as the session's policy says; INVALID_FIELD if there is none.
+     * Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -870,7 +870,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object branch_ = "";
     /**
      * <pre>
-     * Plan for this branch's own events alone. Empty means the whole session.
+     * Branch whose own events are planned. Empty means the whole session.
      * </pre>
      *
      * <code>string branch = 3 [json_name = "branch"];</code>
@@ -890,7 +890,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Plan for this branch's own events alone. Empty means the whole session.
+     * Branch whose own events are planned. Empty means the whole session.
      * </pre>
      *
      * <code>string branch = 3 [json_name = "branch"];</code>
@@ -911,7 +911,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Plan for this branch's own events alone. Empty means the whole session.
+     * Branch whose own events are planned. Empty means the whole session.
      * </pre>
      *
      * <code>string branch = 3 [json_name = "branch"];</code>
@@ -928,7 +928,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Plan for this branch's own events alone. Empty means the whole session.
+     * Branch whose own events are planned. Empty means the whole session.
      * </pre>
      *
      * <code>string branch = 3 [json_name = "branch"];</code>
@@ -942,7 +942,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Plan for this branch's own events alone. Empty means the whole session.
+     * Branch whose own events are planned. Empty means the whole session.
      * </pre>
      *
      * <code>string branch = 3 [json_name = "branch"];</code>

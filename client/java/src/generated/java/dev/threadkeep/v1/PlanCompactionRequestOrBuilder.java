@@ -12,7 +12,7 @@ public interface PlanCompactionRequestOrBuilder extends
 
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to plan for.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -21,7 +21,7 @@ public interface PlanCompactionRequestOrBuilder extends
   boolean hasSession();
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to plan for.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -30,7 +30,7 @@ public interface PlanCompactionRequestOrBuilder extends
   dev.threadkeep.v1.SessionRef getSession();
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to plan for.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -39,7 +39,7 @@ public interface PlanCompactionRequestOrBuilder extends
 
   /**
    * <pre>
-   * How. Absent means as the session's policy says; INVALID_FIELD if there is none.
+   * Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -48,7 +48,7 @@ public interface PlanCompactionRequestOrBuilder extends
   boolean hasStrategy();
   /**
    * <pre>
-   * How. Absent means as the session's policy says; INVALID_FIELD if there is none.
+   * Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -57,7 +57,7 @@ public interface PlanCompactionRequestOrBuilder extends
   dev.threadkeep.v1.CompactionStrategy getStrategy();
   /**
    * <pre>
-   * How. Absent means as the session's policy says; INVALID_FIELD if there is none.
+   * Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -66,7 +66,7 @@ public interface PlanCompactionRequestOrBuilder extends
 
   /**
    * <pre>
-   * Plan for this branch's own events alone. Empty means the whole session.
+   * Branch whose own events are planned. Empty means the whole session.
    * </pre>
    *
    * <code>string branch = 3 [json_name = "branch"];</code>
@@ -75,7 +75,7 @@ public interface PlanCompactionRequestOrBuilder extends
   java.lang.String getBranch();
   /**
    * <pre>
-   * Plan for this branch's own events alone. Empty means the whole session.
+   * Branch whose own events are planned. Empty means the whole session.
    * </pre>
    *
    * <code>string branch = 3 [json_name = "branch"];</code>

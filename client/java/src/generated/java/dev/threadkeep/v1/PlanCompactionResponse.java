@@ -52,7 +52,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.CompactionPlan plan_;
   /**
    * <pre>
-   * What to do. Nothing to archive means there is nothing to do.
+   * Changes to make. A plan that archives no events means that there is nothing to compact.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionPlan plan = 1 [json_name = "plan"];</code>
@@ -64,7 +64,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What to do. Nothing to archive means there is nothing to do.
+   * Changes to make. A plan that archives no events means that there is nothing to compact.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionPlan plan = 1 [json_name = "plan"];</code>
@@ -76,7 +76,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What to do. Nothing to archive means there is nothing to do.
+   * Changes to make. A plan that archives no events means that there is nothing to compact.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionPlan plan = 1 [json_name = "plan"];</code>
@@ -90,7 +90,7 @@ private static final long serialVersionUID = 0L;
   private long windowVersion_ = 0L;
   /**
    * <pre>
-   * The session's window_version: what ApplyCompaction is to expect.
+   * Window version of the session: the expected_window_version for ApplyCompaction.
    * </pre>
    *
    * <code>int64 window_version = 2 [json_name = "windowVersion"];</code>
@@ -105,7 +105,7 @@ private static final long serialVersionUID = 0L;
   private long logVersion_ = 0L;
   /**
    * <pre>
-   * The session's log_version, for the strict rule.
+   * Log version of the session: the expected_log_version for ApplyCompaction.
    * </pre>
    *
    * <code>int64 log_version = 3 [json_name = "logVersion"];</code>
@@ -120,7 +120,7 @@ private static final long serialVersionUID = 0L;
   private long lastSeq_ = 0L;
   /**
    * <pre>
-   * The session's last seq.
+   * Last seq of the session.
    * </pre>
    *
    * <code>int64 last_seq = 4 [json_name = "lastSeq"];</code>
@@ -527,7 +527,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.CompactionPlan, dev.threadkeep.v1.CompactionPlan.Builder, dev.threadkeep.v1.CompactionPlanOrBuilder> planBuilder_;
     /**
      * <pre>
-     * What to do. Nothing to archive means there is nothing to do.
+     * Changes to make. A plan that archives no events means that there is nothing to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPlan plan = 1 [json_name = "plan"];</code>
@@ -538,7 +538,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to do. Nothing to archive means there is nothing to do.
+     * Changes to make. A plan that archives no events means that there is nothing to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPlan plan = 1 [json_name = "plan"];</code>
@@ -553,7 +553,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to do. Nothing to archive means there is nothing to do.
+     * Changes to make. A plan that archives no events means that there is nothing to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPlan plan = 1 [json_name = "plan"];</code>
@@ -573,7 +573,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to do. Nothing to archive means there is nothing to do.
+     * Changes to make. A plan that archives no events means that there is nothing to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPlan plan = 1 [json_name = "plan"];</code>
@@ -591,7 +591,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to do. Nothing to archive means there is nothing to do.
+     * Changes to make. A plan that archives no events means that there is nothing to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPlan plan = 1 [json_name = "plan"];</code>
@@ -616,7 +616,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to do. Nothing to archive means there is nothing to do.
+     * Changes to make. A plan that archives no events means that there is nothing to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPlan plan = 1 [json_name = "plan"];</code>
@@ -633,7 +633,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to do. Nothing to archive means there is nothing to do.
+     * Changes to make. A plan that archives no events means that there is nothing to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPlan plan = 1 [json_name = "plan"];</code>
@@ -645,7 +645,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to do. Nothing to archive means there is nothing to do.
+     * Changes to make. A plan that archives no events means that there is nothing to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPlan plan = 1 [json_name = "plan"];</code>
@@ -660,7 +660,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to do. Nothing to archive means there is nothing to do.
+     * Changes to make. A plan that archives no events means that there is nothing to compact.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPlan plan = 1 [json_name = "plan"];</code>
@@ -682,7 +682,7 @@ private static final long serialVersionUID = 0L;
     private long windowVersion_ ;
     /**
      * <pre>
-     * The session's window_version: what ApplyCompaction is to expect.
+     * Window version of the session: the expected_window_version for ApplyCompaction.
      * </pre>
      *
      * <code>int64 window_version = 2 [json_name = "windowVersion"];</code>
@@ -694,7 +694,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session's window_version: what ApplyCompaction is to expect.
+     * Window version of the session: the expected_window_version for ApplyCompaction.
      * </pre>
      *
      * <code>int64 window_version = 2 [json_name = "windowVersion"];</code>
@@ -710,7 +710,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session's window_version: what ApplyCompaction is to expect.
+     * Window version of the session: the expected_window_version for ApplyCompaction.
      * </pre>
      *
      * <code>int64 window_version = 2 [json_name = "windowVersion"];</code>
@@ -726,7 +726,7 @@ private static final long serialVersionUID = 0L;
     private long logVersion_ ;
     /**
      * <pre>
-     * The session's log_version, for the strict rule.
+     * Log version of the session: the expected_log_version for ApplyCompaction.
      * </pre>
      *
      * <code>int64 log_version = 3 [json_name = "logVersion"];</code>
@@ -738,7 +738,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session's log_version, for the strict rule.
+     * Log version of the session: the expected_log_version for ApplyCompaction.
      * </pre>
      *
      * <code>int64 log_version = 3 [json_name = "logVersion"];</code>
@@ -754,7 +754,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session's log_version, for the strict rule.
+     * Log version of the session: the expected_log_version for ApplyCompaction.
      * </pre>
      *
      * <code>int64 log_version = 3 [json_name = "logVersion"];</code>
@@ -770,7 +770,7 @@ private static final long serialVersionUID = 0L;
     private long lastSeq_ ;
     /**
      * <pre>
-     * The session's last seq.
+     * Last seq of the session.
      * </pre>
      *
      * <code>int64 last_seq = 4 [json_name = "lastSeq"];</code>
@@ -782,7 +782,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session's last seq.
+     * Last seq of the session.
      * </pre>
      *
      * <code>int64 last_seq = 4 [json_name = "lastSeq"];</code>
@@ -798,7 +798,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session's last seq.
+     * Last seq of the session.
      * </pre>
      *
      * <code>int64 last_seq = 4 [json_name = "lastSeq"];</code>

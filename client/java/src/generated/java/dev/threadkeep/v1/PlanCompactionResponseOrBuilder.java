@@ -12,7 +12,7 @@ public interface PlanCompactionResponseOrBuilder extends
 
   /**
    * <pre>
-   * What to do. Nothing to archive means there is nothing to do.
+   * Changes to make. A plan that archives no events means that there is nothing to compact.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionPlan plan = 1 [json_name = "plan"];</code>
@@ -21,7 +21,7 @@ public interface PlanCompactionResponseOrBuilder extends
   boolean hasPlan();
   /**
    * <pre>
-   * What to do. Nothing to archive means there is nothing to do.
+   * Changes to make. A plan that archives no events means that there is nothing to compact.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionPlan plan = 1 [json_name = "plan"];</code>
@@ -30,7 +30,7 @@ public interface PlanCompactionResponseOrBuilder extends
   dev.threadkeep.v1.CompactionPlan getPlan();
   /**
    * <pre>
-   * What to do. Nothing to archive means there is nothing to do.
+   * Changes to make. A plan that archives no events means that there is nothing to compact.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionPlan plan = 1 [json_name = "plan"];</code>
@@ -39,7 +39,7 @@ public interface PlanCompactionResponseOrBuilder extends
 
   /**
    * <pre>
-   * The session's window_version: what ApplyCompaction is to expect.
+   * Window version of the session: the expected_window_version for ApplyCompaction.
    * </pre>
    *
    * <code>int64 window_version = 2 [json_name = "windowVersion"];</code>
@@ -49,7 +49,7 @@ public interface PlanCompactionResponseOrBuilder extends
 
   /**
    * <pre>
-   * The session's log_version, for the strict rule.
+   * Log version of the session: the expected_log_version for ApplyCompaction.
    * </pre>
    *
    * <code>int64 log_version = 3 [json_name = "logVersion"];</code>
@@ -59,7 +59,7 @@ public interface PlanCompactionResponseOrBuilder extends
 
   /**
    * <pre>
-   * The session's last seq.
+   * Last seq of the session.
    * </pre>
    *
    * <code>int64 last_seq = 4 [json_name = "lastSeq"];</code>

@@ -7,7 +7,8 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * Whom a policy is for. The narrowest that is set applies: session, user and app, user, app, server.
+ * The sessions to which a policy applies. The narrowest policy wins, in the order session, user and app, user, app,
+ * server.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.PolicyScope}
@@ -139,7 +140,7 @@ private static final long serialVersionUID = 0L;
   public static final int USER_FIELD_NUMBER = 2;
   /**
    * <pre>
-   * A user's sessions.
+   * Sessions of a user.
    * </pre>
    *
    * <code>.threadkeep.v1.UserPolicyScope user = 2 [json_name = "user"];</code>
@@ -151,7 +152,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A user's sessions.
+   * Sessions of a user.
    * </pre>
    *
    * <code>.threadkeep.v1.UserPolicyScope user = 2 [json_name = "user"];</code>
@@ -166,7 +167,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A user's sessions.
+   * Sessions of a user.
    * </pre>
    *
    * <code>.threadkeep.v1.UserPolicyScope user = 2 [json_name = "user"];</code>
@@ -182,7 +183,7 @@ private static final long serialVersionUID = 0L;
   public static final int APP_FIELD_NUMBER = 3;
   /**
    * <pre>
-   * An app's sessions. Not empty.
+   * Sessions of an app. Must not be empty.
    * </pre>
    *
    * <code>string app = 3 [json_name = "app"];</code>
@@ -193,7 +194,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * An app's sessions. Not empty.
+   * Sessions of an app. Must not be empty.
    * </pre>
    *
    * <code>string app = 3 [json_name = "app"];</code>
@@ -218,7 +219,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * An app's sessions. Not empty.
+   * Sessions of an app. Must not be empty.
    * </pre>
    *
    * <code>string app = 3 [json_name = "app"];</code>
@@ -491,7 +492,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Whom a policy is for. The narrowest that is set applies: session, user and app, user, app, server.
+   * The sessions to which a policy applies. The narrowest policy wins, in the order session, user and app, user, app,
+   * server.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.PolicyScope}
@@ -884,7 +886,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.UserPolicyScope, dev.threadkeep.v1.UserPolicyScope.Builder, dev.threadkeep.v1.UserPolicyScopeOrBuilder> userBuilder_;
     /**
      * <pre>
-     * A user's sessions.
+     * Sessions of a user.
      * </pre>
      *
      * <code>.threadkeep.v1.UserPolicyScope user = 2 [json_name = "user"];</code>
@@ -896,7 +898,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A user's sessions.
+     * Sessions of a user.
      * </pre>
      *
      * <code>.threadkeep.v1.UserPolicyScope user = 2 [json_name = "user"];</code>
@@ -918,7 +920,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A user's sessions.
+     * Sessions of a user.
      * </pre>
      *
      * <code>.threadkeep.v1.UserPolicyScope user = 2 [json_name = "user"];</code>
@@ -938,7 +940,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A user's sessions.
+     * Sessions of a user.
      * </pre>
      *
      * <code>.threadkeep.v1.UserPolicyScope user = 2 [json_name = "user"];</code>
@@ -956,7 +958,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A user's sessions.
+     * Sessions of a user.
      * </pre>
      *
      * <code>.threadkeep.v1.UserPolicyScope user = 2 [json_name = "user"];</code>
@@ -983,7 +985,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A user's sessions.
+     * Sessions of a user.
      * </pre>
      *
      * <code>.threadkeep.v1.UserPolicyScope user = 2 [json_name = "user"];</code>
@@ -1006,7 +1008,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A user's sessions.
+     * Sessions of a user.
      * </pre>
      *
      * <code>.threadkeep.v1.UserPolicyScope user = 2 [json_name = "user"];</code>
@@ -1016,7 +1018,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A user's sessions.
+     * Sessions of a user.
      * </pre>
      *
      * <code>.threadkeep.v1.UserPolicyScope user = 2 [json_name = "user"];</code>
@@ -1034,7 +1036,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A user's sessions.
+     * Sessions of a user.
      * </pre>
      *
      * <code>.threadkeep.v1.UserPolicyScope user = 2 [json_name = "user"];</code>
@@ -1060,7 +1062,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * An app's sessions. Not empty.
+     * Sessions of an app. Must not be empty.
      * </pre>
      *
      * <code>string app = 3 [json_name = "app"];</code>
@@ -1072,7 +1074,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * An app's sessions. Not empty.
+     * Sessions of an app. Must not be empty.
      * </pre>
      *
      * <code>string app = 3 [json_name = "app"];</code>
@@ -1098,7 +1100,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * An app's sessions. Not empty.
+     * Sessions of an app. Must not be empty.
      * </pre>
      *
      * <code>string app = 3 [json_name = "app"];</code>
@@ -1125,7 +1127,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * An app's sessions. Not empty.
+     * Sessions of an app. Must not be empty.
      * </pre>
      *
      * <code>string app = 3 [json_name = "app"];</code>
@@ -1142,7 +1144,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * An app's sessions. Not empty.
+     * Sessions of an app. Must not be empty.
      * </pre>
      *
      * <code>string app = 3 [json_name = "app"];</code>
@@ -1158,7 +1160,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * An app's sessions. Not empty.
+     * Sessions of an app. Must not be empty.
      * </pre>
      *
      * <code>string app = 3 [json_name = "app"];</code>

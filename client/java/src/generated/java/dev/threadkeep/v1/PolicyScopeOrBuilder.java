@@ -39,7 +39,7 @@ public interface PolicyScopeOrBuilder extends
 
   /**
    * <pre>
-   * A user's sessions.
+   * Sessions of a user.
    * </pre>
    *
    * <code>.threadkeep.v1.UserPolicyScope user = 2 [json_name = "user"];</code>
@@ -48,7 +48,7 @@ public interface PolicyScopeOrBuilder extends
   boolean hasUser();
   /**
    * <pre>
-   * A user's sessions.
+   * Sessions of a user.
    * </pre>
    *
    * <code>.threadkeep.v1.UserPolicyScope user = 2 [json_name = "user"];</code>
@@ -57,7 +57,7 @@ public interface PolicyScopeOrBuilder extends
   dev.threadkeep.v1.UserPolicyScope getUser();
   /**
    * <pre>
-   * A user's sessions.
+   * Sessions of a user.
    * </pre>
    *
    * <code>.threadkeep.v1.UserPolicyScope user = 2 [json_name = "user"];</code>
@@ -66,7 +66,7 @@ public interface PolicyScopeOrBuilder extends
 
   /**
    * <pre>
-   * An app's sessions. Not empty.
+   * Sessions of an app. Must not be empty.
    * </pre>
    *
    * <code>string app = 3 [json_name = "app"];</code>
@@ -75,7 +75,7 @@ public interface PolicyScopeOrBuilder extends
   boolean hasApp();
   /**
    * <pre>
-   * An app's sessions. Not empty.
+   * Sessions of an app. Must not be empty.
    * </pre>
    *
    * <code>string app = 3 [json_name = "app"];</code>
@@ -84,7 +84,7 @@ public interface PolicyScopeOrBuilder extends
   java.lang.String getApp();
   /**
    * <pre>
-   * An app's sessions. Not empty.
+   * Sessions of an app. Must not be empty.
    * </pre>
    *
    * <code>string app = 3 [json_name = "app"];</code>

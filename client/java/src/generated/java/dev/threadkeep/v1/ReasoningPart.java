@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * The model's reasoning.
+ * Reasoning of the model.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.ReasoningPart}
@@ -55,7 +55,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object text_ = "";
   /**
    * <pre>
-   * Readable reasoning or its summary. May be empty.
+   * Readable reasoning or a summary of it. May be empty.
    * </pre>
    *
    * <code>string text = 1 [json_name = "text"];</code>
@@ -76,7 +76,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Readable reasoning or its summary. May be empty.
+   * Readable reasoning or a summary of it. May be empty.
    * </pre>
    *
    * <code>string text = 1 [json_name = "text"];</code>
@@ -101,7 +101,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.ByteString signature_ = com.google.protobuf.ByteString.EMPTY;
   /**
    * <pre>
-   * The provider's signature over the reasoning, verbatim.
+   * Signature of the provider over the reasoning, verbatim.
    * </pre>
    *
    * <code>bytes signature = 2 [json_name = "signature"];</code>
@@ -307,7 +307,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The model's reasoning.
+   * Reasoning of the model.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.ReasoningPart}
@@ -474,7 +474,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object text_ = "";
     /**
      * <pre>
-     * Readable reasoning or its summary. May be empty.
+     * Readable reasoning or a summary of it. May be empty.
      * </pre>
      *
      * <code>string text = 1 [json_name = "text"];</code>
@@ -494,7 +494,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Readable reasoning or its summary. May be empty.
+     * Readable reasoning or a summary of it. May be empty.
      * </pre>
      *
      * <code>string text = 1 [json_name = "text"];</code>
@@ -515,7 +515,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Readable reasoning or its summary. May be empty.
+     * Readable reasoning or a summary of it. May be empty.
      * </pre>
      *
      * <code>string text = 1 [json_name = "text"];</code>
@@ -532,7 +532,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Readable reasoning or its summary. May be empty.
+     * Readable reasoning or a summary of it. May be empty.
      * </pre>
      *
      * <code>string text = 1 [json_name = "text"];</code>
@@ -546,7 +546,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Readable reasoning or its summary. May be empty.
+     * Readable reasoning or a summary of it. May be empty.
      * </pre>
      *
      * <code>string text = 1 [json_name = "text"];</code>
@@ -566,7 +566,7 @@ private static final long serialVersionUID = 0L;
     private com.google.protobuf.ByteString signature_ = com.google.protobuf.ByteString.EMPTY;
     /**
      * <pre>
-     * The provider's signature over the reasoning, verbatim.
+     * Signature of the provider over the reasoning, verbatim.
      * </pre>
      *
      * <code>bytes signature = 2 [json_name = "signature"];</code>
@@ -578,7 +578,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The provider's signature over the reasoning, verbatim.
+     * Signature of the provider over the reasoning, verbatim.
      * </pre>
      *
      * <code>bytes signature = 2 [json_name = "signature"];</code>
@@ -594,7 +594,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The provider's signature over the reasoning, verbatim.
+     * Signature of the provider over the reasoning, verbatim.
      * </pre>
      *
      * <code>bytes signature = 2 [json_name = "signature"];</code>

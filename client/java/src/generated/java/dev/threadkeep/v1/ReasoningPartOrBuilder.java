@@ -12,7 +12,7 @@ public interface ReasoningPartOrBuilder extends
 
   /**
    * <pre>
-   * Readable reasoning or its summary. May be empty.
+   * Readable reasoning or a summary of it. May be empty.
    * </pre>
    *
    * <code>string text = 1 [json_name = "text"];</code>
@@ -21,7 +21,7 @@ public interface ReasoningPartOrBuilder extends
   java.lang.String getText();
   /**
    * <pre>
-   * Readable reasoning or its summary. May be empty.
+   * Readable reasoning or a summary of it. May be empty.
    * </pre>
    *
    * <code>string text = 1 [json_name = "text"];</code>
@@ -32,7 +32,7 @@ public interface ReasoningPartOrBuilder extends
 
   /**
    * <pre>
-   * The provider's signature over the reasoning, verbatim.
+   * Signature of the provider over the reasoning, verbatim.
    * </pre>
    *
    * <code>bytes signature = 2 [json_name = "signature"];</code>

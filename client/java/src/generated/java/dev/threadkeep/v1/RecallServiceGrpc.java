@@ -4,7 +4,7 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
 
 /**
  * <pre>
- * Search over everything ever said.
+ * Searches events across sessions.
  * </pre>
  */
 @io.grpc.stub.annotations.GrpcGenerated
@@ -108,16 +108,17 @@ public final class RecallServiceGrpc {
 
   /**
    * <pre>
-   * Search over everything ever said.
+   * Searches events across sessions.
    * </pre>
    */
   public interface AsyncService {
 
     /**
      * <pre>
-     * Returns the events that answer the query. Everything committed before the call is searched (SEMANTIC: once it is embedded),
-     * archived events included unless the filter says otherwise. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND,
-     * AMBIGUOUS_SESSION, PERMISSION_DENIED, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+     * Returns the events that match a query. Everything committed before the call is searched (SEMANTIC: once it has an
+     * embedding), archived events included unless the filter excludes them.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND, AMBIGUOUS_SESSION, PERMISSION_DENIED,
+     * EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
      * </pre>
      */
     default void searchEvents(dev.threadkeep.v1.SearchEventsRequest request,
@@ -129,7 +130,7 @@ public final class RecallServiceGrpc {
   /**
    * Base class for the server implementation of the service RecallService.
    * <pre>
-   * Search over everything ever said.
+   * Searches events across sessions.
    * </pre>
    */
   public static abstract class RecallServiceImplBase
@@ -143,7 +144,7 @@ public final class RecallServiceGrpc {
   /**
    * A stub to allow clients to do asynchronous rpc calls to service RecallService.
    * <pre>
-   * Search over everything ever said.
+   * Searches events across sessions.
    * </pre>
    */
   public static final class RecallServiceStub
@@ -161,9 +162,10 @@ public final class RecallServiceGrpc {
 
     /**
      * <pre>
-     * Returns the events that answer the query. Everything committed before the call is searched (SEMANTIC: once it is embedded),
-     * archived events included unless the filter says otherwise. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND,
-     * AMBIGUOUS_SESSION, PERMISSION_DENIED, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+     * Returns the events that match a query. Everything committed before the call is searched (SEMANTIC: once it has an
+     * embedding), archived events included unless the filter excludes them.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND, AMBIGUOUS_SESSION, PERMISSION_DENIED,
+     * EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
      * </pre>
      */
     public void searchEvents(dev.threadkeep.v1.SearchEventsRequest request,
@@ -176,7 +178,7 @@ public final class RecallServiceGrpc {
   /**
    * A stub to allow clients to do synchronous rpc calls to service RecallService.
    * <pre>
-   * Search over everything ever said.
+   * Searches events across sessions.
    * </pre>
    */
   public static final class RecallServiceBlockingV2Stub
@@ -194,9 +196,10 @@ public final class RecallServiceGrpc {
 
     /**
      * <pre>
-     * Returns the events that answer the query. Everything committed before the call is searched (SEMANTIC: once it is embedded),
-     * archived events included unless the filter says otherwise. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND,
-     * AMBIGUOUS_SESSION, PERMISSION_DENIED, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+     * Returns the events that match a query. Everything committed before the call is searched (SEMANTIC: once it has an
+     * embedding), archived events included unless the filter excludes them.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND, AMBIGUOUS_SESSION, PERMISSION_DENIED,
+     * EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
      * </pre>
      */
     public dev.threadkeep.v1.SearchEventsResponse searchEvents(dev.threadkeep.v1.SearchEventsRequest request) throws io.grpc.StatusException {
@@ -208,7 +211,7 @@ public final class RecallServiceGrpc {
   /**
    * A stub to allow clients to do limited synchronous rpc calls to service RecallService.
    * <pre>
-   * Search over everything ever said.
+   * Searches events across sessions.
    * </pre>
    */
   public static final class RecallServiceBlockingStub
@@ -226,9 +229,10 @@ public final class RecallServiceGrpc {
 
     /**
      * <pre>
-     * Returns the events that answer the query. Everything committed before the call is searched (SEMANTIC: once it is embedded),
-     * archived events included unless the filter says otherwise. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND,
-     * AMBIGUOUS_SESSION, PERMISSION_DENIED, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+     * Returns the events that match a query. Everything committed before the call is searched (SEMANTIC: once it has an
+     * embedding), archived events included unless the filter excludes them.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND, AMBIGUOUS_SESSION, PERMISSION_DENIED,
+     * EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
      * </pre>
      */
     public dev.threadkeep.v1.SearchEventsResponse searchEvents(dev.threadkeep.v1.SearchEventsRequest request) {
@@ -240,7 +244,7 @@ public final class RecallServiceGrpc {
   /**
    * A stub to allow clients to do ListenableFuture-style rpc calls to service RecallService.
    * <pre>
-   * Search over everything ever said.
+   * Searches events across sessions.
    * </pre>
    */
   public static final class RecallServiceFutureStub
@@ -258,9 +262,10 @@ public final class RecallServiceGrpc {
 
     /**
      * <pre>
-     * Returns the events that answer the query. Everything committed before the call is searched (SEMANTIC: once it is embedded),
-     * archived events included unless the filter says otherwise. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND,
-     * AMBIGUOUS_SESSION, PERMISSION_DENIED, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+     * Returns the events that match a query. Everything committed before the call is searched (SEMANTIC: once it has an
+     * embedding), archived events included unless the filter excludes them.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND, AMBIGUOUS_SESSION, PERMISSION_DENIED,
+     * EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.SearchEventsResponse> searchEvents(

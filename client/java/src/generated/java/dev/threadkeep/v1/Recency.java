@@ -7,7 +7,8 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * Lifts what is newer: what hits are ordered by is multiplied by 1 + weight * 2^(-age / half_life). Scores stay as they are.
+ * Boosts newer hits: the ranking value of a hit is multiplied by 1 + weight * 2^(-age / half_life). Scores are
+ * unchanged.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.Recency}
@@ -52,7 +53,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration halfLife_;
   /**
    * <pre>
-   * After how long the lift is half. REQUIRED, above zero.
+   * REQUIRED. Age at which the boost is half of its maximum. Must be positive.
    * </pre>
    *
    * <code>.google.protobuf.Duration half_life = 1 [json_name = "halfLife"];</code>
@@ -64,7 +65,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * After how long the lift is half. REQUIRED, above zero.
+   * REQUIRED. Age at which the boost is half of its maximum. Must be positive.
    * </pre>
    *
    * <code>.google.protobuf.Duration half_life = 1 [json_name = "halfLife"];</code>
@@ -76,7 +77,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * After how long the lift is half. REQUIRED, above zero.
+   * REQUIRED. Age at which the boost is half of its maximum. Must be positive.
    * </pre>
    *
    * <code>.google.protobuf.Duration half_life = 1 [json_name = "halfLife"];</code>
@@ -90,7 +91,7 @@ private static final long serialVersionUID = 0L;
   private double weight_ = 0D;
   /**
    * <pre>
-   * The lift of what happened just now. 0 means 1; at most 100, negative is refused.
+   * Maximum boost, at age zero. 0 means 1; at most 100. Negative values are rejected.
    * </pre>
    *
    * <code>double weight = 2 [json_name = "weight"];</code>
@@ -278,7 +279,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Lifts what is newer: what hits are ordered by is multiplied by 1 + weight * 2^(-age / half_life). Scores stay as they are.
+   * Boosts newer hits: the ranking value of a hit is multiplied by 1 + weight * 2^(-age / half_life). Scores are
+   * unchanged.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.Recency}
@@ -450,7 +452,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> halfLifeBuilder_;
     /**
      * <pre>
-     * After how long the lift is half. REQUIRED, above zero.
+     * REQUIRED. Age at which the boost is half of its maximum. Must be positive.
      * </pre>
      *
      * <code>.google.protobuf.Duration half_life = 1 [json_name = "halfLife"];</code>
@@ -461,7 +463,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * After how long the lift is half. REQUIRED, above zero.
+     * REQUIRED. Age at which the boost is half of its maximum. Must be positive.
      * </pre>
      *
      * <code>.google.protobuf.Duration half_life = 1 [json_name = "halfLife"];</code>
@@ -476,7 +478,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * After how long the lift is half. REQUIRED, above zero.
+     * REQUIRED. Age at which the boost is half of its maximum. Must be positive.
      * </pre>
      *
      * <code>.google.protobuf.Duration half_life = 1 [json_name = "halfLife"];</code>
@@ -496,7 +498,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * After how long the lift is half. REQUIRED, above zero.
+     * REQUIRED. Age at which the boost is half of its maximum. Must be positive.
      * </pre>
      *
      * <code>.google.protobuf.Duration half_life = 1 [json_name = "halfLife"];</code>
@@ -514,7 +516,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * After how long the lift is half. REQUIRED, above zero.
+     * REQUIRED. Age at which the boost is half of its maximum. Must be positive.
      * </pre>
      *
      * <code>.google.protobuf.Duration half_life = 1 [json_name = "halfLife"];</code>
@@ -539,7 +541,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * After how long the lift is half. REQUIRED, above zero.
+     * REQUIRED. Age at which the boost is half of its maximum. Must be positive.
      * </pre>
      *
      * <code>.google.protobuf.Duration half_life = 1 [json_name = "halfLife"];</code>
@@ -556,7 +558,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * After how long the lift is half. REQUIRED, above zero.
+     * REQUIRED. Age at which the boost is half of its maximum. Must be positive.
      * </pre>
      *
      * <code>.google.protobuf.Duration half_life = 1 [json_name = "halfLife"];</code>
@@ -568,7 +570,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * After how long the lift is half. REQUIRED, above zero.
+     * REQUIRED. Age at which the boost is half of its maximum. Must be positive.
      * </pre>
      *
      * <code>.google.protobuf.Duration half_life = 1 [json_name = "halfLife"];</code>
@@ -583,7 +585,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * After how long the lift is half. REQUIRED, above zero.
+     * REQUIRED. Age at which the boost is half of its maximum. Must be positive.
      * </pre>
      *
      * <code>.google.protobuf.Duration half_life = 1 [json_name = "halfLife"];</code>
@@ -605,7 +607,7 @@ private static final long serialVersionUID = 0L;
     private double weight_ ;
     /**
      * <pre>
-     * The lift of what happened just now. 0 means 1; at most 100, negative is refused.
+     * Maximum boost, at age zero. 0 means 1; at most 100. Negative values are rejected.
      * </pre>
      *
      * <code>double weight = 2 [json_name = "weight"];</code>
@@ -617,7 +619,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lift of what happened just now. 0 means 1; at most 100, negative is refused.
+     * Maximum boost, at age zero. 0 means 1; at most 100. Negative values are rejected.
      * </pre>
      *
      * <code>double weight = 2 [json_name = "weight"];</code>
@@ -633,7 +635,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lift of what happened just now. 0 means 1; at most 100, negative is refused.
+     * Maximum boost, at age zero. 0 means 1; at most 100. Negative values are rejected.
      * </pre>
      *
      * <code>double weight = 2 [json_name = "weight"];</code>

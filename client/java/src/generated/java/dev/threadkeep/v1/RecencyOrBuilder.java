@@ -12,7 +12,7 @@ public interface RecencyOrBuilder extends
 
   /**
    * <pre>
-   * After how long the lift is half. REQUIRED, above zero.
+   * REQUIRED. Age at which the boost is half of its maximum. Must be positive.
    * </pre>
    *
    * <code>.google.protobuf.Duration half_life = 1 [json_name = "halfLife"];</code>
@@ -21,7 +21,7 @@ public interface RecencyOrBuilder extends
   boolean hasHalfLife();
   /**
    * <pre>
-   * After how long the lift is half. REQUIRED, above zero.
+   * REQUIRED. Age at which the boost is half of its maximum. Must be positive.
    * </pre>
    *
    * <code>.google.protobuf.Duration half_life = 1 [json_name = "halfLife"];</code>
@@ -30,7 +30,7 @@ public interface RecencyOrBuilder extends
   com.google.protobuf.Duration getHalfLife();
   /**
    * <pre>
-   * After how long the lift is half. REQUIRED, above zero.
+   * REQUIRED. Age at which the boost is half of its maximum. Must be positive.
    * </pre>
    *
    * <code>.google.protobuf.Duration half_life = 1 [json_name = "halfLife"];</code>
@@ -39,7 +39,7 @@ public interface RecencyOrBuilder extends
 
   /**
    * <pre>
-   * The lift of what happened just now. 0 means 1; at most 100, negative is refused.
+   * Maximum boost, at age zero. 0 means 1; at most 100. Negative values are rejected.
    * </pre>
    *
    * <code>double weight = 2 [json_name = "weight"];</code>

@@ -7,7 +7,8 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * Replaces what a sliding window would archive, and the summaries before it, by one new summary made by a model.
+ * Replaces the events that a sliding window would archive, and the summaries before them, with one new summary that a
+ * model writes.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.RecursiveSummary}
@@ -54,7 +55,7 @@ private static final long serialVersionUID = 0L;
   private int maxEventsToKeep_ = 0;
   /**
    * <pre>
-   * Events to keep at most. 0 means 10; negative is refused.
+   * Maximum number of events to keep. 0 means 10. Negative values are rejected.
    * </pre>
    *
    * <code>int32 max_events_to_keep = 1 [json_name = "maxEventsToKeep"];</code>
@@ -69,7 +70,8 @@ private static final long serialVersionUID = 0L;
   private int overlap_ = 0;
   /**
    * <pre>
-   * How many of the kept events the model is shown for continuity; less than max_events_to_keep. Default 2.
+   * Number of kept events that the prompt also contains, for continuity. Must be less than max_events_to_keep. Default:
+   * 2.
    * </pre>
    *
    * <code>optional int32 overlap = 2 [json_name = "overlap"];</code>
@@ -81,7 +83,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How many of the kept events the model is shown for continuity; less than max_events_to_keep. Default 2.
+   * Number of kept events that the prompt also contains, for continuity. Must be less than max_events_to_keep. Default:
+   * 2.
    * </pre>
    *
    * <code>optional int32 overlap = 2 [json_name = "overlap"];</code>
@@ -97,7 +100,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object systemPrompt_ = "";
   /**
    * <pre>
-   * Instructions to the model. Empty means the server's own.
+   * Instructions to the model. Empty means the server's instructions.
    * </pre>
    *
    * <code>string system_prompt = 3 [json_name = "systemPrompt"];</code>
@@ -118,7 +121,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Instructions to the model. Empty means the server's own.
+   * Instructions to the model. Empty means the server's instructions.
    * </pre>
    *
    * <code>string system_prompt = 3 [json_name = "systemPrompt"];</code>
@@ -190,7 +193,7 @@ private static final long serialVersionUID = 0L;
   private int maxSummaryTokens_ = 0;
   /**
    * <pre>
-   * Tokens the summary may have. 0 means 1,024; negative is refused.
+   * Maximum number of tokens of the summary. 0 means 1,024. Negative values are rejected.
    * </pre>
    *
    * <code>int32 max_summary_tokens = 5 [json_name = "maxSummaryTokens"];</code>
@@ -205,8 +208,9 @@ private static final long serialVersionUID = 0L;
   private int maxPromptTokens_ = 0;
   /**
    * <pre>
-   * Tokens of conversation and earlier summary that one prompt may hold. Of more, the oldest turns that fit are summarised, one at least;
-   * the next compaction goes on. 0 means 64,000; negative is refused.
+   * Maximum number of tokens of conversation and earlier summary in one prompt. If there are more, the oldest turns
+   * that fit are summarized, at least one, and the next compaction continues from there. 0 means 64,000. Negative
+   * values are rejected.
    * </pre>
    *
    * <code>int32 max_prompt_tokens = 6 [json_name = "maxPromptTokens"];</code>
@@ -434,7 +438,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Replaces what a sliding window would archive, and the summaries before it, by one new summary made by a model.
+   * Replaces the events that a sliding window would archive, and the summaries before them, with one new summary that a
+   * model writes.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.RecursiveSummary}
@@ -642,7 +647,7 @@ private static final long serialVersionUID = 0L;
     private int maxEventsToKeep_ ;
     /**
      * <pre>
-     * Events to keep at most. 0 means 10; negative is refused.
+     * Maximum number of events to keep. 0 means 10. Negative values are rejected.
      * </pre>
      *
      * <code>int32 max_events_to_keep = 1 [json_name = "maxEventsToKeep"];</code>
@@ -654,7 +659,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events to keep at most. 0 means 10; negative is refused.
+     * Maximum number of events to keep. 0 means 10. Negative values are rejected.
      * </pre>
      *
      * <code>int32 max_events_to_keep = 1 [json_name = "maxEventsToKeep"];</code>
@@ -670,7 +675,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events to keep at most. 0 means 10; negative is refused.
+     * Maximum number of events to keep. 0 means 10. Negative values are rejected.
      * </pre>
      *
      * <code>int32 max_events_to_keep = 1 [json_name = "maxEventsToKeep"];</code>
@@ -686,7 +691,8 @@ private static final long serialVersionUID = 0L;
     private int overlap_ ;
     /**
      * <pre>
-     * How many of the kept events the model is shown for continuity; less than max_events_to_keep. Default 2.
+     * Number of kept events that the prompt also contains, for continuity. Must be less than max_events_to_keep. Default:
+     * 2.
      * </pre>
      *
      * <code>optional int32 overlap = 2 [json_name = "overlap"];</code>
@@ -698,7 +704,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many of the kept events the model is shown for continuity; less than max_events_to_keep. Default 2.
+     * Number of kept events that the prompt also contains, for continuity. Must be less than max_events_to_keep. Default:
+     * 2.
      * </pre>
      *
      * <code>optional int32 overlap = 2 [json_name = "overlap"];</code>
@@ -710,7 +717,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many of the kept events the model is shown for continuity; less than max_events_to_keep. Default 2.
+     * Number of kept events that the prompt also contains, for continuity. Must be less than max_events_to_keep. Default:
+     * 2.
      * </pre>
      *
      * <code>optional int32 overlap = 2 [json_name = "overlap"];</code>
@@ -726,7 +734,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many of the kept events the model is shown for continuity; less than max_events_to_keep. Default 2.
+     * Number of kept events that the prompt also contains, for continuity. Must be less than max_events_to_keep. Default:
+     * 2.
      * </pre>
      *
      * <code>optional int32 overlap = 2 [json_name = "overlap"];</code>
@@ -742,7 +751,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object systemPrompt_ = "";
     /**
      * <pre>
-     * Instructions to the model. Empty means the server's own.
+     * Instructions to the model. Empty means the server's instructions.
      * </pre>
      *
      * <code>string system_prompt = 3 [json_name = "systemPrompt"];</code>
@@ -762,7 +771,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Instructions to the model. Empty means the server's own.
+     * Instructions to the model. Empty means the server's instructions.
      * </pre>
      *
      * <code>string system_prompt = 3 [json_name = "systemPrompt"];</code>
@@ -783,7 +792,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Instructions to the model. Empty means the server's own.
+     * Instructions to the model. Empty means the server's instructions.
      * </pre>
      *
      * <code>string system_prompt = 3 [json_name = "systemPrompt"];</code>
@@ -800,7 +809,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Instructions to the model. Empty means the server's own.
+     * Instructions to the model. Empty means the server's instructions.
      * </pre>
      *
      * <code>string system_prompt = 3 [json_name = "systemPrompt"];</code>
@@ -814,7 +823,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Instructions to the model. Empty means the server's own.
+     * Instructions to the model. Empty means the server's instructions.
      * </pre>
      *
      * <code>string system_prompt = 3 [json_name = "systemPrompt"];</code>
@@ -926,7 +935,7 @@ private static final long serialVersionUID = 0L;
     private int maxSummaryTokens_ ;
     /**
      * <pre>
-     * Tokens the summary may have. 0 means 1,024; negative is refused.
+     * Maximum number of tokens of the summary. 0 means 1,024. Negative values are rejected.
      * </pre>
      *
      * <code>int32 max_summary_tokens = 5 [json_name = "maxSummaryTokens"];</code>
@@ -938,7 +947,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tokens the summary may have. 0 means 1,024; negative is refused.
+     * Maximum number of tokens of the summary. 0 means 1,024. Negative values are rejected.
      * </pre>
      *
      * <code>int32 max_summary_tokens = 5 [json_name = "maxSummaryTokens"];</code>
@@ -954,7 +963,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tokens the summary may have. 0 means 1,024; negative is refused.
+     * Maximum number of tokens of the summary. 0 means 1,024. Negative values are rejected.
      * </pre>
      *
      * <code>int32 max_summary_tokens = 5 [json_name = "maxSummaryTokens"];</code>
@@ -970,8 +979,9 @@ private static final long serialVersionUID = 0L;
     private int maxPromptTokens_ ;
     /**
      * <pre>
-     * Tokens of conversation and earlier summary that one prompt may hold. Of more, the oldest turns that fit are summarised, one at least;
-     * the next compaction goes on. 0 means 64,000; negative is refused.
+     * Maximum number of tokens of conversation and earlier summary in one prompt. If there are more, the oldest turns
+     * that fit are summarized, at least one, and the next compaction continues from there. 0 means 64,000. Negative
+     * values are rejected.
      * </pre>
      *
      * <code>int32 max_prompt_tokens = 6 [json_name = "maxPromptTokens"];</code>
@@ -983,8 +993,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tokens of conversation and earlier summary that one prompt may hold. Of more, the oldest turns that fit are summarised, one at least;
-     * the next compaction goes on. 0 means 64,000; negative is refused.
+     * Maximum number of tokens of conversation and earlier summary in one prompt. If there are more, the oldest turns
+     * that fit are summarized, at least one, and the next compaction continues from there. 0 means 64,000. Negative
+     * values are rejected.
      * </pre>
      *
      * <code>int32 max_prompt_tokens = 6 [json_name = "maxPromptTokens"];</code>
@@ -1000,8 +1011,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tokens of conversation and earlier summary that one prompt may hold. Of more, the oldest turns that fit are summarised, one at least;
-     * the next compaction goes on. 0 means 64,000; negative is refused.
+     * Maximum number of tokens of conversation and earlier summary in one prompt. If there are more, the oldest turns
+     * that fit are summarized, at least one, and the next compaction continues from there. 0 means 64,000. Negative
+     * values are rejected.
      * </pre>
      *
      * <code>int32 max_prompt_tokens = 6 [json_name = "maxPromptTokens"];</code>

@@ -12,7 +12,7 @@ public interface RecursiveSummaryOrBuilder extends
 
   /**
    * <pre>
-   * Events to keep at most. 0 means 10; negative is refused.
+   * Maximum number of events to keep. 0 means 10. Negative values are rejected.
    * </pre>
    *
    * <code>int32 max_events_to_keep = 1 [json_name = "maxEventsToKeep"];</code>
@@ -22,7 +22,8 @@ public interface RecursiveSummaryOrBuilder extends
 
   /**
    * <pre>
-   * How many of the kept events the model is shown for continuity; less than max_events_to_keep. Default 2.
+   * Number of kept events that the prompt also contains, for continuity. Must be less than max_events_to_keep. Default:
+   * 2.
    * </pre>
    *
    * <code>optional int32 overlap = 2 [json_name = "overlap"];</code>
@@ -31,7 +32,8 @@ public interface RecursiveSummaryOrBuilder extends
   boolean hasOverlap();
   /**
    * <pre>
-   * How many of the kept events the model is shown for continuity; less than max_events_to_keep. Default 2.
+   * Number of kept events that the prompt also contains, for continuity. Must be less than max_events_to_keep. Default:
+   * 2.
    * </pre>
    *
    * <code>optional int32 overlap = 2 [json_name = "overlap"];</code>
@@ -41,7 +43,7 @@ public interface RecursiveSummaryOrBuilder extends
 
   /**
    * <pre>
-   * Instructions to the model. Empty means the server's own.
+   * Instructions to the model. Empty means the server's instructions.
    * </pre>
    *
    * <code>string system_prompt = 3 [json_name = "systemPrompt"];</code>
@@ -50,7 +52,7 @@ public interface RecursiveSummaryOrBuilder extends
   java.lang.String getSystemPrompt();
   /**
    * <pre>
-   * Instructions to the model. Empty means the server's own.
+   * Instructions to the model. Empty means the server's instructions.
    * </pre>
    *
    * <code>string system_prompt = 3 [json_name = "systemPrompt"];</code>
@@ -81,7 +83,7 @@ public interface RecursiveSummaryOrBuilder extends
 
   /**
    * <pre>
-   * Tokens the summary may have. 0 means 1,024; negative is refused.
+   * Maximum number of tokens of the summary. 0 means 1,024. Negative values are rejected.
    * </pre>
    *
    * <code>int32 max_summary_tokens = 5 [json_name = "maxSummaryTokens"];</code>
@@ -91,8 +93,9 @@ public interface RecursiveSummaryOrBuilder extends
 
   /**
    * <pre>
-   * Tokens of conversation and earlier summary that one prompt may hold. Of more, the oldest turns that fit are summarised, one at least;
-   * the next compaction goes on. 0 means 64,000; negative is refused.
+   * Maximum number of tokens of conversation and earlier summary in one prompt. If there are more, the oldest turns
+   * that fit are summarized, at least one, and the next compaction continues from there. 0 means 64,000. Negative
+   * values are rejected.
    * </pre>
    *
    * <code>int32 max_prompt_tokens = 6 [json_name = "maxPromptTokens"];</code>

@@ -7,9 +7,10 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * Says that a delivery could not be handled. It comes again after a pause that doubles, with a higher attempt, and then everything after
- * it in its partition. Until it does, what is or was delivered behind it in its partition is void: it is not to be handled, and
- * acknowledging it has no effect. After the last attempt, and with park, there is no redelivery and nothing is void.
+ * Reports that a delivery could not be handled. After a pause that doubles each time, it is delivered again with a
+ * higher attempt, followed by the later changes of its partition. Until then, later deliveries of the partition are
+ * void: they must not be handled, and acknowledging them has no effect. After the last attempt, and with park, the
+ * change is not delivered again and no delivery is void.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.Reject}
@@ -54,7 +55,7 @@ private static final long serialVersionUID = 0L;
   private long deliveryId_ = 0L;
   /**
    * <pre>
-   * Its id.
+   * Id of the delivery.
    * </pre>
    *
    * <code>int64 delivery_id = 1 [json_name = "deliveryId"];</code>
@@ -70,7 +71,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object reason_ = "";
   /**
    * <pre>
-   * Why, for whoever looks at parked changes. At most 1,024 characters are kept.
+   * Reason, stored with a parked change. Truncated to 1,024 characters.
    * </pre>
    *
    * <code>string reason = 2 [json_name = "reason"];</code>
@@ -91,7 +92,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Why, for whoever looks at parked changes. At most 1,024 characters are kept.
+   * Reason, stored with a parked change. Truncated to 1,024 characters.
    * </pre>
    *
    * <code>string reason = 2 [json_name = "reason"];</code>
@@ -116,7 +117,7 @@ private static final long serialVersionUID = 0L;
   private boolean park_ = false;
   /**
    * <pre>
-   * Park it at once.
+   * If true, parks the change immediately.
    * </pre>
    *
    * <code>bool park = 3 [json_name = "park"];</code>
@@ -309,9 +310,10 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Says that a delivery could not be handled. It comes again after a pause that doubles, with a higher attempt, and then everything after
-   * it in its partition. Until it does, what is or was delivered behind it in its partition is void: it is not to be handled, and
-   * acknowledging it has no effect. After the last attempt, and with park, there is no redelivery and nothing is void.
+   * Reports that a delivery could not be handled. After a pause that doubles each time, it is delivered again with a
+   * higher attempt, followed by the later changes of its partition. Until then, later deliveries of the partition are
+   * void: they must not be handled, and acknowledging them has no effect. After the last attempt, and with park, the
+   * change is not delivered again and no delivery is void.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.Reject}
@@ -478,7 +480,7 @@ private static final long serialVersionUID = 0L;
     private long deliveryId_ ;
     /**
      * <pre>
-     * Its id.
+     * Id of the delivery.
      * </pre>
      *
      * <code>int64 delivery_id = 1 [json_name = "deliveryId"];</code>
@@ -490,7 +492,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its id.
+     * Id of the delivery.
      * </pre>
      *
      * <code>int64 delivery_id = 1 [json_name = "deliveryId"];</code>
@@ -506,7 +508,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its id.
+     * Id of the delivery.
      * </pre>
      *
      * <code>int64 delivery_id = 1 [json_name = "deliveryId"];</code>
@@ -522,7 +524,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object reason_ = "";
     /**
      * <pre>
-     * Why, for whoever looks at parked changes. At most 1,024 characters are kept.
+     * Reason, stored with a parked change. Truncated to 1,024 characters.
      * </pre>
      *
      * <code>string reason = 2 [json_name = "reason"];</code>
@@ -542,7 +544,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why, for whoever looks at parked changes. At most 1,024 characters are kept.
+     * Reason, stored with a parked change. Truncated to 1,024 characters.
      * </pre>
      *
      * <code>string reason = 2 [json_name = "reason"];</code>
@@ -563,7 +565,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why, for whoever looks at parked changes. At most 1,024 characters are kept.
+     * Reason, stored with a parked change. Truncated to 1,024 characters.
      * </pre>
      *
      * <code>string reason = 2 [json_name = "reason"];</code>
@@ -580,7 +582,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why, for whoever looks at parked changes. At most 1,024 characters are kept.
+     * Reason, stored with a parked change. Truncated to 1,024 characters.
      * </pre>
      *
      * <code>string reason = 2 [json_name = "reason"];</code>
@@ -594,7 +596,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why, for whoever looks at parked changes. At most 1,024 characters are kept.
+     * Reason, stored with a parked change. Truncated to 1,024 characters.
      * </pre>
      *
      * <code>string reason = 2 [json_name = "reason"];</code>
@@ -614,7 +616,7 @@ private static final long serialVersionUID = 0L;
     private boolean park_ ;
     /**
      * <pre>
-     * Park it at once.
+     * If true, parks the change immediately.
      * </pre>
      *
      * <code>bool park = 3 [json_name = "park"];</code>
@@ -626,7 +628,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Park it at once.
+     * If true, parks the change immediately.
      * </pre>
      *
      * <code>bool park = 3 [json_name = "park"];</code>
@@ -642,7 +644,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Park it at once.
+     * If true, parks the change immediately.
      * </pre>
      *
      * <code>bool park = 3 [json_name = "park"];</code>

@@ -12,7 +12,7 @@ public interface RejectOrBuilder extends
 
   /**
    * <pre>
-   * Its id.
+   * Id of the delivery.
    * </pre>
    *
    * <code>int64 delivery_id = 1 [json_name = "deliveryId"];</code>
@@ -22,7 +22,7 @@ public interface RejectOrBuilder extends
 
   /**
    * <pre>
-   * Why, for whoever looks at parked changes. At most 1,024 characters are kept.
+   * Reason, stored with a parked change. Truncated to 1,024 characters.
    * </pre>
    *
    * <code>string reason = 2 [json_name = "reason"];</code>
@@ -31,7 +31,7 @@ public interface RejectOrBuilder extends
   java.lang.String getReason();
   /**
    * <pre>
-   * Why, for whoever looks at parked changes. At most 1,024 characters are kept.
+   * Reason, stored with a parked change. Truncated to 1,024 characters.
    * </pre>
    *
    * <code>string reason = 2 [json_name = "reason"];</code>
@@ -42,7 +42,7 @@ public interface RejectOrBuilder extends
 
   /**
    * <pre>
-   * Park it at once.
+   * If true, parks the change immediately.
    * </pre>
    *
    * <code>bool park = 3 [json_name = "park"];</code>

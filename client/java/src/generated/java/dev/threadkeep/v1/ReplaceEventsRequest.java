@@ -55,7 +55,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.SessionRef session_;
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session whose window is replaced.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -67,7 +67,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session whose window is replaced.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -79,7 +79,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session whose window is replaced.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -94,8 +94,9 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.threadkeep.v1.SessionEvent> events_;
   /**
    * <pre>
-   * The active window as it is to be, in order. An event whose id is active stays (its content must be the same, and the order of
-   * those that stay must be kept); others are inserted where they stand. What is not named is archived. May be empty.
+   * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
+   * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
+   * are archived.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -106,8 +107,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The active window as it is to be, in order. An event whose id is active stays (its content must be the same, and the order of
-   * those that stay must be kept); others are inserted where they stand. What is not named is archived. May be empty.
+   * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
+   * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
+   * are archived.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -119,8 +121,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The active window as it is to be, in order. An event whose id is active stays (its content must be the same, and the order of
-   * those that stay must be kept); others are inserted where they stand. What is not named is archived. May be empty.
+   * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
+   * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
+   * are archived.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -131,8 +134,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The active window as it is to be, in order. An event whose id is active stays (its content must be the same, and the order of
-   * those that stay must be kept); others are inserted where they stand. What is not named is archived. May be empty.
+   * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
+   * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
+   * are archived.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -143,8 +147,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The active window as it is to be, in order. An event whose id is active stays (its content must be the same, and the order of
-   * those that stay must be kept); others are inserted where they stand. What is not named is archived. May be empty.
+   * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
+   * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
+   * are archived.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -159,7 +164,7 @@ private static final long serialVersionUID = 0L;
   private long expectedLogVersion_ = 0L;
   /**
    * <pre>
-   * The log_version the caller last saw.
+   * Log version that the caller last read.
    * </pre>
    *
    * <code>int64 expected_log_version = 3 [json_name = "expectedLogVersion"];</code>
@@ -175,7 +180,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object strategy_ = "";
   /**
    * <pre>
-   * What made it, for the record. Empty means "replace_events". At most 255 bytes.
+   * Strategy of the replacement, for the record. Empty means "replace_events". At most 255 bytes.
    * </pre>
    *
    * <code>string strategy = 4 [json_name = "strategy"];</code>
@@ -196,7 +201,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What made it, for the record. Empty means "replace_events". At most 255 bytes.
+   * Strategy of the replacement, for the record. Empty means "replace_events". At most 255 bytes.
    * </pre>
    *
    * <code>string strategy = 4 [json_name = "strategy"];</code>
@@ -222,7 +227,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object actor_ = "";
   /**
    * <pre>
-   * What the caller calls itself, for the record. At most 255 bytes.
+   * Name of the caller, for the record. At most 255 bytes.
    * </pre>
    *
    * <code>string actor = 5 [json_name = "actor"];</code>
@@ -243,7 +248,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What the caller calls itself, for the record. At most 255 bytes.
+   * Name of the caller, for the record. At most 255 bytes.
    * </pre>
    *
    * <code>string actor = 5 [json_name = "actor"];</code>
@@ -268,7 +273,7 @@ private static final long serialVersionUID = 0L;
   private boolean dryRun_ = false;
   /**
    * <pre>
-   * Check everything and change nothing.
+   * If true, checks the request and changes nothing.
    * </pre>
    *
    * <code>bool dry_run = 6 [json_name = "dryRun"];</code>
@@ -772,7 +777,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.SessionRef, dev.threadkeep.v1.SessionRef.Builder, dev.threadkeep.v1.SessionRefOrBuilder> sessionBuilder_;
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session whose window is replaced.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -783,7 +788,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session whose window is replaced.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -798,7 +803,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session whose window is replaced.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -818,7 +823,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session whose window is replaced.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -836,7 +841,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session whose window is replaced.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -861,7 +866,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session whose window is replaced.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -878,7 +883,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session whose window is replaced.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -890,7 +895,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session whose window is replaced.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -905,7 +910,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session whose window is replaced.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -938,8 +943,9 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * The active window as it is to be, in order. An event whose id is active stays (its content must be the same, and the order of
-     * those that stay must be kept); others are inserted where they stand. What is not named is archived. May be empty.
+     * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
+     * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
+     * are archived.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -953,8 +959,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The active window as it is to be, in order. An event whose id is active stays (its content must be the same, and the order of
-     * those that stay must be kept); others are inserted where they stand. What is not named is archived. May be empty.
+     * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
+     * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
+     * are archived.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -968,8 +975,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The active window as it is to be, in order. An event whose id is active stays (its content must be the same, and the order of
-     * those that stay must be kept); others are inserted where they stand. What is not named is archived. May be empty.
+     * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
+     * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
+     * are archived.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -983,8 +991,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The active window as it is to be, in order. An event whose id is active stays (its content must be the same, and the order of
-     * those that stay must be kept); others are inserted where they stand. What is not named is archived. May be empty.
+     * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
+     * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
+     * are archived.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1005,8 +1014,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The active window as it is to be, in order. An event whose id is active stays (its content must be the same, and the order of
-     * those that stay must be kept); others are inserted where they stand. What is not named is archived. May be empty.
+     * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
+     * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
+     * are archived.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1024,8 +1034,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The active window as it is to be, in order. An event whose id is active stays (its content must be the same, and the order of
-     * those that stay must be kept); others are inserted where they stand. What is not named is archived. May be empty.
+     * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
+     * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
+     * are archived.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1045,8 +1056,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The active window as it is to be, in order. An event whose id is active stays (its content must be the same, and the order of
-     * those that stay must be kept); others are inserted where they stand. What is not named is archived. May be empty.
+     * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
+     * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
+     * are archived.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1067,8 +1079,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The active window as it is to be, in order. An event whose id is active stays (its content must be the same, and the order of
-     * those that stay must be kept); others are inserted where they stand. What is not named is archived. May be empty.
+     * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
+     * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
+     * are archived.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1086,8 +1099,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The active window as it is to be, in order. An event whose id is active stays (its content must be the same, and the order of
-     * those that stay must be kept); others are inserted where they stand. What is not named is archived. May be empty.
+     * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
+     * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
+     * are archived.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1105,8 +1119,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The active window as it is to be, in order. An event whose id is active stays (its content must be the same, and the order of
-     * those that stay must be kept); others are inserted where they stand. What is not named is archived. May be empty.
+     * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
+     * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
+     * are archived.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1125,8 +1140,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The active window as it is to be, in order. An event whose id is active stays (its content must be the same, and the order of
-     * those that stay must be kept); others are inserted where they stand. What is not named is archived. May be empty.
+     * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
+     * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
+     * are archived.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1143,8 +1159,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The active window as it is to be, in order. An event whose id is active stays (its content must be the same, and the order of
-     * those that stay must be kept); others are inserted where they stand. What is not named is archived. May be empty.
+     * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
+     * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
+     * are archived.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1161,8 +1178,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The active window as it is to be, in order. An event whose id is active stays (its content must be the same, and the order of
-     * those that stay must be kept); others are inserted where they stand. What is not named is archived. May be empty.
+     * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
+     * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
+     * are archived.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1173,8 +1191,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The active window as it is to be, in order. An event whose id is active stays (its content must be the same, and the order of
-     * those that stay must be kept); others are inserted where they stand. What is not named is archived. May be empty.
+     * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
+     * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
+     * are archived.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1188,8 +1207,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The active window as it is to be, in order. An event whose id is active stays (its content must be the same, and the order of
-     * those that stay must be kept); others are inserted where they stand. What is not named is archived. May be empty.
+     * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
+     * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
+     * are archived.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1204,8 +1224,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The active window as it is to be, in order. An event whose id is active stays (its content must be the same, and the order of
-     * those that stay must be kept); others are inserted where they stand. What is not named is archived. May be empty.
+     * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
+     * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
+     * are archived.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1216,8 +1237,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The active window as it is to be, in order. An event whose id is active stays (its content must be the same, and the order of
-     * those that stay must be kept); others are inserted where they stand. What is not named is archived. May be empty.
+     * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
+     * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
+     * are archived.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1229,8 +1251,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The active window as it is to be, in order. An event whose id is active stays (its content must be the same, and the order of
-     * those that stay must be kept); others are inserted where they stand. What is not named is archived. May be empty.
+     * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
+     * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
+     * are archived.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1257,7 +1280,7 @@ private static final long serialVersionUID = 0L;
     private long expectedLogVersion_ ;
     /**
      * <pre>
-     * The log_version the caller last saw.
+     * Log version that the caller last read.
      * </pre>
      *
      * <code>int64 expected_log_version = 3 [json_name = "expectedLogVersion"];</code>
@@ -1269,7 +1292,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The log_version the caller last saw.
+     * Log version that the caller last read.
      * </pre>
      *
      * <code>int64 expected_log_version = 3 [json_name = "expectedLogVersion"];</code>
@@ -1285,7 +1308,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The log_version the caller last saw.
+     * Log version that the caller last read.
      * </pre>
      *
      * <code>int64 expected_log_version = 3 [json_name = "expectedLogVersion"];</code>
@@ -1301,7 +1324,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object strategy_ = "";
     /**
      * <pre>
-     * What made it, for the record. Empty means "replace_events". At most 255 bytes.
+     * Strategy of the replacement, for the record. Empty means "replace_events". At most 255 bytes.
      * </pre>
      *
      * <code>string strategy = 4 [json_name = "strategy"];</code>
@@ -1321,7 +1344,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What made it, for the record. Empty means "replace_events". At most 255 bytes.
+     * Strategy of the replacement, for the record. Empty means "replace_events". At most 255 bytes.
      * </pre>
      *
      * <code>string strategy = 4 [json_name = "strategy"];</code>
@@ -1342,7 +1365,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What made it, for the record. Empty means "replace_events". At most 255 bytes.
+     * Strategy of the replacement, for the record. Empty means "replace_events". At most 255 bytes.
      * </pre>
      *
      * <code>string strategy = 4 [json_name = "strategy"];</code>
@@ -1359,7 +1382,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What made it, for the record. Empty means "replace_events". At most 255 bytes.
+     * Strategy of the replacement, for the record. Empty means "replace_events". At most 255 bytes.
      * </pre>
      *
      * <code>string strategy = 4 [json_name = "strategy"];</code>
@@ -1373,7 +1396,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What made it, for the record. Empty means "replace_events". At most 255 bytes.
+     * Strategy of the replacement, for the record. Empty means "replace_events". At most 255 bytes.
      * </pre>
      *
      * <code>string strategy = 4 [json_name = "strategy"];</code>
@@ -1393,7 +1416,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object actor_ = "";
     /**
      * <pre>
-     * What the caller calls itself, for the record. At most 255 bytes.
+     * Name of the caller, for the record. At most 255 bytes.
      * </pre>
      *
      * <code>string actor = 5 [json_name = "actor"];</code>
@@ -1413,7 +1436,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the caller calls itself, for the record. At most 255 bytes.
+     * Name of the caller, for the record. At most 255 bytes.
      * </pre>
      *
      * <code>string actor = 5 [json_name = "actor"];</code>
@@ -1434,7 +1457,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the caller calls itself, for the record. At most 255 bytes.
+     * Name of the caller, for the record. At most 255 bytes.
      * </pre>
      *
      * <code>string actor = 5 [json_name = "actor"];</code>
@@ -1451,7 +1474,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the caller calls itself, for the record. At most 255 bytes.
+     * Name of the caller, for the record. At most 255 bytes.
      * </pre>
      *
      * <code>string actor = 5 [json_name = "actor"];</code>
@@ -1465,7 +1488,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the caller calls itself, for the record. At most 255 bytes.
+     * Name of the caller, for the record. At most 255 bytes.
      * </pre>
      *
      * <code>string actor = 5 [json_name = "actor"];</code>
@@ -1485,7 +1508,7 @@ private static final long serialVersionUID = 0L;
     private boolean dryRun_ ;
     /**
      * <pre>
-     * Check everything and change nothing.
+     * If true, checks the request and changes nothing.
      * </pre>
      *
      * <code>bool dry_run = 6 [json_name = "dryRun"];</code>
@@ -1497,7 +1520,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Check everything and change nothing.
+     * If true, checks the request and changes nothing.
      * </pre>
      *
      * <code>bool dry_run = 6 [json_name = "dryRun"];</code>
@@ -1513,7 +1536,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Check everything and change nothing.
+     * If true, checks the request and changes nothing.
      * </pre>
      *
      * <code>bool dry_run = 6 [json_name = "dryRun"];</code>

@@ -12,7 +12,7 @@ public interface ReplaceEventsRequestOrBuilder extends
 
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session whose window is replaced.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -21,7 +21,7 @@ public interface ReplaceEventsRequestOrBuilder extends
   boolean hasSession();
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session whose window is replaced.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -30,7 +30,7 @@ public interface ReplaceEventsRequestOrBuilder extends
   dev.threadkeep.v1.SessionRef getSession();
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session whose window is replaced.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -39,8 +39,9 @@ public interface ReplaceEventsRequestOrBuilder extends
 
   /**
    * <pre>
-   * The active window as it is to be, in order. An event whose id is active stays (its content must be the same, and the order of
-   * those that stay must be kept); others are inserted where they stand. What is not named is archived. May be empty.
+   * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
+   * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
+   * are archived.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -49,8 +50,9 @@ public interface ReplaceEventsRequestOrBuilder extends
       getEventsList();
   /**
    * <pre>
-   * The active window as it is to be, in order. An event whose id is active stays (its content must be the same, and the order of
-   * those that stay must be kept); others are inserted where they stand. What is not named is archived. May be empty.
+   * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
+   * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
+   * are archived.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -58,8 +60,9 @@ public interface ReplaceEventsRequestOrBuilder extends
   dev.threadkeep.v1.SessionEvent getEvents(int index);
   /**
    * <pre>
-   * The active window as it is to be, in order. An event whose id is active stays (its content must be the same, and the order of
-   * those that stay must be kept); others are inserted where they stand. What is not named is archived. May be empty.
+   * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
+   * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
+   * are archived.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -67,8 +70,9 @@ public interface ReplaceEventsRequestOrBuilder extends
   int getEventsCount();
   /**
    * <pre>
-   * The active window as it is to be, in order. An event whose id is active stays (its content must be the same, and the order of
-   * those that stay must be kept); others are inserted where they stand. What is not named is archived. May be empty.
+   * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
+   * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
+   * are archived.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -77,8 +81,9 @@ public interface ReplaceEventsRequestOrBuilder extends
       getEventsOrBuilderList();
   /**
    * <pre>
-   * The active window as it is to be, in order. An event whose id is active stays (its content must be the same, and the order of
-   * those that stay must be kept); others are inserted where they stand. What is not named is archived. May be empty.
+   * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
+   * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
+   * are archived.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -88,7 +93,7 @@ public interface ReplaceEventsRequestOrBuilder extends
 
   /**
    * <pre>
-   * The log_version the caller last saw.
+   * Log version that the caller last read.
    * </pre>
    *
    * <code>int64 expected_log_version = 3 [json_name = "expectedLogVersion"];</code>
@@ -98,7 +103,7 @@ public interface ReplaceEventsRequestOrBuilder extends
 
   /**
    * <pre>
-   * What made it, for the record. Empty means "replace_events". At most 255 bytes.
+   * Strategy of the replacement, for the record. Empty means "replace_events". At most 255 bytes.
    * </pre>
    *
    * <code>string strategy = 4 [json_name = "strategy"];</code>
@@ -107,7 +112,7 @@ public interface ReplaceEventsRequestOrBuilder extends
   java.lang.String getStrategy();
   /**
    * <pre>
-   * What made it, for the record. Empty means "replace_events". At most 255 bytes.
+   * Strategy of the replacement, for the record. Empty means "replace_events". At most 255 bytes.
    * </pre>
    *
    * <code>string strategy = 4 [json_name = "strategy"];</code>
@@ -118,7 +123,7 @@ public interface ReplaceEventsRequestOrBuilder extends
 
   /**
    * <pre>
-   * What the caller calls itself, for the record. At most 255 bytes.
+   * Name of the caller, for the record. At most 255 bytes.
    * </pre>
    *
    * <code>string actor = 5 [json_name = "actor"];</code>
@@ -127,7 +132,7 @@ public interface ReplaceEventsRequestOrBuilder extends
   java.lang.String getActor();
   /**
    * <pre>
-   * What the caller calls itself, for the record. At most 255 bytes.
+   * Name of the caller, for the record. At most 255 bytes.
    * </pre>
    *
    * <code>string actor = 5 [json_name = "actor"];</code>
@@ -138,7 +143,7 @@ public interface ReplaceEventsRequestOrBuilder extends
 
   /**
    * <pre>
-   * Check everything and change nothing.
+   * If true, checks the request and changes nothing.
    * </pre>
    *
    * <code>bool dry_run = 6 [json_name = "dryRun"];</code>

@@ -52,7 +52,7 @@ private static final long serialVersionUID = 0L;
   private boolean replaced_ = false;
   /**
    * <pre>
-   * False when the version was stale, and for a dry run; nothing was changed.
+   * True if the window was replaced; false if the version was stale and for a dry run, which change nothing.
    * </pre>
    *
    * <code>bool replaced = 1 [json_name = "replaced"];</code>
@@ -67,7 +67,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.Compaction compaction_;
   /**
    * <pre>
-   * The record; for a dry run, what it would say.
+   * Record of the compaction; for a dry run, the record that it would have.
    * </pre>
    *
    * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -79,7 +79,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The record; for a dry run, what it would say.
+   * Record of the compaction; for a dry run, the record that it would have.
    * </pre>
    *
    * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -91,7 +91,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The record; for a dry run, what it would say.
+   * Record of the compaction; for a dry run, the record that it would have.
    * </pre>
    *
    * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -105,7 +105,7 @@ private static final long serialVersionUID = 0L;
   private long logVersion_ = 0L;
   /**
    * <pre>
-   * The session's log_version now.
+   * Current log version of the session.
    * </pre>
    *
    * <code>int64 log_version = 3 [json_name = "logVersion"];</code>
@@ -120,7 +120,7 @@ private static final long serialVersionUID = 0L;
   private long windowVersion_ = 0L;
   /**
    * <pre>
-   * The session's window_version now.
+   * Current window version of the session.
    * </pre>
    *
    * <code>int64 window_version = 4 [json_name = "windowVersion"];</code>
@@ -525,7 +525,7 @@ private static final long serialVersionUID = 0L;
     private boolean replaced_ ;
     /**
      * <pre>
-     * False when the version was stale, and for a dry run; nothing was changed.
+     * True if the window was replaced; false if the version was stale and for a dry run, which change nothing.
      * </pre>
      *
      * <code>bool replaced = 1 [json_name = "replaced"];</code>
@@ -537,7 +537,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * False when the version was stale, and for a dry run; nothing was changed.
+     * True if the window was replaced; false if the version was stale and for a dry run, which change nothing.
      * </pre>
      *
      * <code>bool replaced = 1 [json_name = "replaced"];</code>
@@ -553,7 +553,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * False when the version was stale, and for a dry run; nothing was changed.
+     * True if the window was replaced; false if the version was stale and for a dry run, which change nothing.
      * </pre>
      *
      * <code>bool replaced = 1 [json_name = "replaced"];</code>
@@ -571,7 +571,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.Compaction, dev.threadkeep.v1.Compaction.Builder, dev.threadkeep.v1.CompactionOrBuilder> compactionBuilder_;
     /**
      * <pre>
-     * The record; for a dry run, what it would say.
+     * Record of the compaction; for a dry run, the record that it would have.
      * </pre>
      *
      * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -582,7 +582,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The record; for a dry run, what it would say.
+     * Record of the compaction; for a dry run, the record that it would have.
      * </pre>
      *
      * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -597,7 +597,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The record; for a dry run, what it would say.
+     * Record of the compaction; for a dry run, the record that it would have.
      * </pre>
      *
      * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -617,7 +617,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The record; for a dry run, what it would say.
+     * Record of the compaction; for a dry run, the record that it would have.
      * </pre>
      *
      * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -635,7 +635,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The record; for a dry run, what it would say.
+     * Record of the compaction; for a dry run, the record that it would have.
      * </pre>
      *
      * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -660,7 +660,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The record; for a dry run, what it would say.
+     * Record of the compaction; for a dry run, the record that it would have.
      * </pre>
      *
      * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -677,7 +677,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The record; for a dry run, what it would say.
+     * Record of the compaction; for a dry run, the record that it would have.
      * </pre>
      *
      * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -689,7 +689,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The record; for a dry run, what it would say.
+     * Record of the compaction; for a dry run, the record that it would have.
      * </pre>
      *
      * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -704,7 +704,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The record; for a dry run, what it would say.
+     * Record of the compaction; for a dry run, the record that it would have.
      * </pre>
      *
      * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -726,7 +726,7 @@ private static final long serialVersionUID = 0L;
     private long logVersion_ ;
     /**
      * <pre>
-     * The session's log_version now.
+     * Current log version of the session.
      * </pre>
      *
      * <code>int64 log_version = 3 [json_name = "logVersion"];</code>
@@ -738,7 +738,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session's log_version now.
+     * Current log version of the session.
      * </pre>
      *
      * <code>int64 log_version = 3 [json_name = "logVersion"];</code>
@@ -754,7 +754,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session's log_version now.
+     * Current log version of the session.
      * </pre>
      *
      * <code>int64 log_version = 3 [json_name = "logVersion"];</code>
@@ -770,7 +770,7 @@ private static final long serialVersionUID = 0L;
     private long windowVersion_ ;
     /**
      * <pre>
-     * The session's window_version now.
+     * Current window version of the session.
      * </pre>
      *
      * <code>int64 window_version = 4 [json_name = "windowVersion"];</code>
@@ -782,7 +782,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session's window_version now.
+     * Current window version of the session.
      * </pre>
      *
      * <code>int64 window_version = 4 [json_name = "windowVersion"];</code>
@@ -798,7 +798,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session's window_version now.
+     * Current window version of the session.
      * </pre>
      *
      * <code>int64 window_version = 4 [json_name = "windowVersion"];</code>

@@ -12,7 +12,7 @@ public interface ReplaceEventsResponseOrBuilder extends
 
   /**
    * <pre>
-   * False when the version was stale, and for a dry run; nothing was changed.
+   * True if the window was replaced; false if the version was stale and for a dry run, which change nothing.
    * </pre>
    *
    * <code>bool replaced = 1 [json_name = "replaced"];</code>
@@ -22,7 +22,7 @@ public interface ReplaceEventsResponseOrBuilder extends
 
   /**
    * <pre>
-   * The record; for a dry run, what it would say.
+   * Record of the compaction; for a dry run, the record that it would have.
    * </pre>
    *
    * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -31,7 +31,7 @@ public interface ReplaceEventsResponseOrBuilder extends
   boolean hasCompaction();
   /**
    * <pre>
-   * The record; for a dry run, what it would say.
+   * Record of the compaction; for a dry run, the record that it would have.
    * </pre>
    *
    * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -40,7 +40,7 @@ public interface ReplaceEventsResponseOrBuilder extends
   dev.threadkeep.v1.Compaction getCompaction();
   /**
    * <pre>
-   * The record; for a dry run, what it would say.
+   * Record of the compaction; for a dry run, the record that it would have.
    * </pre>
    *
    * <code>.threadkeep.v1.Compaction compaction = 2 [json_name = "compaction"];</code>
@@ -49,7 +49,7 @@ public interface ReplaceEventsResponseOrBuilder extends
 
   /**
    * <pre>
-   * The session's log_version now.
+   * Current log version of the session.
    * </pre>
    *
    * <code>int64 log_version = 3 [json_name = "logVersion"];</code>
@@ -59,7 +59,7 @@ public interface ReplaceEventsResponseOrBuilder extends
 
   /**
    * <pre>
-   * The session's window_version now.
+   * Current window version of the session.
    * </pre>
    *
    * <code>int64 window_version = 4 [json_name = "windowVersion"];</code>

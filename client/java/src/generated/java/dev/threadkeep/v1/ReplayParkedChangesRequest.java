@@ -55,7 +55,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object name_ = "";
   /**
    * <pre>
-   * REQUIRED. The consumer.
+   * REQUIRED. Name of the consumer.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -76,7 +76,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED. The consumer.
+   * REQUIRED. Name of the consumer.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -103,7 +103,7 @@ private static final long serialVersionUID = 0L;
       com.google.protobuf.LazyStringArrayList.emptyList();
   /**
    * <pre>
-   * Which; empty means all. At most 1,000.
+   * Ids of the parked changes to replay, at most 1,000. Empty means all.
    * </pre>
    *
    * <code>repeated string parked_ids = 2 [json_name = "parkedIds"];</code>
@@ -115,7 +115,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Which; empty means all. At most 1,000.
+   * Ids of the parked changes to replay, at most 1,000. Empty means all.
    * </pre>
    *
    * <code>repeated string parked_ids = 2 [json_name = "parkedIds"];</code>
@@ -126,7 +126,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Which; empty means all. At most 1,000.
+   * Ids of the parked changes to replay, at most 1,000. Empty means all.
    * </pre>
    *
    * <code>repeated string parked_ids = 2 [json_name = "parkedIds"];</code>
@@ -138,7 +138,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Which; empty means all. At most 1,000.
+   * Ids of the parked changes to replay, at most 1,000. Empty means all.
    * </pre>
    *
    * <code>repeated string parked_ids = 2 [json_name = "parkedIds"];</code>
@@ -490,7 +490,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object name_ = "";
     /**
      * <pre>
-     * REQUIRED. The consumer.
+     * REQUIRED. Name of the consumer.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -510,7 +510,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. The consumer.
+     * REQUIRED. Name of the consumer.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -531,7 +531,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. The consumer.
+     * REQUIRED. Name of the consumer.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -548,7 +548,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. The consumer.
+     * REQUIRED. Name of the consumer.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -562,7 +562,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. The consumer.
+     * REQUIRED. Name of the consumer.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -589,7 +589,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which; empty means all. At most 1,000.
+     * Ids of the parked changes to replay, at most 1,000. Empty means all.
      * </pre>
      *
      * <code>repeated string parked_ids = 2 [json_name = "parkedIds"];</code>
@@ -602,7 +602,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which; empty means all. At most 1,000.
+     * Ids of the parked changes to replay, at most 1,000. Empty means all.
      * </pre>
      *
      * <code>repeated string parked_ids = 2 [json_name = "parkedIds"];</code>
@@ -613,7 +613,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which; empty means all. At most 1,000.
+     * Ids of the parked changes to replay, at most 1,000. Empty means all.
      * </pre>
      *
      * <code>repeated string parked_ids = 2 [json_name = "parkedIds"];</code>
@@ -625,7 +625,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which; empty means all. At most 1,000.
+     * Ids of the parked changes to replay, at most 1,000. Empty means all.
      * </pre>
      *
      * <code>repeated string parked_ids = 2 [json_name = "parkedIds"];</code>
@@ -638,7 +638,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which; empty means all. At most 1,000.
+     * Ids of the parked changes to replay, at most 1,000. Empty means all.
      * </pre>
      *
      * <code>repeated string parked_ids = 2 [json_name = "parkedIds"];</code>
@@ -657,7 +657,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which; empty means all. At most 1,000.
+     * Ids of the parked changes to replay, at most 1,000. Empty means all.
      * </pre>
      *
      * <code>repeated string parked_ids = 2 [json_name = "parkedIds"];</code>
@@ -675,7 +675,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which; empty means all. At most 1,000.
+     * Ids of the parked changes to replay, at most 1,000. Empty means all.
      * </pre>
      *
      * <code>repeated string parked_ids = 2 [json_name = "parkedIds"];</code>
@@ -693,7 +693,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which; empty means all. At most 1,000.
+     * Ids of the parked changes to replay, at most 1,000. Empty means all.
      * </pre>
      *
      * <code>repeated string parked_ids = 2 [json_name = "parkedIds"];</code>
@@ -708,7 +708,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which; empty means all. At most 1,000.
+     * Ids of the parked changes to replay, at most 1,000. Empty means all.
      * </pre>
      *
      * <code>repeated string parked_ids = 2 [json_name = "parkedIds"];</code>

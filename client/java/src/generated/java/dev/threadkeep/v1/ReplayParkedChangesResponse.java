@@ -51,7 +51,7 @@ private static final long serialVersionUID = 0L;
   private long replayed_ = 0L;
   /**
    * <pre>
-   * How many will be delivered again; ids that are not parked do not count.
+   * Number of changes that will be delivered again. Ids that are not parked are not counted.
    * </pre>
    *
    * <code>int64 replayed = 1 [json_name = "replayed"];</code>
@@ -363,7 +363,7 @@ private static final long serialVersionUID = 0L;
     private long replayed_ ;
     /**
      * <pre>
-     * How many will be delivered again; ids that are not parked do not count.
+     * Number of changes that will be delivered again. Ids that are not parked are not counted.
      * </pre>
      *
      * <code>int64 replayed = 1 [json_name = "replayed"];</code>
@@ -375,7 +375,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many will be delivered again; ids that are not parked do not count.
+     * Number of changes that will be delivered again. Ids that are not parked are not counted.
      * </pre>
      *
      * <code>int64 replayed = 1 [json_name = "replayed"];</code>
@@ -391,7 +391,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many will be delivered again; ids that are not parked do not count.
+     * Number of changes that will be delivered again. Ids that are not parked are not counted.
      * </pre>
      *
      * <code>int64 replayed = 1 [json_name = "replayed"];</code>

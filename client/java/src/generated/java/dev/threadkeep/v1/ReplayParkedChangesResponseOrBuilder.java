@@ -12,7 +12,7 @@ public interface ReplayParkedChangesResponseOrBuilder extends
 
   /**
    * <pre>
-   * How many will be delivered again; ids that are not parked do not count.
+   * Number of changes that will be delivered again. Ids that are not parked are not counted.
    * </pre>
    *
    * <code>int64 replayed = 1 [json_name = "replayed"];</code>

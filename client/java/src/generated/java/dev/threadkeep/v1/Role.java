@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * Who speaks in a message.
+ * The role of a message.
  * </pre>
  *
  * Protobuf enum {@code threadkeep.v1.Role}
@@ -17,7 +17,7 @@ public enum Role
     implements com.google.protobuf.ProtocolMessageEnum {
   /**
    * <pre>
-   * Not set. Refused on write.
+   * Not set. Rejected on write.
    * </pre>
    *
    * <code>ROLE_UNSPECIFIED = 0;</code>
@@ -25,7 +25,7 @@ public enum Role
   ROLE_UNSPECIFIED(0),
   /**
    * <pre>
-   * The human, or whatever stands in for one. A root-branch, non-synthetic USER event starts a turn.
+   * The user, or a program in the user's place. A non-synthetic USER event on the root branch starts a turn.
    * </pre>
    *
    * <code>ROLE_USER = 1;</code>
@@ -69,7 +69,7 @@ public enum Role
   }
   /**
    * <pre>
-   * Not set. Refused on write.
+   * Not set. Rejected on write.
    * </pre>
    *
    * <code>ROLE_UNSPECIFIED = 0;</code>
@@ -77,7 +77,7 @@ public enum Role
   public static final int ROLE_UNSPECIFIED_VALUE = 0;
   /**
    * <pre>
-   * The human, or whatever stands in for one. A root-branch, non-synthetic USER event starts a turn.
+   * The user, or a program in the user's place. A non-synthetic USER event on the root branch starts a turn.
    * </pre>
    *
    * <code>ROLE_USER = 1;</code>

@@ -143,7 +143,7 @@ private static final long serialVersionUID = 0L;
   public static final int USER_FIELD_NUMBER = 2;
   /**
    * <pre>
-   * One user's sessions.
+   * Sessions of one user.
    * </pre>
    *
    * <code>.threadkeep.v1.UserScope user = 2 [json_name = "user"];</code>
@@ -155,7 +155,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * One user's sessions.
+   * Sessions of one user.
    * </pre>
    *
    * <code>.threadkeep.v1.UserScope user = 2 [json_name = "user"];</code>
@@ -170,7 +170,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * One user's sessions.
+   * Sessions of one user.
    * </pre>
    *
    * <code>.threadkeep.v1.UserScope user = 2 [json_name = "user"];</code>
@@ -186,7 +186,7 @@ private static final long serialVersionUID = 0L;
   public static final int APP_FIELD_NUMBER = 8;
   /**
    * <pre>
-   * One app's sessions.
+   * Sessions of one app.
    * </pre>
    *
    * <code>.threadkeep.v1.AppScope app = 8 [json_name = "app"];</code>
@@ -198,7 +198,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * One app's sessions.
+   * Sessions of one app.
    * </pre>
    *
    * <code>.threadkeep.v1.AppScope app = 8 [json_name = "app"];</code>
@@ -213,7 +213,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * One app's sessions.
+   * Sessions of one app.
    * </pre>
    *
    * <code>.threadkeep.v1.AppScope app = 8 [json_name = "app"];</code>
@@ -231,7 +231,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object query_ = "";
   /**
    * <pre>
-   * What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING or AUTO and filter has a
+   * Query. At most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING or AUTO and the filter has
    * keyword or keywords.
    * </pre>
    *
@@ -253,7 +253,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING or AUTO and filter has a
+   * Query. At most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING or AUTO and the filter has
    * keyword or keywords.
    * </pre>
    *
@@ -279,7 +279,8 @@ private static final long serialVersionUID = 0L;
   private int mode_ = 0;
   /**
    * <pre>
-   * How the query is understood. Default: AUTO; SUBSTRING where the query is empty and the filter has a keyword or keywords.
+   * How the query is interpreted. Default: AUTO, or SUBSTRING if the query is empty and the filter has keyword or
+   * keywords.
    * </pre>
    *
    * <code>.threadkeep.v1.SearchMode mode = 4 [json_name = "mode"];</code>
@@ -290,7 +291,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How the query is understood. Default: AUTO; SUBSTRING where the query is empty and the filter has a keyword or keywords.
+   * How the query is interpreted. Default: AUTO, or SUBSTRING if the query is empty and the filter has keyword or
+   * keywords.
    * </pre>
    *
    * <code>.threadkeep.v1.SearchMode mode = 4 [json_name = "mode"];</code>
@@ -305,8 +307,8 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.EventFilter filter_;
   /**
    * <pre>
-   * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-   * page_token with SUBSTRING, which AUTO then is, and is refused with the modes that rank.
+   * Additional conditions; all must hold together with the query. last_n is rejected. A numbered page may replace
+   * page_size and page_token for SUBSTRING, which AUTO then selects; modes that rank reject it.
    * </pre>
    *
    * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -318,8 +320,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-   * page_token with SUBSTRING, which AUTO then is, and is refused with the modes that rank.
+   * Additional conditions; all must hold together with the query. last_n is rejected. A numbered page may replace
+   * page_size and page_token for SUBSTRING, which AUTO then selects; modes that rank reject it.
    * </pre>
    *
    * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -331,8 +333,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-   * page_token with SUBSTRING, which AUTO then is, and is refused with the modes that rank.
+   * Additional conditions; all must hold together with the query. last_n is rejected. A numbered page may replace
+   * page_size and page_token for SUBSTRING, which AUTO then selects; modes that rank reject it.
    * </pre>
    *
    * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -346,7 +348,7 @@ private static final long serialVersionUID = 0L;
   private int pageSize_ = 0;
   /**
    * <pre>
-   * Hits a page. 0 means 10, more than 1,000 is coerced to 1,000, negative is refused.
+   * Maximum number of hits per page. 0 means 10. Values above 1,000 are coerced to 1,000. Negative values are rejected.
    * </pre>
    *
    * <code>int32 page_size = 6 [json_name = "pageSize"];</code>
@@ -362,7 +364,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object pageToken_ = "";
   /**
    * <pre>
-   * From the previous page's next_page_token, with an otherwise identical request.
+   * Value of next_page_token from the previous page; all other fields must be unchanged.
    * </pre>
    *
    * <code>string page_token = 7 [json_name = "pageToken"];</code>
@@ -383,7 +385,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * From the previous page's next_page_token, with an otherwise identical request.
+   * Value of next_page_token from the previous page; all other fields must be unchanged.
    * </pre>
    *
    * <code>string page_token = 7 [json_name = "pageToken"];</code>
@@ -419,8 +421,8 @@ private static final long serialVersionUID = 0L;
           };
   /**
    * <pre>
-   * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-   * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
+   * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
+   * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -433,8 +435,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-   * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
+   * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
+   * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -446,8 +448,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-   * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
+   * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
+   * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -460,8 +462,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-   * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
+   * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
+   * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -474,8 +476,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-   * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
+   * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
+   * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -492,8 +494,8 @@ private static final long serialVersionUID = 0L;
   private int neighbors_ = 0;
   /**
    * <pre>
-   * How many events before and after each hit, in the order of its session, come with it: at most 10. They satisfy the filter's
-   * view and branch; its other conditions do not matter. Negative is refused.
+   * Number of events to return before and after each hit, in the order of its session. At most 10. Neighbors satisfy
+   * the view and branch of the filter; its other conditions do not apply. Negative values are rejected.
    * </pre>
    *
    * <code>int32 neighbors = 10 [json_name = "neighbors"];</code>
@@ -508,7 +510,7 @@ private static final long serialVersionUID = 0L;
   private int grouping_ = 0;
   /**
    * <pre>
-   * One hit for each turn or session. Not with SUBSTRING.
+   * Grouping of hits by turn or session. Not allowed for SUBSTRING.
    * </pre>
    *
    * <code>.threadkeep.v1.HitGrouping grouping = 11 [json_name = "grouping"];</code>
@@ -519,7 +521,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * One hit for each turn or session. Not with SUBSTRING.
+   * Grouping of hits by turn or session. Not allowed for SUBSTRING.
    * </pre>
    *
    * <code>.threadkeep.v1.HitGrouping grouping = 11 [json_name = "grouping"];</code>
@@ -534,7 +536,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.Recency recency_;
   /**
    * <pre>
-   * Lifts newer events. Default: age does not matter. Not with SUBSTRING.
+   * Boost for newer events. Default: age has no effect. Not allowed for SUBSTRING.
    * </pre>
    *
    * <code>.threadkeep.v1.Recency recency = 12 [json_name = "recency"];</code>
@@ -546,7 +548,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Lifts newer events. Default: age does not matter. Not with SUBSTRING.
+   * Boost for newer events. Default: age has no effect. Not allowed for SUBSTRING.
    * </pre>
    *
    * <code>.threadkeep.v1.Recency recency = 12 [json_name = "recency"];</code>
@@ -558,7 +560,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Lifts newer events. Default: age does not matter. Not with SUBSTRING.
+   * Boost for newer events. Default: age has no effect. Not allowed for SUBSTRING.
    * </pre>
    *
    * <code>.threadkeep.v1.Recency recency = 12 [json_name = "recency"];</code>
@@ -572,9 +574,10 @@ private static final long serialVersionUID = 0L;
   private double minScore_ = 0D;
   /**
    * <pre>
-   * The least score of a hit, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
-   * HYBRID an answer whose best hit scores below 0.1 is empty, for then the query has nothing to do with what is there; of
-   * another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
+   * Minimum score of a hit, from 0 to 1; for SEMANTIC from -1. 0 returns all (SEMANTIC: -1). Default for RANKED and
+   * HYBRID: the response is empty if the best hit scores below 0.1, because the query is then unrelated to the stored
+   * events; otherwise hits that score less than a fiftieth of the best are left out. Default for SEMANTIC and
+   * SUBSTRING: no minimum.
    * </pre>
    *
    * <code>optional double min_score = 13 [json_name = "minScore"];</code>
@@ -586,9 +589,10 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The least score of a hit, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
-   * HYBRID an answer whose best hit scores below 0.1 is empty, for then the query has nothing to do with what is there; of
-   * another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
+   * Minimum score of a hit, from 0 to 1; for SEMANTIC from -1. 0 returns all (SEMANTIC: -1). Default for RANKED and
+   * HYBRID: the response is empty if the best hit scores below 0.1, because the query is then unrelated to the stored
+   * events; otherwise hits that score less than a fiftieth of the best are left out. Default for SEMANTIC and
+   * SUBSTRING: no minimum.
    * </pre>
    *
    * <code>optional double min_score = 13 [json_name = "minScore"];</code>
@@ -603,7 +607,8 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp referenceTime_;
   /**
    * <pre>
-   * What "yesterday" and "last week" in the query refer to, and what recency counts from. Default: now. Not with SUBSTRING.
+   * Time to which "yesterday" and "last week" in the query refer and from which recency is measured. Default: now. Not
+   * allowed for SUBSTRING.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp reference_time = 14 [json_name = "referenceTime"];</code>
@@ -615,7 +620,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What "yesterday" and "last week" in the query refer to, and what recency counts from. Default: now. Not with SUBSTRING.
+   * Time to which "yesterday" and "last week" in the query refer and from which recency is measured. Default: now. Not
+   * allowed for SUBSTRING.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp reference_time = 14 [json_name = "referenceTime"];</code>
@@ -627,7 +633,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What "yesterday" and "last week" in the query refer to, and what recency counts from. Default: now. Not with SUBSTRING.
+   * Time to which "yesterday" and "last week" in the query refer and from which recency is measured. Default: now. Not
+   * allowed for SUBSTRING.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp reference_time = 14 [json_name = "referenceTime"];</code>
@@ -641,7 +648,8 @@ private static final long serialVersionUID = 0L;
   private boolean includeSynthetic_ = false;
   /**
    * <pre>
-   * Look at synthetic events (summaries and stand-ins) too, with the modes that leave them out: RANKED, SEMANTIC and HYBRID.
+   * If true, also searches synthetic events (summaries and stubs) in the modes that leave them out: RANKED, SEMANTIC
+   * and HYBRID.
    * </pre>
    *
    * <code>bool include_synthetic = 15 [json_name = "includeSynthetic"];</code>
@@ -1615,7 +1623,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.UserScope, dev.threadkeep.v1.UserScope.Builder, dev.threadkeep.v1.UserScopeOrBuilder> userBuilder_;
     /**
      * <pre>
-     * One user's sessions.
+     * Sessions of one user.
      * </pre>
      *
      * <code>.threadkeep.v1.UserScope user = 2 [json_name = "user"];</code>
@@ -1627,7 +1635,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One user's sessions.
+     * Sessions of one user.
      * </pre>
      *
      * <code>.threadkeep.v1.UserScope user = 2 [json_name = "user"];</code>
@@ -1649,7 +1657,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One user's sessions.
+     * Sessions of one user.
      * </pre>
      *
      * <code>.threadkeep.v1.UserScope user = 2 [json_name = "user"];</code>
@@ -1669,7 +1677,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One user's sessions.
+     * Sessions of one user.
      * </pre>
      *
      * <code>.threadkeep.v1.UserScope user = 2 [json_name = "user"];</code>
@@ -1687,7 +1695,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One user's sessions.
+     * Sessions of one user.
      * </pre>
      *
      * <code>.threadkeep.v1.UserScope user = 2 [json_name = "user"];</code>
@@ -1714,7 +1722,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One user's sessions.
+     * Sessions of one user.
      * </pre>
      *
      * <code>.threadkeep.v1.UserScope user = 2 [json_name = "user"];</code>
@@ -1737,7 +1745,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One user's sessions.
+     * Sessions of one user.
      * </pre>
      *
      * <code>.threadkeep.v1.UserScope user = 2 [json_name = "user"];</code>
@@ -1747,7 +1755,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One user's sessions.
+     * Sessions of one user.
      * </pre>
      *
      * <code>.threadkeep.v1.UserScope user = 2 [json_name = "user"];</code>
@@ -1765,7 +1773,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One user's sessions.
+     * Sessions of one user.
      * </pre>
      *
      * <code>.threadkeep.v1.UserScope user = 2 [json_name = "user"];</code>
@@ -1793,7 +1801,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.AppScope, dev.threadkeep.v1.AppScope.Builder, dev.threadkeep.v1.AppScopeOrBuilder> appBuilder_;
     /**
      * <pre>
-     * One app's sessions.
+     * Sessions of one app.
      * </pre>
      *
      * <code>.threadkeep.v1.AppScope app = 8 [json_name = "app"];</code>
@@ -1805,7 +1813,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One app's sessions.
+     * Sessions of one app.
      * </pre>
      *
      * <code>.threadkeep.v1.AppScope app = 8 [json_name = "app"];</code>
@@ -1827,7 +1835,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One app's sessions.
+     * Sessions of one app.
      * </pre>
      *
      * <code>.threadkeep.v1.AppScope app = 8 [json_name = "app"];</code>
@@ -1847,7 +1855,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One app's sessions.
+     * Sessions of one app.
      * </pre>
      *
      * <code>.threadkeep.v1.AppScope app = 8 [json_name = "app"];</code>
@@ -1865,7 +1873,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One app's sessions.
+     * Sessions of one app.
      * </pre>
      *
      * <code>.threadkeep.v1.AppScope app = 8 [json_name = "app"];</code>
@@ -1892,7 +1900,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One app's sessions.
+     * Sessions of one app.
      * </pre>
      *
      * <code>.threadkeep.v1.AppScope app = 8 [json_name = "app"];</code>
@@ -1915,7 +1923,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One app's sessions.
+     * Sessions of one app.
      * </pre>
      *
      * <code>.threadkeep.v1.AppScope app = 8 [json_name = "app"];</code>
@@ -1925,7 +1933,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One app's sessions.
+     * Sessions of one app.
      * </pre>
      *
      * <code>.threadkeep.v1.AppScope app = 8 [json_name = "app"];</code>
@@ -1943,7 +1951,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One app's sessions.
+     * Sessions of one app.
      * </pre>
      *
      * <code>.threadkeep.v1.AppScope app = 8 [json_name = "app"];</code>
@@ -1970,7 +1978,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object query_ = "";
     /**
      * <pre>
-     * What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING or AUTO and filter has a
+     * Query. At most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING or AUTO and the filter has
      * keyword or keywords.
      * </pre>
      *
@@ -1991,7 +1999,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING or AUTO and filter has a
+     * Query. At most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING or AUTO and the filter has
      * keyword or keywords.
      * </pre>
      *
@@ -2013,7 +2021,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING or AUTO and filter has a
+     * Query. At most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING or AUTO and the filter has
      * keyword or keywords.
      * </pre>
      *
@@ -2031,7 +2039,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING or AUTO and filter has a
+     * Query. At most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING or AUTO and the filter has
      * keyword or keywords.
      * </pre>
      *
@@ -2046,7 +2054,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING or AUTO and filter has a
+     * Query. At most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING or AUTO and the filter has
      * keyword or keywords.
      * </pre>
      *
@@ -2067,7 +2075,8 @@ private static final long serialVersionUID = 0L;
     private int mode_ = 0;
     /**
      * <pre>
-     * How the query is understood. Default: AUTO; SUBSTRING where the query is empty and the filter has a keyword or keywords.
+     * How the query is interpreted. Default: AUTO, or SUBSTRING if the query is empty and the filter has keyword or
+     * keywords.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchMode mode = 4 [json_name = "mode"];</code>
@@ -2078,7 +2087,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How the query is understood. Default: AUTO; SUBSTRING where the query is empty and the filter has a keyword or keywords.
+     * How the query is interpreted. Default: AUTO, or SUBSTRING if the query is empty and the filter has keyword or
+     * keywords.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchMode mode = 4 [json_name = "mode"];</code>
@@ -2093,7 +2103,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How the query is understood. Default: AUTO; SUBSTRING where the query is empty and the filter has a keyword or keywords.
+     * How the query is interpreted. Default: AUTO, or SUBSTRING if the query is empty and the filter has keyword or
+     * keywords.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchMode mode = 4 [json_name = "mode"];</code>
@@ -2106,7 +2117,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How the query is understood. Default: AUTO; SUBSTRING where the query is empty and the filter has a keyword or keywords.
+     * How the query is interpreted. Default: AUTO, or SUBSTRING if the query is empty and the filter has keyword or
+     * keywords.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchMode mode = 4 [json_name = "mode"];</code>
@@ -2122,7 +2134,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How the query is understood. Default: AUTO; SUBSTRING where the query is empty and the filter has a keyword or keywords.
+     * How the query is interpreted. Default: AUTO, or SUBSTRING if the query is empty and the filter has keyword or
+     * keywords.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchMode mode = 4 [json_name = "mode"];</code>
@@ -2140,8 +2153,8 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.EventFilter, dev.threadkeep.v1.EventFilter.Builder, dev.threadkeep.v1.EventFilterOrBuilder> filterBuilder_;
     /**
      * <pre>
-     * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-     * page_token with SUBSTRING, which AUTO then is, and is refused with the modes that rank.
+     * Additional conditions; all must hold together with the query. last_n is rejected. A numbered page may replace
+     * page_size and page_token for SUBSTRING, which AUTO then selects; modes that rank reject it.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -2152,8 +2165,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-     * page_token with SUBSTRING, which AUTO then is, and is refused with the modes that rank.
+     * Additional conditions; all must hold together with the query. last_n is rejected. A numbered page may replace
+     * page_size and page_token for SUBSTRING, which AUTO then selects; modes that rank reject it.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -2168,8 +2181,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-     * page_token with SUBSTRING, which AUTO then is, and is refused with the modes that rank.
+     * Additional conditions; all must hold together with the query. last_n is rejected. A numbered page may replace
+     * page_size and page_token for SUBSTRING, which AUTO then selects; modes that rank reject it.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -2189,8 +2202,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-     * page_token with SUBSTRING, which AUTO then is, and is refused with the modes that rank.
+     * Additional conditions; all must hold together with the query. last_n is rejected. A numbered page may replace
+     * page_size and page_token for SUBSTRING, which AUTO then selects; modes that rank reject it.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -2208,8 +2221,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-     * page_token with SUBSTRING, which AUTO then is, and is refused with the modes that rank.
+     * Additional conditions; all must hold together with the query. last_n is rejected. A numbered page may replace
+     * page_size and page_token for SUBSTRING, which AUTO then selects; modes that rank reject it.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -2234,8 +2247,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-     * page_token with SUBSTRING, which AUTO then is, and is refused with the modes that rank.
+     * Additional conditions; all must hold together with the query. last_n is rejected. A numbered page may replace
+     * page_size and page_token for SUBSTRING, which AUTO then selects; modes that rank reject it.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -2252,8 +2265,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-     * page_token with SUBSTRING, which AUTO then is, and is refused with the modes that rank.
+     * Additional conditions; all must hold together with the query. last_n is rejected. A numbered page may replace
+     * page_size and page_token for SUBSTRING, which AUTO then selects; modes that rank reject it.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -2265,8 +2278,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-     * page_token with SUBSTRING, which AUTO then is, and is refused with the modes that rank.
+     * Additional conditions; all must hold together with the query. last_n is rejected. A numbered page may replace
+     * page_size and page_token for SUBSTRING, which AUTO then selects; modes that rank reject it.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -2281,8 +2294,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-     * page_token with SUBSTRING, which AUTO then is, and is refused with the modes that rank.
+     * Additional conditions; all must hold together with the query. last_n is rejected. A numbered page may replace
+     * page_size and page_token for SUBSTRING, which AUTO then selects; modes that rank reject it.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -2304,7 +2317,7 @@ private static final long serialVersionUID = 0L;
     private int pageSize_ ;
     /**
      * <pre>
-     * Hits a page. 0 means 10, more than 1,000 is coerced to 1,000, negative is refused.
+     * Maximum number of hits per page. 0 means 10. Values above 1,000 are coerced to 1,000. Negative values are rejected.
      * </pre>
      *
      * <code>int32 page_size = 6 [json_name = "pageSize"];</code>
@@ -2316,7 +2329,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hits a page. 0 means 10, more than 1,000 is coerced to 1,000, negative is refused.
+     * Maximum number of hits per page. 0 means 10. Values above 1,000 are coerced to 1,000. Negative values are rejected.
      * </pre>
      *
      * <code>int32 page_size = 6 [json_name = "pageSize"];</code>
@@ -2332,7 +2345,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hits a page. 0 means 10, more than 1,000 is coerced to 1,000, negative is refused.
+     * Maximum number of hits per page. 0 means 10. Values above 1,000 are coerced to 1,000. Negative values are rejected.
      * </pre>
      *
      * <code>int32 page_size = 6 [json_name = "pageSize"];</code>
@@ -2348,7 +2361,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object pageToken_ = "";
     /**
      * <pre>
-     * From the previous page's next_page_token, with an otherwise identical request.
+     * Value of next_page_token from the previous page; all other fields must be unchanged.
      * </pre>
      *
      * <code>string page_token = 7 [json_name = "pageToken"];</code>
@@ -2368,7 +2381,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * From the previous page's next_page_token, with an otherwise identical request.
+     * Value of next_page_token from the previous page; all other fields must be unchanged.
      * </pre>
      *
      * <code>string page_token = 7 [json_name = "pageToken"];</code>
@@ -2389,7 +2402,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * From the previous page's next_page_token, with an otherwise identical request.
+     * Value of next_page_token from the previous page; all other fields must be unchanged.
      * </pre>
      *
      * <code>string page_token = 7 [json_name = "pageToken"];</code>
@@ -2406,7 +2419,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * From the previous page's next_page_token, with an otherwise identical request.
+     * Value of next_page_token from the previous page; all other fields must be unchanged.
      * </pre>
      *
      * <code>string page_token = 7 [json_name = "pageToken"];</code>
@@ -2420,7 +2433,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * From the previous page's next_page_token, with an otherwise identical request.
+     * Value of next_page_token from the previous page; all other fields must be unchanged.
      * </pre>
      *
      * <code>string page_token = 7 [json_name = "pageToken"];</code>
@@ -2446,8 +2459,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-     * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
+     * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
+     * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2459,8 +2472,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-     * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
+     * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
+     * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2471,8 +2484,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-     * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
+     * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
+     * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2484,8 +2497,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-     * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
+     * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
+     * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2503,8 +2516,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-     * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
+     * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
+     * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2520,8 +2533,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-     * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
+     * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
+     * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2539,8 +2552,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-     * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
+     * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
+     * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2554,8 +2567,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-     * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
+     * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
+     * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2568,8 +2581,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-     * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
+     * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
+     * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2581,8 +2594,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-     * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
+     * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
+     * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2599,8 +2612,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-     * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
+     * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
+     * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2615,8 +2628,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-     * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
+     * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
+     * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2636,8 +2649,8 @@ private static final long serialVersionUID = 0L;
     private int neighbors_ ;
     /**
      * <pre>
-     * How many events before and after each hit, in the order of its session, come with it: at most 10. They satisfy the filter's
-     * view and branch; its other conditions do not matter. Negative is refused.
+     * Number of events to return before and after each hit, in the order of its session. At most 10. Neighbors satisfy
+     * the view and branch of the filter; its other conditions do not apply. Negative values are rejected.
      * </pre>
      *
      * <code>int32 neighbors = 10 [json_name = "neighbors"];</code>
@@ -2649,8 +2662,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many events before and after each hit, in the order of its session, come with it: at most 10. They satisfy the filter's
-     * view and branch; its other conditions do not matter. Negative is refused.
+     * Number of events to return before and after each hit, in the order of its session. At most 10. Neighbors satisfy
+     * the view and branch of the filter; its other conditions do not apply. Negative values are rejected.
      * </pre>
      *
      * <code>int32 neighbors = 10 [json_name = "neighbors"];</code>
@@ -2666,8 +2679,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many events before and after each hit, in the order of its session, come with it: at most 10. They satisfy the filter's
-     * view and branch; its other conditions do not matter. Negative is refused.
+     * Number of events to return before and after each hit, in the order of its session. At most 10. Neighbors satisfy
+     * the view and branch of the filter; its other conditions do not apply. Negative values are rejected.
      * </pre>
      *
      * <code>int32 neighbors = 10 [json_name = "neighbors"];</code>
@@ -2683,7 +2696,7 @@ private static final long serialVersionUID = 0L;
     private int grouping_ = 0;
     /**
      * <pre>
-     * One hit for each turn or session. Not with SUBSTRING.
+     * Grouping of hits by turn or session. Not allowed for SUBSTRING.
      * </pre>
      *
      * <code>.threadkeep.v1.HitGrouping grouping = 11 [json_name = "grouping"];</code>
@@ -2694,7 +2707,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One hit for each turn or session. Not with SUBSTRING.
+     * Grouping of hits by turn or session. Not allowed for SUBSTRING.
      * </pre>
      *
      * <code>.threadkeep.v1.HitGrouping grouping = 11 [json_name = "grouping"];</code>
@@ -2709,7 +2722,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One hit for each turn or session. Not with SUBSTRING.
+     * Grouping of hits by turn or session. Not allowed for SUBSTRING.
      * </pre>
      *
      * <code>.threadkeep.v1.HitGrouping grouping = 11 [json_name = "grouping"];</code>
@@ -2722,7 +2735,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One hit for each turn or session. Not with SUBSTRING.
+     * Grouping of hits by turn or session. Not allowed for SUBSTRING.
      * </pre>
      *
      * <code>.threadkeep.v1.HitGrouping grouping = 11 [json_name = "grouping"];</code>
@@ -2738,7 +2751,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One hit for each turn or session. Not with SUBSTRING.
+     * Grouping of hits by turn or session. Not allowed for SUBSTRING.
      * </pre>
      *
      * <code>.threadkeep.v1.HitGrouping grouping = 11 [json_name = "grouping"];</code>
@@ -2756,7 +2769,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.Recency, dev.threadkeep.v1.Recency.Builder, dev.threadkeep.v1.RecencyOrBuilder> recencyBuilder_;
     /**
      * <pre>
-     * Lifts newer events. Default: age does not matter. Not with SUBSTRING.
+     * Boost for newer events. Default: age has no effect. Not allowed for SUBSTRING.
      * </pre>
      *
      * <code>.threadkeep.v1.Recency recency = 12 [json_name = "recency"];</code>
@@ -2767,7 +2780,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lifts newer events. Default: age does not matter. Not with SUBSTRING.
+     * Boost for newer events. Default: age has no effect. Not allowed for SUBSTRING.
      * </pre>
      *
      * <code>.threadkeep.v1.Recency recency = 12 [json_name = "recency"];</code>
@@ -2782,7 +2795,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lifts newer events. Default: age does not matter. Not with SUBSTRING.
+     * Boost for newer events. Default: age has no effect. Not allowed for SUBSTRING.
      * </pre>
      *
      * <code>.threadkeep.v1.Recency recency = 12 [json_name = "recency"];</code>
@@ -2802,7 +2815,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lifts newer events. Default: age does not matter. Not with SUBSTRING.
+     * Boost for newer events. Default: age has no effect. Not allowed for SUBSTRING.
      * </pre>
      *
      * <code>.threadkeep.v1.Recency recency = 12 [json_name = "recency"];</code>
@@ -2820,7 +2833,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lifts newer events. Default: age does not matter. Not with SUBSTRING.
+     * Boost for newer events. Default: age has no effect. Not allowed for SUBSTRING.
      * </pre>
      *
      * <code>.threadkeep.v1.Recency recency = 12 [json_name = "recency"];</code>
@@ -2845,7 +2858,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lifts newer events. Default: age does not matter. Not with SUBSTRING.
+     * Boost for newer events. Default: age has no effect. Not allowed for SUBSTRING.
      * </pre>
      *
      * <code>.threadkeep.v1.Recency recency = 12 [json_name = "recency"];</code>
@@ -2862,7 +2875,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lifts newer events. Default: age does not matter. Not with SUBSTRING.
+     * Boost for newer events. Default: age has no effect. Not allowed for SUBSTRING.
      * </pre>
      *
      * <code>.threadkeep.v1.Recency recency = 12 [json_name = "recency"];</code>
@@ -2874,7 +2887,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lifts newer events. Default: age does not matter. Not with SUBSTRING.
+     * Boost for newer events. Default: age has no effect. Not allowed for SUBSTRING.
      * </pre>
      *
      * <code>.threadkeep.v1.Recency recency = 12 [json_name = "recency"];</code>
@@ -2889,7 +2902,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lifts newer events. Default: age does not matter. Not with SUBSTRING.
+     * Boost for newer events. Default: age has no effect. Not allowed for SUBSTRING.
      * </pre>
      *
      * <code>.threadkeep.v1.Recency recency = 12 [json_name = "recency"];</code>
@@ -2911,9 +2924,10 @@ private static final long serialVersionUID = 0L;
     private double minScore_ ;
     /**
      * <pre>
-     * The least score of a hit, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
-     * HYBRID an answer whose best hit scores below 0.1 is empty, for then the query has nothing to do with what is there; of
-     * another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
+     * Minimum score of a hit, from 0 to 1; for SEMANTIC from -1. 0 returns all (SEMANTIC: -1). Default for RANKED and
+     * HYBRID: the response is empty if the best hit scores below 0.1, because the query is then unrelated to the stored
+     * events; otherwise hits that score less than a fiftieth of the best are left out. Default for SEMANTIC and
+     * SUBSTRING: no minimum.
      * </pre>
      *
      * <code>optional double min_score = 13 [json_name = "minScore"];</code>
@@ -2925,9 +2939,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The least score of a hit, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
-     * HYBRID an answer whose best hit scores below 0.1 is empty, for then the query has nothing to do with what is there; of
-     * another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
+     * Minimum score of a hit, from 0 to 1; for SEMANTIC from -1. 0 returns all (SEMANTIC: -1). Default for RANKED and
+     * HYBRID: the response is empty if the best hit scores below 0.1, because the query is then unrelated to the stored
+     * events; otherwise hits that score less than a fiftieth of the best are left out. Default for SEMANTIC and
+     * SUBSTRING: no minimum.
      * </pre>
      *
      * <code>optional double min_score = 13 [json_name = "minScore"];</code>
@@ -2939,9 +2954,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The least score of a hit, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
-     * HYBRID an answer whose best hit scores below 0.1 is empty, for then the query has nothing to do with what is there; of
-     * another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
+     * Minimum score of a hit, from 0 to 1; for SEMANTIC from -1. 0 returns all (SEMANTIC: -1). Default for RANKED and
+     * HYBRID: the response is empty if the best hit scores below 0.1, because the query is then unrelated to the stored
+     * events; otherwise hits that score less than a fiftieth of the best are left out. Default for SEMANTIC and
+     * SUBSTRING: no minimum.
      * </pre>
      *
      * <code>optional double min_score = 13 [json_name = "minScore"];</code>
@@ -2957,9 +2973,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The least score of a hit, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
-     * HYBRID an answer whose best hit scores below 0.1 is empty, for then the query has nothing to do with what is there; of
-     * another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
+     * Minimum score of a hit, from 0 to 1; for SEMANTIC from -1. 0 returns all (SEMANTIC: -1). Default for RANKED and
+     * HYBRID: the response is empty if the best hit scores below 0.1, because the query is then unrelated to the stored
+     * events; otherwise hits that score less than a fiftieth of the best are left out. Default for SEMANTIC and
+     * SUBSTRING: no minimum.
      * </pre>
      *
      * <code>optional double min_score = 13 [json_name = "minScore"];</code>
@@ -2977,7 +2994,8 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> referenceTimeBuilder_;
     /**
      * <pre>
-     * What "yesterday" and "last week" in the query refer to, and what recency counts from. Default: now. Not with SUBSTRING.
+     * Time to which "yesterday" and "last week" in the query refer and from which recency is measured. Default: now. Not
+     * allowed for SUBSTRING.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp reference_time = 14 [json_name = "referenceTime"];</code>
@@ -2988,7 +3006,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What "yesterday" and "last week" in the query refer to, and what recency counts from. Default: now. Not with SUBSTRING.
+     * Time to which "yesterday" and "last week" in the query refer and from which recency is measured. Default: now. Not
+     * allowed for SUBSTRING.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp reference_time = 14 [json_name = "referenceTime"];</code>
@@ -3003,7 +3022,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What "yesterday" and "last week" in the query refer to, and what recency counts from. Default: now. Not with SUBSTRING.
+     * Time to which "yesterday" and "last week" in the query refer and from which recency is measured. Default: now. Not
+     * allowed for SUBSTRING.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp reference_time = 14 [json_name = "referenceTime"];</code>
@@ -3023,7 +3043,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What "yesterday" and "last week" in the query refer to, and what recency counts from. Default: now. Not with SUBSTRING.
+     * Time to which "yesterday" and "last week" in the query refer and from which recency is measured. Default: now. Not
+     * allowed for SUBSTRING.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp reference_time = 14 [json_name = "referenceTime"];</code>
@@ -3041,7 +3062,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What "yesterday" and "last week" in the query refer to, and what recency counts from. Default: now. Not with SUBSTRING.
+     * Time to which "yesterday" and "last week" in the query refer and from which recency is measured. Default: now. Not
+     * allowed for SUBSTRING.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp reference_time = 14 [json_name = "referenceTime"];</code>
@@ -3066,7 +3088,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What "yesterday" and "last week" in the query refer to, and what recency counts from. Default: now. Not with SUBSTRING.
+     * Time to which "yesterday" and "last week" in the query refer and from which recency is measured. Default: now. Not
+     * allowed for SUBSTRING.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp reference_time = 14 [json_name = "referenceTime"];</code>
@@ -3083,7 +3106,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What "yesterday" and "last week" in the query refer to, and what recency counts from. Default: now. Not with SUBSTRING.
+     * Time to which "yesterday" and "last week" in the query refer and from which recency is measured. Default: now. Not
+     * allowed for SUBSTRING.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp reference_time = 14 [json_name = "referenceTime"];</code>
@@ -3095,7 +3119,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What "yesterday" and "last week" in the query refer to, and what recency counts from. Default: now. Not with SUBSTRING.
+     * Time to which "yesterday" and "last week" in the query refer and from which recency is measured. Default: now. Not
+     * allowed for SUBSTRING.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp reference_time = 14 [json_name = "referenceTime"];</code>
@@ -3110,7 +3135,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What "yesterday" and "last week" in the query refer to, and what recency counts from. Default: now. Not with SUBSTRING.
+     * Time to which "yesterday" and "last week" in the query refer and from which recency is measured. Default: now. Not
+     * allowed for SUBSTRING.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp reference_time = 14 [json_name = "referenceTime"];</code>
@@ -3132,7 +3158,8 @@ private static final long serialVersionUID = 0L;
     private boolean includeSynthetic_ ;
     /**
      * <pre>
-     * Look at synthetic events (summaries and stand-ins) too, with the modes that leave them out: RANKED, SEMANTIC and HYBRID.
+     * If true, also searches synthetic events (summaries and stubs) in the modes that leave them out: RANKED, SEMANTIC
+     * and HYBRID.
      * </pre>
      *
      * <code>bool include_synthetic = 15 [json_name = "includeSynthetic"];</code>
@@ -3144,7 +3171,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Look at synthetic events (summaries and stand-ins) too, with the modes that leave them out: RANKED, SEMANTIC and HYBRID.
+     * If true, also searches synthetic events (summaries and stubs) in the modes that leave them out: RANKED, SEMANTIC
+     * and HYBRID.
      * </pre>
      *
      * <code>bool include_synthetic = 15 [json_name = "includeSynthetic"];</code>
@@ -3160,7 +3188,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Look at synthetic events (summaries and stand-ins) too, with the modes that leave them out: RANKED, SEMANTIC and HYBRID.
+     * If true, also searches synthetic events (summaries and stubs) in the modes that leave them out: RANKED, SEMANTIC
+     * and HYBRID.
      * </pre>
      *
      * <code>bool include_synthetic = 15 [json_name = "includeSynthetic"];</code>

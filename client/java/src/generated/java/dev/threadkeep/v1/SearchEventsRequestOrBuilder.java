@@ -39,7 +39,7 @@ public interface SearchEventsRequestOrBuilder extends
 
   /**
    * <pre>
-   * One user's sessions.
+   * Sessions of one user.
    * </pre>
    *
    * <code>.threadkeep.v1.UserScope user = 2 [json_name = "user"];</code>
@@ -48,7 +48,7 @@ public interface SearchEventsRequestOrBuilder extends
   boolean hasUser();
   /**
    * <pre>
-   * One user's sessions.
+   * Sessions of one user.
    * </pre>
    *
    * <code>.threadkeep.v1.UserScope user = 2 [json_name = "user"];</code>
@@ -57,7 +57,7 @@ public interface SearchEventsRequestOrBuilder extends
   dev.threadkeep.v1.UserScope getUser();
   /**
    * <pre>
-   * One user's sessions.
+   * Sessions of one user.
    * </pre>
    *
    * <code>.threadkeep.v1.UserScope user = 2 [json_name = "user"];</code>
@@ -66,7 +66,7 @@ public interface SearchEventsRequestOrBuilder extends
 
   /**
    * <pre>
-   * One app's sessions.
+   * Sessions of one app.
    * </pre>
    *
    * <code>.threadkeep.v1.AppScope app = 8 [json_name = "app"];</code>
@@ -75,7 +75,7 @@ public interface SearchEventsRequestOrBuilder extends
   boolean hasApp();
   /**
    * <pre>
-   * One app's sessions.
+   * Sessions of one app.
    * </pre>
    *
    * <code>.threadkeep.v1.AppScope app = 8 [json_name = "app"];</code>
@@ -84,7 +84,7 @@ public interface SearchEventsRequestOrBuilder extends
   dev.threadkeep.v1.AppScope getApp();
   /**
    * <pre>
-   * One app's sessions.
+   * Sessions of one app.
    * </pre>
    *
    * <code>.threadkeep.v1.AppScope app = 8 [json_name = "app"];</code>
@@ -93,7 +93,7 @@ public interface SearchEventsRequestOrBuilder extends
 
   /**
    * <pre>
-   * What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING or AUTO and filter has a
+   * Query. At most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING or AUTO and the filter has
    * keyword or keywords.
    * </pre>
    *
@@ -103,7 +103,7 @@ public interface SearchEventsRequestOrBuilder extends
   java.lang.String getQuery();
   /**
    * <pre>
-   * What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING or AUTO and filter has a
+   * Query. At most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING or AUTO and the filter has
    * keyword or keywords.
    * </pre>
    *
@@ -115,7 +115,8 @@ public interface SearchEventsRequestOrBuilder extends
 
   /**
    * <pre>
-   * How the query is understood. Default: AUTO; SUBSTRING where the query is empty and the filter has a keyword or keywords.
+   * How the query is interpreted. Default: AUTO, or SUBSTRING if the query is empty and the filter has keyword or
+   * keywords.
    * </pre>
    *
    * <code>.threadkeep.v1.SearchMode mode = 4 [json_name = "mode"];</code>
@@ -124,7 +125,8 @@ public interface SearchEventsRequestOrBuilder extends
   int getModeValue();
   /**
    * <pre>
-   * How the query is understood. Default: AUTO; SUBSTRING where the query is empty and the filter has a keyword or keywords.
+   * How the query is interpreted. Default: AUTO, or SUBSTRING if the query is empty and the filter has keyword or
+   * keywords.
    * </pre>
    *
    * <code>.threadkeep.v1.SearchMode mode = 4 [json_name = "mode"];</code>
@@ -134,8 +136,8 @@ public interface SearchEventsRequestOrBuilder extends
 
   /**
    * <pre>
-   * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-   * page_token with SUBSTRING, which AUTO then is, and is refused with the modes that rank.
+   * Additional conditions; all must hold together with the query. last_n is rejected. A numbered page may replace
+   * page_size and page_token for SUBSTRING, which AUTO then selects; modes that rank reject it.
    * </pre>
    *
    * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -144,8 +146,8 @@ public interface SearchEventsRequestOrBuilder extends
   boolean hasFilter();
   /**
    * <pre>
-   * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-   * page_token with SUBSTRING, which AUTO then is, and is refused with the modes that rank.
+   * Additional conditions; all must hold together with the query. last_n is rejected. A numbered page may replace
+   * page_size and page_token for SUBSTRING, which AUTO then selects; modes that rank reject it.
    * </pre>
    *
    * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -154,8 +156,8 @@ public interface SearchEventsRequestOrBuilder extends
   dev.threadkeep.v1.EventFilter getFilter();
   /**
    * <pre>
-   * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-   * page_token with SUBSTRING, which AUTO then is, and is refused with the modes that rank.
+   * Additional conditions; all must hold together with the query. last_n is rejected. A numbered page may replace
+   * page_size and page_token for SUBSTRING, which AUTO then selects; modes that rank reject it.
    * </pre>
    *
    * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -164,7 +166,7 @@ public interface SearchEventsRequestOrBuilder extends
 
   /**
    * <pre>
-   * Hits a page. 0 means 10, more than 1,000 is coerced to 1,000, negative is refused.
+   * Maximum number of hits per page. 0 means 10. Values above 1,000 are coerced to 1,000. Negative values are rejected.
    * </pre>
    *
    * <code>int32 page_size = 6 [json_name = "pageSize"];</code>
@@ -174,7 +176,7 @@ public interface SearchEventsRequestOrBuilder extends
 
   /**
    * <pre>
-   * From the previous page's next_page_token, with an otherwise identical request.
+   * Value of next_page_token from the previous page; all other fields must be unchanged.
    * </pre>
    *
    * <code>string page_token = 7 [json_name = "pageToken"];</code>
@@ -183,7 +185,7 @@ public interface SearchEventsRequestOrBuilder extends
   java.lang.String getPageToken();
   /**
    * <pre>
-   * From the previous page's next_page_token, with an otherwise identical request.
+   * Value of next_page_token from the previous page; all other fields must be unchanged.
    * </pre>
    *
    * <code>string page_token = 7 [json_name = "pageToken"];</code>
@@ -194,8 +196,8 @@ public interface SearchEventsRequestOrBuilder extends
 
   /**
    * <pre>
-   * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-   * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
+   * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
+   * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -204,8 +206,8 @@ public interface SearchEventsRequestOrBuilder extends
   java.util.List<dev.threadkeep.v1.SearchField> getFieldsList();
   /**
    * <pre>
-   * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-   * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
+   * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
+   * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -214,8 +216,8 @@ public interface SearchEventsRequestOrBuilder extends
   int getFieldsCount();
   /**
    * <pre>
-   * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-   * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
+   * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
+   * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -225,8 +227,8 @@ public interface SearchEventsRequestOrBuilder extends
   dev.threadkeep.v1.SearchField getFields(int index);
   /**
    * <pre>
-   * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-   * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
+   * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
+   * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -236,8 +238,8 @@ public interface SearchEventsRequestOrBuilder extends
   getFieldsValueList();
   /**
    * <pre>
-   * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-   * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
+   * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
+   * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -248,8 +250,8 @@ public interface SearchEventsRequestOrBuilder extends
 
   /**
    * <pre>
-   * How many events before and after each hit, in the order of its session, come with it: at most 10. They satisfy the filter's
-   * view and branch; its other conditions do not matter. Negative is refused.
+   * Number of events to return before and after each hit, in the order of its session. At most 10. Neighbors satisfy
+   * the view and branch of the filter; its other conditions do not apply. Negative values are rejected.
    * </pre>
    *
    * <code>int32 neighbors = 10 [json_name = "neighbors"];</code>
@@ -259,7 +261,7 @@ public interface SearchEventsRequestOrBuilder extends
 
   /**
    * <pre>
-   * One hit for each turn or session. Not with SUBSTRING.
+   * Grouping of hits by turn or session. Not allowed for SUBSTRING.
    * </pre>
    *
    * <code>.threadkeep.v1.HitGrouping grouping = 11 [json_name = "grouping"];</code>
@@ -268,7 +270,7 @@ public interface SearchEventsRequestOrBuilder extends
   int getGroupingValue();
   /**
    * <pre>
-   * One hit for each turn or session. Not with SUBSTRING.
+   * Grouping of hits by turn or session. Not allowed for SUBSTRING.
    * </pre>
    *
    * <code>.threadkeep.v1.HitGrouping grouping = 11 [json_name = "grouping"];</code>
@@ -278,7 +280,7 @@ public interface SearchEventsRequestOrBuilder extends
 
   /**
    * <pre>
-   * Lifts newer events. Default: age does not matter. Not with SUBSTRING.
+   * Boost for newer events. Default: age has no effect. Not allowed for SUBSTRING.
    * </pre>
    *
    * <code>.threadkeep.v1.Recency recency = 12 [json_name = "recency"];</code>
@@ -287,7 +289,7 @@ public interface SearchEventsRequestOrBuilder extends
   boolean hasRecency();
   /**
    * <pre>
-   * Lifts newer events. Default: age does not matter. Not with SUBSTRING.
+   * Boost for newer events. Default: age has no effect. Not allowed for SUBSTRING.
    * </pre>
    *
    * <code>.threadkeep.v1.Recency recency = 12 [json_name = "recency"];</code>
@@ -296,7 +298,7 @@ public interface SearchEventsRequestOrBuilder extends
   dev.threadkeep.v1.Recency getRecency();
   /**
    * <pre>
-   * Lifts newer events. Default: age does not matter. Not with SUBSTRING.
+   * Boost for newer events. Default: age has no effect. Not allowed for SUBSTRING.
    * </pre>
    *
    * <code>.threadkeep.v1.Recency recency = 12 [json_name = "recency"];</code>
@@ -305,9 +307,10 @@ public interface SearchEventsRequestOrBuilder extends
 
   /**
    * <pre>
-   * The least score of a hit, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
-   * HYBRID an answer whose best hit scores below 0.1 is empty, for then the query has nothing to do with what is there; of
-   * another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
+   * Minimum score of a hit, from 0 to 1; for SEMANTIC from -1. 0 returns all (SEMANTIC: -1). Default for RANKED and
+   * HYBRID: the response is empty if the best hit scores below 0.1, because the query is then unrelated to the stored
+   * events; otherwise hits that score less than a fiftieth of the best are left out. Default for SEMANTIC and
+   * SUBSTRING: no minimum.
    * </pre>
    *
    * <code>optional double min_score = 13 [json_name = "minScore"];</code>
@@ -316,9 +319,10 @@ public interface SearchEventsRequestOrBuilder extends
   boolean hasMinScore();
   /**
    * <pre>
-   * The least score of a hit, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
-   * HYBRID an answer whose best hit scores below 0.1 is empty, for then the query has nothing to do with what is there; of
-   * another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
+   * Minimum score of a hit, from 0 to 1; for SEMANTIC from -1. 0 returns all (SEMANTIC: -1). Default for RANKED and
+   * HYBRID: the response is empty if the best hit scores below 0.1, because the query is then unrelated to the stored
+   * events; otherwise hits that score less than a fiftieth of the best are left out. Default for SEMANTIC and
+   * SUBSTRING: no minimum.
    * </pre>
    *
    * <code>optional double min_score = 13 [json_name = "minScore"];</code>
@@ -328,7 +332,8 @@ public interface SearchEventsRequestOrBuilder extends
 
   /**
    * <pre>
-   * What "yesterday" and "last week" in the query refer to, and what recency counts from. Default: now. Not with SUBSTRING.
+   * Time to which "yesterday" and "last week" in the query refer and from which recency is measured. Default: now. Not
+   * allowed for SUBSTRING.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp reference_time = 14 [json_name = "referenceTime"];</code>
@@ -337,7 +342,8 @@ public interface SearchEventsRequestOrBuilder extends
   boolean hasReferenceTime();
   /**
    * <pre>
-   * What "yesterday" and "last week" in the query refer to, and what recency counts from. Default: now. Not with SUBSTRING.
+   * Time to which "yesterday" and "last week" in the query refer and from which recency is measured. Default: now. Not
+   * allowed for SUBSTRING.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp reference_time = 14 [json_name = "referenceTime"];</code>
@@ -346,7 +352,8 @@ public interface SearchEventsRequestOrBuilder extends
   com.google.protobuf.Timestamp getReferenceTime();
   /**
    * <pre>
-   * What "yesterday" and "last week" in the query refer to, and what recency counts from. Default: now. Not with SUBSTRING.
+   * Time to which "yesterday" and "last week" in the query refer and from which recency is measured. Default: now. Not
+   * allowed for SUBSTRING.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp reference_time = 14 [json_name = "referenceTime"];</code>
@@ -355,7 +362,8 @@ public interface SearchEventsRequestOrBuilder extends
 
   /**
    * <pre>
-   * Look at synthetic events (summaries and stand-ins) too, with the modes that leave them out: RANKED, SEMANTIC and HYBRID.
+   * If true, also searches synthetic events (summaries and stubs) in the modes that leave them out: RANKED, SEMANTIC
+   * and HYBRID.
    * </pre>
    *
    * <code>bool include_synthetic = 15 [json_name = "includeSynthetic"];</code>

@@ -55,7 +55,8 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.threadkeep.v1.SearchHit> hits_;
   /**
    * <pre>
-   * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
+   * Hits, best first. For SUBSTRING, in window order for one session; for several, by event time, then by session and
+   * seq.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -66,7 +67,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
+   * Hits, best first. For SUBSTRING, in window order for one session; for several, by event time, then by session and
+   * seq.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -78,7 +80,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
+   * Hits, best first. For SUBSTRING, in window order for one session; for several, by event time, then by session and
+   * seq.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -89,7 +92,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
+   * Hits, best first. For SUBSTRING, in window order for one session; for several, by event time, then by session and
+   * seq.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -100,7 +104,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
+   * Hits, best first. For SUBSTRING, in window order for one session; for several, by event time, then by session and
+   * seq.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -116,8 +121,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object nextPageToken_ = "";
   /**
    * <pre>
-   * Empty on the last page. Ranking is done anew for each page: where events come in meanwhile, a hit may be missed or seen
-   * twice.
+   * Token of the next page. Empty on the last page. Each page is ranked again: if events are appended in the meantime,
+   * a hit may be missing or occur twice.
    * </pre>
    *
    * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -138,8 +143,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Empty on the last page. Ranking is done anew for each page: where events come in meanwhile, a hit may be missed or seen
-   * twice.
+   * Token of the next page. Empty on the last page. Each page is ranked again: if events are appended in the meantime,
+   * a hit may be missing or occur twice.
    * </pre>
    *
    * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -164,7 +169,7 @@ private static final long serialVersionUID = 0L;
   private int mode_ = 0;
   /**
    * <pre>
-   * How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer.
+   * Mode that was used: RANKED if HYBRID was requested and the embedder did not respond.
    * </pre>
    *
    * <code>.threadkeep.v1.SearchMode mode = 3 [json_name = "mode"];</code>
@@ -175,7 +180,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer.
+   * Mode that was used: RANKED if HYBRID was requested and the embedder did not respond.
    * </pre>
    *
    * <code>.threadkeep.v1.SearchMode mode = 3 [json_name = "mode"];</code>
@@ -190,8 +195,8 @@ private static final long serialVersionUID = 0L;
   private boolean truncated_ = false;
   /**
    * <pre>
-   * True when more events match than are ranked (the best 256, by a coarser measure; 1,000 for a page that reaches beyond
-   * them): the last page is then not the last match.
+   * True if more events match than are ranked (the best 256 by a coarser measure; 1,000 for a page beyond them). The
+   * last page then does not contain the last match.
    * </pre>
    *
    * <code>bool truncated = 4 [json_name = "truncated"];</code>
@@ -206,7 +211,7 @@ private static final long serialVersionUID = 0L;
   private long semanticLag_ = 0L;
   /**
    * <pre>
-   * SEMANTIC and HYBRID: how many events that the credential reaches still wait for their embedding, as counted within the
+   * For SEMANTIC and HYBRID, number of events within the credential's reach without an embedding, as counted within the
    * last second.
    * </pre>
    *
@@ -672,7 +677,8 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
+     * Hits, best first. For SUBSTRING, in window order for one session; for several, by event time, then by session and
+     * seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -686,7 +692,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
+     * Hits, best first. For SUBSTRING, in window order for one session; for several, by event time, then by session and
+     * seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -700,7 +707,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
+     * Hits, best first. For SUBSTRING, in window order for one session; for several, by event time, then by session and
+     * seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -714,7 +722,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
+     * Hits, best first. For SUBSTRING, in window order for one session; for several, by event time, then by session and
+     * seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -735,7 +744,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
+     * Hits, best first. For SUBSTRING, in window order for one session; for several, by event time, then by session and
+     * seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -753,7 +763,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
+     * Hits, best first. For SUBSTRING, in window order for one session; for several, by event time, then by session and
+     * seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -773,7 +784,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
+     * Hits, best first. For SUBSTRING, in window order for one session; for several, by event time, then by session and
+     * seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -794,7 +806,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
+     * Hits, best first. For SUBSTRING, in window order for one session; for several, by event time, then by session and
+     * seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -812,7 +825,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
+     * Hits, best first. For SUBSTRING, in window order for one session; for several, by event time, then by session and
+     * seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -830,7 +844,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
+     * Hits, best first. For SUBSTRING, in window order for one session; for several, by event time, then by session and
+     * seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -849,7 +864,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
+     * Hits, best first. For SUBSTRING, in window order for one session; for several, by event time, then by session and
+     * seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -866,7 +882,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
+     * Hits, best first. For SUBSTRING, in window order for one session; for several, by event time, then by session and
+     * seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -883,7 +900,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
+     * Hits, best first. For SUBSTRING, in window order for one session; for several, by event time, then by session and
+     * seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -894,7 +912,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
+     * Hits, best first. For SUBSTRING, in window order for one session; for several, by event time, then by session and
+     * seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -908,7 +927,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
+     * Hits, best first. For SUBSTRING, in window order for one session; for several, by event time, then by session and
+     * seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -923,7 +943,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
+     * Hits, best first. For SUBSTRING, in window order for one session; for several, by event time, then by session and
+     * seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -934,7 +955,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
+     * Hits, best first. For SUBSTRING, in window order for one session; for several, by event time, then by session and
+     * seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -946,7 +968,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
+     * Hits, best first. For SUBSTRING, in window order for one session; for several, by event time, then by session and
+     * seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -973,8 +996,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object nextPageToken_ = "";
     /**
      * <pre>
-     * Empty on the last page. Ranking is done anew for each page: where events come in meanwhile, a hit may be missed or seen
-     * twice.
+     * Token of the next page. Empty on the last page. Each page is ranked again: if events are appended in the meantime,
+     * a hit may be missing or occur twice.
      * </pre>
      *
      * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -994,8 +1017,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Empty on the last page. Ranking is done anew for each page: where events come in meanwhile, a hit may be missed or seen
-     * twice.
+     * Token of the next page. Empty on the last page. Each page is ranked again: if events are appended in the meantime,
+     * a hit may be missing or occur twice.
      * </pre>
      *
      * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -1016,8 +1039,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Empty on the last page. Ranking is done anew for each page: where events come in meanwhile, a hit may be missed or seen
-     * twice.
+     * Token of the next page. Empty on the last page. Each page is ranked again: if events are appended in the meantime,
+     * a hit may be missing or occur twice.
      * </pre>
      *
      * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -1034,8 +1057,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Empty on the last page. Ranking is done anew for each page: where events come in meanwhile, a hit may be missed or seen
-     * twice.
+     * Token of the next page. Empty on the last page. Each page is ranked again: if events are appended in the meantime,
+     * a hit may be missing or occur twice.
      * </pre>
      *
      * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -1049,8 +1072,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Empty on the last page. Ranking is done anew for each page: where events come in meanwhile, a hit may be missed or seen
-     * twice.
+     * Token of the next page. Empty on the last page. Each page is ranked again: if events are appended in the meantime,
+     * a hit may be missing or occur twice.
      * </pre>
      *
      * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -1070,7 +1093,7 @@ private static final long serialVersionUID = 0L;
     private int mode_ = 0;
     /**
      * <pre>
-     * How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer.
+     * Mode that was used: RANKED if HYBRID was requested and the embedder did not respond.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchMode mode = 3 [json_name = "mode"];</code>
@@ -1081,7 +1104,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer.
+     * Mode that was used: RANKED if HYBRID was requested and the embedder did not respond.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchMode mode = 3 [json_name = "mode"];</code>
@@ -1096,7 +1119,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer.
+     * Mode that was used: RANKED if HYBRID was requested and the embedder did not respond.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchMode mode = 3 [json_name = "mode"];</code>
@@ -1109,7 +1132,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer.
+     * Mode that was used: RANKED if HYBRID was requested and the embedder did not respond.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchMode mode = 3 [json_name = "mode"];</code>
@@ -1125,7 +1148,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer.
+     * Mode that was used: RANKED if HYBRID was requested and the embedder did not respond.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchMode mode = 3 [json_name = "mode"];</code>
@@ -1141,8 +1164,8 @@ private static final long serialVersionUID = 0L;
     private boolean truncated_ ;
     /**
      * <pre>
-     * True when more events match than are ranked (the best 256, by a coarser measure; 1,000 for a page that reaches beyond
-     * them): the last page is then not the last match.
+     * True if more events match than are ranked (the best 256 by a coarser measure; 1,000 for a page beyond them). The
+     * last page then does not contain the last match.
      * </pre>
      *
      * <code>bool truncated = 4 [json_name = "truncated"];</code>
@@ -1154,8 +1177,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * True when more events match than are ranked (the best 256, by a coarser measure; 1,000 for a page that reaches beyond
-     * them): the last page is then not the last match.
+     * True if more events match than are ranked (the best 256 by a coarser measure; 1,000 for a page beyond them). The
+     * last page then does not contain the last match.
      * </pre>
      *
      * <code>bool truncated = 4 [json_name = "truncated"];</code>
@@ -1171,8 +1194,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * True when more events match than are ranked (the best 256, by a coarser measure; 1,000 for a page that reaches beyond
-     * them): the last page is then not the last match.
+     * True if more events match than are ranked (the best 256 by a coarser measure; 1,000 for a page beyond them). The
+     * last page then does not contain the last match.
      * </pre>
      *
      * <code>bool truncated = 4 [json_name = "truncated"];</code>
@@ -1188,7 +1211,7 @@ private static final long serialVersionUID = 0L;
     private long semanticLag_ ;
     /**
      * <pre>
-     * SEMANTIC and HYBRID: how many events that the credential reaches still wait for their embedding, as counted within the
+     * For SEMANTIC and HYBRID, number of events within the credential's reach without an embedding, as counted within the
      * last second.
      * </pre>
      *
@@ -1201,7 +1224,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * SEMANTIC and HYBRID: how many events that the credential reaches still wait for their embedding, as counted within the
+     * For SEMANTIC and HYBRID, number of events within the credential's reach without an embedding, as counted within the
      * last second.
      * </pre>
      *
@@ -1218,7 +1241,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * SEMANTIC and HYBRID: how many events that the credential reaches still wait for their embedding, as counted within the
+     * For SEMANTIC and HYBRID, number of events within the credential's reach without an embedding, as counted within the
      * last second.
      * </pre>
      *

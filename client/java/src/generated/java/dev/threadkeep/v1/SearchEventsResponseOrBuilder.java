@@ -12,7 +12,8 @@ public interface SearchEventsResponseOrBuilder extends
 
   /**
    * <pre>
-   * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
+   * Hits, best first. For SUBSTRING, in window order for one session; for several, by event time, then by session and
+   * seq.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -21,7 +22,8 @@ public interface SearchEventsResponseOrBuilder extends
       getHitsList();
   /**
    * <pre>
-   * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
+   * Hits, best first. For SUBSTRING, in window order for one session; for several, by event time, then by session and
+   * seq.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -29,7 +31,8 @@ public interface SearchEventsResponseOrBuilder extends
   dev.threadkeep.v1.SearchHit getHits(int index);
   /**
    * <pre>
-   * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
+   * Hits, best first. For SUBSTRING, in window order for one session; for several, by event time, then by session and
+   * seq.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -37,7 +40,8 @@ public interface SearchEventsResponseOrBuilder extends
   int getHitsCount();
   /**
    * <pre>
-   * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
+   * Hits, best first. For SUBSTRING, in window order for one session; for several, by event time, then by session and
+   * seq.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -46,7 +50,8 @@ public interface SearchEventsResponseOrBuilder extends
       getHitsOrBuilderList();
   /**
    * <pre>
-   * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
+   * Hits, best first. For SUBSTRING, in window order for one session; for several, by event time, then by session and
+   * seq.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -56,8 +61,8 @@ public interface SearchEventsResponseOrBuilder extends
 
   /**
    * <pre>
-   * Empty on the last page. Ranking is done anew for each page: where events come in meanwhile, a hit may be missed or seen
-   * twice.
+   * Token of the next page. Empty on the last page. Each page is ranked again: if events are appended in the meantime,
+   * a hit may be missing or occur twice.
    * </pre>
    *
    * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -66,8 +71,8 @@ public interface SearchEventsResponseOrBuilder extends
   java.lang.String getNextPageToken();
   /**
    * <pre>
-   * Empty on the last page. Ranking is done anew for each page: where events come in meanwhile, a hit may be missed or seen
-   * twice.
+   * Token of the next page. Empty on the last page. Each page is ranked again: if events are appended in the meantime,
+   * a hit may be missing or occur twice.
    * </pre>
    *
    * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -78,7 +83,7 @@ public interface SearchEventsResponseOrBuilder extends
 
   /**
    * <pre>
-   * How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer.
+   * Mode that was used: RANKED if HYBRID was requested and the embedder did not respond.
    * </pre>
    *
    * <code>.threadkeep.v1.SearchMode mode = 3 [json_name = "mode"];</code>
@@ -87,7 +92,7 @@ public interface SearchEventsResponseOrBuilder extends
   int getModeValue();
   /**
    * <pre>
-   * How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer.
+   * Mode that was used: RANKED if HYBRID was requested and the embedder did not respond.
    * </pre>
    *
    * <code>.threadkeep.v1.SearchMode mode = 3 [json_name = "mode"];</code>
@@ -97,8 +102,8 @@ public interface SearchEventsResponseOrBuilder extends
 
   /**
    * <pre>
-   * True when more events match than are ranked (the best 256, by a coarser measure; 1,000 for a page that reaches beyond
-   * them): the last page is then not the last match.
+   * True if more events match than are ranked (the best 256 by a coarser measure; 1,000 for a page beyond them). The
+   * last page then does not contain the last match.
    * </pre>
    *
    * <code>bool truncated = 4 [json_name = "truncated"];</code>
@@ -108,7 +113,7 @@ public interface SearchEventsResponseOrBuilder extends
 
   /**
    * <pre>
-   * SEMANTIC and HYBRID: how many events that the credential reaches still wait for their embedding, as counted within the
+   * For SEMANTIC and HYBRID, number of events within the credential's reach without an embedding, as counted within the
    * last second.
    * </pre>
    *

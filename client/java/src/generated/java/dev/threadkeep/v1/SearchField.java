@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * A part of a message that is searched. A highlight's offsets are into the field's text, which is as told here.
+ * A part of a message that is searched. The offsets of highlights refer to the text of the field, as defined here.
  * </pre>
  *
  * Protobuf enum {@code threadkeep.v1.SearchField}
@@ -25,7 +25,7 @@ public enum SearchField
   SEARCH_FIELD_UNSPECIFIED(0),
   /**
    * <pre>
-   * The text parts, joined by a line feed.
+   * Text parts, joined by line feeds.
    * </pre>
    *
    * <code>SEARCH_FIELD_TEXT = 1;</code>
@@ -33,7 +33,7 @@ public enum SearchField
   SEARCH_FIELD_TEXT(1),
   /**
    * <pre>
-   * For each tool call its name, a line feed and its arguments; calls joined by a line feed.
+   * Tool calls, each as its name, a line feed and its arguments, joined by line feeds.
    * </pre>
    *
    * <code>SEARCH_FIELD_TOOL_CALLS = 2;</code>
@@ -41,7 +41,8 @@ public enum SearchField
   SEARCH_FIELD_TOOL_CALLS(2),
   /**
    * <pre>
-   * For each tool result its name, its text parts and its structured JSON, those that are not empty; all joined by a line feed.
+   * Tool results, each as its name, its text parts and its structured JSON, without empty ones, all joined by line
+   * feeds.
    * </pre>
    *
    * <code>SEARCH_FIELD_TOOL_RESULTS = 3;</code>
@@ -49,7 +50,7 @@ public enum SearchField
   SEARCH_FIELD_TOOL_RESULTS(3),
   /**
    * <pre>
-   * The names of media parts, joined by a line feed.
+   * Names of media parts, joined by line feeds.
    * </pre>
    *
    * <code>SEARCH_FIELD_MEDIA = 4;</code>
@@ -77,7 +78,7 @@ public enum SearchField
   public static final int SEARCH_FIELD_UNSPECIFIED_VALUE = 0;
   /**
    * <pre>
-   * The text parts, joined by a line feed.
+   * Text parts, joined by line feeds.
    * </pre>
    *
    * <code>SEARCH_FIELD_TEXT = 1;</code>
@@ -85,7 +86,7 @@ public enum SearchField
   public static final int SEARCH_FIELD_TEXT_VALUE = 1;
   /**
    * <pre>
-   * For each tool call its name, a line feed and its arguments; calls joined by a line feed.
+   * Tool calls, each as its name, a line feed and its arguments, joined by line feeds.
    * </pre>
    *
    * <code>SEARCH_FIELD_TOOL_CALLS = 2;</code>
@@ -93,7 +94,8 @@ public enum SearchField
   public static final int SEARCH_FIELD_TOOL_CALLS_VALUE = 2;
   /**
    * <pre>
-   * For each tool result its name, its text parts and its structured JSON, those that are not empty; all joined by a line feed.
+   * Tool results, each as its name, its text parts and its structured JSON, without empty ones, all joined by line
+   * feeds.
    * </pre>
    *
    * <code>SEARCH_FIELD_TOOL_RESULTS = 3;</code>
@@ -101,7 +103,7 @@ public enum SearchField
   public static final int SEARCH_FIELD_TOOL_RESULTS_VALUE = 3;
   /**
    * <pre>
-   * The names of media parts, joined by a line feed.
+   * Names of media parts, joined by line feeds.
    * </pre>
    *
    * <code>SEARCH_FIELD_MEDIA = 4;</code>

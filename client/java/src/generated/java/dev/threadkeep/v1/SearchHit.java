@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * One event that was found.
+ * One event that matches the query.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.SearchHit}
@@ -55,7 +55,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.SessionRef session_;
   /**
    * <pre>
-   * The session it belongs to.
+   * Session of the event.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -67,7 +67,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The session it belongs to.
+   * Session of the event.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -79,7 +79,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The session it belongs to.
+   * Session of the event.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -131,10 +131,11 @@ private static final long serialVersionUID = 0L;
   private double score_ = 0D;
   /**
    * <pre>
-   * How much it has to do with the query, from 0 to 1, as min_score takes it; comparable between queries. RANKED: the share of
-   * the query's words that the event holds, rare ones counting more, or half of the share that one right beside it holds.
-   * SEMANTIC: the cosine, from -1 to 1. HYBRID: the share of words, or where the cosine is between those of unrelated texts
-   * (up to 0.1) and 1, whichever is greater. SUBSTRING: 1. Hits are in the order of the ranking, which knows more than that.
+   * Relevance of the event, from 0 to 1, on the scale of min_score; comparable between queries. RANKED: the fraction of
+   * the query's words that the event contains, rare words weighing more, or half of the fraction that an adjacent event
+   * contains. SEMANTIC: the cosine, from -1 to 1. HYBRID: the fraction of words, or the place of the cosine between
+   * that of unrelated texts (up to 0.1) and 1, whichever is greater. SUBSTRING: 1. Hits are ordered by the ranking,
+   * which uses more signals than the score.
    * </pre>
    *
    * <code>double score = 3 [json_name = "score"];</code>
@@ -150,7 +151,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.threadkeep.v1.Highlight> highlights_;
   /**
    * <pre>
-   * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+   * Ranges that match the query's words, in order, without overlaps; at most 64. Empty for SEMANTIC.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
@@ -161,7 +162,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+   * Ranges that match the query's words, in order, without overlaps; at most 64. Empty for SEMANTIC.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
@@ -173,7 +174,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+   * Ranges that match the query's words, in order, without overlaps; at most 64. Empty for SEMANTIC.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
@@ -184,7 +185,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+   * Ranges that match the query's words, in order, without overlaps; at most 64. Empty for SEMANTIC.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
@@ -195,7 +196,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+   * Ranges that match the query's words, in order, without overlaps; at most 64. Empty for SEMANTIC.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
@@ -211,7 +212,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.threadkeep.v1.SessionEvent> before_;
   /**
    * <pre>
-   * The events before it, oldest first.
+   * Events before the hit, oldest first.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent before = 5 [json_name = "before"];</code>
@@ -222,7 +223,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The events before it, oldest first.
+   * Events before the hit, oldest first.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent before = 5 [json_name = "before"];</code>
@@ -234,7 +235,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The events before it, oldest first.
+   * Events before the hit, oldest first.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent before = 5 [json_name = "before"];</code>
@@ -245,7 +246,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The events before it, oldest first.
+   * Events before the hit, oldest first.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent before = 5 [json_name = "before"];</code>
@@ -256,7 +257,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The events before it, oldest first.
+   * Events before the hit, oldest first.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent before = 5 [json_name = "before"];</code>
@@ -272,7 +273,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.threadkeep.v1.SessionEvent> after_;
   /**
    * <pre>
-   * The events after it, oldest first.
+   * Events after the hit, oldest first.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent after = 6 [json_name = "after"];</code>
@@ -283,7 +284,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The events after it, oldest first.
+   * Events after the hit, oldest first.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent after = 6 [json_name = "after"];</code>
@@ -295,7 +296,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The events after it, oldest first.
+   * Events after the hit, oldest first.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent after = 6 [json_name = "after"];</code>
@@ -306,7 +307,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The events after it, oldest first.
+   * Events after the hit, oldest first.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent after = 6 [json_name = "after"];</code>
@@ -317,7 +318,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The events after it, oldest first.
+   * Events after the hit, oldest first.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent after = 6 [json_name = "after"];</code>
@@ -332,7 +333,7 @@ private static final long serialVersionUID = 0L;
   private int groupHits_ = 0;
   /**
    * <pre>
-   * With grouping: how many of the events that were ranked are of this turn or session.
+   * With grouping, number of ranked events in this turn or session.
    * </pre>
    *
    * <code>int32 group_hits = 7 [json_name = "groupHits"];</code>
@@ -586,7 +587,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * One event that was found.
+   * One event that matches the query.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.SearchHit}
@@ -964,7 +965,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.SessionRef, dev.threadkeep.v1.SessionRef.Builder, dev.threadkeep.v1.SessionRefOrBuilder> sessionBuilder_;
     /**
      * <pre>
-     * The session it belongs to.
+     * Session of the event.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -975,7 +976,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session it belongs to.
+     * Session of the event.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -990,7 +991,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session it belongs to.
+     * Session of the event.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -1010,7 +1011,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session it belongs to.
+     * Session of the event.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -1028,7 +1029,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session it belongs to.
+     * Session of the event.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -1053,7 +1054,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session it belongs to.
+     * Session of the event.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -1070,7 +1071,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session it belongs to.
+     * Session of the event.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -1082,7 +1083,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session it belongs to.
+     * Session of the event.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -1097,7 +1098,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session it belongs to.
+     * Session of the event.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -1276,10 +1277,11 @@ private static final long serialVersionUID = 0L;
     private double score_ ;
     /**
      * <pre>
-     * How much it has to do with the query, from 0 to 1, as min_score takes it; comparable between queries. RANKED: the share of
-     * the query's words that the event holds, rare ones counting more, or half of the share that one right beside it holds.
-     * SEMANTIC: the cosine, from -1 to 1. HYBRID: the share of words, or where the cosine is between those of unrelated texts
-     * (up to 0.1) and 1, whichever is greater. SUBSTRING: 1. Hits are in the order of the ranking, which knows more than that.
+     * Relevance of the event, from 0 to 1, on the scale of min_score; comparable between queries. RANKED: the fraction of
+     * the query's words that the event contains, rare words weighing more, or half of the fraction that an adjacent event
+     * contains. SEMANTIC: the cosine, from -1 to 1. HYBRID: the fraction of words, or the place of the cosine between
+     * that of unrelated texts (up to 0.1) and 1, whichever is greater. SUBSTRING: 1. Hits are ordered by the ranking,
+     * which uses more signals than the score.
      * </pre>
      *
      * <code>double score = 3 [json_name = "score"];</code>
@@ -1291,10 +1293,11 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How much it has to do with the query, from 0 to 1, as min_score takes it; comparable between queries. RANKED: the share of
-     * the query's words that the event holds, rare ones counting more, or half of the share that one right beside it holds.
-     * SEMANTIC: the cosine, from -1 to 1. HYBRID: the share of words, or where the cosine is between those of unrelated texts
-     * (up to 0.1) and 1, whichever is greater. SUBSTRING: 1. Hits are in the order of the ranking, which knows more than that.
+     * Relevance of the event, from 0 to 1, on the scale of min_score; comparable between queries. RANKED: the fraction of
+     * the query's words that the event contains, rare words weighing more, or half of the fraction that an adjacent event
+     * contains. SEMANTIC: the cosine, from -1 to 1. HYBRID: the fraction of words, or the place of the cosine between
+     * that of unrelated texts (up to 0.1) and 1, whichever is greater. SUBSTRING: 1. Hits are ordered by the ranking,
+     * which uses more signals than the score.
      * </pre>
      *
      * <code>double score = 3 [json_name = "score"];</code>
@@ -1310,10 +1313,11 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How much it has to do with the query, from 0 to 1, as min_score takes it; comparable between queries. RANKED: the share of
-     * the query's words that the event holds, rare ones counting more, or half of the share that one right beside it holds.
-     * SEMANTIC: the cosine, from -1 to 1. HYBRID: the share of words, or where the cosine is between those of unrelated texts
-     * (up to 0.1) and 1, whichever is greater. SUBSTRING: 1. Hits are in the order of the ranking, which knows more than that.
+     * Relevance of the event, from 0 to 1, on the scale of min_score; comparable between queries. RANKED: the fraction of
+     * the query's words that the event contains, rare words weighing more, or half of the fraction that an adjacent event
+     * contains. SEMANTIC: the cosine, from -1 to 1. HYBRID: the fraction of words, or the place of the cosine between
+     * that of unrelated texts (up to 0.1) and 1, whichever is greater. SUBSTRING: 1. Hits are ordered by the ranking,
+     * which uses more signals than the score.
      * </pre>
      *
      * <code>double score = 3 [json_name = "score"];</code>
@@ -1340,7 +1344,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+     * Ranges that match the query's words, in order, without overlaps; at most 64. Empty for SEMANTIC.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
@@ -1354,7 +1358,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+     * Ranges that match the query's words, in order, without overlaps; at most 64. Empty for SEMANTIC.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
@@ -1368,7 +1372,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+     * Ranges that match the query's words, in order, without overlaps; at most 64. Empty for SEMANTIC.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
@@ -1382,7 +1386,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+     * Ranges that match the query's words, in order, without overlaps; at most 64. Empty for SEMANTIC.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
@@ -1403,7 +1407,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+     * Ranges that match the query's words, in order, without overlaps; at most 64. Empty for SEMANTIC.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
@@ -1421,7 +1425,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+     * Ranges that match the query's words, in order, without overlaps; at most 64. Empty for SEMANTIC.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
@@ -1441,7 +1445,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+     * Ranges that match the query's words, in order, without overlaps; at most 64. Empty for SEMANTIC.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
@@ -1462,7 +1466,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+     * Ranges that match the query's words, in order, without overlaps; at most 64. Empty for SEMANTIC.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
@@ -1480,7 +1484,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+     * Ranges that match the query's words, in order, without overlaps; at most 64. Empty for SEMANTIC.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
@@ -1498,7 +1502,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+     * Ranges that match the query's words, in order, without overlaps; at most 64. Empty for SEMANTIC.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
@@ -1517,7 +1521,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+     * Ranges that match the query's words, in order, without overlaps; at most 64. Empty for SEMANTIC.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
@@ -1534,7 +1538,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+     * Ranges that match the query's words, in order, without overlaps; at most 64. Empty for SEMANTIC.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
@@ -1551,7 +1555,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+     * Ranges that match the query's words, in order, without overlaps; at most 64. Empty for SEMANTIC.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
@@ -1562,7 +1566,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+     * Ranges that match the query's words, in order, without overlaps; at most 64. Empty for SEMANTIC.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
@@ -1576,7 +1580,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+     * Ranges that match the query's words, in order, without overlaps; at most 64. Empty for SEMANTIC.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
@@ -1591,7 +1595,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+     * Ranges that match the query's words, in order, without overlaps; at most 64. Empty for SEMANTIC.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
@@ -1602,7 +1606,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+     * Ranges that match the query's words, in order, without overlaps; at most 64. Empty for SEMANTIC.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
@@ -1614,7 +1618,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+     * Ranges that match the query's words, in order, without overlaps; at most 64. Empty for SEMANTIC.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
@@ -1652,7 +1656,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * The events before it, oldest first.
+     * Events before the hit, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent before = 5 [json_name = "before"];</code>
@@ -1666,7 +1670,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events before it, oldest first.
+     * Events before the hit, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent before = 5 [json_name = "before"];</code>
@@ -1680,7 +1684,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events before it, oldest first.
+     * Events before the hit, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent before = 5 [json_name = "before"];</code>
@@ -1694,7 +1698,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events before it, oldest first.
+     * Events before the hit, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent before = 5 [json_name = "before"];</code>
@@ -1715,7 +1719,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events before it, oldest first.
+     * Events before the hit, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent before = 5 [json_name = "before"];</code>
@@ -1733,7 +1737,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events before it, oldest first.
+     * Events before the hit, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent before = 5 [json_name = "before"];</code>
@@ -1753,7 +1757,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events before it, oldest first.
+     * Events before the hit, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent before = 5 [json_name = "before"];</code>
@@ -1774,7 +1778,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events before it, oldest first.
+     * Events before the hit, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent before = 5 [json_name = "before"];</code>
@@ -1792,7 +1796,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events before it, oldest first.
+     * Events before the hit, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent before = 5 [json_name = "before"];</code>
@@ -1810,7 +1814,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events before it, oldest first.
+     * Events before the hit, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent before = 5 [json_name = "before"];</code>
@@ -1829,7 +1833,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events before it, oldest first.
+     * Events before the hit, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent before = 5 [json_name = "before"];</code>
@@ -1846,7 +1850,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events before it, oldest first.
+     * Events before the hit, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent before = 5 [json_name = "before"];</code>
@@ -1863,7 +1867,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events before it, oldest first.
+     * Events before the hit, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent before = 5 [json_name = "before"];</code>
@@ -1874,7 +1878,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events before it, oldest first.
+     * Events before the hit, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent before = 5 [json_name = "before"];</code>
@@ -1888,7 +1892,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events before it, oldest first.
+     * Events before the hit, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent before = 5 [json_name = "before"];</code>
@@ -1903,7 +1907,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events before it, oldest first.
+     * Events before the hit, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent before = 5 [json_name = "before"];</code>
@@ -1914,7 +1918,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events before it, oldest first.
+     * Events before the hit, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent before = 5 [json_name = "before"];</code>
@@ -1926,7 +1930,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events before it, oldest first.
+     * Events before the hit, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent before = 5 [json_name = "before"];</code>
@@ -1964,7 +1968,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * The events after it, oldest first.
+     * Events after the hit, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent after = 6 [json_name = "after"];</code>
@@ -1978,7 +1982,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events after it, oldest first.
+     * Events after the hit, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent after = 6 [json_name = "after"];</code>
@@ -1992,7 +1996,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events after it, oldest first.
+     * Events after the hit, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent after = 6 [json_name = "after"];</code>
@@ -2006,7 +2010,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events after it, oldest first.
+     * Events after the hit, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent after = 6 [json_name = "after"];</code>
@@ -2027,7 +2031,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events after it, oldest first.
+     * Events after the hit, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent after = 6 [json_name = "after"];</code>
@@ -2045,7 +2049,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events after it, oldest first.
+     * Events after the hit, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent after = 6 [json_name = "after"];</code>
@@ -2065,7 +2069,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events after it, oldest first.
+     * Events after the hit, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent after = 6 [json_name = "after"];</code>
@@ -2086,7 +2090,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events after it, oldest first.
+     * Events after the hit, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent after = 6 [json_name = "after"];</code>
@@ -2104,7 +2108,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events after it, oldest first.
+     * Events after the hit, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent after = 6 [json_name = "after"];</code>
@@ -2122,7 +2126,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events after it, oldest first.
+     * Events after the hit, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent after = 6 [json_name = "after"];</code>
@@ -2141,7 +2145,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events after it, oldest first.
+     * Events after the hit, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent after = 6 [json_name = "after"];</code>
@@ -2158,7 +2162,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events after it, oldest first.
+     * Events after the hit, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent after = 6 [json_name = "after"];</code>
@@ -2175,7 +2179,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events after it, oldest first.
+     * Events after the hit, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent after = 6 [json_name = "after"];</code>
@@ -2186,7 +2190,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events after it, oldest first.
+     * Events after the hit, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent after = 6 [json_name = "after"];</code>
@@ -2200,7 +2204,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events after it, oldest first.
+     * Events after the hit, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent after = 6 [json_name = "after"];</code>
@@ -2215,7 +2219,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events after it, oldest first.
+     * Events after the hit, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent after = 6 [json_name = "after"];</code>
@@ -2226,7 +2230,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events after it, oldest first.
+     * Events after the hit, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent after = 6 [json_name = "after"];</code>
@@ -2238,7 +2242,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The events after it, oldest first.
+     * Events after the hit, oldest first.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent after = 6 [json_name = "after"];</code>
@@ -2265,7 +2269,7 @@ private static final long serialVersionUID = 0L;
     private int groupHits_ ;
     /**
      * <pre>
-     * With grouping: how many of the events that were ranked are of this turn or session.
+     * With grouping, number of ranked events in this turn or session.
      * </pre>
      *
      * <code>int32 group_hits = 7 [json_name = "groupHits"];</code>
@@ -2277,7 +2281,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * With grouping: how many of the events that were ranked are of this turn or session.
+     * With grouping, number of ranked events in this turn or session.
      * </pre>
      *
      * <code>int32 group_hits = 7 [json_name = "groupHits"];</code>
@@ -2293,7 +2297,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * With grouping: how many of the events that were ranked are of this turn or session.
+     * With grouping, number of ranked events in this turn or session.
      * </pre>
      *
      * <code>int32 group_hits = 7 [json_name = "groupHits"];</code>

@@ -12,7 +12,7 @@ public interface SearchHitOrBuilder extends
 
   /**
    * <pre>
-   * The session it belongs to.
+   * Session of the event.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -21,7 +21,7 @@ public interface SearchHitOrBuilder extends
   boolean hasSession();
   /**
    * <pre>
-   * The session it belongs to.
+   * Session of the event.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -30,7 +30,7 @@ public interface SearchHitOrBuilder extends
   dev.threadkeep.v1.SessionRef getSession();
   /**
    * <pre>
-   * The session it belongs to.
+   * Session of the event.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -66,10 +66,11 @@ public interface SearchHitOrBuilder extends
 
   /**
    * <pre>
-   * How much it has to do with the query, from 0 to 1, as min_score takes it; comparable between queries. RANKED: the share of
-   * the query's words that the event holds, rare ones counting more, or half of the share that one right beside it holds.
-   * SEMANTIC: the cosine, from -1 to 1. HYBRID: the share of words, or where the cosine is between those of unrelated texts
-   * (up to 0.1) and 1, whichever is greater. SUBSTRING: 1. Hits are in the order of the ranking, which knows more than that.
+   * Relevance of the event, from 0 to 1, on the scale of min_score; comparable between queries. RANKED: the fraction of
+   * the query's words that the event contains, rare words weighing more, or half of the fraction that an adjacent event
+   * contains. SEMANTIC: the cosine, from -1 to 1. HYBRID: the fraction of words, or the place of the cosine between
+   * that of unrelated texts (up to 0.1) and 1, whichever is greater. SUBSTRING: 1. Hits are ordered by the ranking,
+   * which uses more signals than the score.
    * </pre>
    *
    * <code>double score = 3 [json_name = "score"];</code>
@@ -79,7 +80,7 @@ public interface SearchHitOrBuilder extends
 
   /**
    * <pre>
-   * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+   * Ranges that match the query's words, in order, without overlaps; at most 64. Empty for SEMANTIC.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
@@ -88,7 +89,7 @@ public interface SearchHitOrBuilder extends
       getHighlightsList();
   /**
    * <pre>
-   * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+   * Ranges that match the query's words, in order, without overlaps; at most 64. Empty for SEMANTIC.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
@@ -96,7 +97,7 @@ public interface SearchHitOrBuilder extends
   dev.threadkeep.v1.Highlight getHighlights(int index);
   /**
    * <pre>
-   * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+   * Ranges that match the query's words, in order, without overlaps; at most 64. Empty for SEMANTIC.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
@@ -104,7 +105,7 @@ public interface SearchHitOrBuilder extends
   int getHighlightsCount();
   /**
    * <pre>
-   * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+   * Ranges that match the query's words, in order, without overlaps; at most 64. Empty for SEMANTIC.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
@@ -113,7 +114,7 @@ public interface SearchHitOrBuilder extends
       getHighlightsOrBuilderList();
   /**
    * <pre>
-   * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+   * Ranges that match the query's words, in order, without overlaps; at most 64. Empty for SEMANTIC.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
@@ -123,7 +124,7 @@ public interface SearchHitOrBuilder extends
 
   /**
    * <pre>
-   * The events before it, oldest first.
+   * Events before the hit, oldest first.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent before = 5 [json_name = "before"];</code>
@@ -132,7 +133,7 @@ public interface SearchHitOrBuilder extends
       getBeforeList();
   /**
    * <pre>
-   * The events before it, oldest first.
+   * Events before the hit, oldest first.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent before = 5 [json_name = "before"];</code>
@@ -140,7 +141,7 @@ public interface SearchHitOrBuilder extends
   dev.threadkeep.v1.SessionEvent getBefore(int index);
   /**
    * <pre>
-   * The events before it, oldest first.
+   * Events before the hit, oldest first.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent before = 5 [json_name = "before"];</code>
@@ -148,7 +149,7 @@ public interface SearchHitOrBuilder extends
   int getBeforeCount();
   /**
    * <pre>
-   * The events before it, oldest first.
+   * Events before the hit, oldest first.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent before = 5 [json_name = "before"];</code>
@@ -157,7 +158,7 @@ public interface SearchHitOrBuilder extends
       getBeforeOrBuilderList();
   /**
    * <pre>
-   * The events before it, oldest first.
+   * Events before the hit, oldest first.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent before = 5 [json_name = "before"];</code>
@@ -167,7 +168,7 @@ public interface SearchHitOrBuilder extends
 
   /**
    * <pre>
-   * The events after it, oldest first.
+   * Events after the hit, oldest first.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent after = 6 [json_name = "after"];</code>
@@ -176,7 +177,7 @@ public interface SearchHitOrBuilder extends
       getAfterList();
   /**
    * <pre>
-   * The events after it, oldest first.
+   * Events after the hit, oldest first.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent after = 6 [json_name = "after"];</code>
@@ -184,7 +185,7 @@ public interface SearchHitOrBuilder extends
   dev.threadkeep.v1.SessionEvent getAfter(int index);
   /**
    * <pre>
-   * The events after it, oldest first.
+   * Events after the hit, oldest first.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent after = 6 [json_name = "after"];</code>
@@ -192,7 +193,7 @@ public interface SearchHitOrBuilder extends
   int getAfterCount();
   /**
    * <pre>
-   * The events after it, oldest first.
+   * Events after the hit, oldest first.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent after = 6 [json_name = "after"];</code>
@@ -201,7 +202,7 @@ public interface SearchHitOrBuilder extends
       getAfterOrBuilderList();
   /**
    * <pre>
-   * The events after it, oldest first.
+   * Events after the hit, oldest first.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent after = 6 [json_name = "after"];</code>
@@ -211,7 +212,7 @@ public interface SearchHitOrBuilder extends
 
   /**
    * <pre>
-   * With grouping: how many of the events that were ranked are of this turn or session.
+   * With grouping, number of ranked events in this turn or session.
    * </pre>
    *
    * <code>int32 group_hits = 7 [json_name = "groupHits"];</code>

@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * Where the search index stands.
+ * The status of the search index.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.SearchIndexStatus}
@@ -51,7 +51,7 @@ private static final long serialVersionUID = 0L;
   private boolean enabled_ = false;
   /**
    * <pre>
-   * False when searches scan. The answers are the same.
+   * False if searches scan instead. The results are the same.
    * </pre>
    *
    * <code>bool enabled = 1 [json_name = "enabled"];</code>
@@ -66,7 +66,7 @@ private static final long serialVersionUID = 0L;
   private long lagBatches_ = 0L;
   /**
    * <pre>
-   * Change batches committed but not indexed yet; they are searched by scanning.
+   * Number of change batches that are committed but not indexed. Searches scan them.
    * </pre>
    *
    * <code>int64 lag_batches = 2 [json_name = "lagBatches"];</code>
@@ -249,7 +249,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where the search index stands.
+   * The status of the search index.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.SearchIndexStatus}
@@ -402,7 +402,7 @@ private static final long serialVersionUID = 0L;
     private boolean enabled_ ;
     /**
      * <pre>
-     * False when searches scan. The answers are the same.
+     * False if searches scan instead. The results are the same.
      * </pre>
      *
      * <code>bool enabled = 1 [json_name = "enabled"];</code>
@@ -414,7 +414,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * False when searches scan. The answers are the same.
+     * False if searches scan instead. The results are the same.
      * </pre>
      *
      * <code>bool enabled = 1 [json_name = "enabled"];</code>
@@ -430,7 +430,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * False when searches scan. The answers are the same.
+     * False if searches scan instead. The results are the same.
      * </pre>
      *
      * <code>bool enabled = 1 [json_name = "enabled"];</code>
@@ -446,7 +446,7 @@ private static final long serialVersionUID = 0L;
     private long lagBatches_ ;
     /**
      * <pre>
-     * Change batches committed but not indexed yet; they are searched by scanning.
+     * Number of change batches that are committed but not indexed. Searches scan them.
      * </pre>
      *
      * <code>int64 lag_batches = 2 [json_name = "lagBatches"];</code>
@@ -458,7 +458,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Change batches committed but not indexed yet; they are searched by scanning.
+     * Number of change batches that are committed but not indexed. Searches scan them.
      * </pre>
      *
      * <code>int64 lag_batches = 2 [json_name = "lagBatches"];</code>
@@ -474,7 +474,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Change batches committed but not indexed yet; they are searched by scanning.
+     * Number of change batches that are committed but not indexed. Searches scan them.
      * </pre>
      *
      * <code>int64 lag_batches = 2 [json_name = "lagBatches"];</code>

@@ -12,7 +12,7 @@ public interface SearchIndexStatusOrBuilder extends
 
   /**
    * <pre>
-   * False when searches scan. The answers are the same.
+   * False if searches scan instead. The results are the same.
    * </pre>
    *
    * <code>bool enabled = 1 [json_name = "enabled"];</code>
@@ -22,7 +22,7 @@ public interface SearchIndexStatusOrBuilder extends
 
   /**
    * <pre>
-   * Change batches committed but not indexed yet; they are searched by scanning.
+   * Number of change batches that are committed but not indexed. Searches scan them.
    * </pre>
    *
    * <code>int64 lag_batches = 2 [json_name = "lagBatches"];</code>

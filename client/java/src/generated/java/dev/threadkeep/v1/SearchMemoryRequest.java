@@ -54,7 +54,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.MemoryScope scope_;
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Scope to search.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -66,7 +66,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Scope to search.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -78,7 +78,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Scope to search.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -93,7 +93,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object query_ = "";
   /**
    * <pre>
-   * What to look for; at most 1,024 characters. Empty or blank finds nothing.
+   * Query. At most 1,024 characters. Empty or blank returns nothing.
    * </pre>
    *
    * <code>string query = 2 [json_name = "query"];</code>
@@ -114,7 +114,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What to look for; at most 1,024 characters. Empty or blank finds nothing.
+   * Query. At most 1,024 characters. Empty or blank returns nothing.
    * </pre>
    *
    * <code>string query = 2 [json_name = "query"];</code>
@@ -139,7 +139,7 @@ private static final long serialVersionUID = 0L;
   private int mode_ = 0;
   /**
    * <pre>
-   * How it is understood. Default: AUTO.
+   * How the query is interpreted. Default: AUTO.
    * </pre>
    *
    * <code>.threadkeep.v1.SearchMode mode = 3 [json_name = "mode"];</code>
@@ -150,7 +150,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How it is understood. Default: AUTO.
+   * How the query is interpreted. Default: AUTO.
    * </pre>
    *
    * <code>.threadkeep.v1.SearchMode mode = 3 [json_name = "mode"];</code>
@@ -165,8 +165,8 @@ private static final long serialVersionUID = 0L;
   private int topK_ = 0;
   /**
    * <pre>
-   * Entries returned at most, and fewer where the answer would pass the server's limit of bytes. 0 means 5 with SEMANTIC, else
-   * 10; more than 1,000 is coerced to 1,000, negative is refused.
+   * Maximum number of entries; fewer if the response would exceed the server's size limit. 0 means 5 for SEMANTIC, else
+   * 10. Values above 1,000 are coerced to 1,000. Negative values are rejected.
    * </pre>
    *
    * <code>int32 top_k = 4 [json_name = "topK"];</code>
@@ -181,9 +181,10 @@ private static final long serialVersionUID = 0L;
   private double minScore_ = 0D;
   /**
    * <pre>
-   * The least score of an entry, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
-   * HYBRID an answer whose best entry scores below 0.1 is empty, for then the query has nothing to do with what is there; of
-   * another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
+   * Minimum score of an entry, from 0 to 1; for SEMANTIC from -1. 0 returns all (SEMANTIC: -1). Default for RANKED and
+   * HYBRID: the response is empty if the best entry scores below 0.1, because the query is then unrelated to the stored
+   * memories; otherwise entries that score less than a fiftieth of the best are left out. Default for SEMANTIC and
+   * SUBSTRING: no minimum.
    * </pre>
    *
    * <code>optional double min_score = 5 [json_name = "minScore"];</code>
@@ -195,9 +196,10 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The least score of an entry, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
-   * HYBRID an answer whose best entry scores below 0.1 is empty, for then the query has nothing to do with what is there; of
-   * another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
+   * Minimum score of an entry, from 0 to 1; for SEMANTIC from -1. 0 returns all (SEMANTIC: -1). Default for RANKED and
+   * HYBRID: the response is empty if the best entry scores below 0.1, because the query is then unrelated to the stored
+   * memories; otherwise entries that score less than a fiftieth of the best are left out. Default for SEMANTIC and
+   * SUBSTRING: no minimum.
    * </pre>
    *
    * <code>optional double min_score = 5 [json_name = "minScore"];</code>
@@ -212,7 +214,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.MemoryFilter filter_;
   /**
    * <pre>
-   * Further conditions.
+   * Additional conditions.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryFilter filter = 6 [json_name = "filter"];</code>
@@ -224,7 +226,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Further conditions.
+   * Additional conditions.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryFilter filter = 6 [json_name = "filter"];</code>
@@ -236,7 +238,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Further conditions.
+   * Additional conditions.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryFilter filter = 6 [json_name = "filter"];</code>
@@ -250,7 +252,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.Recency recency_;
   /**
    * <pre>
-   * Lifts newer entries. Default: age does not matter. Not with SUBSTRING.
+   * Boost for newer entries. Default: age has no effect. Not allowed for SUBSTRING.
    * </pre>
    *
    * <code>.threadkeep.v1.Recency recency = 7 [json_name = "recency"];</code>
@@ -262,7 +264,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Lifts newer entries. Default: age does not matter. Not with SUBSTRING.
+   * Boost for newer entries. Default: age has no effect. Not allowed for SUBSTRING.
    * </pre>
    *
    * <code>.threadkeep.v1.Recency recency = 7 [json_name = "recency"];</code>
@@ -274,7 +276,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Lifts newer entries. Default: age does not matter. Not with SUBSTRING.
+   * Boost for newer entries. Default: age has no effect. Not allowed for SUBSTRING.
    * </pre>
    *
    * <code>.threadkeep.v1.Recency recency = 7 [json_name = "recency"];</code>
@@ -288,7 +290,8 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp referenceTime_;
   /**
    * <pre>
-   * What "yesterday" in the query refers to, and what recency counts from. Default: now. Not with SUBSTRING.
+   * Time to which "yesterday" in the query refers and from which recency is measured. Default: now. Not allowed for
+   * SUBSTRING.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp reference_time = 8 [json_name = "referenceTime"];</code>
@@ -300,7 +303,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What "yesterday" in the query refers to, and what recency counts from. Default: now. Not with SUBSTRING.
+   * Time to which "yesterday" in the query refers and from which recency is measured. Default: now. Not allowed for
+   * SUBSTRING.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp reference_time = 8 [json_name = "referenceTime"];</code>
@@ -312,7 +316,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What "yesterday" in the query refers to, and what recency counts from. Default: now. Not with SUBSTRING.
+   * Time to which "yesterday" in the query refers and from which recency is measured. Default: now. Not allowed for
+   * SUBSTRING.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp reference_time = 8 [json_name = "referenceTime"];</code>
@@ -860,7 +865,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.MemoryScope, dev.threadkeep.v1.MemoryScope.Builder, dev.threadkeep.v1.MemoryScopeOrBuilder> scopeBuilder_;
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope to search.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -871,7 +876,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope to search.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -886,7 +891,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope to search.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -906,7 +911,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope to search.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -924,7 +929,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope to search.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -949,7 +954,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope to search.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -966,7 +971,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope to search.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -978,7 +983,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope to search.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -993,7 +998,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Scope to search.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -1015,7 +1020,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object query_ = "";
     /**
      * <pre>
-     * What to look for; at most 1,024 characters. Empty or blank finds nothing.
+     * Query. At most 1,024 characters. Empty or blank returns nothing.
      * </pre>
      *
      * <code>string query = 2 [json_name = "query"];</code>
@@ -1035,7 +1040,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to look for; at most 1,024 characters. Empty or blank finds nothing.
+     * Query. At most 1,024 characters. Empty or blank returns nothing.
      * </pre>
      *
      * <code>string query = 2 [json_name = "query"];</code>
@@ -1056,7 +1061,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to look for; at most 1,024 characters. Empty or blank finds nothing.
+     * Query. At most 1,024 characters. Empty or blank returns nothing.
      * </pre>
      *
      * <code>string query = 2 [json_name = "query"];</code>
@@ -1073,7 +1078,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to look for; at most 1,024 characters. Empty or blank finds nothing.
+     * Query. At most 1,024 characters. Empty or blank returns nothing.
      * </pre>
      *
      * <code>string query = 2 [json_name = "query"];</code>
@@ -1087,7 +1092,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to look for; at most 1,024 characters. Empty or blank finds nothing.
+     * Query. At most 1,024 characters. Empty or blank returns nothing.
      * </pre>
      *
      * <code>string query = 2 [json_name = "query"];</code>
@@ -1107,7 +1112,7 @@ private static final long serialVersionUID = 0L;
     private int mode_ = 0;
     /**
      * <pre>
-     * How it is understood. Default: AUTO.
+     * How the query is interpreted. Default: AUTO.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchMode mode = 3 [json_name = "mode"];</code>
@@ -1118,7 +1123,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How it is understood. Default: AUTO.
+     * How the query is interpreted. Default: AUTO.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchMode mode = 3 [json_name = "mode"];</code>
@@ -1133,7 +1138,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How it is understood. Default: AUTO.
+     * How the query is interpreted. Default: AUTO.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchMode mode = 3 [json_name = "mode"];</code>
@@ -1146,7 +1151,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How it is understood. Default: AUTO.
+     * How the query is interpreted. Default: AUTO.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchMode mode = 3 [json_name = "mode"];</code>
@@ -1162,7 +1167,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How it is understood. Default: AUTO.
+     * How the query is interpreted. Default: AUTO.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchMode mode = 3 [json_name = "mode"];</code>
@@ -1178,8 +1183,8 @@ private static final long serialVersionUID = 0L;
     private int topK_ ;
     /**
      * <pre>
-     * Entries returned at most, and fewer where the answer would pass the server's limit of bytes. 0 means 5 with SEMANTIC, else
-     * 10; more than 1,000 is coerced to 1,000, negative is refused.
+     * Maximum number of entries; fewer if the response would exceed the server's size limit. 0 means 5 for SEMANTIC, else
+     * 10. Values above 1,000 are coerced to 1,000. Negative values are rejected.
      * </pre>
      *
      * <code>int32 top_k = 4 [json_name = "topK"];</code>
@@ -1191,8 +1196,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries returned at most, and fewer where the answer would pass the server's limit of bytes. 0 means 5 with SEMANTIC, else
-     * 10; more than 1,000 is coerced to 1,000, negative is refused.
+     * Maximum number of entries; fewer if the response would exceed the server's size limit. 0 means 5 for SEMANTIC, else
+     * 10. Values above 1,000 are coerced to 1,000. Negative values are rejected.
      * </pre>
      *
      * <code>int32 top_k = 4 [json_name = "topK"];</code>
@@ -1208,8 +1213,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries returned at most, and fewer where the answer would pass the server's limit of bytes. 0 means 5 with SEMANTIC, else
-     * 10; more than 1,000 is coerced to 1,000, negative is refused.
+     * Maximum number of entries; fewer if the response would exceed the server's size limit. 0 means 5 for SEMANTIC, else
+     * 10. Values above 1,000 are coerced to 1,000. Negative values are rejected.
      * </pre>
      *
      * <code>int32 top_k = 4 [json_name = "topK"];</code>
@@ -1225,9 +1230,10 @@ private static final long serialVersionUID = 0L;
     private double minScore_ ;
     /**
      * <pre>
-     * The least score of an entry, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
-     * HYBRID an answer whose best entry scores below 0.1 is empty, for then the query has nothing to do with what is there; of
-     * another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
+     * Minimum score of an entry, from 0 to 1; for SEMANTIC from -1. 0 returns all (SEMANTIC: -1). Default for RANKED and
+     * HYBRID: the response is empty if the best entry scores below 0.1, because the query is then unrelated to the stored
+     * memories; otherwise entries that score less than a fiftieth of the best are left out. Default for SEMANTIC and
+     * SUBSTRING: no minimum.
      * </pre>
      *
      * <code>optional double min_score = 5 [json_name = "minScore"];</code>
@@ -1239,9 +1245,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The least score of an entry, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
-     * HYBRID an answer whose best entry scores below 0.1 is empty, for then the query has nothing to do with what is there; of
-     * another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
+     * Minimum score of an entry, from 0 to 1; for SEMANTIC from -1. 0 returns all (SEMANTIC: -1). Default for RANKED and
+     * HYBRID: the response is empty if the best entry scores below 0.1, because the query is then unrelated to the stored
+     * memories; otherwise entries that score less than a fiftieth of the best are left out. Default for SEMANTIC and
+     * SUBSTRING: no minimum.
      * </pre>
      *
      * <code>optional double min_score = 5 [json_name = "minScore"];</code>
@@ -1253,9 +1260,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The least score of an entry, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
-     * HYBRID an answer whose best entry scores below 0.1 is empty, for then the query has nothing to do with what is there; of
-     * another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
+     * Minimum score of an entry, from 0 to 1; for SEMANTIC from -1. 0 returns all (SEMANTIC: -1). Default for RANKED and
+     * HYBRID: the response is empty if the best entry scores below 0.1, because the query is then unrelated to the stored
+     * memories; otherwise entries that score less than a fiftieth of the best are left out. Default for SEMANTIC and
+     * SUBSTRING: no minimum.
      * </pre>
      *
      * <code>optional double min_score = 5 [json_name = "minScore"];</code>
@@ -1271,9 +1279,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The least score of an entry, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
-     * HYBRID an answer whose best entry scores below 0.1 is empty, for then the query has nothing to do with what is there; of
-     * another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
+     * Minimum score of an entry, from 0 to 1; for SEMANTIC from -1. 0 returns all (SEMANTIC: -1). Default for RANKED and
+     * HYBRID: the response is empty if the best entry scores below 0.1, because the query is then unrelated to the stored
+     * memories; otherwise entries that score less than a fiftieth of the best are left out. Default for SEMANTIC and
+     * SUBSTRING: no minimum.
      * </pre>
      *
      * <code>optional double min_score = 5 [json_name = "minScore"];</code>
@@ -1291,7 +1300,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.MemoryFilter, dev.threadkeep.v1.MemoryFilter.Builder, dev.threadkeep.v1.MemoryFilterOrBuilder> filterBuilder_;
     /**
      * <pre>
-     * Further conditions.
+     * Additional conditions.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryFilter filter = 6 [json_name = "filter"];</code>
@@ -1302,7 +1311,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Further conditions.
+     * Additional conditions.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryFilter filter = 6 [json_name = "filter"];</code>
@@ -1317,7 +1326,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Further conditions.
+     * Additional conditions.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryFilter filter = 6 [json_name = "filter"];</code>
@@ -1337,7 +1346,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Further conditions.
+     * Additional conditions.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryFilter filter = 6 [json_name = "filter"];</code>
@@ -1355,7 +1364,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Further conditions.
+     * Additional conditions.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryFilter filter = 6 [json_name = "filter"];</code>
@@ -1380,7 +1389,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Further conditions.
+     * Additional conditions.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryFilter filter = 6 [json_name = "filter"];</code>
@@ -1397,7 +1406,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Further conditions.
+     * Additional conditions.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryFilter filter = 6 [json_name = "filter"];</code>
@@ -1409,7 +1418,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Further conditions.
+     * Additional conditions.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryFilter filter = 6 [json_name = "filter"];</code>
@@ -1424,7 +1433,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Further conditions.
+     * Additional conditions.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryFilter filter = 6 [json_name = "filter"];</code>
@@ -1448,7 +1457,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.Recency, dev.threadkeep.v1.Recency.Builder, dev.threadkeep.v1.RecencyOrBuilder> recencyBuilder_;
     /**
      * <pre>
-     * Lifts newer entries. Default: age does not matter. Not with SUBSTRING.
+     * Boost for newer entries. Default: age has no effect. Not allowed for SUBSTRING.
      * </pre>
      *
      * <code>.threadkeep.v1.Recency recency = 7 [json_name = "recency"];</code>
@@ -1459,7 +1468,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lifts newer entries. Default: age does not matter. Not with SUBSTRING.
+     * Boost for newer entries. Default: age has no effect. Not allowed for SUBSTRING.
      * </pre>
      *
      * <code>.threadkeep.v1.Recency recency = 7 [json_name = "recency"];</code>
@@ -1474,7 +1483,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lifts newer entries. Default: age does not matter. Not with SUBSTRING.
+     * Boost for newer entries. Default: age has no effect. Not allowed for SUBSTRING.
      * </pre>
      *
      * <code>.threadkeep.v1.Recency recency = 7 [json_name = "recency"];</code>
@@ -1494,7 +1503,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lifts newer entries. Default: age does not matter. Not with SUBSTRING.
+     * Boost for newer entries. Default: age has no effect. Not allowed for SUBSTRING.
      * </pre>
      *
      * <code>.threadkeep.v1.Recency recency = 7 [json_name = "recency"];</code>
@@ -1512,7 +1521,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lifts newer entries. Default: age does not matter. Not with SUBSTRING.
+     * Boost for newer entries. Default: age has no effect. Not allowed for SUBSTRING.
      * </pre>
      *
      * <code>.threadkeep.v1.Recency recency = 7 [json_name = "recency"];</code>
@@ -1537,7 +1546,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lifts newer entries. Default: age does not matter. Not with SUBSTRING.
+     * Boost for newer entries. Default: age has no effect. Not allowed for SUBSTRING.
      * </pre>
      *
      * <code>.threadkeep.v1.Recency recency = 7 [json_name = "recency"];</code>
@@ -1554,7 +1563,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lifts newer entries. Default: age does not matter. Not with SUBSTRING.
+     * Boost for newer entries. Default: age has no effect. Not allowed for SUBSTRING.
      * </pre>
      *
      * <code>.threadkeep.v1.Recency recency = 7 [json_name = "recency"];</code>
@@ -1566,7 +1575,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lifts newer entries. Default: age does not matter. Not with SUBSTRING.
+     * Boost for newer entries. Default: age has no effect. Not allowed for SUBSTRING.
      * </pre>
      *
      * <code>.threadkeep.v1.Recency recency = 7 [json_name = "recency"];</code>
@@ -1581,7 +1590,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Lifts newer entries. Default: age does not matter. Not with SUBSTRING.
+     * Boost for newer entries. Default: age has no effect. Not allowed for SUBSTRING.
      * </pre>
      *
      * <code>.threadkeep.v1.Recency recency = 7 [json_name = "recency"];</code>
@@ -1605,7 +1614,8 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> referenceTimeBuilder_;
     /**
      * <pre>
-     * What "yesterday" in the query refers to, and what recency counts from. Default: now. Not with SUBSTRING.
+     * Time to which "yesterday" in the query refers and from which recency is measured. Default: now. Not allowed for
+     * SUBSTRING.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp reference_time = 8 [json_name = "referenceTime"];</code>
@@ -1616,7 +1626,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What "yesterday" in the query refers to, and what recency counts from. Default: now. Not with SUBSTRING.
+     * Time to which "yesterday" in the query refers and from which recency is measured. Default: now. Not allowed for
+     * SUBSTRING.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp reference_time = 8 [json_name = "referenceTime"];</code>
@@ -1631,7 +1642,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What "yesterday" in the query refers to, and what recency counts from. Default: now. Not with SUBSTRING.
+     * Time to which "yesterday" in the query refers and from which recency is measured. Default: now. Not allowed for
+     * SUBSTRING.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp reference_time = 8 [json_name = "referenceTime"];</code>
@@ -1651,7 +1663,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What "yesterday" in the query refers to, and what recency counts from. Default: now. Not with SUBSTRING.
+     * Time to which "yesterday" in the query refers and from which recency is measured. Default: now. Not allowed for
+     * SUBSTRING.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp reference_time = 8 [json_name = "referenceTime"];</code>
@@ -1669,7 +1682,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What "yesterday" in the query refers to, and what recency counts from. Default: now. Not with SUBSTRING.
+     * Time to which "yesterday" in the query refers and from which recency is measured. Default: now. Not allowed for
+     * SUBSTRING.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp reference_time = 8 [json_name = "referenceTime"];</code>
@@ -1694,7 +1708,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What "yesterday" in the query refers to, and what recency counts from. Default: now. Not with SUBSTRING.
+     * Time to which "yesterday" in the query refers and from which recency is measured. Default: now. Not allowed for
+     * SUBSTRING.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp reference_time = 8 [json_name = "referenceTime"];</code>
@@ -1711,7 +1726,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What "yesterday" in the query refers to, and what recency counts from. Default: now. Not with SUBSTRING.
+     * Time to which "yesterday" in the query refers and from which recency is measured. Default: now. Not allowed for
+     * SUBSTRING.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp reference_time = 8 [json_name = "referenceTime"];</code>
@@ -1723,7 +1739,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What "yesterday" in the query refers to, and what recency counts from. Default: now. Not with SUBSTRING.
+     * Time to which "yesterday" in the query refers and from which recency is measured. Default: now. Not allowed for
+     * SUBSTRING.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp reference_time = 8 [json_name = "referenceTime"];</code>
@@ -1738,7 +1755,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What "yesterday" in the query refers to, and what recency counts from. Default: now. Not with SUBSTRING.
+     * Time to which "yesterday" in the query refers and from which recency is measured. Default: now. Not allowed for
+     * SUBSTRING.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp reference_time = 8 [json_name = "referenceTime"];</code>

@@ -12,7 +12,7 @@ public interface SearchMemoryRequestOrBuilder extends
 
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Scope to search.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -21,7 +21,7 @@ public interface SearchMemoryRequestOrBuilder extends
   boolean hasScope();
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Scope to search.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -30,7 +30,7 @@ public interface SearchMemoryRequestOrBuilder extends
   dev.threadkeep.v1.MemoryScope getScope();
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Scope to search.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryScope scope = 1 [json_name = "scope"];</code>
@@ -39,7 +39,7 @@ public interface SearchMemoryRequestOrBuilder extends
 
   /**
    * <pre>
-   * What to look for; at most 1,024 characters. Empty or blank finds nothing.
+   * Query. At most 1,024 characters. Empty or blank returns nothing.
    * </pre>
    *
    * <code>string query = 2 [json_name = "query"];</code>
@@ -48,7 +48,7 @@ public interface SearchMemoryRequestOrBuilder extends
   java.lang.String getQuery();
   /**
    * <pre>
-   * What to look for; at most 1,024 characters. Empty or blank finds nothing.
+   * Query. At most 1,024 characters. Empty or blank returns nothing.
    * </pre>
    *
    * <code>string query = 2 [json_name = "query"];</code>
@@ -59,7 +59,7 @@ public interface SearchMemoryRequestOrBuilder extends
 
   /**
    * <pre>
-   * How it is understood. Default: AUTO.
+   * How the query is interpreted. Default: AUTO.
    * </pre>
    *
    * <code>.threadkeep.v1.SearchMode mode = 3 [json_name = "mode"];</code>
@@ -68,7 +68,7 @@ public interface SearchMemoryRequestOrBuilder extends
   int getModeValue();
   /**
    * <pre>
-   * How it is understood. Default: AUTO.
+   * How the query is interpreted. Default: AUTO.
    * </pre>
    *
    * <code>.threadkeep.v1.SearchMode mode = 3 [json_name = "mode"];</code>
@@ -78,8 +78,8 @@ public interface SearchMemoryRequestOrBuilder extends
 
   /**
    * <pre>
-   * Entries returned at most, and fewer where the answer would pass the server's limit of bytes. 0 means 5 with SEMANTIC, else
-   * 10; more than 1,000 is coerced to 1,000, negative is refused.
+   * Maximum number of entries; fewer if the response would exceed the server's size limit. 0 means 5 for SEMANTIC, else
+   * 10. Values above 1,000 are coerced to 1,000. Negative values are rejected.
    * </pre>
    *
    * <code>int32 top_k = 4 [json_name = "topK"];</code>
@@ -89,9 +89,10 @@ public interface SearchMemoryRequestOrBuilder extends
 
   /**
    * <pre>
-   * The least score of an entry, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
-   * HYBRID an answer whose best entry scores below 0.1 is empty, for then the query has nothing to do with what is there; of
-   * another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
+   * Minimum score of an entry, from 0 to 1; for SEMANTIC from -1. 0 returns all (SEMANTIC: -1). Default for RANKED and
+   * HYBRID: the response is empty if the best entry scores below 0.1, because the query is then unrelated to the stored
+   * memories; otherwise entries that score less than a fiftieth of the best are left out. Default for SEMANTIC and
+   * SUBSTRING: no minimum.
    * </pre>
    *
    * <code>optional double min_score = 5 [json_name = "minScore"];</code>
@@ -100,9 +101,10 @@ public interface SearchMemoryRequestOrBuilder extends
   boolean hasMinScore();
   /**
    * <pre>
-   * The least score of an entry, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
-   * HYBRID an answer whose best entry scores below 0.1 is empty, for then the query has nothing to do with what is there; of
-   * another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
+   * Minimum score of an entry, from 0 to 1; for SEMANTIC from -1. 0 returns all (SEMANTIC: -1). Default for RANKED and
+   * HYBRID: the response is empty if the best entry scores below 0.1, because the query is then unrelated to the stored
+   * memories; otherwise entries that score less than a fiftieth of the best are left out. Default for SEMANTIC and
+   * SUBSTRING: no minimum.
    * </pre>
    *
    * <code>optional double min_score = 5 [json_name = "minScore"];</code>
@@ -112,7 +114,7 @@ public interface SearchMemoryRequestOrBuilder extends
 
   /**
    * <pre>
-   * Further conditions.
+   * Additional conditions.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryFilter filter = 6 [json_name = "filter"];</code>
@@ -121,7 +123,7 @@ public interface SearchMemoryRequestOrBuilder extends
   boolean hasFilter();
   /**
    * <pre>
-   * Further conditions.
+   * Additional conditions.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryFilter filter = 6 [json_name = "filter"];</code>
@@ -130,7 +132,7 @@ public interface SearchMemoryRequestOrBuilder extends
   dev.threadkeep.v1.MemoryFilter getFilter();
   /**
    * <pre>
-   * Further conditions.
+   * Additional conditions.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryFilter filter = 6 [json_name = "filter"];</code>
@@ -139,7 +141,7 @@ public interface SearchMemoryRequestOrBuilder extends
 
   /**
    * <pre>
-   * Lifts newer entries. Default: age does not matter. Not with SUBSTRING.
+   * Boost for newer entries. Default: age has no effect. Not allowed for SUBSTRING.
    * </pre>
    *
    * <code>.threadkeep.v1.Recency recency = 7 [json_name = "recency"];</code>
@@ -148,7 +150,7 @@ public interface SearchMemoryRequestOrBuilder extends
   boolean hasRecency();
   /**
    * <pre>
-   * Lifts newer entries. Default: age does not matter. Not with SUBSTRING.
+   * Boost for newer entries. Default: age has no effect. Not allowed for SUBSTRING.
    * </pre>
    *
    * <code>.threadkeep.v1.Recency recency = 7 [json_name = "recency"];</code>
@@ -157,7 +159,7 @@ public interface SearchMemoryRequestOrBuilder extends
   dev.threadkeep.v1.Recency getRecency();
   /**
    * <pre>
-   * Lifts newer entries. Default: age does not matter. Not with SUBSTRING.
+   * Boost for newer entries. Default: age has no effect. Not allowed for SUBSTRING.
    * </pre>
    *
    * <code>.threadkeep.v1.Recency recency = 7 [json_name = "recency"];</code>
@@ -166,7 +168,8 @@ public interface SearchMemoryRequestOrBuilder extends
 
   /**
    * <pre>
-   * What "yesterday" in the query refers to, and what recency counts from. Default: now. Not with SUBSTRING.
+   * Time to which "yesterday" in the query refers and from which recency is measured. Default: now. Not allowed for
+   * SUBSTRING.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp reference_time = 8 [json_name = "referenceTime"];</code>
@@ -175,7 +178,8 @@ public interface SearchMemoryRequestOrBuilder extends
   boolean hasReferenceTime();
   /**
    * <pre>
-   * What "yesterday" in the query refers to, and what recency counts from. Default: now. Not with SUBSTRING.
+   * Time to which "yesterday" in the query refers and from which recency is measured. Default: now. Not allowed for
+   * SUBSTRING.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp reference_time = 8 [json_name = "referenceTime"];</code>
@@ -184,7 +188,8 @@ public interface SearchMemoryRequestOrBuilder extends
   com.google.protobuf.Timestamp getReferenceTime();
   /**
    * <pre>
-   * What "yesterday" in the query refers to, and what recency counts from. Default: now. Not with SUBSTRING.
+   * Time to which "yesterday" in the query refers and from which recency is measured. Default: now. Not allowed for
+   * SUBSTRING.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp reference_time = 8 [json_name = "referenceTime"];</code>

@@ -54,7 +54,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.threadkeep.v1.MemoryEntry> entries_;
   /**
    * <pre>
-   * Entries.
+   * Entries that match.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.MemoryEntry entries = 1 [json_name = "entries"];</code>
@@ -65,7 +65,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Entries.
+   * Entries that match.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.MemoryEntry entries = 1 [json_name = "entries"];</code>
@@ -77,7 +77,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Entries.
+   * Entries that match.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.MemoryEntry entries = 1 [json_name = "entries"];</code>
@@ -88,7 +88,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Entries.
+   * Entries that match.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.MemoryEntry entries = 1 [json_name = "entries"];</code>
@@ -99,7 +99,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Entries.
+   * Entries that match.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.MemoryEntry entries = 1 [json_name = "entries"];</code>
@@ -114,7 +114,7 @@ private static final long serialVersionUID = 0L;
   private int mode_ = 0;
   /**
    * <pre>
-   * How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer.
+   * Mode that was used: RANKED if HYBRID was requested and the embedder did not respond.
    * </pre>
    *
    * <code>.threadkeep.v1.SearchMode mode = 2 [json_name = "mode"];</code>
@@ -125,7 +125,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer.
+   * Mode that was used: RANKED if HYBRID was requested and the embedder did not respond.
    * </pre>
    *
    * <code>.threadkeep.v1.SearchMode mode = 2 [json_name = "mode"];</code>
@@ -140,8 +140,8 @@ private static final long serialVersionUID = 0L;
   private long semanticLag_ = 0L;
   /**
    * <pre>
-   * SEMANTIC and HYBRID: how many memories that the credential reaches still wait for their embedding, as counted within the
-   * last second.
+   * For SEMANTIC and HYBRID, number of memories within the credential's reach without an embedding, as counted within
+   * the last second.
    * </pre>
    *
    * <code>int64 semantic_lag = 3 [json_name = "semanticLag"];</code>
@@ -558,7 +558,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Entries.
+     * Entries that match.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.MemoryEntry entries = 1 [json_name = "entries"];</code>
@@ -572,7 +572,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries.
+     * Entries that match.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.MemoryEntry entries = 1 [json_name = "entries"];</code>
@@ -586,7 +586,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries.
+     * Entries that match.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.MemoryEntry entries = 1 [json_name = "entries"];</code>
@@ -600,7 +600,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries.
+     * Entries that match.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.MemoryEntry entries = 1 [json_name = "entries"];</code>
@@ -621,7 +621,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries.
+     * Entries that match.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.MemoryEntry entries = 1 [json_name = "entries"];</code>
@@ -639,7 +639,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries.
+     * Entries that match.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.MemoryEntry entries = 1 [json_name = "entries"];</code>
@@ -659,7 +659,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries.
+     * Entries that match.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.MemoryEntry entries = 1 [json_name = "entries"];</code>
@@ -680,7 +680,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries.
+     * Entries that match.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.MemoryEntry entries = 1 [json_name = "entries"];</code>
@@ -698,7 +698,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries.
+     * Entries that match.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.MemoryEntry entries = 1 [json_name = "entries"];</code>
@@ -716,7 +716,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries.
+     * Entries that match.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.MemoryEntry entries = 1 [json_name = "entries"];</code>
@@ -735,7 +735,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries.
+     * Entries that match.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.MemoryEntry entries = 1 [json_name = "entries"];</code>
@@ -752,7 +752,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries.
+     * Entries that match.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.MemoryEntry entries = 1 [json_name = "entries"];</code>
@@ -769,7 +769,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries.
+     * Entries that match.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.MemoryEntry entries = 1 [json_name = "entries"];</code>
@@ -780,7 +780,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries.
+     * Entries that match.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.MemoryEntry entries = 1 [json_name = "entries"];</code>
@@ -794,7 +794,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries.
+     * Entries that match.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.MemoryEntry entries = 1 [json_name = "entries"];</code>
@@ -809,7 +809,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries.
+     * Entries that match.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.MemoryEntry entries = 1 [json_name = "entries"];</code>
@@ -820,7 +820,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries.
+     * Entries that match.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.MemoryEntry entries = 1 [json_name = "entries"];</code>
@@ -832,7 +832,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries.
+     * Entries that match.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.MemoryEntry entries = 1 [json_name = "entries"];</code>
@@ -859,7 +859,7 @@ private static final long serialVersionUID = 0L;
     private int mode_ = 0;
     /**
      * <pre>
-     * How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer.
+     * Mode that was used: RANKED if HYBRID was requested and the embedder did not respond.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchMode mode = 2 [json_name = "mode"];</code>
@@ -870,7 +870,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer.
+     * Mode that was used: RANKED if HYBRID was requested and the embedder did not respond.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchMode mode = 2 [json_name = "mode"];</code>
@@ -885,7 +885,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer.
+     * Mode that was used: RANKED if HYBRID was requested and the embedder did not respond.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchMode mode = 2 [json_name = "mode"];</code>
@@ -898,7 +898,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer.
+     * Mode that was used: RANKED if HYBRID was requested and the embedder did not respond.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchMode mode = 2 [json_name = "mode"];</code>
@@ -914,7 +914,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer.
+     * Mode that was used: RANKED if HYBRID was requested and the embedder did not respond.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchMode mode = 2 [json_name = "mode"];</code>
@@ -930,8 +930,8 @@ private static final long serialVersionUID = 0L;
     private long semanticLag_ ;
     /**
      * <pre>
-     * SEMANTIC and HYBRID: how many memories that the credential reaches still wait for their embedding, as counted within the
-     * last second.
+     * For SEMANTIC and HYBRID, number of memories within the credential's reach without an embedding, as counted within
+     * the last second.
      * </pre>
      *
      * <code>int64 semantic_lag = 3 [json_name = "semanticLag"];</code>
@@ -943,8 +943,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * SEMANTIC and HYBRID: how many memories that the credential reaches still wait for their embedding, as counted within the
-     * last second.
+     * For SEMANTIC and HYBRID, number of memories within the credential's reach without an embedding, as counted within
+     * the last second.
      * </pre>
      *
      * <code>int64 semantic_lag = 3 [json_name = "semanticLag"];</code>
@@ -960,8 +960,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * SEMANTIC and HYBRID: how many memories that the credential reaches still wait for their embedding, as counted within the
-     * last second.
+     * For SEMANTIC and HYBRID, number of memories within the credential's reach without an embedding, as counted within
+     * the last second.
      * </pre>
      *
      * <code>int64 semantic_lag = 3 [json_name = "semanticLag"];</code>

@@ -12,7 +12,7 @@ public interface SearchMemoryResponseOrBuilder extends
 
   /**
    * <pre>
-   * Entries.
+   * Entries that match.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.MemoryEntry entries = 1 [json_name = "entries"];</code>
@@ -21,7 +21,7 @@ public interface SearchMemoryResponseOrBuilder extends
       getEntriesList();
   /**
    * <pre>
-   * Entries.
+   * Entries that match.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.MemoryEntry entries = 1 [json_name = "entries"];</code>
@@ -29,7 +29,7 @@ public interface SearchMemoryResponseOrBuilder extends
   dev.threadkeep.v1.MemoryEntry getEntries(int index);
   /**
    * <pre>
-   * Entries.
+   * Entries that match.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.MemoryEntry entries = 1 [json_name = "entries"];</code>
@@ -37,7 +37,7 @@ public interface SearchMemoryResponseOrBuilder extends
   int getEntriesCount();
   /**
    * <pre>
-   * Entries.
+   * Entries that match.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.MemoryEntry entries = 1 [json_name = "entries"];</code>
@@ -46,7 +46,7 @@ public interface SearchMemoryResponseOrBuilder extends
       getEntriesOrBuilderList();
   /**
    * <pre>
-   * Entries.
+   * Entries that match.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.MemoryEntry entries = 1 [json_name = "entries"];</code>
@@ -56,7 +56,7 @@ public interface SearchMemoryResponseOrBuilder extends
 
   /**
    * <pre>
-   * How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer.
+   * Mode that was used: RANKED if HYBRID was requested and the embedder did not respond.
    * </pre>
    *
    * <code>.threadkeep.v1.SearchMode mode = 2 [json_name = "mode"];</code>
@@ -65,7 +65,7 @@ public interface SearchMemoryResponseOrBuilder extends
   int getModeValue();
   /**
    * <pre>
-   * How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer.
+   * Mode that was used: RANKED if HYBRID was requested and the embedder did not respond.
    * </pre>
    *
    * <code>.threadkeep.v1.SearchMode mode = 2 [json_name = "mode"];</code>
@@ -75,8 +75,8 @@ public interface SearchMemoryResponseOrBuilder extends
 
   /**
    * <pre>
-   * SEMANTIC and HYBRID: how many memories that the credential reaches still wait for their embedding, as counted within the
-   * last second.
+   * For SEMANTIC and HYBRID, number of memories within the credential's reach without an embedding, as counted within
+   * the last second.
    * </pre>
    *
    * <code>int64 semantic_lag = 3 [json_name = "semanticLag"];</code>

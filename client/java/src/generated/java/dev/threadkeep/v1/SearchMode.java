@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * How a query is understood.
+ * How a query is interpreted.
  * </pre>
  *
  * Protobuf enum {@code threadkeep.v1.SearchMode}
@@ -17,7 +17,7 @@ public enum SearchMode
     implements com.google.protobuf.ProtocolMessageEnum {
   /**
    * <pre>
-   * The same as SEARCH_MODE_AUTO.
+   * Same as SEARCH_MODE_AUTO.
    * </pre>
    *
    * <code>SEARCH_MODE_UNSPECIFIED = 0;</code>
@@ -25,7 +25,8 @@ public enum SearchMode
   SEARCH_MODE_UNSPECIFIED(0),
   /**
    * <pre>
-   * Literal substring after Unicode case folding, from one character on. Chronological.
+   * Literal: the query is a substring of the text after Unicode case folding. One character suffices. Hits are in
+   * chronological order.
    * </pre>
    *
    * <code>SEARCH_MODE_SUBSTRING = 1;</code>
@@ -33,10 +34,10 @@ public enum SearchMode
   SEARCH_MODE_SUBSTRING(1),
   /**
    * <pre>
-   * A question or keywords: documents that hold any of the words, best first. Words are compared without case, diacritics and
-   * endings; text without spaces (Chinese, Japanese, Korean, Thai, ...) by pairs of characters. Of events, a question (it has
-   * words like "what" or "the", or a question mark) also finds what stands right beside the best of them, for an answer often
-   * shares no word with what it is asked by. Works without any model.
+   * Ranked: documents that contain any of the query's words, best first. Words are compared without case, diacritics
+   * and endings; text without spaces (Chinese, Japanese, Korean, Thai, ...) is compared by pairs of characters. In
+   * events, a question (a query with words like "what" or "the", or with a question mark) also finds the events
+   * adjacent to the best hits, because an answer often shares no word with its question. Needs no model.
    * </pre>
    *
    * <code>SEARCH_MODE_RANKED = 2;</code>
@@ -44,8 +45,8 @@ public enum SearchMode
   SEARCH_MODE_RANKED(2),
   /**
    * <pre>
-   * By meaning: the cosine of the query's embedding and the document's, greatest first. Needs an embedder; documents whose
-   * embedding is still to be made are not found yet (see semantic_lag).
+   * Semantic: by cosine similarity of the embeddings of query and document, highest first. Needs an embedder. Documents
+   * without an embedding are not found yet (see semantic_lag).
    * </pre>
    *
    * <code>SEARCH_MODE_SEMANTIC = 3;</code>
@@ -53,7 +54,8 @@ public enum SearchMode
   SEARCH_MODE_SEMANTIC(3),
   /**
    * <pre>
-   * RANKED and SEMANTIC fused by reciprocal rank. Needs an embedder; if it does not answer, the search is RANKED and says so.
+   * Hybrid: RANKED and SEMANTIC, combined by reciprocal rank fusion. Needs an embedder; if it does not respond, the
+   * search is RANKED and the response reports that.
    * </pre>
    *
    * <code>SEARCH_MODE_HYBRID = 4;</code>
@@ -61,9 +63,10 @@ public enum SearchMode
   SEARCH_MODE_HYBRID(4),
   /**
    * <pre>
-   * The server chooses: SUBSTRING where the whole query is in double quotes (which are removed) or has no letter and no digit,
-   * else HYBRID where the server has an embedder, else RANKED. A numbered page makes it SUBSTRING; recency, reference_time,
-   * grouping and fields other than the text make it one that ranks, quoted or not. The response says which.
+   * Chosen by the server: SUBSTRING if the whole query is in double quotes (which are removed) or has no letter and no
+   * digit; otherwise HYBRID if the server has an embedder, else RANKED. A numbered page selects SUBSTRING. recency,
+   * reference_time, grouping and fields other than the text select a mode that ranks, even for a quoted query. The
+   * response reports the mode.
    * </pre>
    *
    * <code>SEARCH_MODE_AUTO = 5;</code>
@@ -83,7 +86,7 @@ public enum SearchMode
   }
   /**
    * <pre>
-   * The same as SEARCH_MODE_AUTO.
+   * Same as SEARCH_MODE_AUTO.
    * </pre>
    *
    * <code>SEARCH_MODE_UNSPECIFIED = 0;</code>
@@ -91,7 +94,8 @@ public enum SearchMode
   public static final int SEARCH_MODE_UNSPECIFIED_VALUE = 0;
   /**
    * <pre>
-   * Literal substring after Unicode case folding, from one character on. Chronological.
+   * Literal: the query is a substring of the text after Unicode case folding. One character suffices. Hits are in
+   * chronological order.
    * </pre>
    *
    * <code>SEARCH_MODE_SUBSTRING = 1;</code>
@@ -99,10 +103,10 @@ public enum SearchMode
   public static final int SEARCH_MODE_SUBSTRING_VALUE = 1;
   /**
    * <pre>
-   * A question or keywords: documents that hold any of the words, best first. Words are compared without case, diacritics and
-   * endings; text without spaces (Chinese, Japanese, Korean, Thai, ...) by pairs of characters. Of events, a question (it has
-   * words like "what" or "the", or a question mark) also finds what stands right beside the best of them, for an answer often
-   * shares no word with what it is asked by. Works without any model.
+   * Ranked: documents that contain any of the query's words, best first. Words are compared without case, diacritics
+   * and endings; text without spaces (Chinese, Japanese, Korean, Thai, ...) is compared by pairs of characters. In
+   * events, a question (a query with words like "what" or "the", or with a question mark) also finds the events
+   * adjacent to the best hits, because an answer often shares no word with its question. Needs no model.
    * </pre>
    *
    * <code>SEARCH_MODE_RANKED = 2;</code>
@@ -110,8 +114,8 @@ public enum SearchMode
   public static final int SEARCH_MODE_RANKED_VALUE = 2;
   /**
    * <pre>
-   * By meaning: the cosine of the query's embedding and the document's, greatest first. Needs an embedder; documents whose
-   * embedding is still to be made are not found yet (see semantic_lag).
+   * Semantic: by cosine similarity of the embeddings of query and document, highest first. Needs an embedder. Documents
+   * without an embedding are not found yet (see semantic_lag).
    * </pre>
    *
    * <code>SEARCH_MODE_SEMANTIC = 3;</code>
@@ -119,7 +123,8 @@ public enum SearchMode
   public static final int SEARCH_MODE_SEMANTIC_VALUE = 3;
   /**
    * <pre>
-   * RANKED and SEMANTIC fused by reciprocal rank. Needs an embedder; if it does not answer, the search is RANKED and says so.
+   * Hybrid: RANKED and SEMANTIC, combined by reciprocal rank fusion. Needs an embedder; if it does not respond, the
+   * search is RANKED and the response reports that.
    * </pre>
    *
    * <code>SEARCH_MODE_HYBRID = 4;</code>
@@ -127,9 +132,10 @@ public enum SearchMode
   public static final int SEARCH_MODE_HYBRID_VALUE = 4;
   /**
    * <pre>
-   * The server chooses: SUBSTRING where the whole query is in double quotes (which are removed) or has no letter and no digit,
-   * else HYBRID where the server has an embedder, else RANKED. A numbered page makes it SUBSTRING; recency, reference_time,
-   * grouping and fields other than the text make it one that ranks, quoted or not. The response says which.
+   * Chosen by the server: SUBSTRING if the whole query is in double quotes (which are removed) or has no letter and no
+   * digit; otherwise HYBRID if the server has an embedder, else RANKED. A numbered page selects SUBSTRING. recency,
+   * reference_time, grouping and fields other than the text select a mode that ranks, even for a quoted query. The
+   * response reports the mode.
    * </pre>
    *
    * <code>SEARCH_MODE_AUTO = 5;</code>

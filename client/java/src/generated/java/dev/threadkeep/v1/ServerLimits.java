@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * What the server refuses to exceed.
+ * Limits of the server.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.ServerLimits}
@@ -51,7 +51,7 @@ private static final long serialVersionUID = 0L;
   private long maxEventBytes_ = 0L;
   /**
    * <pre>
-   * Bytes of one event in protobuf encoding.
+   * Maximum size of an event, in bytes of its protobuf encoding.
    * </pre>
    *
    * <code>int64 max_event_bytes = 1 [json_name = "maxEventBytes"];</code>
@@ -66,7 +66,7 @@ private static final long serialVersionUID = 0L;
   private int maxBatchEvents_ = 0;
   /**
    * <pre>
-   * Events of one append.
+   * Maximum number of events of an append.
    * </pre>
    *
    * <code>int32 max_batch_events = 2 [json_name = "maxBatchEvents"];</code>
@@ -81,7 +81,7 @@ private static final long serialVersionUID = 0L;
   private long maxBatchBytes_ = 0L;
   /**
    * <pre>
-   * Bytes of one append.
+   * Maximum size of an append, in bytes.
    * </pre>
    *
    * <code>int64 max_batch_bytes = 3 [json_name = "maxBatchBytes"];</code>
@@ -96,7 +96,7 @@ private static final long serialVersionUID = 0L;
   private int maxPageSize_ = 0;
   /**
    * <pre>
-   * Events of one page; larger page sizes are coerced.
+   * Maximum number of events of a page. Larger page sizes are coerced to it.
    * </pre>
    *
    * <code>int32 max_page_size = 4 [json_name = "maxPageSize"];</code>
@@ -111,7 +111,7 @@ private static final long serialVersionUID = 0L;
   private long maxResponseBytes_ = 0L;
   /**
    * <pre>
-   * Bytes of one page, unless a single event is larger.
+   * Maximum size of a page, in bytes, unless a single event is larger.
    * </pre>
    *
    * <code>int64 max_response_bytes = 5 [json_name = "maxResponseBytes"];</code>
@@ -126,7 +126,7 @@ private static final long serialVersionUID = 0L;
   private long defaultSessionTtlSeconds_ = 0L;
   /**
    * <pre>
-   * Seconds a session lives by default; 0 means for ever.
+   * Default lifetime of a session, in seconds. 0 means unlimited.
    * </pre>
    *
    * <code>int64 default_session_ttl_seconds = 6 [json_name = "defaultSessionTtlSeconds"];</code>
@@ -141,7 +141,7 @@ private static final long serialVersionUID = 0L;
   private long defaultContextBytes_ = 0L;
   /**
    * <pre>
-   * Bytes of a context that asks for no size, in a session that sets none.
+   * Default size of a context, in bytes, if neither the request nor the session specifies one.
    * </pre>
    *
    * <code>int64 default_context_bytes = 7 [json_name = "defaultContextBytes"];</code>
@@ -382,7 +382,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What the server refuses to exceed.
+   * Limits of the server.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.ServerLimits}
@@ -595,7 +595,7 @@ private static final long serialVersionUID = 0L;
     private long maxEventBytes_ ;
     /**
      * <pre>
-     * Bytes of one event in protobuf encoding.
+     * Maximum size of an event, in bytes of its protobuf encoding.
      * </pre>
      *
      * <code>int64 max_event_bytes = 1 [json_name = "maxEventBytes"];</code>
@@ -607,7 +607,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes of one event in protobuf encoding.
+     * Maximum size of an event, in bytes of its protobuf encoding.
      * </pre>
      *
      * <code>int64 max_event_bytes = 1 [json_name = "maxEventBytes"];</code>
@@ -623,7 +623,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes of one event in protobuf encoding.
+     * Maximum size of an event, in bytes of its protobuf encoding.
      * </pre>
      *
      * <code>int64 max_event_bytes = 1 [json_name = "maxEventBytes"];</code>
@@ -639,7 +639,7 @@ private static final long serialVersionUID = 0L;
     private int maxBatchEvents_ ;
     /**
      * <pre>
-     * Events of one append.
+     * Maximum number of events of an append.
      * </pre>
      *
      * <code>int32 max_batch_events = 2 [json_name = "maxBatchEvents"];</code>
@@ -651,7 +651,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events of one append.
+     * Maximum number of events of an append.
      * </pre>
      *
      * <code>int32 max_batch_events = 2 [json_name = "maxBatchEvents"];</code>
@@ -667,7 +667,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events of one append.
+     * Maximum number of events of an append.
      * </pre>
      *
      * <code>int32 max_batch_events = 2 [json_name = "maxBatchEvents"];</code>
@@ -683,7 +683,7 @@ private static final long serialVersionUID = 0L;
     private long maxBatchBytes_ ;
     /**
      * <pre>
-     * Bytes of one append.
+     * Maximum size of an append, in bytes.
      * </pre>
      *
      * <code>int64 max_batch_bytes = 3 [json_name = "maxBatchBytes"];</code>
@@ -695,7 +695,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes of one append.
+     * Maximum size of an append, in bytes.
      * </pre>
      *
      * <code>int64 max_batch_bytes = 3 [json_name = "maxBatchBytes"];</code>
@@ -711,7 +711,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes of one append.
+     * Maximum size of an append, in bytes.
      * </pre>
      *
      * <code>int64 max_batch_bytes = 3 [json_name = "maxBatchBytes"];</code>
@@ -727,7 +727,7 @@ private static final long serialVersionUID = 0L;
     private int maxPageSize_ ;
     /**
      * <pre>
-     * Events of one page; larger page sizes are coerced.
+     * Maximum number of events of a page. Larger page sizes are coerced to it.
      * </pre>
      *
      * <code>int32 max_page_size = 4 [json_name = "maxPageSize"];</code>
@@ -739,7 +739,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events of one page; larger page sizes are coerced.
+     * Maximum number of events of a page. Larger page sizes are coerced to it.
      * </pre>
      *
      * <code>int32 max_page_size = 4 [json_name = "maxPageSize"];</code>
@@ -755,7 +755,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events of one page; larger page sizes are coerced.
+     * Maximum number of events of a page. Larger page sizes are coerced to it.
      * </pre>
      *
      * <code>int32 max_page_size = 4 [json_name = "maxPageSize"];</code>
@@ -771,7 +771,7 @@ private static final long serialVersionUID = 0L;
     private long maxResponseBytes_ ;
     /**
      * <pre>
-     * Bytes of one page, unless a single event is larger.
+     * Maximum size of a page, in bytes, unless a single event is larger.
      * </pre>
      *
      * <code>int64 max_response_bytes = 5 [json_name = "maxResponseBytes"];</code>
@@ -783,7 +783,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes of one page, unless a single event is larger.
+     * Maximum size of a page, in bytes, unless a single event is larger.
      * </pre>
      *
      * <code>int64 max_response_bytes = 5 [json_name = "maxResponseBytes"];</code>
@@ -799,7 +799,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes of one page, unless a single event is larger.
+     * Maximum size of a page, in bytes, unless a single event is larger.
      * </pre>
      *
      * <code>int64 max_response_bytes = 5 [json_name = "maxResponseBytes"];</code>
@@ -815,7 +815,7 @@ private static final long serialVersionUID = 0L;
     private long defaultSessionTtlSeconds_ ;
     /**
      * <pre>
-     * Seconds a session lives by default; 0 means for ever.
+     * Default lifetime of a session, in seconds. 0 means unlimited.
      * </pre>
      *
      * <code>int64 default_session_ttl_seconds = 6 [json_name = "defaultSessionTtlSeconds"];</code>
@@ -827,7 +827,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Seconds a session lives by default; 0 means for ever.
+     * Default lifetime of a session, in seconds. 0 means unlimited.
      * </pre>
      *
      * <code>int64 default_session_ttl_seconds = 6 [json_name = "defaultSessionTtlSeconds"];</code>
@@ -843,7 +843,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Seconds a session lives by default; 0 means for ever.
+     * Default lifetime of a session, in seconds. 0 means unlimited.
      * </pre>
      *
      * <code>int64 default_session_ttl_seconds = 6 [json_name = "defaultSessionTtlSeconds"];</code>
@@ -859,7 +859,7 @@ private static final long serialVersionUID = 0L;
     private long defaultContextBytes_ ;
     /**
      * <pre>
-     * Bytes of a context that asks for no size, in a session that sets none.
+     * Default size of a context, in bytes, if neither the request nor the session specifies one.
      * </pre>
      *
      * <code>int64 default_context_bytes = 7 [json_name = "defaultContextBytes"];</code>
@@ -871,7 +871,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes of a context that asks for no size, in a session that sets none.
+     * Default size of a context, in bytes, if neither the request nor the session specifies one.
      * </pre>
      *
      * <code>int64 default_context_bytes = 7 [json_name = "defaultContextBytes"];</code>
@@ -887,7 +887,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes of a context that asks for no size, in a session that sets none.
+     * Default size of a context, in bytes, if neither the request nor the session specifies one.
      * </pre>
      *
      * <code>int64 default_context_bytes = 7 [json_name = "defaultContextBytes"];</code>

@@ -12,7 +12,7 @@ public interface ServerLimitsOrBuilder extends
 
   /**
    * <pre>
-   * Bytes of one event in protobuf encoding.
+   * Maximum size of an event, in bytes of its protobuf encoding.
    * </pre>
    *
    * <code>int64 max_event_bytes = 1 [json_name = "maxEventBytes"];</code>
@@ -22,7 +22,7 @@ public interface ServerLimitsOrBuilder extends
 
   /**
    * <pre>
-   * Events of one append.
+   * Maximum number of events of an append.
    * </pre>
    *
    * <code>int32 max_batch_events = 2 [json_name = "maxBatchEvents"];</code>
@@ -32,7 +32,7 @@ public interface ServerLimitsOrBuilder extends
 
   /**
    * <pre>
-   * Bytes of one append.
+   * Maximum size of an append, in bytes.
    * </pre>
    *
    * <code>int64 max_batch_bytes = 3 [json_name = "maxBatchBytes"];</code>
@@ -42,7 +42,7 @@ public interface ServerLimitsOrBuilder extends
 
   /**
    * <pre>
-   * Events of one page; larger page sizes are coerced.
+   * Maximum number of events of a page. Larger page sizes are coerced to it.
    * </pre>
    *
    * <code>int32 max_page_size = 4 [json_name = "maxPageSize"];</code>
@@ -52,7 +52,7 @@ public interface ServerLimitsOrBuilder extends
 
   /**
    * <pre>
-   * Bytes of one page, unless a single event is larger.
+   * Maximum size of a page, in bytes, unless a single event is larger.
    * </pre>
    *
    * <code>int64 max_response_bytes = 5 [json_name = "maxResponseBytes"];</code>
@@ -62,7 +62,7 @@ public interface ServerLimitsOrBuilder extends
 
   /**
    * <pre>
-   * Seconds a session lives by default; 0 means for ever.
+   * Default lifetime of a session, in seconds. 0 means unlimited.
    * </pre>
    *
    * <code>int64 default_session_ttl_seconds = 6 [json_name = "defaultSessionTtlSeconds"];</code>
@@ -72,7 +72,7 @@ public interface ServerLimitsOrBuilder extends
 
   /**
    * <pre>
-   * Bytes of a context that asks for no size, in a session that sets none.
+   * Default size of a context, in bytes, if neither the request nor the session specifies one.
    * </pre>
    *
    * <code>int64 default_context_bytes = 7 [json_name = "defaultContextBytes"];</code>

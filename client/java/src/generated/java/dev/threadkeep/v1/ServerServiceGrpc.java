@@ -4,7 +4,7 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
 
 /**
  * <pre>
- * Facts about the server.
+ * Describes the server.
  * </pre>
  */
 @io.grpc.stub.annotations.GrpcGenerated
@@ -108,7 +108,7 @@ public final class ServerServiceGrpc {
 
   /**
    * <pre>
-   * Facts about the server.
+   * Describes the server.
    * </pre>
    */
   public interface AsyncService {
@@ -127,7 +127,7 @@ public final class ServerServiceGrpc {
   /**
    * Base class for the server implementation of the service ServerService.
    * <pre>
-   * Facts about the server.
+   * Describes the server.
    * </pre>
    */
   public static abstract class ServerServiceImplBase
@@ -141,7 +141,7 @@ public final class ServerServiceGrpc {
   /**
    * A stub to allow clients to do asynchronous rpc calls to service ServerService.
    * <pre>
-   * Facts about the server.
+   * Describes the server.
    * </pre>
    */
   public static final class ServerServiceStub
@@ -172,7 +172,7 @@ public final class ServerServiceGrpc {
   /**
    * A stub to allow clients to do synchronous rpc calls to service ServerService.
    * <pre>
-   * Facts about the server.
+   * Describes the server.
    * </pre>
    */
   public static final class ServerServiceBlockingV2Stub
@@ -202,7 +202,7 @@ public final class ServerServiceGrpc {
   /**
    * A stub to allow clients to do limited synchronous rpc calls to service ServerService.
    * <pre>
-   * Facts about the server.
+   * Describes the server.
    * </pre>
    */
   public static final class ServerServiceBlockingStub
@@ -232,7 +232,7 @@ public final class ServerServiceGrpc {
   /**
    * A stub to allow clients to do ListenableFuture-style rpc calls to service ServerService.
    * <pre>
-   * Facts about the server.
+   * Describes the server.
    * </pre>
    */
   public static final class ServerServiceFutureStub

@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * A conversation's metadata. It never carries events.
+ * The metadata of a conversation, without its events.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.Session}
@@ -66,7 +66,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.SessionRef ref_;
   /**
    * <pre>
-   * What the session is called.
+   * Identity of the session.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef ref = 1 [json_name = "ref"];</code>
@@ -78,7 +78,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What the session is called.
+   * Identity of the session.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef ref = 1 [json_name = "ref"];</code>
@@ -90,7 +90,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What the session is called.
+   * Identity of the session.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef ref = 1 [json_name = "ref"];</code>
@@ -105,7 +105,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object uid_ = "";
   /**
    * <pre>
-   * OUTPUT_ONLY. The server's own key (UUIDv7); never reused, even if the session is deleted and its id used again.
+   * OUTPUT_ONLY. Internal key of the server (UUIDv7). Never reused, even if the session is deleted and its id is used
+   * again.
    * </pre>
    *
    * <code>string uid = 2 [json_name = "uid"];</code>
@@ -126,7 +127,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * OUTPUT_ONLY. The server's own key (UUIDv7); never reused, even if the session is deleted and its id used again.
+   * OUTPUT_ONLY. Internal key of the server (UUIDv7). Never reused, even if the session is deleted and its id is used
+   * again.
    * </pre>
    *
    * <code>string uid = 2 [json_name = "uid"];</code>
@@ -151,7 +153,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp createTime_;
   /**
    * <pre>
-   * OUTPUT_ONLY. When it was created, or the time that CreateSession gave for when the conversation began.
+   * OUTPUT_ONLY. Time of creation, or the time at which the conversation began as specified in CreateSession.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp create_time = 3 [json_name = "createTime"];</code>
@@ -163,7 +165,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * OUTPUT_ONLY. When it was created, or the time that CreateSession gave for when the conversation began.
+   * OUTPUT_ONLY. Time of creation, or the time at which the conversation began as specified in CreateSession.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp create_time = 3 [json_name = "createTime"];</code>
@@ -175,7 +177,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * OUTPUT_ONLY. When it was created, or the time that CreateSession gave for when the conversation began.
+   * OUTPUT_ONLY. Time of creation, or the time at which the conversation began as specified in CreateSession.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp create_time = 3 [json_name = "createTime"];</code>
@@ -189,7 +191,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp updateTime_;
   /**
    * <pre>
-   * OUTPUT_ONLY. When its last event was recorded, or it was created or updated, whichever is latest.
+   * OUTPUT_ONLY. Time of the last change: the latest of creation, update and last recorded event.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp update_time = 4 [json_name = "updateTime"];</code>
@@ -201,7 +203,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * OUTPUT_ONLY. When its last event was recorded, or it was created or updated, whichever is latest.
+   * OUTPUT_ONLY. Time of the last change: the latest of creation, update and last recorded event.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp update_time = 4 [json_name = "updateTime"];</code>
@@ -213,7 +215,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * OUTPUT_ONLY. When its last event was recorded, or it was created or updated, whichever is latest.
+   * OUTPUT_ONLY. Time of the last change: the latest of creation, update and last recorded event.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp update_time = 4 [json_name = "updateTime"];</code>
@@ -227,7 +229,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp expireTime_;
   /**
    * <pre>
-   * When it expires. Absent means never. An expired session still works until the sweep has deleted it.
+   * Time of expiry. Absent means never. An expired session remains usable until the sweep deletes it.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp expire_time = 5 [json_name = "expireTime"];</code>
@@ -239,7 +241,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When it expires. Absent means never. An expired session still works until the sweep has deleted it.
+   * Time of expiry. Absent means never. An expired session remains usable until the sweep deletes it.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp expire_time = 5 [json_name = "expireTime"];</code>
@@ -251,7 +253,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When it expires. Absent means never. An expired session still works until the sweep has deleted it.
+   * Time of expiry. Absent means never. An expired session remains usable until the sweep deletes it.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp expire_time = 5 [json_name = "expireTime"];</code>
@@ -266,7 +268,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object metadataJson_ = "";
   /**
    * <pre>
-   * The caller's metadata as JSON text (an object), kept verbatim. Empty means none. At most 256 KiB.
+   * Metadata of the caller as JSON text (an object), stored verbatim. Empty means none. At most 256 KiB.
    * </pre>
    *
    * <code>string metadata_json = 6 [json_name = "metadataJson"];</code>
@@ -287,7 +289,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The caller's metadata as JSON text (an object), kept verbatim. Empty means none. At most 256 KiB.
+   * Metadata of the caller as JSON text (an object), stored verbatim. Empty means none. At most 256 KiB.
    * </pre>
    *
    * <code>string metadata_json = 6 [json_name = "metadataJson"];</code>
@@ -336,7 +338,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Labels to filter by. At most 64; keys of 1 to 63 bytes, values of at most 255.
+   * Labels to filter by. At most 64; keys of 1 to 63 bytes, values of at most 255 bytes.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 7 [json_name = "labels"];</code>
@@ -357,7 +359,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Labels to filter by. At most 64; keys of 1 to 63 bytes, values of at most 255.
+   * Labels to filter by. At most 64; keys of 1 to 63 bytes, values of at most 255 bytes.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 7 [json_name = "labels"];</code>
@@ -368,7 +370,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Labels to filter by. At most 64; keys of 1 to 63 bytes, values of at most 255.
+   * Labels to filter by. At most 64; keys of 1 to 63 bytes, values of at most 255 bytes.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 7 [json_name = "labels"];</code>
@@ -386,7 +388,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Labels to filter by. At most 64; keys of 1 to 63 bytes, values of at most 255.
+   * Labels to filter by. At most 64; keys of 1 to 63 bytes, values of at most 255 bytes.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 7 [json_name = "labels"];</code>
@@ -407,7 +409,7 @@ java.lang.String defaultValue) {
   private long logVersion_ = 0L;
   /**
    * <pre>
-   * OUTPUT_ONLY. Grows by one with each appended batch and each compaction. 0 for a new session.
+   * OUTPUT_ONLY. Log version: increases by one with each appended batch and each compaction. 0 for a new session.
    * </pre>
    *
    * <code>int64 log_version = 8 [json_name = "logVersion"];</code>
@@ -422,7 +424,7 @@ java.lang.String defaultValue) {
   private long windowVersion_ = 0L;
   /**
    * <pre>
-   * OUTPUT_ONLY. Grows by one with each compaction.
+   * OUTPUT_ONLY. Window version: increases by one with each compaction.
    * </pre>
    *
    * <code>int64 window_version = 9 [json_name = "windowVersion"];</code>
@@ -437,7 +439,7 @@ java.lang.String defaultValue) {
   private long lastSeq_ = 0L;
   /**
    * <pre>
-   * OUTPUT_ONLY. The seq of the last event; 0 when there is none.
+   * OUTPUT_ONLY. Seq of the last event; 0 if there is none.
    * </pre>
    *
    * <code>int64 last_seq = 10 [json_name = "lastSeq"];</code>
@@ -452,7 +454,7 @@ java.lang.String defaultValue) {
   private dev.threadkeep.v1.WindowCounters window_;
   /**
    * <pre>
-   * OUTPUT_ONLY. Counts over the active window, kept at append.
+   * OUTPUT_ONLY. Counters of the active window, maintained at append.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters window = 11 [json_name = "window"];</code>
@@ -464,7 +466,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * OUTPUT_ONLY. Counts over the active window, kept at append.
+   * OUTPUT_ONLY. Counters of the active window, maintained at append.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters window = 11 [json_name = "window"];</code>
@@ -476,7 +478,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * OUTPUT_ONLY. Counts over the active window, kept at append.
+   * OUTPUT_ONLY. Counters of the active window, maintained at append.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters window = 11 [json_name = "window"];</code>
@@ -490,7 +492,7 @@ java.lang.String defaultValue) {
   private dev.threadkeep.v1.TokenUsage usage_;
   /**
    * <pre>
-   * OUTPUT_ONLY. Usage summed over every event ever appended; survives compaction.
+   * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones.
    * </pre>
    *
    * <code>.threadkeep.v1.TokenUsage usage = 12 [json_name = "usage"];</code>
@@ -502,7 +504,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * OUTPUT_ONLY. Usage summed over every event ever appended; survives compaction.
+   * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones.
    * </pre>
    *
    * <code>.threadkeep.v1.TokenUsage usage = 12 [json_name = "usage"];</code>
@@ -514,7 +516,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * OUTPUT_ONLY. Usage summed over every event ever appended; survives compaction.
+   * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones.
    * </pre>
    *
    * <code>.threadkeep.v1.TokenUsage usage = 12 [json_name = "usage"];</code>
@@ -528,7 +530,7 @@ java.lang.String defaultValue) {
   private dev.threadkeep.v1.SessionParent parent_;
   /**
    * <pre>
-   * OUTPUT_ONLY. Set when the session is a fork.
+   * OUTPUT_ONLY. Origin of the session, set if it is a fork.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionParent parent = 13 [json_name = "parent"];</code>
@@ -540,7 +542,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * OUTPUT_ONLY. Set when the session is a fork.
+   * OUTPUT_ONLY. Origin of the session, set if it is a fork.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionParent parent = 13 [json_name = "parent"];</code>
@@ -552,7 +554,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * OUTPUT_ONLY. Set when the session is a fork.
+   * OUTPUT_ONLY. Origin of the session, set if it is a fork.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionParent parent = 13 [json_name = "parent"];</code>
@@ -566,7 +568,7 @@ java.lang.String defaultValue) {
   private long contextBytes_ = 0L;
   /**
    * <pre>
-   * The size of contexts that ask for none, in bytes (see ContextSpec.max_bytes). 0 means the server's default.
+   * Default size of contexts of this session, in bytes (see ContextSpec.max_bytes). 0 means the server's default.
    * </pre>
    *
    * <code>int64 context_bytes = 14 [json_name = "contextBytes"];</code>
@@ -927,7 +929,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * A conversation's metadata. It never carries events.
+   * The metadata of a conversation, without its events.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.Session}
@@ -1334,7 +1336,7 @@ java.lang.String defaultValue) {
         dev.threadkeep.v1.SessionRef, dev.threadkeep.v1.SessionRef.Builder, dev.threadkeep.v1.SessionRefOrBuilder> refBuilder_;
     /**
      * <pre>
-     * What the session is called.
+     * Identity of the session.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef ref = 1 [json_name = "ref"];</code>
@@ -1345,7 +1347,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What the session is called.
+     * Identity of the session.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef ref = 1 [json_name = "ref"];</code>
@@ -1360,7 +1362,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What the session is called.
+     * Identity of the session.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef ref = 1 [json_name = "ref"];</code>
@@ -1380,7 +1382,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What the session is called.
+     * Identity of the session.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef ref = 1 [json_name = "ref"];</code>
@@ -1398,7 +1400,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What the session is called.
+     * Identity of the session.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef ref = 1 [json_name = "ref"];</code>
@@ -1423,7 +1425,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What the session is called.
+     * Identity of the session.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef ref = 1 [json_name = "ref"];</code>
@@ -1440,7 +1442,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What the session is called.
+     * Identity of the session.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef ref = 1 [json_name = "ref"];</code>
@@ -1452,7 +1454,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What the session is called.
+     * Identity of the session.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef ref = 1 [json_name = "ref"];</code>
@@ -1467,7 +1469,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What the session is called.
+     * Identity of the session.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef ref = 1 [json_name = "ref"];</code>
@@ -1489,7 +1491,8 @@ java.lang.String defaultValue) {
     private java.lang.Object uid_ = "";
     /**
      * <pre>
-     * OUTPUT_ONLY. The server's own key (UUIDv7); never reused, even if the session is deleted and its id used again.
+     * OUTPUT_ONLY. Internal key of the server (UUIDv7). Never reused, even if the session is deleted and its id is used
+     * again.
      * </pre>
      *
      * <code>string uid = 2 [json_name = "uid"];</code>
@@ -1509,7 +1512,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. The server's own key (UUIDv7); never reused, even if the session is deleted and its id used again.
+     * OUTPUT_ONLY. Internal key of the server (UUIDv7). Never reused, even if the session is deleted and its id is used
+     * again.
      * </pre>
      *
      * <code>string uid = 2 [json_name = "uid"];</code>
@@ -1530,7 +1534,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. The server's own key (UUIDv7); never reused, even if the session is deleted and its id used again.
+     * OUTPUT_ONLY. Internal key of the server (UUIDv7). Never reused, even if the session is deleted and its id is used
+     * again.
      * </pre>
      *
      * <code>string uid = 2 [json_name = "uid"];</code>
@@ -1547,7 +1552,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. The server's own key (UUIDv7); never reused, even if the session is deleted and its id used again.
+     * OUTPUT_ONLY. Internal key of the server (UUIDv7). Never reused, even if the session is deleted and its id is used
+     * again.
      * </pre>
      *
      * <code>string uid = 2 [json_name = "uid"];</code>
@@ -1561,7 +1567,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. The server's own key (UUIDv7); never reused, even if the session is deleted and its id used again.
+     * OUTPUT_ONLY. Internal key of the server (UUIDv7). Never reused, even if the session is deleted and its id is used
+     * again.
      * </pre>
      *
      * <code>string uid = 2 [json_name = "uid"];</code>
@@ -1583,7 +1590,7 @@ java.lang.String defaultValue) {
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> createTimeBuilder_;
     /**
      * <pre>
-     * OUTPUT_ONLY. When it was created, or the time that CreateSession gave for when the conversation began.
+     * OUTPUT_ONLY. Time of creation, or the time at which the conversation began as specified in CreateSession.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 3 [json_name = "createTime"];</code>
@@ -1594,7 +1601,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. When it was created, or the time that CreateSession gave for when the conversation began.
+     * OUTPUT_ONLY. Time of creation, or the time at which the conversation began as specified in CreateSession.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 3 [json_name = "createTime"];</code>
@@ -1609,7 +1616,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. When it was created, or the time that CreateSession gave for when the conversation began.
+     * OUTPUT_ONLY. Time of creation, or the time at which the conversation began as specified in CreateSession.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 3 [json_name = "createTime"];</code>
@@ -1629,7 +1636,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. When it was created, or the time that CreateSession gave for when the conversation began.
+     * OUTPUT_ONLY. Time of creation, or the time at which the conversation began as specified in CreateSession.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 3 [json_name = "createTime"];</code>
@@ -1647,7 +1654,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. When it was created, or the time that CreateSession gave for when the conversation began.
+     * OUTPUT_ONLY. Time of creation, or the time at which the conversation began as specified in CreateSession.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 3 [json_name = "createTime"];</code>
@@ -1672,7 +1679,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. When it was created, or the time that CreateSession gave for when the conversation began.
+     * OUTPUT_ONLY. Time of creation, or the time at which the conversation began as specified in CreateSession.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 3 [json_name = "createTime"];</code>
@@ -1689,7 +1696,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. When it was created, or the time that CreateSession gave for when the conversation began.
+     * OUTPUT_ONLY. Time of creation, or the time at which the conversation began as specified in CreateSession.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 3 [json_name = "createTime"];</code>
@@ -1701,7 +1708,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. When it was created, or the time that CreateSession gave for when the conversation began.
+     * OUTPUT_ONLY. Time of creation, or the time at which the conversation began as specified in CreateSession.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 3 [json_name = "createTime"];</code>
@@ -1716,7 +1723,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. When it was created, or the time that CreateSession gave for when the conversation began.
+     * OUTPUT_ONLY. Time of creation, or the time at which the conversation began as specified in CreateSession.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 3 [json_name = "createTime"];</code>
@@ -1740,7 +1747,7 @@ java.lang.String defaultValue) {
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> updateTimeBuilder_;
     /**
      * <pre>
-     * OUTPUT_ONLY. When its last event was recorded, or it was created or updated, whichever is latest.
+     * OUTPUT_ONLY. Time of the last change: the latest of creation, update and last recorded event.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp update_time = 4 [json_name = "updateTime"];</code>
@@ -1751,7 +1758,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. When its last event was recorded, or it was created or updated, whichever is latest.
+     * OUTPUT_ONLY. Time of the last change: the latest of creation, update and last recorded event.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp update_time = 4 [json_name = "updateTime"];</code>
@@ -1766,7 +1773,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. When its last event was recorded, or it was created or updated, whichever is latest.
+     * OUTPUT_ONLY. Time of the last change: the latest of creation, update and last recorded event.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp update_time = 4 [json_name = "updateTime"];</code>
@@ -1786,7 +1793,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. When its last event was recorded, or it was created or updated, whichever is latest.
+     * OUTPUT_ONLY. Time of the last change: the latest of creation, update and last recorded event.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp update_time = 4 [json_name = "updateTime"];</code>
@@ -1804,7 +1811,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. When its last event was recorded, or it was created or updated, whichever is latest.
+     * OUTPUT_ONLY. Time of the last change: the latest of creation, update and last recorded event.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp update_time = 4 [json_name = "updateTime"];</code>
@@ -1829,7 +1836,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. When its last event was recorded, or it was created or updated, whichever is latest.
+     * OUTPUT_ONLY. Time of the last change: the latest of creation, update and last recorded event.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp update_time = 4 [json_name = "updateTime"];</code>
@@ -1846,7 +1853,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. When its last event was recorded, or it was created or updated, whichever is latest.
+     * OUTPUT_ONLY. Time of the last change: the latest of creation, update and last recorded event.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp update_time = 4 [json_name = "updateTime"];</code>
@@ -1858,7 +1865,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. When its last event was recorded, or it was created or updated, whichever is latest.
+     * OUTPUT_ONLY. Time of the last change: the latest of creation, update and last recorded event.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp update_time = 4 [json_name = "updateTime"];</code>
@@ -1873,7 +1880,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. When its last event was recorded, or it was created or updated, whichever is latest.
+     * OUTPUT_ONLY. Time of the last change: the latest of creation, update and last recorded event.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp update_time = 4 [json_name = "updateTime"];</code>
@@ -1897,7 +1904,7 @@ java.lang.String defaultValue) {
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> expireTimeBuilder_;
     /**
      * <pre>
-     * When it expires. Absent means never. An expired session still works until the sweep has deleted it.
+     * Time of expiry. Absent means never. An expired session remains usable until the sweep deletes it.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expire_time = 5 [json_name = "expireTime"];</code>
@@ -1908,7 +1915,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it expires. Absent means never. An expired session still works until the sweep has deleted it.
+     * Time of expiry. Absent means never. An expired session remains usable until the sweep deletes it.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expire_time = 5 [json_name = "expireTime"];</code>
@@ -1923,7 +1930,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it expires. Absent means never. An expired session still works until the sweep has deleted it.
+     * Time of expiry. Absent means never. An expired session remains usable until the sweep deletes it.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expire_time = 5 [json_name = "expireTime"];</code>
@@ -1943,7 +1950,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it expires. Absent means never. An expired session still works until the sweep has deleted it.
+     * Time of expiry. Absent means never. An expired session remains usable until the sweep deletes it.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expire_time = 5 [json_name = "expireTime"];</code>
@@ -1961,7 +1968,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it expires. Absent means never. An expired session still works until the sweep has deleted it.
+     * Time of expiry. Absent means never. An expired session remains usable until the sweep deletes it.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expire_time = 5 [json_name = "expireTime"];</code>
@@ -1986,7 +1993,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it expires. Absent means never. An expired session still works until the sweep has deleted it.
+     * Time of expiry. Absent means never. An expired session remains usable until the sweep deletes it.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expire_time = 5 [json_name = "expireTime"];</code>
@@ -2003,7 +2010,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it expires. Absent means never. An expired session still works until the sweep has deleted it.
+     * Time of expiry. Absent means never. An expired session remains usable until the sweep deletes it.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expire_time = 5 [json_name = "expireTime"];</code>
@@ -2015,7 +2022,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it expires. Absent means never. An expired session still works until the sweep has deleted it.
+     * Time of expiry. Absent means never. An expired session remains usable until the sweep deletes it.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expire_time = 5 [json_name = "expireTime"];</code>
@@ -2030,7 +2037,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it expires. Absent means never. An expired session still works until the sweep has deleted it.
+     * Time of expiry. Absent means never. An expired session remains usable until the sweep deletes it.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expire_time = 5 [json_name = "expireTime"];</code>
@@ -2052,7 +2059,7 @@ java.lang.String defaultValue) {
     private java.lang.Object metadataJson_ = "";
     /**
      * <pre>
-     * The caller's metadata as JSON text (an object), kept verbatim. Empty means none. At most 256 KiB.
+     * Metadata of the caller as JSON text (an object), stored verbatim. Empty means none. At most 256 KiB.
      * </pre>
      *
      * <code>string metadata_json = 6 [json_name = "metadataJson"];</code>
@@ -2072,7 +2079,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The caller's metadata as JSON text (an object), kept verbatim. Empty means none. At most 256 KiB.
+     * Metadata of the caller as JSON text (an object), stored verbatim. Empty means none. At most 256 KiB.
      * </pre>
      *
      * <code>string metadata_json = 6 [json_name = "metadataJson"];</code>
@@ -2093,7 +2100,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The caller's metadata as JSON text (an object), kept verbatim. Empty means none. At most 256 KiB.
+     * Metadata of the caller as JSON text (an object), stored verbatim. Empty means none. At most 256 KiB.
      * </pre>
      *
      * <code>string metadata_json = 6 [json_name = "metadataJson"];</code>
@@ -2110,7 +2117,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The caller's metadata as JSON text (an object), kept verbatim. Empty means none. At most 256 KiB.
+     * Metadata of the caller as JSON text (an object), stored verbatim. Empty means none. At most 256 KiB.
      * </pre>
      *
      * <code>string metadata_json = 6 [json_name = "metadataJson"];</code>
@@ -2124,7 +2131,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The caller's metadata as JSON text (an object), kept verbatim. Empty means none. At most 256 KiB.
+     * Metadata of the caller as JSON text (an object), stored verbatim. Empty means none. At most 256 KiB.
      * </pre>
      *
      * <code>string metadata_json = 6 [json_name = "metadataJson"];</code>
@@ -2169,7 +2176,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Labels to filter by. At most 64; keys of 1 to 63 bytes, values of at most 255.
+     * Labels to filter by. At most 64; keys of 1 to 63 bytes, values of at most 255 bytes.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 7 [json_name = "labels"];</code>
@@ -2190,7 +2197,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Labels to filter by. At most 64; keys of 1 to 63 bytes, values of at most 255.
+     * Labels to filter by. At most 64; keys of 1 to 63 bytes, values of at most 255 bytes.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 7 [json_name = "labels"];</code>
@@ -2201,7 +2208,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Labels to filter by. At most 64; keys of 1 to 63 bytes, values of at most 255.
+     * Labels to filter by. At most 64; keys of 1 to 63 bytes, values of at most 255 bytes.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 7 [json_name = "labels"];</code>
@@ -2219,7 +2226,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Labels to filter by. At most 64; keys of 1 to 63 bytes, values of at most 255.
+     * Labels to filter by. At most 64; keys of 1 to 63 bytes, values of at most 255 bytes.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 7 [json_name = "labels"];</code>
@@ -2243,7 +2250,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Labels to filter by. At most 64; keys of 1 to 63 bytes, values of at most 255.
+     * Labels to filter by. At most 64; keys of 1 to 63 bytes, values of at most 255 bytes.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 7 [json_name = "labels"];</code>
@@ -2266,7 +2273,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Labels to filter by. At most 64; keys of 1 to 63 bytes, values of at most 255.
+     * Labels to filter by. At most 64; keys of 1 to 63 bytes, values of at most 255 bytes.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 7 [json_name = "labels"];</code>
@@ -2283,7 +2290,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Labels to filter by. At most 64; keys of 1 to 63 bytes, values of at most 255.
+     * Labels to filter by. At most 64; keys of 1 to 63 bytes, values of at most 255 bytes.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 7 [json_name = "labels"];</code>
@@ -2299,7 +2306,7 @@ java.lang.String defaultValue) {
     private long logVersion_ ;
     /**
      * <pre>
-     * OUTPUT_ONLY. Grows by one with each appended batch and each compaction. 0 for a new session.
+     * OUTPUT_ONLY. Log version: increases by one with each appended batch and each compaction. 0 for a new session.
      * </pre>
      *
      * <code>int64 log_version = 8 [json_name = "logVersion"];</code>
@@ -2311,7 +2318,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Grows by one with each appended batch and each compaction. 0 for a new session.
+     * OUTPUT_ONLY. Log version: increases by one with each appended batch and each compaction. 0 for a new session.
      * </pre>
      *
      * <code>int64 log_version = 8 [json_name = "logVersion"];</code>
@@ -2327,7 +2334,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Grows by one with each appended batch and each compaction. 0 for a new session.
+     * OUTPUT_ONLY. Log version: increases by one with each appended batch and each compaction. 0 for a new session.
      * </pre>
      *
      * <code>int64 log_version = 8 [json_name = "logVersion"];</code>
@@ -2343,7 +2350,7 @@ java.lang.String defaultValue) {
     private long windowVersion_ ;
     /**
      * <pre>
-     * OUTPUT_ONLY. Grows by one with each compaction.
+     * OUTPUT_ONLY. Window version: increases by one with each compaction.
      * </pre>
      *
      * <code>int64 window_version = 9 [json_name = "windowVersion"];</code>
@@ -2355,7 +2362,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Grows by one with each compaction.
+     * OUTPUT_ONLY. Window version: increases by one with each compaction.
      * </pre>
      *
      * <code>int64 window_version = 9 [json_name = "windowVersion"];</code>
@@ -2371,7 +2378,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Grows by one with each compaction.
+     * OUTPUT_ONLY. Window version: increases by one with each compaction.
      * </pre>
      *
      * <code>int64 window_version = 9 [json_name = "windowVersion"];</code>
@@ -2387,7 +2394,7 @@ java.lang.String defaultValue) {
     private long lastSeq_ ;
     /**
      * <pre>
-     * OUTPUT_ONLY. The seq of the last event; 0 when there is none.
+     * OUTPUT_ONLY. Seq of the last event; 0 if there is none.
      * </pre>
      *
      * <code>int64 last_seq = 10 [json_name = "lastSeq"];</code>
@@ -2399,7 +2406,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. The seq of the last event; 0 when there is none.
+     * OUTPUT_ONLY. Seq of the last event; 0 if there is none.
      * </pre>
      *
      * <code>int64 last_seq = 10 [json_name = "lastSeq"];</code>
@@ -2415,7 +2422,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. The seq of the last event; 0 when there is none.
+     * OUTPUT_ONLY. Seq of the last event; 0 if there is none.
      * </pre>
      *
      * <code>int64 last_seq = 10 [json_name = "lastSeq"];</code>
@@ -2433,7 +2440,7 @@ java.lang.String defaultValue) {
         dev.threadkeep.v1.WindowCounters, dev.threadkeep.v1.WindowCounters.Builder, dev.threadkeep.v1.WindowCountersOrBuilder> windowBuilder_;
     /**
      * <pre>
-     * OUTPUT_ONLY. Counts over the active window, kept at append.
+     * OUTPUT_ONLY. Counters of the active window, maintained at append.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters window = 11 [json_name = "window"];</code>
@@ -2444,7 +2451,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Counts over the active window, kept at append.
+     * OUTPUT_ONLY. Counters of the active window, maintained at append.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters window = 11 [json_name = "window"];</code>
@@ -2459,7 +2466,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Counts over the active window, kept at append.
+     * OUTPUT_ONLY. Counters of the active window, maintained at append.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters window = 11 [json_name = "window"];</code>
@@ -2479,7 +2486,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Counts over the active window, kept at append.
+     * OUTPUT_ONLY. Counters of the active window, maintained at append.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters window = 11 [json_name = "window"];</code>
@@ -2497,7 +2504,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Counts over the active window, kept at append.
+     * OUTPUT_ONLY. Counters of the active window, maintained at append.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters window = 11 [json_name = "window"];</code>
@@ -2522,7 +2529,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Counts over the active window, kept at append.
+     * OUTPUT_ONLY. Counters of the active window, maintained at append.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters window = 11 [json_name = "window"];</code>
@@ -2539,7 +2546,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Counts over the active window, kept at append.
+     * OUTPUT_ONLY. Counters of the active window, maintained at append.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters window = 11 [json_name = "window"];</code>
@@ -2551,7 +2558,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Counts over the active window, kept at append.
+     * OUTPUT_ONLY. Counters of the active window, maintained at append.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters window = 11 [json_name = "window"];</code>
@@ -2566,7 +2573,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Counts over the active window, kept at append.
+     * OUTPUT_ONLY. Counters of the active window, maintained at append.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters window = 11 [json_name = "window"];</code>
@@ -2590,7 +2597,7 @@ java.lang.String defaultValue) {
         dev.threadkeep.v1.TokenUsage, dev.threadkeep.v1.TokenUsage.Builder, dev.threadkeep.v1.TokenUsageOrBuilder> usageBuilder_;
     /**
      * <pre>
-     * OUTPUT_ONLY. Usage summed over every event ever appended; survives compaction.
+     * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenUsage usage = 12 [json_name = "usage"];</code>
@@ -2601,7 +2608,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Usage summed over every event ever appended; survives compaction.
+     * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenUsage usage = 12 [json_name = "usage"];</code>
@@ -2616,7 +2623,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Usage summed over every event ever appended; survives compaction.
+     * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenUsage usage = 12 [json_name = "usage"];</code>
@@ -2636,7 +2643,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Usage summed over every event ever appended; survives compaction.
+     * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenUsage usage = 12 [json_name = "usage"];</code>
@@ -2654,7 +2661,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Usage summed over every event ever appended; survives compaction.
+     * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenUsage usage = 12 [json_name = "usage"];</code>
@@ -2679,7 +2686,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Usage summed over every event ever appended; survives compaction.
+     * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenUsage usage = 12 [json_name = "usage"];</code>
@@ -2696,7 +2703,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Usage summed over every event ever appended; survives compaction.
+     * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenUsage usage = 12 [json_name = "usage"];</code>
@@ -2708,7 +2715,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Usage summed over every event ever appended; survives compaction.
+     * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenUsage usage = 12 [json_name = "usage"];</code>
@@ -2723,7 +2730,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Usage summed over every event ever appended; survives compaction.
+     * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenUsage usage = 12 [json_name = "usage"];</code>
@@ -2747,7 +2754,7 @@ java.lang.String defaultValue) {
         dev.threadkeep.v1.SessionParent, dev.threadkeep.v1.SessionParent.Builder, dev.threadkeep.v1.SessionParentOrBuilder> parentBuilder_;
     /**
      * <pre>
-     * OUTPUT_ONLY. Set when the session is a fork.
+     * OUTPUT_ONLY. Origin of the session, set if it is a fork.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionParent parent = 13 [json_name = "parent"];</code>
@@ -2758,7 +2765,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Set when the session is a fork.
+     * OUTPUT_ONLY. Origin of the session, set if it is a fork.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionParent parent = 13 [json_name = "parent"];</code>
@@ -2773,7 +2780,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Set when the session is a fork.
+     * OUTPUT_ONLY. Origin of the session, set if it is a fork.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionParent parent = 13 [json_name = "parent"];</code>
@@ -2793,7 +2800,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Set when the session is a fork.
+     * OUTPUT_ONLY. Origin of the session, set if it is a fork.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionParent parent = 13 [json_name = "parent"];</code>
@@ -2811,7 +2818,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Set when the session is a fork.
+     * OUTPUT_ONLY. Origin of the session, set if it is a fork.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionParent parent = 13 [json_name = "parent"];</code>
@@ -2836,7 +2843,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Set when the session is a fork.
+     * OUTPUT_ONLY. Origin of the session, set if it is a fork.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionParent parent = 13 [json_name = "parent"];</code>
@@ -2853,7 +2860,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Set when the session is a fork.
+     * OUTPUT_ONLY. Origin of the session, set if it is a fork.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionParent parent = 13 [json_name = "parent"];</code>
@@ -2865,7 +2872,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Set when the session is a fork.
+     * OUTPUT_ONLY. Origin of the session, set if it is a fork.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionParent parent = 13 [json_name = "parent"];</code>
@@ -2880,7 +2887,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Set when the session is a fork.
+     * OUTPUT_ONLY. Origin of the session, set if it is a fork.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionParent parent = 13 [json_name = "parent"];</code>
@@ -2902,7 +2909,7 @@ java.lang.String defaultValue) {
     private long contextBytes_ ;
     /**
      * <pre>
-     * The size of contexts that ask for none, in bytes (see ContextSpec.max_bytes). 0 means the server's default.
+     * Default size of contexts of this session, in bytes (see ContextSpec.max_bytes). 0 means the server's default.
      * </pre>
      *
      * <code>int64 context_bytes = 14 [json_name = "contextBytes"];</code>
@@ -2914,7 +2921,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The size of contexts that ask for none, in bytes (see ContextSpec.max_bytes). 0 means the server's default.
+     * Default size of contexts of this session, in bytes (see ContextSpec.max_bytes). 0 means the server's default.
      * </pre>
      *
      * <code>int64 context_bytes = 14 [json_name = "contextBytes"];</code>
@@ -2930,7 +2937,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The size of contexts that ask for none, in bytes (see ContextSpec.max_bytes). 0 means the server's default.
+     * Default size of contexts of this session, in bytes (see ContextSpec.max_bytes). 0 means the server's default.
      * </pre>
      *
      * <code>int64 context_bytes = 14 [json_name = "contextBytes"];</code>

@@ -7,8 +7,8 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * A session was created, updated, or is gone. Changes of a session that is gone by the time they would be delivered are replaced
- * by the notice of its deletion.
+ * Reports that a session was created, updated or deleted. If a session is deleted before its changes are delivered, the
+ * deletion replaces them.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.SessionChange}
@@ -54,7 +54,7 @@ private static final long serialVersionUID = 0L;
   private int kind_ = 0;
   /**
    * <pre>
-   * What happened.
+   * Kind of the change.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionChangeKind kind = 1 [json_name = "kind"];</code>
@@ -65,7 +65,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What happened.
+   * Kind of the change.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionChangeKind kind = 1 [json_name = "kind"];</code>
@@ -80,8 +80,8 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.Session session_;
   /**
    * <pre>
-   * The session as it was after the change, but for metadata_json of more than 16 KiB, which is left out: GetSession has it. Of
-   * one that is gone, its ref, uid and labels.
+   * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a deleted
+   * session only ref, uid and labels are set.
    * </pre>
    *
    * <code>.threadkeep.v1.Session session = 2 [json_name = "session"];</code>
@@ -93,8 +93,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The session as it was after the change, but for metadata_json of more than 16 KiB, which is left out: GetSession has it. Of
-   * one that is gone, its ref, uid and labels.
+   * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a deleted
+   * session only ref, uid and labels are set.
    * </pre>
    *
    * <code>.threadkeep.v1.Session session = 2 [json_name = "session"];</code>
@@ -106,8 +106,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The session as it was after the change, but for metadata_json of more than 16 KiB, which is left out: GetSession has it. Of
-   * one that is gone, its ref, uid and labels.
+   * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a deleted
+   * session only ref, uid and labels are set.
    * </pre>
    *
    * <code>.threadkeep.v1.Session session = 2 [json_name = "session"];</code>
@@ -291,8 +291,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A session was created, updated, or is gone. Changes of a session that is gone by the time they would be delivered are replaced
-   * by the notice of its deletion.
+   * Reports that a session was created, updated or deleted. If a session is deleted before its changes are delivered, the
+   * deletion replaces them.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.SessionChange}
@@ -462,7 +462,7 @@ private static final long serialVersionUID = 0L;
     private int kind_ = 0;
     /**
      * <pre>
-     * What happened.
+     * Kind of the change.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionChangeKind kind = 1 [json_name = "kind"];</code>
@@ -473,7 +473,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What happened.
+     * Kind of the change.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionChangeKind kind = 1 [json_name = "kind"];</code>
@@ -488,7 +488,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What happened.
+     * Kind of the change.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionChangeKind kind = 1 [json_name = "kind"];</code>
@@ -501,7 +501,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What happened.
+     * Kind of the change.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionChangeKind kind = 1 [json_name = "kind"];</code>
@@ -517,7 +517,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What happened.
+     * Kind of the change.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionChangeKind kind = 1 [json_name = "kind"];</code>
@@ -535,8 +535,8 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.Session, dev.threadkeep.v1.Session.Builder, dev.threadkeep.v1.SessionOrBuilder> sessionBuilder_;
     /**
      * <pre>
-     * The session as it was after the change, but for metadata_json of more than 16 KiB, which is left out: GetSession has it. Of
-     * one that is gone, its ref, uid and labels.
+     * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a deleted
+     * session only ref, uid and labels are set.
      * </pre>
      *
      * <code>.threadkeep.v1.Session session = 2 [json_name = "session"];</code>
@@ -547,8 +547,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session as it was after the change, but for metadata_json of more than 16 KiB, which is left out: GetSession has it. Of
-     * one that is gone, its ref, uid and labels.
+     * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a deleted
+     * session only ref, uid and labels are set.
      * </pre>
      *
      * <code>.threadkeep.v1.Session session = 2 [json_name = "session"];</code>
@@ -563,8 +563,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session as it was after the change, but for metadata_json of more than 16 KiB, which is left out: GetSession has it. Of
-     * one that is gone, its ref, uid and labels.
+     * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a deleted
+     * session only ref, uid and labels are set.
      * </pre>
      *
      * <code>.threadkeep.v1.Session session = 2 [json_name = "session"];</code>
@@ -584,8 +584,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session as it was after the change, but for metadata_json of more than 16 KiB, which is left out: GetSession has it. Of
-     * one that is gone, its ref, uid and labels.
+     * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a deleted
+     * session only ref, uid and labels are set.
      * </pre>
      *
      * <code>.threadkeep.v1.Session session = 2 [json_name = "session"];</code>
@@ -603,8 +603,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session as it was after the change, but for metadata_json of more than 16 KiB, which is left out: GetSession has it. Of
-     * one that is gone, its ref, uid and labels.
+     * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a deleted
+     * session only ref, uid and labels are set.
      * </pre>
      *
      * <code>.threadkeep.v1.Session session = 2 [json_name = "session"];</code>
@@ -629,8 +629,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session as it was after the change, but for metadata_json of more than 16 KiB, which is left out: GetSession has it. Of
-     * one that is gone, its ref, uid and labels.
+     * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a deleted
+     * session only ref, uid and labels are set.
      * </pre>
      *
      * <code>.threadkeep.v1.Session session = 2 [json_name = "session"];</code>
@@ -647,8 +647,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session as it was after the change, but for metadata_json of more than 16 KiB, which is left out: GetSession has it. Of
-     * one that is gone, its ref, uid and labels.
+     * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a deleted
+     * session only ref, uid and labels are set.
      * </pre>
      *
      * <code>.threadkeep.v1.Session session = 2 [json_name = "session"];</code>
@@ -660,8 +660,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session as it was after the change, but for metadata_json of more than 16 KiB, which is left out: GetSession has it. Of
-     * one that is gone, its ref, uid and labels.
+     * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a deleted
+     * session only ref, uid and labels are set.
      * </pre>
      *
      * <code>.threadkeep.v1.Session session = 2 [json_name = "session"];</code>
@@ -676,8 +676,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session as it was after the change, but for metadata_json of more than 16 KiB, which is left out: GetSession has it. Of
-     * one that is gone, its ref, uid and labels.
+     * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a deleted
+     * session only ref, uid and labels are set.
      * </pre>
      *
      * <code>.threadkeep.v1.Session session = 2 [json_name = "session"];</code>

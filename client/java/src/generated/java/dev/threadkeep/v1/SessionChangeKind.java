@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * What happened to a session as a whole.
+ * The kind of a change to a session as a whole.
  * </pre>
  *
  * Protobuf enum {@code threadkeep.v1.SessionChangeKind}
@@ -25,7 +25,7 @@ public enum SessionChangeKind
   SESSION_CHANGE_KIND_UNSPECIFIED(0),
   /**
    * <pre>
-   * It was created.
+   * The session was created.
    * </pre>
    *
    * <code>SESSION_CHANGE_KIND_CREATED = 1;</code>
@@ -33,7 +33,7 @@ public enum SessionChangeKind
   SESSION_CHANGE_KIND_CREATED(1),
   /**
    * <pre>
-   * Its metadata, labels, expiry or context size were set.
+   * Metadata, labels, expiry or context size of the session were set.
    * </pre>
    *
    * <code>SESSION_CHANGE_KIND_UPDATED = 2;</code>
@@ -41,7 +41,7 @@ public enum SessionChangeKind
   SESSION_CHANGE_KIND_UPDATED(2),
   /**
    * <pre>
-   * It passed its expire_time and was deleted with its events.
+   * The session passed its expire_time and was deleted with its events.
    * </pre>
    *
    * <code>SESSION_CHANGE_KIND_EXPIRED = 3;</code>
@@ -49,7 +49,7 @@ public enum SessionChangeKind
   SESSION_CHANGE_KIND_EXPIRED(3),
   /**
    * <pre>
-   * It was deleted with its events.
+   * The session was deleted with its events.
    * </pre>
    *
    * <code>SESSION_CHANGE_KIND_DELETED = 4;</code>
@@ -77,7 +77,7 @@ public enum SessionChangeKind
   public static final int SESSION_CHANGE_KIND_UNSPECIFIED_VALUE = 0;
   /**
    * <pre>
-   * It was created.
+   * The session was created.
    * </pre>
    *
    * <code>SESSION_CHANGE_KIND_CREATED = 1;</code>
@@ -85,7 +85,7 @@ public enum SessionChangeKind
   public static final int SESSION_CHANGE_KIND_CREATED_VALUE = 1;
   /**
    * <pre>
-   * Its metadata, labels, expiry or context size were set.
+   * Metadata, labels, expiry or context size of the session were set.
    * </pre>
    *
    * <code>SESSION_CHANGE_KIND_UPDATED = 2;</code>
@@ -93,7 +93,7 @@ public enum SessionChangeKind
   public static final int SESSION_CHANGE_KIND_UPDATED_VALUE = 2;
   /**
    * <pre>
-   * It passed its expire_time and was deleted with its events.
+   * The session passed its expire_time and was deleted with its events.
    * </pre>
    *
    * <code>SESSION_CHANGE_KIND_EXPIRED = 3;</code>
@@ -101,7 +101,7 @@ public enum SessionChangeKind
   public static final int SESSION_CHANGE_KIND_EXPIRED_VALUE = 3;
   /**
    * <pre>
-   * It was deleted with its events.
+   * The session was deleted with its events.
    * </pre>
    *
    * <code>SESSION_CHANGE_KIND_DELETED = 4;</code>

@@ -12,7 +12,7 @@ public interface SessionChangeOrBuilder extends
 
   /**
    * <pre>
-   * What happened.
+   * Kind of the change.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionChangeKind kind = 1 [json_name = "kind"];</code>
@@ -21,7 +21,7 @@ public interface SessionChangeOrBuilder extends
   int getKindValue();
   /**
    * <pre>
-   * What happened.
+   * Kind of the change.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionChangeKind kind = 1 [json_name = "kind"];</code>
@@ -31,8 +31,8 @@ public interface SessionChangeOrBuilder extends
 
   /**
    * <pre>
-   * The session as it was after the change, but for metadata_json of more than 16 KiB, which is left out: GetSession has it. Of
-   * one that is gone, its ref, uid and labels.
+   * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a deleted
+   * session only ref, uid and labels are set.
    * </pre>
    *
    * <code>.threadkeep.v1.Session session = 2 [json_name = "session"];</code>
@@ -41,8 +41,8 @@ public interface SessionChangeOrBuilder extends
   boolean hasSession();
   /**
    * <pre>
-   * The session as it was after the change, but for metadata_json of more than 16 KiB, which is left out: GetSession has it. Of
-   * one that is gone, its ref, uid and labels.
+   * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a deleted
+   * session only ref, uid and labels are set.
    * </pre>
    *
    * <code>.threadkeep.v1.Session session = 2 [json_name = "session"];</code>
@@ -51,8 +51,8 @@ public interface SessionChangeOrBuilder extends
   dev.threadkeep.v1.Session getSession();
   /**
    * <pre>
-   * The session as it was after the change, but for metadata_json of more than 16 KiB, which is left out: GetSession has it. Of
-   * one that is gone, its ref, uid and labels.
+   * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a deleted
+   * session only ref, uid and labels are set.
    * </pre>
    *
    * <code>.threadkeep.v1.Session session = 2 [json_name = "session"];</code>

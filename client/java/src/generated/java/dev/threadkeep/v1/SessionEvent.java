@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * One immutable entry of a session's log. Fields marked OUTPUT_ONLY are ignored on write.
+ * One immutable entry of a session's log. OUTPUT_ONLY fields are ignored on write.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.SessionEvent}
@@ -61,8 +61,9 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object eventId_ = "";
   /**
    * <pre>
-   * The caller's id: the idempotency key of the append, unique within the session. At most 255 UTF-8 bytes, no control
-   * characters. When empty the server makes one (UUIDv7), and a retry of that append is a new event.
+   * Id of the event, chosen by the caller: the idempotency key of the append, unique within the session. At most 255
+   * UTF-8 bytes, no control characters. If empty, the server generates a UUIDv7, and a retry of the append stores a new
+   * event.
    * </pre>
    *
    * <code>string event_id = 1 [json_name = "eventId"];</code>
@@ -83,8 +84,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The caller's id: the idempotency key of the append, unique within the session. At most 255 UTF-8 bytes, no control
-   * characters. When empty the server makes one (UUIDv7), and a retry of that append is a new event.
+   * Id of the event, chosen by the caller: the idempotency key of the append, unique within the session. At most 255
+   * UTF-8 bytes, no control characters. If empty, the server generates a UUIDv7, and a retry of the append stores a new
+   * event.
    * </pre>
    *
    * <code>string event_id = 1 [json_name = "eventId"];</code>
@@ -109,7 +111,8 @@ private static final long serialVersionUID = 0L;
   private long seq_ = 0L;
   /**
    * <pre>
-   * OUTPUT_ONLY. Position in the session's log: 1, 2, 3, ... in commit order, without gaps; never changed, never reused.
+   * OUTPUT_ONLY. Place of the event in the session's log: 1, 2, 3, ... in commit order, without gaps; never changed,
+   * never reused.
    * </pre>
    *
    * <code>int64 seq = 2 [json_name = "seq"];</code>
@@ -124,7 +127,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.ChatMessage message_;
   /**
    * <pre>
-   * REQUIRED, with a role. The typed projection; its parts may be empty where native says it all.
+   * REQUIRED, with a role. Typed form of the content. Its parts may be empty if native contains everything.
    * </pre>
    *
    * <code>.threadkeep.v1.ChatMessage message = 3 [json_name = "message"];</code>
@@ -136,7 +139,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED, with a role. The typed projection; its parts may be empty where native says it all.
+   * REQUIRED, with a role. Typed form of the content. Its parts may be empty if native contains everything.
    * </pre>
    *
    * <code>.threadkeep.v1.ChatMessage message = 3 [json_name = "message"];</code>
@@ -148,7 +151,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED, with a role. The typed projection; its parts may be empty where native says it all.
+   * REQUIRED, with a role. Typed form of the content. Its parts may be empty if native contains everything.
    * </pre>
    *
    * <code>.threadkeep.v1.ChatMessage message = 3 [json_name = "message"];</code>
@@ -163,7 +166,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object author_ = "";
   /**
    * <pre>
-   * Id of the agent that wrote the event. Empty for none. At most 255 bytes.
+   * Id of the agent that wrote the event. Empty means none. At most 255 bytes.
    * </pre>
    *
    * <code>string author = 4 [json_name = "author"];</code>
@@ -184,7 +187,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Id of the agent that wrote the event. Empty for none. At most 255 bytes.
+   * Id of the agent that wrote the event. Empty means none. At most 255 bytes.
    * </pre>
    *
    * <code>string author = 4 [json_name = "author"];</code>
@@ -210,7 +213,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object authorRole_ = "";
   /**
    * <pre>
-   * Role of that agent in its fleet, for example "researcher". Empty for none. At most 255 bytes.
+   * Role of that agent in its fleet, for example "researcher". Empty means none. At most 255 bytes.
    * </pre>
    *
    * <code>string author_role = 5 [json_name = "authorRole"];</code>
@@ -231,7 +234,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Role of that agent in its fleet, for example "researcher". Empty for none. At most 255 bytes.
+   * Role of that agent in its fleet, for example "researcher". Empty means none. At most 255 bytes.
    * </pre>
    *
    * <code>string author_role = 5 [json_name = "authorRole"];</code>
@@ -257,8 +260,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object branch_ = "";
   /**
    * <pre>
-   * Dotted path of the agent branch, for example "orchestrator.researcher". Empty is the root, visible to all. At most 1,024
-   * bytes and 64 segments; no empty segment.
+   * Dotted path of the agent branch, for example "orchestrator.researcher". Empty means the root, which all branches
+   * see. At most 1,024 bytes and 64 segments; no empty segments.
    * </pre>
    *
    * <code>string branch = 6 [json_name = "branch"];</code>
@@ -279,8 +282,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Dotted path of the agent branch, for example "orchestrator.researcher". Empty is the root, visible to all. At most 1,024
-   * bytes and 64 segments; no empty segment.
+   * Dotted path of the agent branch, for example "orchestrator.researcher". Empty means the root, which all branches
+   * see. At most 1,024 bytes and 64 segments; no empty segments.
    * </pre>
    *
    * <code>string branch = 6 [json_name = "branch"];</code>
@@ -305,7 +308,8 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp eventTime_;
   /**
    * <pre>
-   * When it happened by the caller's clock, in nanoseconds. Absent stays absent. Never used for order or concurrency.
+   * Time of the event by the caller's clock, in nanoseconds. Absent stays absent. Never used for ordering or
+   * concurrency control.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp event_time = 7 [json_name = "eventTime"];</code>
@@ -317,7 +321,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When it happened by the caller's clock, in nanoseconds. Absent stays absent. Never used for order or concurrency.
+   * Time of the event by the caller's clock, in nanoseconds. Absent stays absent. Never used for ordering or
+   * concurrency control.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp event_time = 7 [json_name = "eventTime"];</code>
@@ -329,7 +334,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When it happened by the caller's clock, in nanoseconds. Absent stays absent. Never used for order or concurrency.
+   * Time of the event by the caller's clock, in nanoseconds. Absent stays absent. Never used for ordering or
+   * concurrency control.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp event_time = 7 [json_name = "eventTime"];</code>
@@ -343,7 +349,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp recordTime_;
   /**
    * <pre>
-   * OUTPUT_ONLY. When the server stored it.
+   * OUTPUT_ONLY. Time at which the server stored the event.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp record_time = 8 [json_name = "recordTime"];</code>
@@ -355,7 +361,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * OUTPUT_ONLY. When the server stored it.
+   * OUTPUT_ONLY. Time at which the server stored the event.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp record_time = 8 [json_name = "recordTime"];</code>
@@ -367,7 +373,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * OUTPUT_ONLY. When the server stored it.
+   * OUTPUT_ONLY. Time at which the server stored the event.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp record_time = 8 [json_name = "recordTime"];</code>
@@ -382,7 +388,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object invocationId_ = "";
   /**
    * <pre>
-   * Groups the events of one agent run. At most 255 bytes.
+   * Id of the agent run that the event belongs to. At most 255 bytes.
    * </pre>
    *
    * <code>string invocation_id = 9 [json_name = "invocationId"];</code>
@@ -403,7 +409,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Groups the events of one agent run. At most 255 bytes.
+   * Id of the agent run that the event belongs to. At most 255 bytes.
    * </pre>
    *
    * <code>string invocation_id = 9 [json_name = "invocationId"];</code>
@@ -428,7 +434,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.NativeContent native_;
   /**
    * <pre>
-   * The framework's own item.
+   * Original form of the message in its framework.
    * </pre>
    *
    * <code>.threadkeep.v1.NativeContent native = 10 [json_name = "native"];</code>
@@ -440,7 +446,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The framework's own item.
+   * Original form of the message in its framework.
    * </pre>
    *
    * <code>.threadkeep.v1.NativeContent native = 10 [json_name = "native"];</code>
@@ -452,7 +458,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The framework's own item.
+   * Original form of the message in its framework.
    * </pre>
    *
    * <code>.threadkeep.v1.NativeContent native = 10 [json_name = "native"];</code>
@@ -466,7 +472,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.TokenUsage usage_;
   /**
    * <pre>
-   * Token usage the provider reported for this event; added to the session's totals once.
+   * Token usage that the provider reported for this event. Added to the session's totals once.
    * </pre>
    *
    * <code>.threadkeep.v1.TokenUsage usage = 11 [json_name = "usage"];</code>
@@ -478,7 +484,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Token usage the provider reported for this event; added to the session's totals once.
+   * Token usage that the provider reported for this event. Added to the session's totals once.
    * </pre>
    *
    * <code>.threadkeep.v1.TokenUsage usage = 11 [json_name = "usage"];</code>
@@ -490,7 +496,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Token usage the provider reported for this event; added to the session's totals once.
+   * Token usage that the provider reported for this event. Added to the session's totals once.
    * </pre>
    *
    * <code>.threadkeep.v1.TokenUsage usage = 11 [json_name = "usage"];</code>
@@ -505,7 +511,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object metadataJson_ = "";
   /**
    * <pre>
-   * The caller's metadata as JSON text (an object), verbatim. Empty means none. At most 256 KiB.
+   * Metadata of the caller as JSON text (an object), stored verbatim. Empty means none. At most 256 KiB.
    * </pre>
    *
    * <code>string metadata_json = 12 [json_name = "metadataJson"];</code>
@@ -526,7 +532,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The caller's metadata as JSON text (an object), verbatim. Empty means none. At most 256 KiB.
+   * Metadata of the caller as JSON text (an object), stored verbatim. Empty means none. At most 256 KiB.
    * </pre>
    *
    * <code>string metadata_json = 12 [json_name = "metadataJson"];</code>
@@ -551,7 +557,7 @@ private static final long serialVersionUID = 0L;
   private boolean synthetic_ = false;
   /**
    * <pre>
-   * True for events made by compaction (summaries) rather than said in the conversation.
+   * True for events that a compaction inserted, such as summaries.
    * </pre>
    *
    * <code>bool synthetic = 13 [json_name = "synthetic"];</code>
@@ -567,7 +573,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object compactionSource_ = "";
   /**
    * <pre>
-   * What made a synthetic event, for example "recursive-summarization". At most 255 bytes.
+   * Origin of a synthetic event, for example "recursive-summarization". At most 255 bytes.
    * </pre>
    *
    * <code>string compaction_source = 14 [json_name = "compactionSource"];</code>
@@ -588,7 +594,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What made a synthetic event, for example "recursive-summarization". At most 255 bytes.
+   * Origin of a synthetic event, for example "recursive-summarization". At most 255 bytes.
    * </pre>
    *
    * <code>string compaction_source = 14 [json_name = "compactionSource"];</code>
@@ -613,7 +619,8 @@ private static final long serialVersionUID = 0L;
   private boolean archived_ = false;
   /**
    * <pre>
-   * OUTPUT_ONLY. True once a compaction took the event out of the active window. It stays readable and searchable.
+   * OUTPUT_ONLY. True if a compaction removed the event from the active window. The event remains readable and
+   * searchable.
    * </pre>
    *
    * <code>bool archived = 15 [json_name = "archived"];</code>
@@ -628,7 +635,8 @@ private static final long serialVersionUID = 0L;
   private long tokenEstimate_ = 0L;
   /**
    * <pre>
-   * OUTPUT_ONLY. Estimated tokens of the event as a line of a prompt ("User: ...", "Assistant: ... [tool calls: ...]"), fixed at append.
+   * OUTPUT_ONLY. Estimated number of tokens of the event as a line of a prompt ("User: ...", "Assistant: ... [tool
+   * calls: ...]"), computed at append.
    * </pre>
    *
    * <code>int64 token_estimate = 16 [json_name = "tokenEstimate"];</code>
@@ -643,7 +651,7 @@ private static final long serialVersionUID = 0L;
   private long sizeBytes_ = 0L;
   /**
    * <pre>
-   * OUTPUT_ONLY. Bytes of the event as the caller sent it, in protobuf encoding without OUTPUT_ONLY fields.
+   * OUTPUT_ONLY. Size of the event as sent by the caller, in bytes of its protobuf encoding without OUTPUT_ONLY fields.
    * </pre>
    *
    * <code>int64 size_bytes = 17 [json_name = "sizeBytes"];</code>
@@ -659,7 +667,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object tokenCounter_ = "";
   /**
    * <pre>
-   * OUTPUT_ONLY. What counted token_estimate, for example "tiktoken:o200k_base". Empty: one token for every four characters, rounded up.
+   * OUTPUT_ONLY. Token counter that computed token_estimate, for example "tiktoken:o200k_base". Empty means one token
+   * per four characters, rounded up.
    * </pre>
    *
    * <code>string token_counter = 18 [json_name = "tokenCounter"];</code>
@@ -680,7 +689,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * OUTPUT_ONLY. What counted token_estimate, for example "tiktoken:o200k_base". Empty: one token for every four characters, rounded up.
+   * OUTPUT_ONLY. Token counter that computed token_estimate, for example "tiktoken:o200k_base". Empty means one token
+   * per four characters, rounded up.
    * </pre>
    *
    * <code>string token_counter = 18 [json_name = "tokenCounter"];</code>
@@ -1069,7 +1079,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * One immutable entry of a session's log. Fields marked OUTPUT_ONLY are ignored on write.
+   * One immutable entry of a session's log. OUTPUT_ONLY fields are ignored on write.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.SessionEvent}
@@ -1487,8 +1497,9 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object eventId_ = "";
     /**
      * <pre>
-     * The caller's id: the idempotency key of the append, unique within the session. At most 255 UTF-8 bytes, no control
-     * characters. When empty the server makes one (UUIDv7), and a retry of that append is a new event.
+     * Id of the event, chosen by the caller: the idempotency key of the append, unique within the session. At most 255
+     * UTF-8 bytes, no control characters. If empty, the server generates a UUIDv7, and a retry of the append stores a new
+     * event.
      * </pre>
      *
      * <code>string event_id = 1 [json_name = "eventId"];</code>
@@ -1508,8 +1519,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller's id: the idempotency key of the append, unique within the session. At most 255 UTF-8 bytes, no control
-     * characters. When empty the server makes one (UUIDv7), and a retry of that append is a new event.
+     * Id of the event, chosen by the caller: the idempotency key of the append, unique within the session. At most 255
+     * UTF-8 bytes, no control characters. If empty, the server generates a UUIDv7, and a retry of the append stores a new
+     * event.
      * </pre>
      *
      * <code>string event_id = 1 [json_name = "eventId"];</code>
@@ -1530,8 +1542,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller's id: the idempotency key of the append, unique within the session. At most 255 UTF-8 bytes, no control
-     * characters. When empty the server makes one (UUIDv7), and a retry of that append is a new event.
+     * Id of the event, chosen by the caller: the idempotency key of the append, unique within the session. At most 255
+     * UTF-8 bytes, no control characters. If empty, the server generates a UUIDv7, and a retry of the append stores a new
+     * event.
      * </pre>
      *
      * <code>string event_id = 1 [json_name = "eventId"];</code>
@@ -1548,8 +1561,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller's id: the idempotency key of the append, unique within the session. At most 255 UTF-8 bytes, no control
-     * characters. When empty the server makes one (UUIDv7), and a retry of that append is a new event.
+     * Id of the event, chosen by the caller: the idempotency key of the append, unique within the session. At most 255
+     * UTF-8 bytes, no control characters. If empty, the server generates a UUIDv7, and a retry of the append stores a new
+     * event.
      * </pre>
      *
      * <code>string event_id = 1 [json_name = "eventId"];</code>
@@ -1563,8 +1577,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller's id: the idempotency key of the append, unique within the session. At most 255 UTF-8 bytes, no control
-     * characters. When empty the server makes one (UUIDv7), and a retry of that append is a new event.
+     * Id of the event, chosen by the caller: the idempotency key of the append, unique within the session. At most 255
+     * UTF-8 bytes, no control characters. If empty, the server generates a UUIDv7, and a retry of the append stores a new
+     * event.
      * </pre>
      *
      * <code>string event_id = 1 [json_name = "eventId"];</code>
@@ -1584,7 +1599,8 @@ private static final long serialVersionUID = 0L;
     private long seq_ ;
     /**
      * <pre>
-     * OUTPUT_ONLY. Position in the session's log: 1, 2, 3, ... in commit order, without gaps; never changed, never reused.
+     * OUTPUT_ONLY. Place of the event in the session's log: 1, 2, 3, ... in commit order, without gaps; never changed,
+     * never reused.
      * </pre>
      *
      * <code>int64 seq = 2 [json_name = "seq"];</code>
@@ -1596,7 +1612,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Position in the session's log: 1, 2, 3, ... in commit order, without gaps; never changed, never reused.
+     * OUTPUT_ONLY. Place of the event in the session's log: 1, 2, 3, ... in commit order, without gaps; never changed,
+     * never reused.
      * </pre>
      *
      * <code>int64 seq = 2 [json_name = "seq"];</code>
@@ -1612,7 +1629,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Position in the session's log: 1, 2, 3, ... in commit order, without gaps; never changed, never reused.
+     * OUTPUT_ONLY. Place of the event in the session's log: 1, 2, 3, ... in commit order, without gaps; never changed,
+     * never reused.
      * </pre>
      *
      * <code>int64 seq = 2 [json_name = "seq"];</code>
@@ -1630,7 +1648,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.ChatMessage, dev.threadkeep.v1.ChatMessage.Builder, dev.threadkeep.v1.ChatMessageOrBuilder> messageBuilder_;
     /**
      * <pre>
-     * REQUIRED, with a role. The typed projection; its parts may be empty where native says it all.
+     * REQUIRED, with a role. Typed form of the content. Its parts may be empty if native contains everything.
      * </pre>
      *
      * <code>.threadkeep.v1.ChatMessage message = 3 [json_name = "message"];</code>
@@ -1641,7 +1659,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, with a role. The typed projection; its parts may be empty where native says it all.
+     * REQUIRED, with a role. Typed form of the content. Its parts may be empty if native contains everything.
      * </pre>
      *
      * <code>.threadkeep.v1.ChatMessage message = 3 [json_name = "message"];</code>
@@ -1656,7 +1674,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, with a role. The typed projection; its parts may be empty where native says it all.
+     * REQUIRED, with a role. Typed form of the content. Its parts may be empty if native contains everything.
      * </pre>
      *
      * <code>.threadkeep.v1.ChatMessage message = 3 [json_name = "message"];</code>
@@ -1676,7 +1694,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, with a role. The typed projection; its parts may be empty where native says it all.
+     * REQUIRED, with a role. Typed form of the content. Its parts may be empty if native contains everything.
      * </pre>
      *
      * <code>.threadkeep.v1.ChatMessage message = 3 [json_name = "message"];</code>
@@ -1694,7 +1712,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, with a role. The typed projection; its parts may be empty where native says it all.
+     * REQUIRED, with a role. Typed form of the content. Its parts may be empty if native contains everything.
      * </pre>
      *
      * <code>.threadkeep.v1.ChatMessage message = 3 [json_name = "message"];</code>
@@ -1719,7 +1737,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, with a role. The typed projection; its parts may be empty where native says it all.
+     * REQUIRED, with a role. Typed form of the content. Its parts may be empty if native contains everything.
      * </pre>
      *
      * <code>.threadkeep.v1.ChatMessage message = 3 [json_name = "message"];</code>
@@ -1736,7 +1754,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, with a role. The typed projection; its parts may be empty where native says it all.
+     * REQUIRED, with a role. Typed form of the content. Its parts may be empty if native contains everything.
      * </pre>
      *
      * <code>.threadkeep.v1.ChatMessage message = 3 [json_name = "message"];</code>
@@ -1748,7 +1766,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, with a role. The typed projection; its parts may be empty where native says it all.
+     * REQUIRED, with a role. Typed form of the content. Its parts may be empty if native contains everything.
      * </pre>
      *
      * <code>.threadkeep.v1.ChatMessage message = 3 [json_name = "message"];</code>
@@ -1763,7 +1781,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, with a role. The typed projection; its parts may be empty where native says it all.
+     * REQUIRED, with a role. Typed form of the content. Its parts may be empty if native contains everything.
      * </pre>
      *
      * <code>.threadkeep.v1.ChatMessage message = 3 [json_name = "message"];</code>
@@ -1785,7 +1803,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object author_ = "";
     /**
      * <pre>
-     * Id of the agent that wrote the event. Empty for none. At most 255 bytes.
+     * Id of the agent that wrote the event. Empty means none. At most 255 bytes.
      * </pre>
      *
      * <code>string author = 4 [json_name = "author"];</code>
@@ -1805,7 +1823,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Id of the agent that wrote the event. Empty for none. At most 255 bytes.
+     * Id of the agent that wrote the event. Empty means none. At most 255 bytes.
      * </pre>
      *
      * <code>string author = 4 [json_name = "author"];</code>
@@ -1826,7 +1844,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Id of the agent that wrote the event. Empty for none. At most 255 bytes.
+     * Id of the agent that wrote the event. Empty means none. At most 255 bytes.
      * </pre>
      *
      * <code>string author = 4 [json_name = "author"];</code>
@@ -1843,7 +1861,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Id of the agent that wrote the event. Empty for none. At most 255 bytes.
+     * Id of the agent that wrote the event. Empty means none. At most 255 bytes.
      * </pre>
      *
      * <code>string author = 4 [json_name = "author"];</code>
@@ -1857,7 +1875,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Id of the agent that wrote the event. Empty for none. At most 255 bytes.
+     * Id of the agent that wrote the event. Empty means none. At most 255 bytes.
      * </pre>
      *
      * <code>string author = 4 [json_name = "author"];</code>
@@ -1877,7 +1895,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object authorRole_ = "";
     /**
      * <pre>
-     * Role of that agent in its fleet, for example "researcher". Empty for none. At most 255 bytes.
+     * Role of that agent in its fleet, for example "researcher". Empty means none. At most 255 bytes.
      * </pre>
      *
      * <code>string author_role = 5 [json_name = "authorRole"];</code>
@@ -1897,7 +1915,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Role of that agent in its fleet, for example "researcher". Empty for none. At most 255 bytes.
+     * Role of that agent in its fleet, for example "researcher". Empty means none. At most 255 bytes.
      * </pre>
      *
      * <code>string author_role = 5 [json_name = "authorRole"];</code>
@@ -1918,7 +1936,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Role of that agent in its fleet, for example "researcher". Empty for none. At most 255 bytes.
+     * Role of that agent in its fleet, for example "researcher". Empty means none. At most 255 bytes.
      * </pre>
      *
      * <code>string author_role = 5 [json_name = "authorRole"];</code>
@@ -1935,7 +1953,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Role of that agent in its fleet, for example "researcher". Empty for none. At most 255 bytes.
+     * Role of that agent in its fleet, for example "researcher". Empty means none. At most 255 bytes.
      * </pre>
      *
      * <code>string author_role = 5 [json_name = "authorRole"];</code>
@@ -1949,7 +1967,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Role of that agent in its fleet, for example "researcher". Empty for none. At most 255 bytes.
+     * Role of that agent in its fleet, for example "researcher". Empty means none. At most 255 bytes.
      * </pre>
      *
      * <code>string author_role = 5 [json_name = "authorRole"];</code>
@@ -1969,8 +1987,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object branch_ = "";
     /**
      * <pre>
-     * Dotted path of the agent branch, for example "orchestrator.researcher". Empty is the root, visible to all. At most 1,024
-     * bytes and 64 segments; no empty segment.
+     * Dotted path of the agent branch, for example "orchestrator.researcher". Empty means the root, which all branches
+     * see. At most 1,024 bytes and 64 segments; no empty segments.
      * </pre>
      *
      * <code>string branch = 6 [json_name = "branch"];</code>
@@ -1990,8 +2008,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Dotted path of the agent branch, for example "orchestrator.researcher". Empty is the root, visible to all. At most 1,024
-     * bytes and 64 segments; no empty segment.
+     * Dotted path of the agent branch, for example "orchestrator.researcher". Empty means the root, which all branches
+     * see. At most 1,024 bytes and 64 segments; no empty segments.
      * </pre>
      *
      * <code>string branch = 6 [json_name = "branch"];</code>
@@ -2012,8 +2030,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Dotted path of the agent branch, for example "orchestrator.researcher". Empty is the root, visible to all. At most 1,024
-     * bytes and 64 segments; no empty segment.
+     * Dotted path of the agent branch, for example "orchestrator.researcher". Empty means the root, which all branches
+     * see. At most 1,024 bytes and 64 segments; no empty segments.
      * </pre>
      *
      * <code>string branch = 6 [json_name = "branch"];</code>
@@ -2030,8 +2048,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Dotted path of the agent branch, for example "orchestrator.researcher". Empty is the root, visible to all. At most 1,024
-     * bytes and 64 segments; no empty segment.
+     * Dotted path of the agent branch, for example "orchestrator.researcher". Empty means the root, which all branches
+     * see. At most 1,024 bytes and 64 segments; no empty segments.
      * </pre>
      *
      * <code>string branch = 6 [json_name = "branch"];</code>
@@ -2045,8 +2063,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Dotted path of the agent branch, for example "orchestrator.researcher". Empty is the root, visible to all. At most 1,024
-     * bytes and 64 segments; no empty segment.
+     * Dotted path of the agent branch, for example "orchestrator.researcher". Empty means the root, which all branches
+     * see. At most 1,024 bytes and 64 segments; no empty segments.
      * </pre>
      *
      * <code>string branch = 6 [json_name = "branch"];</code>
@@ -2068,7 +2086,8 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> eventTimeBuilder_;
     /**
      * <pre>
-     * When it happened by the caller's clock, in nanoseconds. Absent stays absent. Never used for order or concurrency.
+     * Time of the event by the caller's clock, in nanoseconds. Absent stays absent. Never used for ordering or
+     * concurrency control.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp event_time = 7 [json_name = "eventTime"];</code>
@@ -2079,7 +2098,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it happened by the caller's clock, in nanoseconds. Absent stays absent. Never used for order or concurrency.
+     * Time of the event by the caller's clock, in nanoseconds. Absent stays absent. Never used for ordering or
+     * concurrency control.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp event_time = 7 [json_name = "eventTime"];</code>
@@ -2094,7 +2114,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it happened by the caller's clock, in nanoseconds. Absent stays absent. Never used for order or concurrency.
+     * Time of the event by the caller's clock, in nanoseconds. Absent stays absent. Never used for ordering or
+     * concurrency control.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp event_time = 7 [json_name = "eventTime"];</code>
@@ -2114,7 +2135,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it happened by the caller's clock, in nanoseconds. Absent stays absent. Never used for order or concurrency.
+     * Time of the event by the caller's clock, in nanoseconds. Absent stays absent. Never used for ordering or
+     * concurrency control.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp event_time = 7 [json_name = "eventTime"];</code>
@@ -2132,7 +2154,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it happened by the caller's clock, in nanoseconds. Absent stays absent. Never used for order or concurrency.
+     * Time of the event by the caller's clock, in nanoseconds. Absent stays absent. Never used for ordering or
+     * concurrency control.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp event_time = 7 [json_name = "eventTime"];</code>
@@ -2157,7 +2180,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it happened by the caller's clock, in nanoseconds. Absent stays absent. Never used for order or concurrency.
+     * Time of the event by the caller's clock, in nanoseconds. Absent stays absent. Never used for ordering or
+     * concurrency control.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp event_time = 7 [json_name = "eventTime"];</code>
@@ -2174,7 +2198,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it happened by the caller's clock, in nanoseconds. Absent stays absent. Never used for order or concurrency.
+     * Time of the event by the caller's clock, in nanoseconds. Absent stays absent. Never used for ordering or
+     * concurrency control.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp event_time = 7 [json_name = "eventTime"];</code>
@@ -2186,7 +2211,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it happened by the caller's clock, in nanoseconds. Absent stays absent. Never used for order or concurrency.
+     * Time of the event by the caller's clock, in nanoseconds. Absent stays absent. Never used for ordering or
+     * concurrency control.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp event_time = 7 [json_name = "eventTime"];</code>
@@ -2201,7 +2227,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it happened by the caller's clock, in nanoseconds. Absent stays absent. Never used for order or concurrency.
+     * Time of the event by the caller's clock, in nanoseconds. Absent stays absent. Never used for ordering or
+     * concurrency control.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp event_time = 7 [json_name = "eventTime"];</code>
@@ -2225,7 +2252,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> recordTimeBuilder_;
     /**
      * <pre>
-     * OUTPUT_ONLY. When the server stored it.
+     * OUTPUT_ONLY. Time at which the server stored the event.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp record_time = 8 [json_name = "recordTime"];</code>
@@ -2236,7 +2263,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. When the server stored it.
+     * OUTPUT_ONLY. Time at which the server stored the event.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp record_time = 8 [json_name = "recordTime"];</code>
@@ -2251,7 +2278,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. When the server stored it.
+     * OUTPUT_ONLY. Time at which the server stored the event.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp record_time = 8 [json_name = "recordTime"];</code>
@@ -2271,7 +2298,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. When the server stored it.
+     * OUTPUT_ONLY. Time at which the server stored the event.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp record_time = 8 [json_name = "recordTime"];</code>
@@ -2289,7 +2316,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. When the server stored it.
+     * OUTPUT_ONLY. Time at which the server stored the event.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp record_time = 8 [json_name = "recordTime"];</code>
@@ -2314,7 +2341,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. When the server stored it.
+     * OUTPUT_ONLY. Time at which the server stored the event.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp record_time = 8 [json_name = "recordTime"];</code>
@@ -2331,7 +2358,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. When the server stored it.
+     * OUTPUT_ONLY. Time at which the server stored the event.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp record_time = 8 [json_name = "recordTime"];</code>
@@ -2343,7 +2370,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. When the server stored it.
+     * OUTPUT_ONLY. Time at which the server stored the event.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp record_time = 8 [json_name = "recordTime"];</code>
@@ -2358,7 +2385,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. When the server stored it.
+     * OUTPUT_ONLY. Time at which the server stored the event.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp record_time = 8 [json_name = "recordTime"];</code>
@@ -2380,7 +2407,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object invocationId_ = "";
     /**
      * <pre>
-     * Groups the events of one agent run. At most 255 bytes.
+     * Id of the agent run that the event belongs to. At most 255 bytes.
      * </pre>
      *
      * <code>string invocation_id = 9 [json_name = "invocationId"];</code>
@@ -2400,7 +2427,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Groups the events of one agent run. At most 255 bytes.
+     * Id of the agent run that the event belongs to. At most 255 bytes.
      * </pre>
      *
      * <code>string invocation_id = 9 [json_name = "invocationId"];</code>
@@ -2421,7 +2448,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Groups the events of one agent run. At most 255 bytes.
+     * Id of the agent run that the event belongs to. At most 255 bytes.
      * </pre>
      *
      * <code>string invocation_id = 9 [json_name = "invocationId"];</code>
@@ -2438,7 +2465,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Groups the events of one agent run. At most 255 bytes.
+     * Id of the agent run that the event belongs to. At most 255 bytes.
      * </pre>
      *
      * <code>string invocation_id = 9 [json_name = "invocationId"];</code>
@@ -2452,7 +2479,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Groups the events of one agent run. At most 255 bytes.
+     * Id of the agent run that the event belongs to. At most 255 bytes.
      * </pre>
      *
      * <code>string invocation_id = 9 [json_name = "invocationId"];</code>
@@ -2474,7 +2501,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.NativeContent, dev.threadkeep.v1.NativeContent.Builder, dev.threadkeep.v1.NativeContentOrBuilder> nativeBuilder_;
     /**
      * <pre>
-     * The framework's own item.
+     * Original form of the message in its framework.
      * </pre>
      *
      * <code>.threadkeep.v1.NativeContent native = 10 [json_name = "native"];</code>
@@ -2485,7 +2512,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The framework's own item.
+     * Original form of the message in its framework.
      * </pre>
      *
      * <code>.threadkeep.v1.NativeContent native = 10 [json_name = "native"];</code>
@@ -2500,7 +2527,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The framework's own item.
+     * Original form of the message in its framework.
      * </pre>
      *
      * <code>.threadkeep.v1.NativeContent native = 10 [json_name = "native"];</code>
@@ -2520,7 +2547,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The framework's own item.
+     * Original form of the message in its framework.
      * </pre>
      *
      * <code>.threadkeep.v1.NativeContent native = 10 [json_name = "native"];</code>
@@ -2538,7 +2565,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The framework's own item.
+     * Original form of the message in its framework.
      * </pre>
      *
      * <code>.threadkeep.v1.NativeContent native = 10 [json_name = "native"];</code>
@@ -2563,7 +2590,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The framework's own item.
+     * Original form of the message in its framework.
      * </pre>
      *
      * <code>.threadkeep.v1.NativeContent native = 10 [json_name = "native"];</code>
@@ -2580,7 +2607,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The framework's own item.
+     * Original form of the message in its framework.
      * </pre>
      *
      * <code>.threadkeep.v1.NativeContent native = 10 [json_name = "native"];</code>
@@ -2592,7 +2619,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The framework's own item.
+     * Original form of the message in its framework.
      * </pre>
      *
      * <code>.threadkeep.v1.NativeContent native = 10 [json_name = "native"];</code>
@@ -2607,7 +2634,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The framework's own item.
+     * Original form of the message in its framework.
      * </pre>
      *
      * <code>.threadkeep.v1.NativeContent native = 10 [json_name = "native"];</code>
@@ -2631,7 +2658,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.TokenUsage, dev.threadkeep.v1.TokenUsage.Builder, dev.threadkeep.v1.TokenUsageOrBuilder> usageBuilder_;
     /**
      * <pre>
-     * Token usage the provider reported for this event; added to the session's totals once.
+     * Token usage that the provider reported for this event. Added to the session's totals once.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenUsage usage = 11 [json_name = "usage"];</code>
@@ -2642,7 +2669,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Token usage the provider reported for this event; added to the session's totals once.
+     * Token usage that the provider reported for this event. Added to the session's totals once.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenUsage usage = 11 [json_name = "usage"];</code>
@@ -2657,7 +2684,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Token usage the provider reported for this event; added to the session's totals once.
+     * Token usage that the provider reported for this event. Added to the session's totals once.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenUsage usage = 11 [json_name = "usage"];</code>
@@ -2677,7 +2704,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Token usage the provider reported for this event; added to the session's totals once.
+     * Token usage that the provider reported for this event. Added to the session's totals once.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenUsage usage = 11 [json_name = "usage"];</code>
@@ -2695,7 +2722,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Token usage the provider reported for this event; added to the session's totals once.
+     * Token usage that the provider reported for this event. Added to the session's totals once.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenUsage usage = 11 [json_name = "usage"];</code>
@@ -2720,7 +2747,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Token usage the provider reported for this event; added to the session's totals once.
+     * Token usage that the provider reported for this event. Added to the session's totals once.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenUsage usage = 11 [json_name = "usage"];</code>
@@ -2737,7 +2764,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Token usage the provider reported for this event; added to the session's totals once.
+     * Token usage that the provider reported for this event. Added to the session's totals once.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenUsage usage = 11 [json_name = "usage"];</code>
@@ -2749,7 +2776,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Token usage the provider reported for this event; added to the session's totals once.
+     * Token usage that the provider reported for this event. Added to the session's totals once.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenUsage usage = 11 [json_name = "usage"];</code>
@@ -2764,7 +2791,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Token usage the provider reported for this event; added to the session's totals once.
+     * Token usage that the provider reported for this event. Added to the session's totals once.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenUsage usage = 11 [json_name = "usage"];</code>
@@ -2786,7 +2813,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object metadataJson_ = "";
     /**
      * <pre>
-     * The caller's metadata as JSON text (an object), verbatim. Empty means none. At most 256 KiB.
+     * Metadata of the caller as JSON text (an object), stored verbatim. Empty means none. At most 256 KiB.
      * </pre>
      *
      * <code>string metadata_json = 12 [json_name = "metadataJson"];</code>
@@ -2806,7 +2833,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller's metadata as JSON text (an object), verbatim. Empty means none. At most 256 KiB.
+     * Metadata of the caller as JSON text (an object), stored verbatim. Empty means none. At most 256 KiB.
      * </pre>
      *
      * <code>string metadata_json = 12 [json_name = "metadataJson"];</code>
@@ -2827,7 +2854,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller's metadata as JSON text (an object), verbatim. Empty means none. At most 256 KiB.
+     * Metadata of the caller as JSON text (an object), stored verbatim. Empty means none. At most 256 KiB.
      * </pre>
      *
      * <code>string metadata_json = 12 [json_name = "metadataJson"];</code>
@@ -2844,7 +2871,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller's metadata as JSON text (an object), verbatim. Empty means none. At most 256 KiB.
+     * Metadata of the caller as JSON text (an object), stored verbatim. Empty means none. At most 256 KiB.
      * </pre>
      *
      * <code>string metadata_json = 12 [json_name = "metadataJson"];</code>
@@ -2858,7 +2885,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller's metadata as JSON text (an object), verbatim. Empty means none. At most 256 KiB.
+     * Metadata of the caller as JSON text (an object), stored verbatim. Empty means none. At most 256 KiB.
      * </pre>
      *
      * <code>string metadata_json = 12 [json_name = "metadataJson"];</code>
@@ -2878,7 +2905,7 @@ private static final long serialVersionUID = 0L;
     private boolean synthetic_ ;
     /**
      * <pre>
-     * True for events made by compaction (summaries) rather than said in the conversation.
+     * True for events that a compaction inserted, such as summaries.
      * </pre>
      *
      * <code>bool synthetic = 13 [json_name = "synthetic"];</code>
@@ -2890,7 +2917,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * True for events made by compaction (summaries) rather than said in the conversation.
+     * True for events that a compaction inserted, such as summaries.
      * </pre>
      *
      * <code>bool synthetic = 13 [json_name = "synthetic"];</code>
@@ -2906,7 +2933,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * True for events made by compaction (summaries) rather than said in the conversation.
+     * True for events that a compaction inserted, such as summaries.
      * </pre>
      *
      * <code>bool synthetic = 13 [json_name = "synthetic"];</code>
@@ -2922,7 +2949,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object compactionSource_ = "";
     /**
      * <pre>
-     * What made a synthetic event, for example "recursive-summarization". At most 255 bytes.
+     * Origin of a synthetic event, for example "recursive-summarization". At most 255 bytes.
      * </pre>
      *
      * <code>string compaction_source = 14 [json_name = "compactionSource"];</code>
@@ -2942,7 +2969,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What made a synthetic event, for example "recursive-summarization". At most 255 bytes.
+     * Origin of a synthetic event, for example "recursive-summarization". At most 255 bytes.
      * </pre>
      *
      * <code>string compaction_source = 14 [json_name = "compactionSource"];</code>
@@ -2963,7 +2990,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What made a synthetic event, for example "recursive-summarization". At most 255 bytes.
+     * Origin of a synthetic event, for example "recursive-summarization". At most 255 bytes.
      * </pre>
      *
      * <code>string compaction_source = 14 [json_name = "compactionSource"];</code>
@@ -2980,7 +3007,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What made a synthetic event, for example "recursive-summarization". At most 255 bytes.
+     * Origin of a synthetic event, for example "recursive-summarization". At most 255 bytes.
      * </pre>
      *
      * <code>string compaction_source = 14 [json_name = "compactionSource"];</code>
@@ -2994,7 +3021,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What made a synthetic event, for example "recursive-summarization". At most 255 bytes.
+     * Origin of a synthetic event, for example "recursive-summarization". At most 255 bytes.
      * </pre>
      *
      * <code>string compaction_source = 14 [json_name = "compactionSource"];</code>
@@ -3014,7 +3041,8 @@ private static final long serialVersionUID = 0L;
     private boolean archived_ ;
     /**
      * <pre>
-     * OUTPUT_ONLY. True once a compaction took the event out of the active window. It stays readable and searchable.
+     * OUTPUT_ONLY. True if a compaction removed the event from the active window. The event remains readable and
+     * searchable.
      * </pre>
      *
      * <code>bool archived = 15 [json_name = "archived"];</code>
@@ -3026,7 +3054,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. True once a compaction took the event out of the active window. It stays readable and searchable.
+     * OUTPUT_ONLY. True if a compaction removed the event from the active window. The event remains readable and
+     * searchable.
      * </pre>
      *
      * <code>bool archived = 15 [json_name = "archived"];</code>
@@ -3042,7 +3071,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. True once a compaction took the event out of the active window. It stays readable and searchable.
+     * OUTPUT_ONLY. True if a compaction removed the event from the active window. The event remains readable and
+     * searchable.
      * </pre>
      *
      * <code>bool archived = 15 [json_name = "archived"];</code>
@@ -3058,7 +3088,8 @@ private static final long serialVersionUID = 0L;
     private long tokenEstimate_ ;
     /**
      * <pre>
-     * OUTPUT_ONLY. Estimated tokens of the event as a line of a prompt ("User: ...", "Assistant: ... [tool calls: ...]"), fixed at append.
+     * OUTPUT_ONLY. Estimated number of tokens of the event as a line of a prompt ("User: ...", "Assistant: ... [tool
+     * calls: ...]"), computed at append.
      * </pre>
      *
      * <code>int64 token_estimate = 16 [json_name = "tokenEstimate"];</code>
@@ -3070,7 +3101,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Estimated tokens of the event as a line of a prompt ("User: ...", "Assistant: ... [tool calls: ...]"), fixed at append.
+     * OUTPUT_ONLY. Estimated number of tokens of the event as a line of a prompt ("User: ...", "Assistant: ... [tool
+     * calls: ...]"), computed at append.
      * </pre>
      *
      * <code>int64 token_estimate = 16 [json_name = "tokenEstimate"];</code>
@@ -3086,7 +3118,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Estimated tokens of the event as a line of a prompt ("User: ...", "Assistant: ... [tool calls: ...]"), fixed at append.
+     * OUTPUT_ONLY. Estimated number of tokens of the event as a line of a prompt ("User: ...", "Assistant: ... [tool
+     * calls: ...]"), computed at append.
      * </pre>
      *
      * <code>int64 token_estimate = 16 [json_name = "tokenEstimate"];</code>
@@ -3102,7 +3135,7 @@ private static final long serialVersionUID = 0L;
     private long sizeBytes_ ;
     /**
      * <pre>
-     * OUTPUT_ONLY. Bytes of the event as the caller sent it, in protobuf encoding without OUTPUT_ONLY fields.
+     * OUTPUT_ONLY. Size of the event as sent by the caller, in bytes of its protobuf encoding without OUTPUT_ONLY fields.
      * </pre>
      *
      * <code>int64 size_bytes = 17 [json_name = "sizeBytes"];</code>
@@ -3114,7 +3147,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Bytes of the event as the caller sent it, in protobuf encoding without OUTPUT_ONLY fields.
+     * OUTPUT_ONLY. Size of the event as sent by the caller, in bytes of its protobuf encoding without OUTPUT_ONLY fields.
      * </pre>
      *
      * <code>int64 size_bytes = 17 [json_name = "sizeBytes"];</code>
@@ -3130,7 +3163,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Bytes of the event as the caller sent it, in protobuf encoding without OUTPUT_ONLY fields.
+     * OUTPUT_ONLY. Size of the event as sent by the caller, in bytes of its protobuf encoding without OUTPUT_ONLY fields.
      * </pre>
      *
      * <code>int64 size_bytes = 17 [json_name = "sizeBytes"];</code>
@@ -3146,7 +3179,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object tokenCounter_ = "";
     /**
      * <pre>
-     * OUTPUT_ONLY. What counted token_estimate, for example "tiktoken:o200k_base". Empty: one token for every four characters, rounded up.
+     * OUTPUT_ONLY. Token counter that computed token_estimate, for example "tiktoken:o200k_base". Empty means one token
+     * per four characters, rounded up.
      * </pre>
      *
      * <code>string token_counter = 18 [json_name = "tokenCounter"];</code>
@@ -3166,7 +3200,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. What counted token_estimate, for example "tiktoken:o200k_base". Empty: one token for every four characters, rounded up.
+     * OUTPUT_ONLY. Token counter that computed token_estimate, for example "tiktoken:o200k_base". Empty means one token
+     * per four characters, rounded up.
      * </pre>
      *
      * <code>string token_counter = 18 [json_name = "tokenCounter"];</code>
@@ -3187,7 +3222,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. What counted token_estimate, for example "tiktoken:o200k_base". Empty: one token for every four characters, rounded up.
+     * OUTPUT_ONLY. Token counter that computed token_estimate, for example "tiktoken:o200k_base". Empty means one token
+     * per four characters, rounded up.
      * </pre>
      *
      * <code>string token_counter = 18 [json_name = "tokenCounter"];</code>
@@ -3204,7 +3240,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. What counted token_estimate, for example "tiktoken:o200k_base". Empty: one token for every four characters, rounded up.
+     * OUTPUT_ONLY. Token counter that computed token_estimate, for example "tiktoken:o200k_base". Empty means one token
+     * per four characters, rounded up.
      * </pre>
      *
      * <code>string token_counter = 18 [json_name = "tokenCounter"];</code>
@@ -3218,7 +3255,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. What counted token_estimate, for example "tiktoken:o200k_base". Empty: one token for every four characters, rounded up.
+     * OUTPUT_ONLY. Token counter that computed token_estimate, for example "tiktoken:o200k_base". Empty means one token
+     * per four characters, rounded up.
      * </pre>
      *
      * <code>string token_counter = 18 [json_name = "tokenCounter"];</code>

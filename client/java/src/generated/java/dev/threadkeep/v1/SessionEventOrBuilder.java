@@ -12,8 +12,9 @@ public interface SessionEventOrBuilder extends
 
   /**
    * <pre>
-   * The caller's id: the idempotency key of the append, unique within the session. At most 255 UTF-8 bytes, no control
-   * characters. When empty the server makes one (UUIDv7), and a retry of that append is a new event.
+   * Id of the event, chosen by the caller: the idempotency key of the append, unique within the session. At most 255
+   * UTF-8 bytes, no control characters. If empty, the server generates a UUIDv7, and a retry of the append stores a new
+   * event.
    * </pre>
    *
    * <code>string event_id = 1 [json_name = "eventId"];</code>
@@ -22,8 +23,9 @@ public interface SessionEventOrBuilder extends
   java.lang.String getEventId();
   /**
    * <pre>
-   * The caller's id: the idempotency key of the append, unique within the session. At most 255 UTF-8 bytes, no control
-   * characters. When empty the server makes one (UUIDv7), and a retry of that append is a new event.
+   * Id of the event, chosen by the caller: the idempotency key of the append, unique within the session. At most 255
+   * UTF-8 bytes, no control characters. If empty, the server generates a UUIDv7, and a retry of the append stores a new
+   * event.
    * </pre>
    *
    * <code>string event_id = 1 [json_name = "eventId"];</code>
@@ -34,7 +36,8 @@ public interface SessionEventOrBuilder extends
 
   /**
    * <pre>
-   * OUTPUT_ONLY. Position in the session's log: 1, 2, 3, ... in commit order, without gaps; never changed, never reused.
+   * OUTPUT_ONLY. Place of the event in the session's log: 1, 2, 3, ... in commit order, without gaps; never changed,
+   * never reused.
    * </pre>
    *
    * <code>int64 seq = 2 [json_name = "seq"];</code>
@@ -44,7 +47,7 @@ public interface SessionEventOrBuilder extends
 
   /**
    * <pre>
-   * REQUIRED, with a role. The typed projection; its parts may be empty where native says it all.
+   * REQUIRED, with a role. Typed form of the content. Its parts may be empty if native contains everything.
    * </pre>
    *
    * <code>.threadkeep.v1.ChatMessage message = 3 [json_name = "message"];</code>
@@ -53,7 +56,7 @@ public interface SessionEventOrBuilder extends
   boolean hasMessage();
   /**
    * <pre>
-   * REQUIRED, with a role. The typed projection; its parts may be empty where native says it all.
+   * REQUIRED, with a role. Typed form of the content. Its parts may be empty if native contains everything.
    * </pre>
    *
    * <code>.threadkeep.v1.ChatMessage message = 3 [json_name = "message"];</code>
@@ -62,7 +65,7 @@ public interface SessionEventOrBuilder extends
   dev.threadkeep.v1.ChatMessage getMessage();
   /**
    * <pre>
-   * REQUIRED, with a role. The typed projection; its parts may be empty where native says it all.
+   * REQUIRED, with a role. Typed form of the content. Its parts may be empty if native contains everything.
    * </pre>
    *
    * <code>.threadkeep.v1.ChatMessage message = 3 [json_name = "message"];</code>
@@ -71,7 +74,7 @@ public interface SessionEventOrBuilder extends
 
   /**
    * <pre>
-   * Id of the agent that wrote the event. Empty for none. At most 255 bytes.
+   * Id of the agent that wrote the event. Empty means none. At most 255 bytes.
    * </pre>
    *
    * <code>string author = 4 [json_name = "author"];</code>
@@ -80,7 +83,7 @@ public interface SessionEventOrBuilder extends
   java.lang.String getAuthor();
   /**
    * <pre>
-   * Id of the agent that wrote the event. Empty for none. At most 255 bytes.
+   * Id of the agent that wrote the event. Empty means none. At most 255 bytes.
    * </pre>
    *
    * <code>string author = 4 [json_name = "author"];</code>
@@ -91,7 +94,7 @@ public interface SessionEventOrBuilder extends
 
   /**
    * <pre>
-   * Role of that agent in its fleet, for example "researcher". Empty for none. At most 255 bytes.
+   * Role of that agent in its fleet, for example "researcher". Empty means none. At most 255 bytes.
    * </pre>
    *
    * <code>string author_role = 5 [json_name = "authorRole"];</code>
@@ -100,7 +103,7 @@ public interface SessionEventOrBuilder extends
   java.lang.String getAuthorRole();
   /**
    * <pre>
-   * Role of that agent in its fleet, for example "researcher". Empty for none. At most 255 bytes.
+   * Role of that agent in its fleet, for example "researcher". Empty means none. At most 255 bytes.
    * </pre>
    *
    * <code>string author_role = 5 [json_name = "authorRole"];</code>
@@ -111,8 +114,8 @@ public interface SessionEventOrBuilder extends
 
   /**
    * <pre>
-   * Dotted path of the agent branch, for example "orchestrator.researcher". Empty is the root, visible to all. At most 1,024
-   * bytes and 64 segments; no empty segment.
+   * Dotted path of the agent branch, for example "orchestrator.researcher". Empty means the root, which all branches
+   * see. At most 1,024 bytes and 64 segments; no empty segments.
    * </pre>
    *
    * <code>string branch = 6 [json_name = "branch"];</code>
@@ -121,8 +124,8 @@ public interface SessionEventOrBuilder extends
   java.lang.String getBranch();
   /**
    * <pre>
-   * Dotted path of the agent branch, for example "orchestrator.researcher". Empty is the root, visible to all. At most 1,024
-   * bytes and 64 segments; no empty segment.
+   * Dotted path of the agent branch, for example "orchestrator.researcher". Empty means the root, which all branches
+   * see. At most 1,024 bytes and 64 segments; no empty segments.
    * </pre>
    *
    * <code>string branch = 6 [json_name = "branch"];</code>
@@ -133,7 +136,8 @@ public interface SessionEventOrBuilder extends
 
   /**
    * <pre>
-   * When it happened by the caller's clock, in nanoseconds. Absent stays absent. Never used for order or concurrency.
+   * Time of the event by the caller's clock, in nanoseconds. Absent stays absent. Never used for ordering or
+   * concurrency control.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp event_time = 7 [json_name = "eventTime"];</code>
@@ -142,7 +146,8 @@ public interface SessionEventOrBuilder extends
   boolean hasEventTime();
   /**
    * <pre>
-   * When it happened by the caller's clock, in nanoseconds. Absent stays absent. Never used for order or concurrency.
+   * Time of the event by the caller's clock, in nanoseconds. Absent stays absent. Never used for ordering or
+   * concurrency control.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp event_time = 7 [json_name = "eventTime"];</code>
@@ -151,7 +156,8 @@ public interface SessionEventOrBuilder extends
   com.google.protobuf.Timestamp getEventTime();
   /**
    * <pre>
-   * When it happened by the caller's clock, in nanoseconds. Absent stays absent. Never used for order or concurrency.
+   * Time of the event by the caller's clock, in nanoseconds. Absent stays absent. Never used for ordering or
+   * concurrency control.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp event_time = 7 [json_name = "eventTime"];</code>
@@ -160,7 +166,7 @@ public interface SessionEventOrBuilder extends
 
   /**
    * <pre>
-   * OUTPUT_ONLY. When the server stored it.
+   * OUTPUT_ONLY. Time at which the server stored the event.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp record_time = 8 [json_name = "recordTime"];</code>
@@ -169,7 +175,7 @@ public interface SessionEventOrBuilder extends
   boolean hasRecordTime();
   /**
    * <pre>
-   * OUTPUT_ONLY. When the server stored it.
+   * OUTPUT_ONLY. Time at which the server stored the event.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp record_time = 8 [json_name = "recordTime"];</code>
@@ -178,7 +184,7 @@ public interface SessionEventOrBuilder extends
   com.google.protobuf.Timestamp getRecordTime();
   /**
    * <pre>
-   * OUTPUT_ONLY. When the server stored it.
+   * OUTPUT_ONLY. Time at which the server stored the event.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp record_time = 8 [json_name = "recordTime"];</code>
@@ -187,7 +193,7 @@ public interface SessionEventOrBuilder extends
 
   /**
    * <pre>
-   * Groups the events of one agent run. At most 255 bytes.
+   * Id of the agent run that the event belongs to. At most 255 bytes.
    * </pre>
    *
    * <code>string invocation_id = 9 [json_name = "invocationId"];</code>
@@ -196,7 +202,7 @@ public interface SessionEventOrBuilder extends
   java.lang.String getInvocationId();
   /**
    * <pre>
-   * Groups the events of one agent run. At most 255 bytes.
+   * Id of the agent run that the event belongs to. At most 255 bytes.
    * </pre>
    *
    * <code>string invocation_id = 9 [json_name = "invocationId"];</code>
@@ -207,7 +213,7 @@ public interface SessionEventOrBuilder extends
 
   /**
    * <pre>
-   * The framework's own item.
+   * Original form of the message in its framework.
    * </pre>
    *
    * <code>.threadkeep.v1.NativeContent native = 10 [json_name = "native"];</code>
@@ -216,7 +222,7 @@ public interface SessionEventOrBuilder extends
   boolean hasNative();
   /**
    * <pre>
-   * The framework's own item.
+   * Original form of the message in its framework.
    * </pre>
    *
    * <code>.threadkeep.v1.NativeContent native = 10 [json_name = "native"];</code>
@@ -225,7 +231,7 @@ public interface SessionEventOrBuilder extends
   dev.threadkeep.v1.NativeContent getNative();
   /**
    * <pre>
-   * The framework's own item.
+   * Original form of the message in its framework.
    * </pre>
    *
    * <code>.threadkeep.v1.NativeContent native = 10 [json_name = "native"];</code>
@@ -234,7 +240,7 @@ public interface SessionEventOrBuilder extends
 
   /**
    * <pre>
-   * Token usage the provider reported for this event; added to the session's totals once.
+   * Token usage that the provider reported for this event. Added to the session's totals once.
    * </pre>
    *
    * <code>.threadkeep.v1.TokenUsage usage = 11 [json_name = "usage"];</code>
@@ -243,7 +249,7 @@ public interface SessionEventOrBuilder extends
   boolean hasUsage();
   /**
    * <pre>
-   * Token usage the provider reported for this event; added to the session's totals once.
+   * Token usage that the provider reported for this event. Added to the session's totals once.
    * </pre>
    *
    * <code>.threadkeep.v1.TokenUsage usage = 11 [json_name = "usage"];</code>
@@ -252,7 +258,7 @@ public interface SessionEventOrBuilder extends
   dev.threadkeep.v1.TokenUsage getUsage();
   /**
    * <pre>
-   * Token usage the provider reported for this event; added to the session's totals once.
+   * Token usage that the provider reported for this event. Added to the session's totals once.
    * </pre>
    *
    * <code>.threadkeep.v1.TokenUsage usage = 11 [json_name = "usage"];</code>
@@ -261,7 +267,7 @@ public interface SessionEventOrBuilder extends
 
   /**
    * <pre>
-   * The caller's metadata as JSON text (an object), verbatim. Empty means none. At most 256 KiB.
+   * Metadata of the caller as JSON text (an object), stored verbatim. Empty means none. At most 256 KiB.
    * </pre>
    *
    * <code>string metadata_json = 12 [json_name = "metadataJson"];</code>
@@ -270,7 +276,7 @@ public interface SessionEventOrBuilder extends
   java.lang.String getMetadataJson();
   /**
    * <pre>
-   * The caller's metadata as JSON text (an object), verbatim. Empty means none. At most 256 KiB.
+   * Metadata of the caller as JSON text (an object), stored verbatim. Empty means none. At most 256 KiB.
    * </pre>
    *
    * <code>string metadata_json = 12 [json_name = "metadataJson"];</code>
@@ -281,7 +287,7 @@ public interface SessionEventOrBuilder extends
 
   /**
    * <pre>
-   * True for events made by compaction (summaries) rather than said in the conversation.
+   * True for events that a compaction inserted, such as summaries.
    * </pre>
    *
    * <code>bool synthetic = 13 [json_name = "synthetic"];</code>
@@ -291,7 +297,7 @@ public interface SessionEventOrBuilder extends
 
   /**
    * <pre>
-   * What made a synthetic event, for example "recursive-summarization". At most 255 bytes.
+   * Origin of a synthetic event, for example "recursive-summarization". At most 255 bytes.
    * </pre>
    *
    * <code>string compaction_source = 14 [json_name = "compactionSource"];</code>
@@ -300,7 +306,7 @@ public interface SessionEventOrBuilder extends
   java.lang.String getCompactionSource();
   /**
    * <pre>
-   * What made a synthetic event, for example "recursive-summarization". At most 255 bytes.
+   * Origin of a synthetic event, for example "recursive-summarization". At most 255 bytes.
    * </pre>
    *
    * <code>string compaction_source = 14 [json_name = "compactionSource"];</code>
@@ -311,7 +317,8 @@ public interface SessionEventOrBuilder extends
 
   /**
    * <pre>
-   * OUTPUT_ONLY. True once a compaction took the event out of the active window. It stays readable and searchable.
+   * OUTPUT_ONLY. True if a compaction removed the event from the active window. The event remains readable and
+   * searchable.
    * </pre>
    *
    * <code>bool archived = 15 [json_name = "archived"];</code>
@@ -321,7 +328,8 @@ public interface SessionEventOrBuilder extends
 
   /**
    * <pre>
-   * OUTPUT_ONLY. Estimated tokens of the event as a line of a prompt ("User: ...", "Assistant: ... [tool calls: ...]"), fixed at append.
+   * OUTPUT_ONLY. Estimated number of tokens of the event as a line of a prompt ("User: ...", "Assistant: ... [tool
+   * calls: ...]"), computed at append.
    * </pre>
    *
    * <code>int64 token_estimate = 16 [json_name = "tokenEstimate"];</code>
@@ -331,7 +339,7 @@ public interface SessionEventOrBuilder extends
 
   /**
    * <pre>
-   * OUTPUT_ONLY. Bytes of the event as the caller sent it, in protobuf encoding without OUTPUT_ONLY fields.
+   * OUTPUT_ONLY. Size of the event as sent by the caller, in bytes of its protobuf encoding without OUTPUT_ONLY fields.
    * </pre>
    *
    * <code>int64 size_bytes = 17 [json_name = "sizeBytes"];</code>
@@ -341,7 +349,8 @@ public interface SessionEventOrBuilder extends
 
   /**
    * <pre>
-   * OUTPUT_ONLY. What counted token_estimate, for example "tiktoken:o200k_base". Empty: one token for every four characters, rounded up.
+   * OUTPUT_ONLY. Token counter that computed token_estimate, for example "tiktoken:o200k_base". Empty means one token
+   * per four characters, rounded up.
    * </pre>
    *
    * <code>string token_counter = 18 [json_name = "tokenCounter"];</code>
@@ -350,7 +359,8 @@ public interface SessionEventOrBuilder extends
   java.lang.String getTokenCounter();
   /**
    * <pre>
-   * OUTPUT_ONLY. What counted token_estimate, for example "tiktoken:o200k_base". Empty: one token for every four characters, rounded up.
+   * OUTPUT_ONLY. Token counter that computed token_estimate, for example "tiktoken:o200k_base". Empty means one token
+   * per four characters, rounded up.
    * </pre>
    *
    * <code>string token_counter = 18 [json_name = "tokenCounter"];</code>

@@ -12,7 +12,7 @@ public interface SessionOrBuilder extends
 
   /**
    * <pre>
-   * What the session is called.
+   * Identity of the session.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef ref = 1 [json_name = "ref"];</code>
@@ -21,7 +21,7 @@ public interface SessionOrBuilder extends
   boolean hasRef();
   /**
    * <pre>
-   * What the session is called.
+   * Identity of the session.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef ref = 1 [json_name = "ref"];</code>
@@ -30,7 +30,7 @@ public interface SessionOrBuilder extends
   dev.threadkeep.v1.SessionRef getRef();
   /**
    * <pre>
-   * What the session is called.
+   * Identity of the session.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef ref = 1 [json_name = "ref"];</code>
@@ -39,7 +39,8 @@ public interface SessionOrBuilder extends
 
   /**
    * <pre>
-   * OUTPUT_ONLY. The server's own key (UUIDv7); never reused, even if the session is deleted and its id used again.
+   * OUTPUT_ONLY. Internal key of the server (UUIDv7). Never reused, even if the session is deleted and its id is used
+   * again.
    * </pre>
    *
    * <code>string uid = 2 [json_name = "uid"];</code>
@@ -48,7 +49,8 @@ public interface SessionOrBuilder extends
   java.lang.String getUid();
   /**
    * <pre>
-   * OUTPUT_ONLY. The server's own key (UUIDv7); never reused, even if the session is deleted and its id used again.
+   * OUTPUT_ONLY. Internal key of the server (UUIDv7). Never reused, even if the session is deleted and its id is used
+   * again.
    * </pre>
    *
    * <code>string uid = 2 [json_name = "uid"];</code>
@@ -59,7 +61,7 @@ public interface SessionOrBuilder extends
 
   /**
    * <pre>
-   * OUTPUT_ONLY. When it was created, or the time that CreateSession gave for when the conversation began.
+   * OUTPUT_ONLY. Time of creation, or the time at which the conversation began as specified in CreateSession.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp create_time = 3 [json_name = "createTime"];</code>
@@ -68,7 +70,7 @@ public interface SessionOrBuilder extends
   boolean hasCreateTime();
   /**
    * <pre>
-   * OUTPUT_ONLY. When it was created, or the time that CreateSession gave for when the conversation began.
+   * OUTPUT_ONLY. Time of creation, or the time at which the conversation began as specified in CreateSession.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp create_time = 3 [json_name = "createTime"];</code>
@@ -77,7 +79,7 @@ public interface SessionOrBuilder extends
   com.google.protobuf.Timestamp getCreateTime();
   /**
    * <pre>
-   * OUTPUT_ONLY. When it was created, or the time that CreateSession gave for when the conversation began.
+   * OUTPUT_ONLY. Time of creation, or the time at which the conversation began as specified in CreateSession.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp create_time = 3 [json_name = "createTime"];</code>
@@ -86,7 +88,7 @@ public interface SessionOrBuilder extends
 
   /**
    * <pre>
-   * OUTPUT_ONLY. When its last event was recorded, or it was created or updated, whichever is latest.
+   * OUTPUT_ONLY. Time of the last change: the latest of creation, update and last recorded event.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp update_time = 4 [json_name = "updateTime"];</code>
@@ -95,7 +97,7 @@ public interface SessionOrBuilder extends
   boolean hasUpdateTime();
   /**
    * <pre>
-   * OUTPUT_ONLY. When its last event was recorded, or it was created or updated, whichever is latest.
+   * OUTPUT_ONLY. Time of the last change: the latest of creation, update and last recorded event.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp update_time = 4 [json_name = "updateTime"];</code>
@@ -104,7 +106,7 @@ public interface SessionOrBuilder extends
   com.google.protobuf.Timestamp getUpdateTime();
   /**
    * <pre>
-   * OUTPUT_ONLY. When its last event was recorded, or it was created or updated, whichever is latest.
+   * OUTPUT_ONLY. Time of the last change: the latest of creation, update and last recorded event.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp update_time = 4 [json_name = "updateTime"];</code>
@@ -113,7 +115,7 @@ public interface SessionOrBuilder extends
 
   /**
    * <pre>
-   * When it expires. Absent means never. An expired session still works until the sweep has deleted it.
+   * Time of expiry. Absent means never. An expired session remains usable until the sweep deletes it.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp expire_time = 5 [json_name = "expireTime"];</code>
@@ -122,7 +124,7 @@ public interface SessionOrBuilder extends
   boolean hasExpireTime();
   /**
    * <pre>
-   * When it expires. Absent means never. An expired session still works until the sweep has deleted it.
+   * Time of expiry. Absent means never. An expired session remains usable until the sweep deletes it.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp expire_time = 5 [json_name = "expireTime"];</code>
@@ -131,7 +133,7 @@ public interface SessionOrBuilder extends
   com.google.protobuf.Timestamp getExpireTime();
   /**
    * <pre>
-   * When it expires. Absent means never. An expired session still works until the sweep has deleted it.
+   * Time of expiry. Absent means never. An expired session remains usable until the sweep deletes it.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp expire_time = 5 [json_name = "expireTime"];</code>
@@ -140,7 +142,7 @@ public interface SessionOrBuilder extends
 
   /**
    * <pre>
-   * The caller's metadata as JSON text (an object), kept verbatim. Empty means none. At most 256 KiB.
+   * Metadata of the caller as JSON text (an object), stored verbatim. Empty means none. At most 256 KiB.
    * </pre>
    *
    * <code>string metadata_json = 6 [json_name = "metadataJson"];</code>
@@ -149,7 +151,7 @@ public interface SessionOrBuilder extends
   java.lang.String getMetadataJson();
   /**
    * <pre>
-   * The caller's metadata as JSON text (an object), kept verbatim. Empty means none. At most 256 KiB.
+   * Metadata of the caller as JSON text (an object), stored verbatim. Empty means none. At most 256 KiB.
    * </pre>
    *
    * <code>string metadata_json = 6 [json_name = "metadataJson"];</code>
@@ -160,7 +162,7 @@ public interface SessionOrBuilder extends
 
   /**
    * <pre>
-   * Labels to filter by. At most 64; keys of 1 to 63 bytes, values of at most 255.
+   * Labels to filter by. At most 64; keys of 1 to 63 bytes, values of at most 255 bytes.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 7 [json_name = "labels"];</code>
@@ -168,7 +170,7 @@ public interface SessionOrBuilder extends
   int getLabelsCount();
   /**
    * <pre>
-   * Labels to filter by. At most 64; keys of 1 to 63 bytes, values of at most 255.
+   * Labels to filter by. At most 64; keys of 1 to 63 bytes, values of at most 255 bytes.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 7 [json_name = "labels"];</code>
@@ -183,7 +185,7 @@ public interface SessionOrBuilder extends
   getLabels();
   /**
    * <pre>
-   * Labels to filter by. At most 64; keys of 1 to 63 bytes, values of at most 255.
+   * Labels to filter by. At most 64; keys of 1 to 63 bytes, values of at most 255 bytes.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 7 [json_name = "labels"];</code>
@@ -192,7 +194,7 @@ public interface SessionOrBuilder extends
   getLabelsMap();
   /**
    * <pre>
-   * Labels to filter by. At most 64; keys of 1 to 63 bytes, values of at most 255.
+   * Labels to filter by. At most 64; keys of 1 to 63 bytes, values of at most 255 bytes.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 7 [json_name = "labels"];</code>
@@ -204,7 +206,7 @@ java.lang.String getLabelsOrDefault(
 java.lang.String defaultValue);
   /**
    * <pre>
-   * Labels to filter by. At most 64; keys of 1 to 63 bytes, values of at most 255.
+   * Labels to filter by. At most 64; keys of 1 to 63 bytes, values of at most 255 bytes.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 7 [json_name = "labels"];</code>
@@ -214,7 +216,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * OUTPUT_ONLY. Grows by one with each appended batch and each compaction. 0 for a new session.
+   * OUTPUT_ONLY. Log version: increases by one with each appended batch and each compaction. 0 for a new session.
    * </pre>
    *
    * <code>int64 log_version = 8 [json_name = "logVersion"];</code>
@@ -224,7 +226,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * OUTPUT_ONLY. Grows by one with each compaction.
+   * OUTPUT_ONLY. Window version: increases by one with each compaction.
    * </pre>
    *
    * <code>int64 window_version = 9 [json_name = "windowVersion"];</code>
@@ -234,7 +236,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * OUTPUT_ONLY. The seq of the last event; 0 when there is none.
+   * OUTPUT_ONLY. Seq of the last event; 0 if there is none.
    * </pre>
    *
    * <code>int64 last_seq = 10 [json_name = "lastSeq"];</code>
@@ -244,7 +246,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * OUTPUT_ONLY. Counts over the active window, kept at append.
+   * OUTPUT_ONLY. Counters of the active window, maintained at append.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters window = 11 [json_name = "window"];</code>
@@ -253,7 +255,7 @@ java.lang.String defaultValue);
   boolean hasWindow();
   /**
    * <pre>
-   * OUTPUT_ONLY. Counts over the active window, kept at append.
+   * OUTPUT_ONLY. Counters of the active window, maintained at append.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters window = 11 [json_name = "window"];</code>
@@ -262,7 +264,7 @@ java.lang.String defaultValue);
   dev.threadkeep.v1.WindowCounters getWindow();
   /**
    * <pre>
-   * OUTPUT_ONLY. Counts over the active window, kept at append.
+   * OUTPUT_ONLY. Counters of the active window, maintained at append.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters window = 11 [json_name = "window"];</code>
@@ -271,7 +273,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * OUTPUT_ONLY. Usage summed over every event ever appended; survives compaction.
+   * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones.
    * </pre>
    *
    * <code>.threadkeep.v1.TokenUsage usage = 12 [json_name = "usage"];</code>
@@ -280,7 +282,7 @@ java.lang.String defaultValue);
   boolean hasUsage();
   /**
    * <pre>
-   * OUTPUT_ONLY. Usage summed over every event ever appended; survives compaction.
+   * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones.
    * </pre>
    *
    * <code>.threadkeep.v1.TokenUsage usage = 12 [json_name = "usage"];</code>
@@ -289,7 +291,7 @@ java.lang.String defaultValue);
   dev.threadkeep.v1.TokenUsage getUsage();
   /**
    * <pre>
-   * OUTPUT_ONLY. Usage summed over every event ever appended; survives compaction.
+   * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones.
    * </pre>
    *
    * <code>.threadkeep.v1.TokenUsage usage = 12 [json_name = "usage"];</code>
@@ -298,7 +300,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * OUTPUT_ONLY. Set when the session is a fork.
+   * OUTPUT_ONLY. Origin of the session, set if it is a fork.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionParent parent = 13 [json_name = "parent"];</code>
@@ -307,7 +309,7 @@ java.lang.String defaultValue);
   boolean hasParent();
   /**
    * <pre>
-   * OUTPUT_ONLY. Set when the session is a fork.
+   * OUTPUT_ONLY. Origin of the session, set if it is a fork.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionParent parent = 13 [json_name = "parent"];</code>
@@ -316,7 +318,7 @@ java.lang.String defaultValue);
   dev.threadkeep.v1.SessionParent getParent();
   /**
    * <pre>
-   * OUTPUT_ONLY. Set when the session is a fork.
+   * OUTPUT_ONLY. Origin of the session, set if it is a fork.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionParent parent = 13 [json_name = "parent"];</code>
@@ -325,7 +327,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * The size of contexts that ask for none, in bytes (see ContextSpec.max_bytes). 0 means the server's default.
+   * Default size of contexts of this session, in bytes (see ContextSpec.max_bytes). 0 means the server's default.
    * </pre>
    *
    * <code>int64 context_bytes = 14 [json_name = "contextBytes"];</code>

@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * Where a forked session came from.
+ * The origin of a forked session.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.SessionParent}
@@ -52,7 +52,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.SessionRef session_;
   /**
    * <pre>
-   * The session it was forked from.
+   * Session from which it was forked.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -64,7 +64,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The session it was forked from.
+   * Session from which it was forked.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -76,7 +76,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The session it was forked from.
+   * Session from which it was forked.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -90,7 +90,7 @@ private static final long serialVersionUID = 0L;
   private long atSeq_ = 0L;
   /**
    * <pre>
-   * The last event of the parent that the fork holds.
+   * Seq of the last event of the parent that the fork contains.
    * </pre>
    *
    * <code>int64 at_seq = 2 [json_name = "atSeq"];</code>
@@ -277,7 +277,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where a forked session came from.
+   * The origin of a forked session.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.SessionParent}
@@ -449,7 +449,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.SessionRef, dev.threadkeep.v1.SessionRef.Builder, dev.threadkeep.v1.SessionRefOrBuilder> sessionBuilder_;
     /**
      * <pre>
-     * The session it was forked from.
+     * Session from which it was forked.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -460,7 +460,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session it was forked from.
+     * Session from which it was forked.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -475,7 +475,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session it was forked from.
+     * Session from which it was forked.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -495,7 +495,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session it was forked from.
+     * Session from which it was forked.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -513,7 +513,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session it was forked from.
+     * Session from which it was forked.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -538,7 +538,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session it was forked from.
+     * Session from which it was forked.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -555,7 +555,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session it was forked from.
+     * Session from which it was forked.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -567,7 +567,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session it was forked from.
+     * Session from which it was forked.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -582,7 +582,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session it was forked from.
+     * Session from which it was forked.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -604,7 +604,7 @@ private static final long serialVersionUID = 0L;
     private long atSeq_ ;
     /**
      * <pre>
-     * The last event of the parent that the fork holds.
+     * Seq of the last event of the parent that the fork contains.
      * </pre>
      *
      * <code>int64 at_seq = 2 [json_name = "atSeq"];</code>
@@ -616,7 +616,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The last event of the parent that the fork holds.
+     * Seq of the last event of the parent that the fork contains.
      * </pre>
      *
      * <code>int64 at_seq = 2 [json_name = "atSeq"];</code>
@@ -632,7 +632,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The last event of the parent that the fork holds.
+     * Seq of the last event of the parent that the fork contains.
      * </pre>
      *
      * <code>int64 at_seq = 2 [json_name = "atSeq"];</code>

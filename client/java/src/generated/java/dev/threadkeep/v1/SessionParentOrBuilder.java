@@ -12,7 +12,7 @@ public interface SessionParentOrBuilder extends
 
   /**
    * <pre>
-   * The session it was forked from.
+   * Session from which it was forked.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -21,7 +21,7 @@ public interface SessionParentOrBuilder extends
   boolean hasSession();
   /**
    * <pre>
-   * The session it was forked from.
+   * Session from which it was forked.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -30,7 +30,7 @@ public interface SessionParentOrBuilder extends
   dev.threadkeep.v1.SessionRef getSession();
   /**
    * <pre>
-   * The session it was forked from.
+   * Session from which it was forked.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -39,7 +39,7 @@ public interface SessionParentOrBuilder extends
 
   /**
    * <pre>
-   * The last event of the parent that the fork holds.
+   * Seq of the last event of the parent that the fork contains.
    * </pre>
    *
    * <code>int64 at_seq = 2 [json_name = "atSeq"];</code>

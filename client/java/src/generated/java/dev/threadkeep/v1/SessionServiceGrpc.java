@@ -4,7 +4,7 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
 
 /**
  * <pre>
- * Sessions' lifecycle.
+ * Creates, reads, updates and deletes sessions.
  * </pre>
  */
 @io.grpc.stub.annotations.GrpcGenerated
@@ -267,14 +267,15 @@ public final class SessionServiceGrpc {
 
   /**
    * <pre>
-   * Sessions' lifecycle.
+   * Creates, reads, updates and deletes sessions.
    * </pre>
    */
   public interface AsyncService {
 
     /**
      * <pre>
-     * Creates a session. Errors: SESSION_ALREADY_EXISTS (unless return_existing), INVALID_FIELD.
+     * Creates a session.
+     * Errors: SESSION_ALREADY_EXISTS (unless return_existing), INVALID_FIELD.
      * </pre>
      */
     default void createSession(dev.threadkeep.v1.CreateSessionRequest request,
@@ -284,7 +285,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Returns a session's metadata. Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION.
+     * Returns the metadata of a session.
+     * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION.
      * </pre>
      */
     default void getSession(dev.threadkeep.v1.GetSessionRequest request,
@@ -294,7 +296,7 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Lists sessions by create_time, newest first. The cost of a page does not grow with the number of sessions.
+     * Lists sessions by create_time, newest first. The cost of a page does not depend on the number of sessions.
      * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
      * </pre>
      */
@@ -305,7 +307,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Changes the fields named by the mask. Errors: SESSION_NOT_FOUND, INVALID_FIELD.
+     * Updates the fields in the mask.
+     * Errors: SESSION_NOT_FOUND, INVALID_FIELD.
      * </pre>
      */
     default void updateSession(dev.threadkeep.v1.UpdateSessionRequest request,
@@ -315,7 +318,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Deletes a session and its events. Deleting what does not exist succeeds. No tombstone is left: the id can be used again.
+     * Deletes a session and its events. Succeeds if the session does not exist. The id can be used again; no tombstone is
+     * kept.
      * </pre>
      */
     default void deleteSession(dev.threadkeep.v1.DeleteSessionRequest request,
@@ -325,7 +329,7 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Deletes sessions whose expire_time has passed, at most 1,000 per call. The server also deletes them by itself.
+     * Deletes sessions whose expire_time has passed, at most 1,000 per call. The server also deletes them automatically.
      * Errors: INVALID_FIELD, PERMISSION_DENIED.
      * </pre>
      */
@@ -338,7 +342,7 @@ public final class SessionServiceGrpc {
   /**
    * Base class for the server implementation of the service SessionService.
    * <pre>
-   * Sessions' lifecycle.
+   * Creates, reads, updates and deletes sessions.
    * </pre>
    */
   public static abstract class SessionServiceImplBase
@@ -352,7 +356,7 @@ public final class SessionServiceGrpc {
   /**
    * A stub to allow clients to do asynchronous rpc calls to service SessionService.
    * <pre>
-   * Sessions' lifecycle.
+   * Creates, reads, updates and deletes sessions.
    * </pre>
    */
   public static final class SessionServiceStub
@@ -370,7 +374,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Creates a session. Errors: SESSION_ALREADY_EXISTS (unless return_existing), INVALID_FIELD.
+     * Creates a session.
+     * Errors: SESSION_ALREADY_EXISTS (unless return_existing), INVALID_FIELD.
      * </pre>
      */
     public void createSession(dev.threadkeep.v1.CreateSessionRequest request,
@@ -381,7 +386,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Returns a session's metadata. Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION.
+     * Returns the metadata of a session.
+     * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION.
      * </pre>
      */
     public void getSession(dev.threadkeep.v1.GetSessionRequest request,
@@ -392,7 +398,7 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Lists sessions by create_time, newest first. The cost of a page does not grow with the number of sessions.
+     * Lists sessions by create_time, newest first. The cost of a page does not depend on the number of sessions.
      * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
      * </pre>
      */
@@ -404,7 +410,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Changes the fields named by the mask. Errors: SESSION_NOT_FOUND, INVALID_FIELD.
+     * Updates the fields in the mask.
+     * Errors: SESSION_NOT_FOUND, INVALID_FIELD.
      * </pre>
      */
     public void updateSession(dev.threadkeep.v1.UpdateSessionRequest request,
@@ -415,7 +422,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Deletes a session and its events. Deleting what does not exist succeeds. No tombstone is left: the id can be used again.
+     * Deletes a session and its events. Succeeds if the session does not exist. The id can be used again; no tombstone is
+     * kept.
      * </pre>
      */
     public void deleteSession(dev.threadkeep.v1.DeleteSessionRequest request,
@@ -426,7 +434,7 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Deletes sessions whose expire_time has passed, at most 1,000 per call. The server also deletes them by itself.
+     * Deletes sessions whose expire_time has passed, at most 1,000 per call. The server also deletes them automatically.
      * Errors: INVALID_FIELD, PERMISSION_DENIED.
      * </pre>
      */
@@ -440,7 +448,7 @@ public final class SessionServiceGrpc {
   /**
    * A stub to allow clients to do synchronous rpc calls to service SessionService.
    * <pre>
-   * Sessions' lifecycle.
+   * Creates, reads, updates and deletes sessions.
    * </pre>
    */
   public static final class SessionServiceBlockingV2Stub
@@ -458,7 +466,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Creates a session. Errors: SESSION_ALREADY_EXISTS (unless return_existing), INVALID_FIELD.
+     * Creates a session.
+     * Errors: SESSION_ALREADY_EXISTS (unless return_existing), INVALID_FIELD.
      * </pre>
      */
     public dev.threadkeep.v1.CreateSessionResponse createSession(dev.threadkeep.v1.CreateSessionRequest request) throws io.grpc.StatusException {
@@ -468,7 +477,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Returns a session's metadata. Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION.
+     * Returns the metadata of a session.
+     * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION.
      * </pre>
      */
     public dev.threadkeep.v1.GetSessionResponse getSession(dev.threadkeep.v1.GetSessionRequest request) throws io.grpc.StatusException {
@@ -478,7 +488,7 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Lists sessions by create_time, newest first. The cost of a page does not grow with the number of sessions.
+     * Lists sessions by create_time, newest first. The cost of a page does not depend on the number of sessions.
      * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
      * </pre>
      */
@@ -489,7 +499,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Changes the fields named by the mask. Errors: SESSION_NOT_FOUND, INVALID_FIELD.
+     * Updates the fields in the mask.
+     * Errors: SESSION_NOT_FOUND, INVALID_FIELD.
      * </pre>
      */
     public dev.threadkeep.v1.UpdateSessionResponse updateSession(dev.threadkeep.v1.UpdateSessionRequest request) throws io.grpc.StatusException {
@@ -499,7 +510,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Deletes a session and its events. Deleting what does not exist succeeds. No tombstone is left: the id can be used again.
+     * Deletes a session and its events. Succeeds if the session does not exist. The id can be used again; no tombstone is
+     * kept.
      * </pre>
      */
     public dev.threadkeep.v1.DeleteSessionResponse deleteSession(dev.threadkeep.v1.DeleteSessionRequest request) throws io.grpc.StatusException {
@@ -509,7 +521,7 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Deletes sessions whose expire_time has passed, at most 1,000 per call. The server also deletes them by itself.
+     * Deletes sessions whose expire_time has passed, at most 1,000 per call. The server also deletes them automatically.
      * Errors: INVALID_FIELD, PERMISSION_DENIED.
      * </pre>
      */
@@ -522,7 +534,7 @@ public final class SessionServiceGrpc {
   /**
    * A stub to allow clients to do limited synchronous rpc calls to service SessionService.
    * <pre>
-   * Sessions' lifecycle.
+   * Creates, reads, updates and deletes sessions.
    * </pre>
    */
   public static final class SessionServiceBlockingStub
@@ -540,7 +552,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Creates a session. Errors: SESSION_ALREADY_EXISTS (unless return_existing), INVALID_FIELD.
+     * Creates a session.
+     * Errors: SESSION_ALREADY_EXISTS (unless return_existing), INVALID_FIELD.
      * </pre>
      */
     public dev.threadkeep.v1.CreateSessionResponse createSession(dev.threadkeep.v1.CreateSessionRequest request) {
@@ -550,7 +563,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Returns a session's metadata. Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION.
+     * Returns the metadata of a session.
+     * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION.
      * </pre>
      */
     public dev.threadkeep.v1.GetSessionResponse getSession(dev.threadkeep.v1.GetSessionRequest request) {
@@ -560,7 +574,7 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Lists sessions by create_time, newest first. The cost of a page does not grow with the number of sessions.
+     * Lists sessions by create_time, newest first. The cost of a page does not depend on the number of sessions.
      * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
      * </pre>
      */
@@ -571,7 +585,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Changes the fields named by the mask. Errors: SESSION_NOT_FOUND, INVALID_FIELD.
+     * Updates the fields in the mask.
+     * Errors: SESSION_NOT_FOUND, INVALID_FIELD.
      * </pre>
      */
     public dev.threadkeep.v1.UpdateSessionResponse updateSession(dev.threadkeep.v1.UpdateSessionRequest request) {
@@ -581,7 +596,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Deletes a session and its events. Deleting what does not exist succeeds. No tombstone is left: the id can be used again.
+     * Deletes a session and its events. Succeeds if the session does not exist. The id can be used again; no tombstone is
+     * kept.
      * </pre>
      */
     public dev.threadkeep.v1.DeleteSessionResponse deleteSession(dev.threadkeep.v1.DeleteSessionRequest request) {
@@ -591,7 +607,7 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Deletes sessions whose expire_time has passed, at most 1,000 per call. The server also deletes them by itself.
+     * Deletes sessions whose expire_time has passed, at most 1,000 per call. The server also deletes them automatically.
      * Errors: INVALID_FIELD, PERMISSION_DENIED.
      * </pre>
      */
@@ -604,7 +620,7 @@ public final class SessionServiceGrpc {
   /**
    * A stub to allow clients to do ListenableFuture-style rpc calls to service SessionService.
    * <pre>
-   * Sessions' lifecycle.
+   * Creates, reads, updates and deletes sessions.
    * </pre>
    */
   public static final class SessionServiceFutureStub
@@ -622,7 +638,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Creates a session. Errors: SESSION_ALREADY_EXISTS (unless return_existing), INVALID_FIELD.
+     * Creates a session.
+     * Errors: SESSION_ALREADY_EXISTS (unless return_existing), INVALID_FIELD.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.CreateSessionResponse> createSession(
@@ -633,7 +650,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Returns a session's metadata. Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION.
+     * Returns the metadata of a session.
+     * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.GetSessionResponse> getSession(
@@ -644,7 +662,7 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Lists sessions by create_time, newest first. The cost of a page does not grow with the number of sessions.
+     * Lists sessions by create_time, newest first. The cost of a page does not depend on the number of sessions.
      * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
      * </pre>
      */
@@ -656,7 +674,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Changes the fields named by the mask. Errors: SESSION_NOT_FOUND, INVALID_FIELD.
+     * Updates the fields in the mask.
+     * Errors: SESSION_NOT_FOUND, INVALID_FIELD.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.UpdateSessionResponse> updateSession(
@@ -667,7 +686,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Deletes a session and its events. Deleting what does not exist succeeds. No tombstone is left: the id can be used again.
+     * Deletes a session and its events. Succeeds if the session does not exist. The id can be used again; no tombstone is
+     * kept.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.DeleteSessionResponse> deleteSession(
@@ -678,7 +698,7 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Deletes sessions whose expire_time has passed, at most 1,000 per call. The server also deletes them by itself.
+     * Deletes sessions whose expire_time has passed, at most 1,000 per call. The server also deletes them automatically.
      * Errors: INVALID_FIELD, PERMISSION_DENIED.
      * </pre>
      */

@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * Where a session stood after a change: an agent can decide by it whether to compact.
+ * The versions and counters of a session after a change, for deciding whether to compact.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.SessionVersions}
@@ -52,7 +52,7 @@ private static final long serialVersionUID = 0L;
   private long logVersion_ = 0L;
   /**
    * <pre>
-   * Grows by one with each append and each compaction.
+   * Log version: increases by one with each append and each compaction.
    * </pre>
    *
    * <code>int64 log_version = 1 [json_name = "logVersion"];</code>
@@ -67,7 +67,7 @@ private static final long serialVersionUID = 0L;
   private long windowVersion_ = 0L;
   /**
    * <pre>
-   * Grows by one with each compaction.
+   * Window version: increases by one with each compaction.
    * </pre>
    *
    * <code>int64 window_version = 2 [json_name = "windowVersion"];</code>
@@ -82,7 +82,7 @@ private static final long serialVersionUID = 0L;
   private long lastSeq_ = 0L;
   /**
    * <pre>
-   * The highest seq given.
+   * Highest assigned seq.
    * </pre>
    *
    * <code>int64 last_seq = 3 [json_name = "lastSeq"];</code>
@@ -97,7 +97,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.WindowCounters window_;
   /**
    * <pre>
-   * Counts over the active window.
+   * Counters of the active window.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters window = 4 [json_name = "window"];</code>
@@ -109,7 +109,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Counts over the active window.
+   * Counters of the active window.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters window = 4 [json_name = "window"];</code>
@@ -121,7 +121,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Counts over the active window.
+   * Counters of the active window.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters window = 4 [json_name = "window"];</code>
@@ -331,7 +331,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where a session stood after a change: an agent can decide by it whether to compact.
+   * The versions and counters of a session after a change, for deciding whether to compact.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.SessionVersions}
@@ -525,7 +525,7 @@ private static final long serialVersionUID = 0L;
     private long logVersion_ ;
     /**
      * <pre>
-     * Grows by one with each append and each compaction.
+     * Log version: increases by one with each append and each compaction.
      * </pre>
      *
      * <code>int64 log_version = 1 [json_name = "logVersion"];</code>
@@ -537,7 +537,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Grows by one with each append and each compaction.
+     * Log version: increases by one with each append and each compaction.
      * </pre>
      *
      * <code>int64 log_version = 1 [json_name = "logVersion"];</code>
@@ -553,7 +553,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Grows by one with each append and each compaction.
+     * Log version: increases by one with each append and each compaction.
      * </pre>
      *
      * <code>int64 log_version = 1 [json_name = "logVersion"];</code>
@@ -569,7 +569,7 @@ private static final long serialVersionUID = 0L;
     private long windowVersion_ ;
     /**
      * <pre>
-     * Grows by one with each compaction.
+     * Window version: increases by one with each compaction.
      * </pre>
      *
      * <code>int64 window_version = 2 [json_name = "windowVersion"];</code>
@@ -581,7 +581,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Grows by one with each compaction.
+     * Window version: increases by one with each compaction.
      * </pre>
      *
      * <code>int64 window_version = 2 [json_name = "windowVersion"];</code>
@@ -597,7 +597,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Grows by one with each compaction.
+     * Window version: increases by one with each compaction.
      * </pre>
      *
      * <code>int64 window_version = 2 [json_name = "windowVersion"];</code>
@@ -613,7 +613,7 @@ private static final long serialVersionUID = 0L;
     private long lastSeq_ ;
     /**
      * <pre>
-     * The highest seq given.
+     * Highest assigned seq.
      * </pre>
      *
      * <code>int64 last_seq = 3 [json_name = "lastSeq"];</code>
@@ -625,7 +625,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The highest seq given.
+     * Highest assigned seq.
      * </pre>
      *
      * <code>int64 last_seq = 3 [json_name = "lastSeq"];</code>
@@ -641,7 +641,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The highest seq given.
+     * Highest assigned seq.
      * </pre>
      *
      * <code>int64 last_seq = 3 [json_name = "lastSeq"];</code>
@@ -659,7 +659,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.WindowCounters, dev.threadkeep.v1.WindowCounters.Builder, dev.threadkeep.v1.WindowCountersOrBuilder> windowBuilder_;
     /**
      * <pre>
-     * Counts over the active window.
+     * Counters of the active window.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters window = 4 [json_name = "window"];</code>
@@ -670,7 +670,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Counts over the active window.
+     * Counters of the active window.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters window = 4 [json_name = "window"];</code>
@@ -685,7 +685,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Counts over the active window.
+     * Counters of the active window.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters window = 4 [json_name = "window"];</code>
@@ -705,7 +705,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Counts over the active window.
+     * Counters of the active window.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters window = 4 [json_name = "window"];</code>
@@ -723,7 +723,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Counts over the active window.
+     * Counters of the active window.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters window = 4 [json_name = "window"];</code>
@@ -748,7 +748,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Counts over the active window.
+     * Counters of the active window.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters window = 4 [json_name = "window"];</code>
@@ -765,7 +765,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Counts over the active window.
+     * Counters of the active window.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters window = 4 [json_name = "window"];</code>
@@ -777,7 +777,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Counts over the active window.
+     * Counters of the active window.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters window = 4 [json_name = "window"];</code>
@@ -792,7 +792,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Counts over the active window.
+     * Counters of the active window.
      * </pre>
      *
      * <code>.threadkeep.v1.WindowCounters window = 4 [json_name = "window"];</code>

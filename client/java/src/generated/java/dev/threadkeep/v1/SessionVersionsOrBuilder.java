@@ -12,7 +12,7 @@ public interface SessionVersionsOrBuilder extends
 
   /**
    * <pre>
-   * Grows by one with each append and each compaction.
+   * Log version: increases by one with each append and each compaction.
    * </pre>
    *
    * <code>int64 log_version = 1 [json_name = "logVersion"];</code>
@@ -22,7 +22,7 @@ public interface SessionVersionsOrBuilder extends
 
   /**
    * <pre>
-   * Grows by one with each compaction.
+   * Window version: increases by one with each compaction.
    * </pre>
    *
    * <code>int64 window_version = 2 [json_name = "windowVersion"];</code>
@@ -32,7 +32,7 @@ public interface SessionVersionsOrBuilder extends
 
   /**
    * <pre>
-   * The highest seq given.
+   * Highest assigned seq.
    * </pre>
    *
    * <code>int64 last_seq = 3 [json_name = "lastSeq"];</code>
@@ -42,7 +42,7 @@ public interface SessionVersionsOrBuilder extends
 
   /**
    * <pre>
-   * Counts over the active window.
+   * Counters of the active window.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters window = 4 [json_name = "window"];</code>
@@ -51,7 +51,7 @@ public interface SessionVersionsOrBuilder extends
   boolean hasWindow();
   /**
    * <pre>
-   * Counts over the active window.
+   * Counters of the active window.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters window = 4 [json_name = "window"];</code>
@@ -60,7 +60,7 @@ public interface SessionVersionsOrBuilder extends
   dev.threadkeep.v1.WindowCounters getWindow();
   /**
    * <pre>
-   * Counts over the active window.
+   * Counters of the active window.
    * </pre>
    *
    * <code>.threadkeep.v1.WindowCounters window = 4 [json_name = "window"];</code>

@@ -52,7 +52,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.PolicyScope scope_;
   /**
    * <pre>
-   * REQUIRED. A credential that is bound to a user reaches that user's scopes only.
+   * REQUIRED. Scope of the policy. A credential that is bound to a user can set only that user's scopes.
    * </pre>
    *
    * <code>.threadkeep.v1.PolicyScope scope = 1 [json_name = "scope"];</code>
@@ -64,7 +64,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED. A credential that is bound to a user reaches that user's scopes only.
+   * REQUIRED. Scope of the policy. A credential that is bound to a user can set only that user's scopes.
    * </pre>
    *
    * <code>.threadkeep.v1.PolicyScope scope = 1 [json_name = "scope"];</code>
@@ -76,7 +76,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED. A credential that is bound to a user reaches that user's scopes only.
+   * REQUIRED. Scope of the policy. A credential that is bound to a user can set only that user's scopes.
    * </pre>
    *
    * <code>.threadkeep.v1.PolicyScope scope = 1 [json_name = "scope"];</code>
@@ -90,7 +90,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.CompactionPolicy policy_;
   /**
    * <pre>
-   * The policy. Absent removes the one that is set.
+   * New policy. Absent removes the current policy.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionPolicy policy = 2 [json_name = "policy"];</code>
@@ -102,7 +102,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The policy. Absent removes the one that is set.
+   * New policy. Absent removes the current policy.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionPolicy policy = 2 [json_name = "policy"];</code>
@@ -114,7 +114,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The policy. Absent removes the one that is set.
+   * New policy. Absent removes the current policy.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionPolicy policy = 2 [json_name = "policy"];</code>
@@ -486,7 +486,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.PolicyScope, dev.threadkeep.v1.PolicyScope.Builder, dev.threadkeep.v1.PolicyScopeOrBuilder> scopeBuilder_;
     /**
      * <pre>
-     * REQUIRED. A credential that is bound to a user reaches that user's scopes only.
+     * REQUIRED. Scope of the policy. A credential that is bound to a user can set only that user's scopes.
      * </pre>
      *
      * <code>.threadkeep.v1.PolicyScope scope = 1 [json_name = "scope"];</code>
@@ -497,7 +497,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. A credential that is bound to a user reaches that user's scopes only.
+     * REQUIRED. Scope of the policy. A credential that is bound to a user can set only that user's scopes.
      * </pre>
      *
      * <code>.threadkeep.v1.PolicyScope scope = 1 [json_name = "scope"];</code>
@@ -512,7 +512,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. A credential that is bound to a user reaches that user's scopes only.
+     * REQUIRED. Scope of the policy. A credential that is bound to a user can set only that user's scopes.
      * </pre>
      *
      * <code>.threadkeep.v1.PolicyScope scope = 1 [json_name = "scope"];</code>
@@ -532,7 +532,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. A credential that is bound to a user reaches that user's scopes only.
+     * REQUIRED. Scope of the policy. A credential that is bound to a user can set only that user's scopes.
      * </pre>
      *
      * <code>.threadkeep.v1.PolicyScope scope = 1 [json_name = "scope"];</code>
@@ -550,7 +550,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. A credential that is bound to a user reaches that user's scopes only.
+     * REQUIRED. Scope of the policy. A credential that is bound to a user can set only that user's scopes.
      * </pre>
      *
      * <code>.threadkeep.v1.PolicyScope scope = 1 [json_name = "scope"];</code>
@@ -575,7 +575,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. A credential that is bound to a user reaches that user's scopes only.
+     * REQUIRED. Scope of the policy. A credential that is bound to a user can set only that user's scopes.
      * </pre>
      *
      * <code>.threadkeep.v1.PolicyScope scope = 1 [json_name = "scope"];</code>
@@ -592,7 +592,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. A credential that is bound to a user reaches that user's scopes only.
+     * REQUIRED. Scope of the policy. A credential that is bound to a user can set only that user's scopes.
      * </pre>
      *
      * <code>.threadkeep.v1.PolicyScope scope = 1 [json_name = "scope"];</code>
@@ -604,7 +604,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. A credential that is bound to a user reaches that user's scopes only.
+     * REQUIRED. Scope of the policy. A credential that is bound to a user can set only that user's scopes.
      * </pre>
      *
      * <code>.threadkeep.v1.PolicyScope scope = 1 [json_name = "scope"];</code>
@@ -619,7 +619,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. A credential that is bound to a user reaches that user's scopes only.
+     * REQUIRED. Scope of the policy. A credential that is bound to a user can set only that user's scopes.
      * </pre>
      *
      * <code>.threadkeep.v1.PolicyScope scope = 1 [json_name = "scope"];</code>
@@ -643,7 +643,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.CompactionPolicy, dev.threadkeep.v1.CompactionPolicy.Builder, dev.threadkeep.v1.CompactionPolicyOrBuilder> policyBuilder_;
     /**
      * <pre>
-     * The policy. Absent removes the one that is set.
+     * New policy. Absent removes the current policy.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPolicy policy = 2 [json_name = "policy"];</code>
@@ -654,7 +654,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The policy. Absent removes the one that is set.
+     * New policy. Absent removes the current policy.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPolicy policy = 2 [json_name = "policy"];</code>
@@ -669,7 +669,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The policy. Absent removes the one that is set.
+     * New policy. Absent removes the current policy.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPolicy policy = 2 [json_name = "policy"];</code>
@@ -689,7 +689,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The policy. Absent removes the one that is set.
+     * New policy. Absent removes the current policy.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPolicy policy = 2 [json_name = "policy"];</code>
@@ -707,7 +707,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The policy. Absent removes the one that is set.
+     * New policy. Absent removes the current policy.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPolicy policy = 2 [json_name = "policy"];</code>
@@ -732,7 +732,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The policy. Absent removes the one that is set.
+     * New policy. Absent removes the current policy.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPolicy policy = 2 [json_name = "policy"];</code>
@@ -749,7 +749,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The policy. Absent removes the one that is set.
+     * New policy. Absent removes the current policy.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPolicy policy = 2 [json_name = "policy"];</code>
@@ -761,7 +761,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The policy. Absent removes the one that is set.
+     * New policy. Absent removes the current policy.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPolicy policy = 2 [json_name = "policy"];</code>
@@ -776,7 +776,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The policy. Absent removes the one that is set.
+     * New policy. Absent removes the current policy.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionPolicy policy = 2 [json_name = "policy"];</code>

@@ -12,7 +12,7 @@ public interface SetCompactionPolicyRequestOrBuilder extends
 
   /**
    * <pre>
-   * REQUIRED. A credential that is bound to a user reaches that user's scopes only.
+   * REQUIRED. Scope of the policy. A credential that is bound to a user can set only that user's scopes.
    * </pre>
    *
    * <code>.threadkeep.v1.PolicyScope scope = 1 [json_name = "scope"];</code>
@@ -21,7 +21,7 @@ public interface SetCompactionPolicyRequestOrBuilder extends
   boolean hasScope();
   /**
    * <pre>
-   * REQUIRED. A credential that is bound to a user reaches that user's scopes only.
+   * REQUIRED. Scope of the policy. A credential that is bound to a user can set only that user's scopes.
    * </pre>
    *
    * <code>.threadkeep.v1.PolicyScope scope = 1 [json_name = "scope"];</code>
@@ -30,7 +30,7 @@ public interface SetCompactionPolicyRequestOrBuilder extends
   dev.threadkeep.v1.PolicyScope getScope();
   /**
    * <pre>
-   * REQUIRED. A credential that is bound to a user reaches that user's scopes only.
+   * REQUIRED. Scope of the policy. A credential that is bound to a user can set only that user's scopes.
    * </pre>
    *
    * <code>.threadkeep.v1.PolicyScope scope = 1 [json_name = "scope"];</code>
@@ -39,7 +39,7 @@ public interface SetCompactionPolicyRequestOrBuilder extends
 
   /**
    * <pre>
-   * The policy. Absent removes the one that is set.
+   * New policy. Absent removes the current policy.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionPolicy policy = 2 [json_name = "policy"];</code>
@@ -48,7 +48,7 @@ public interface SetCompactionPolicyRequestOrBuilder extends
   boolean hasPolicy();
   /**
    * <pre>
-   * The policy. Absent removes the one that is set.
+   * New policy. Absent removes the current policy.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionPolicy policy = 2 [json_name = "policy"];</code>
@@ -57,7 +57,7 @@ public interface SetCompactionPolicyRequestOrBuilder extends
   dev.threadkeep.v1.CompactionPolicy getPolicy();
   /**
    * <pre>
-   * The policy. Absent removes the one that is set.
+   * New policy. Absent removes the current policy.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionPolicy policy = 2 [json_name = "policy"];</code>

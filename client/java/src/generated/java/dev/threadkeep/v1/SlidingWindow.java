@@ -7,7 +7,8 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * Keeps the newest events of the root branch, from a turn start on; events of other branches go with what surrounds them.
+ * Keeps the newest events of the root branch, beginning at the start of a turn. Events of other branches are kept or
+ * archived with the events around them.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.SlidingWindow}
@@ -51,7 +52,7 @@ private static final long serialVersionUID = 0L;
   private int maxEvents_ = 0;
   /**
    * <pre>
-   * Events to keep at most. 0 means 20; negative is refused.
+   * Maximum number of events to keep. 0 means 20. Negative values are rejected.
    * </pre>
    *
    * <code>int32 max_events = 1 [json_name = "maxEvents"];</code>
@@ -221,7 +222,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Keeps the newest events of the root branch, from a turn start on; events of other branches go with what surrounds them.
+   * Keeps the newest events of the root branch, beginning at the start of a turn. Events of other branches are kept or
+   * archived with the events around them.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.SlidingWindow}
@@ -362,7 +364,7 @@ private static final long serialVersionUID = 0L;
     private int maxEvents_ ;
     /**
      * <pre>
-     * Events to keep at most. 0 means 20; negative is refused.
+     * Maximum number of events to keep. 0 means 20. Negative values are rejected.
      * </pre>
      *
      * <code>int32 max_events = 1 [json_name = "maxEvents"];</code>
@@ -374,7 +376,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events to keep at most. 0 means 20; negative is refused.
+     * Maximum number of events to keep. 0 means 20. Negative values are rejected.
      * </pre>
      *
      * <code>int32 max_events = 1 [json_name = "maxEvents"];</code>
@@ -390,7 +392,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events to keep at most. 0 means 20; negative is refused.
+     * Maximum number of events to keep. 0 means 20. Negative values are rejected.
      * </pre>
      *
      * <code>int32 max_events = 1 [json_name = "maxEvents"];</code>

@@ -12,7 +12,7 @@ public interface SlidingWindowOrBuilder extends
 
   /**
    * <pre>
-   * Events to keep at most. 0 means 20; negative is refused.
+   * Maximum number of events to keep. 0 means 20. Negative values are rejected.
    * </pre>
    *
    * <code>int32 max_events = 1 [json_name = "maxEvents"];</code>

@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * In which direction a list runs.
+ * The order of a list.
  * </pre>
  *
  * Protobuf enum {@code threadkeep.v1.SortOrder}
@@ -17,7 +17,7 @@ public enum SortOrder
     implements com.google.protobuf.ProtocolMessageEnum {
   /**
    * <pre>
-   * The same as SORT_ORDER_ASCENDING.
+   * Same as SORT_ORDER_ASCENDING.
    * </pre>
    *
    * <code>SORT_ORDER_UNSPECIFIED = 0;</code>
@@ -53,7 +53,7 @@ public enum SortOrder
   }
   /**
    * <pre>
-   * The same as SORT_ORDER_ASCENDING.
+   * Same as SORT_ORDER_ASCENDING.
    * </pre>
    *
    * <code>SORT_ORDER_UNSPECIFIED = 0;</code>

@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * Several strategies, each applied to what the one before it leaves.
+ * A sequence of strategies. Each strategy is applied to the result of the previous one.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.StrategyPipeline}
@@ -53,7 +53,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.threadkeep.v1.CompactionStrategy> steps_;
   /**
    * <pre>
-   * REQUIRED, 1 to 8, not nested; a recursive_summary at most once, and last.
+   * REQUIRED. Strategies in order, 1 to 8, not nested. recursive_summary may occur once, as the last step.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionStrategy steps = 1 [json_name = "steps"];</code>
@@ -64,7 +64,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED, 1 to 8, not nested; a recursive_summary at most once, and last.
+   * REQUIRED. Strategies in order, 1 to 8, not nested. recursive_summary may occur once, as the last step.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionStrategy steps = 1 [json_name = "steps"];</code>
@@ -76,7 +76,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED, 1 to 8, not nested; a recursive_summary at most once, and last.
+   * REQUIRED. Strategies in order, 1 to 8, not nested. recursive_summary may occur once, as the last step.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionStrategy steps = 1 [json_name = "steps"];</code>
@@ -87,7 +87,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED, 1 to 8, not nested; a recursive_summary at most once, and last.
+   * REQUIRED. Strategies in order, 1 to 8, not nested. recursive_summary may occur once, as the last step.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionStrategy steps = 1 [json_name = "steps"];</code>
@@ -98,7 +98,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED, 1 to 8, not nested; a recursive_summary at most once, and last.
+   * REQUIRED. Strategies in order, 1 to 8, not nested. recursive_summary may occur once, as the last step.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionStrategy steps = 1 [json_name = "steps"];</code>
@@ -270,7 +270,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Several strategies, each applied to what the one before it leaves.
+   * A sequence of strategies. Each strategy is applied to the result of the previous one.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.StrategyPipeline}
@@ -469,7 +469,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * REQUIRED, 1 to 8, not nested; a recursive_summary at most once, and last.
+     * REQUIRED. Strategies in order, 1 to 8, not nested. recursive_summary may occur once, as the last step.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionStrategy steps = 1 [json_name = "steps"];</code>
@@ -483,7 +483,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, 1 to 8, not nested; a recursive_summary at most once, and last.
+     * REQUIRED. Strategies in order, 1 to 8, not nested. recursive_summary may occur once, as the last step.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionStrategy steps = 1 [json_name = "steps"];</code>
@@ -497,7 +497,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, 1 to 8, not nested; a recursive_summary at most once, and last.
+     * REQUIRED. Strategies in order, 1 to 8, not nested. recursive_summary may occur once, as the last step.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionStrategy steps = 1 [json_name = "steps"];</code>
@@ -511,7 +511,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, 1 to 8, not nested; a recursive_summary at most once, and last.
+     * REQUIRED. Strategies in order, 1 to 8, not nested. recursive_summary may occur once, as the last step.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionStrategy steps = 1 [json_name = "steps"];</code>
@@ -532,7 +532,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, 1 to 8, not nested; a recursive_summary at most once, and last.
+     * REQUIRED. Strategies in order, 1 to 8, not nested. recursive_summary may occur once, as the last step.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionStrategy steps = 1 [json_name = "steps"];</code>
@@ -550,7 +550,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, 1 to 8, not nested; a recursive_summary at most once, and last.
+     * REQUIRED. Strategies in order, 1 to 8, not nested. recursive_summary may occur once, as the last step.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionStrategy steps = 1 [json_name = "steps"];</code>
@@ -570,7 +570,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, 1 to 8, not nested; a recursive_summary at most once, and last.
+     * REQUIRED. Strategies in order, 1 to 8, not nested. recursive_summary may occur once, as the last step.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionStrategy steps = 1 [json_name = "steps"];</code>
@@ -591,7 +591,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, 1 to 8, not nested; a recursive_summary at most once, and last.
+     * REQUIRED. Strategies in order, 1 to 8, not nested. recursive_summary may occur once, as the last step.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionStrategy steps = 1 [json_name = "steps"];</code>
@@ -609,7 +609,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, 1 to 8, not nested; a recursive_summary at most once, and last.
+     * REQUIRED. Strategies in order, 1 to 8, not nested. recursive_summary may occur once, as the last step.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionStrategy steps = 1 [json_name = "steps"];</code>
@@ -627,7 +627,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, 1 to 8, not nested; a recursive_summary at most once, and last.
+     * REQUIRED. Strategies in order, 1 to 8, not nested. recursive_summary may occur once, as the last step.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionStrategy steps = 1 [json_name = "steps"];</code>
@@ -646,7 +646,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, 1 to 8, not nested; a recursive_summary at most once, and last.
+     * REQUIRED. Strategies in order, 1 to 8, not nested. recursive_summary may occur once, as the last step.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionStrategy steps = 1 [json_name = "steps"];</code>
@@ -663,7 +663,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, 1 to 8, not nested; a recursive_summary at most once, and last.
+     * REQUIRED. Strategies in order, 1 to 8, not nested. recursive_summary may occur once, as the last step.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionStrategy steps = 1 [json_name = "steps"];</code>
@@ -680,7 +680,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, 1 to 8, not nested; a recursive_summary at most once, and last.
+     * REQUIRED. Strategies in order, 1 to 8, not nested. recursive_summary may occur once, as the last step.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionStrategy steps = 1 [json_name = "steps"];</code>
@@ -691,7 +691,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, 1 to 8, not nested; a recursive_summary at most once, and last.
+     * REQUIRED. Strategies in order, 1 to 8, not nested. recursive_summary may occur once, as the last step.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionStrategy steps = 1 [json_name = "steps"];</code>
@@ -705,7 +705,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, 1 to 8, not nested; a recursive_summary at most once, and last.
+     * REQUIRED. Strategies in order, 1 to 8, not nested. recursive_summary may occur once, as the last step.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionStrategy steps = 1 [json_name = "steps"];</code>
@@ -720,7 +720,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, 1 to 8, not nested; a recursive_summary at most once, and last.
+     * REQUIRED. Strategies in order, 1 to 8, not nested. recursive_summary may occur once, as the last step.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionStrategy steps = 1 [json_name = "steps"];</code>
@@ -731,7 +731,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, 1 to 8, not nested; a recursive_summary at most once, and last.
+     * REQUIRED. Strategies in order, 1 to 8, not nested. recursive_summary may occur once, as the last step.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionStrategy steps = 1 [json_name = "steps"];</code>
@@ -743,7 +743,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, 1 to 8, not nested; a recursive_summary at most once, and last.
+     * REQUIRED. Strategies in order, 1 to 8, not nested. recursive_summary may occur once, as the last step.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionStrategy steps = 1 [json_name = "steps"];</code>

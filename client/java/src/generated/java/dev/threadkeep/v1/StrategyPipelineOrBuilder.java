@@ -12,7 +12,7 @@ public interface StrategyPipelineOrBuilder extends
 
   /**
    * <pre>
-   * REQUIRED, 1 to 8, not nested; a recursive_summary at most once, and last.
+   * REQUIRED. Strategies in order, 1 to 8, not nested. recursive_summary may occur once, as the last step.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionStrategy steps = 1 [json_name = "steps"];</code>
@@ -21,7 +21,7 @@ public interface StrategyPipelineOrBuilder extends
       getStepsList();
   /**
    * <pre>
-   * REQUIRED, 1 to 8, not nested; a recursive_summary at most once, and last.
+   * REQUIRED. Strategies in order, 1 to 8, not nested. recursive_summary may occur once, as the last step.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionStrategy steps = 1 [json_name = "steps"];</code>
@@ -29,7 +29,7 @@ public interface StrategyPipelineOrBuilder extends
   dev.threadkeep.v1.CompactionStrategy getSteps(int index);
   /**
    * <pre>
-   * REQUIRED, 1 to 8, not nested; a recursive_summary at most once, and last.
+   * REQUIRED. Strategies in order, 1 to 8, not nested. recursive_summary may occur once, as the last step.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionStrategy steps = 1 [json_name = "steps"];</code>
@@ -37,7 +37,7 @@ public interface StrategyPipelineOrBuilder extends
   int getStepsCount();
   /**
    * <pre>
-   * REQUIRED, 1 to 8, not nested; a recursive_summary at most once, and last.
+   * REQUIRED. Strategies in order, 1 to 8, not nested. recursive_summary may occur once, as the last step.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionStrategy steps = 1 [json_name = "steps"];</code>
@@ -46,7 +46,7 @@ public interface StrategyPipelineOrBuilder extends
       getStepsOrBuilderList();
   /**
    * <pre>
-   * REQUIRED, 1 to 8, not nested; a recursive_summary at most once, and last.
+   * REQUIRED. Strategies in order, 1 to 8, not nested. recursive_summary may occur once, as the last step.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionStrategy steps = 1 [json_name = "steps"];</code>

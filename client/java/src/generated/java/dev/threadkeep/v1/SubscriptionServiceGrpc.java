@@ -4,11 +4,12 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
 
 /**
  * <pre>
- * Streams of every change: ordered (a session's changes in the order of its log, everybody sees the same order), unique (each once),
- * reliable (none is skipped, or the stream ends with an error), atomic (an append as a whole), resumable (by the token of any change)
- * and bookmarkable (the token may be kept for as long as the feed is).
- * A stream has no deadline of its own. The first frame is a checkpoint, so a subscriber knows that it is live. Resume tokens are bound
- * to the store, to the scope and to the filter.
+ * Streams changes. A stream is ordered (changes of a session in log order; all subscribers see the same order), unique
+ * (each change once), reliable (no change is skipped, or the stream ends with an error), atomic (an append is one
+ * change), resumable (from the token of any change) and bookmarkable (a token is valid as long as the feed keeps its
+ * changes).
+ * A stream has no deadline of its own. The first frame is a checkpoint, which confirms that the subscription is live.
+ * Resume tokens are bound to the store, the scope and the filter.
  * </pre>
  */
 @io.grpc.stub.annotations.GrpcGenerated
@@ -144,20 +145,22 @@ public final class SubscriptionServiceGrpc {
 
   /**
    * <pre>
-   * Streams of every change: ordered (a session's changes in the order of its log, everybody sees the same order), unique (each once),
-   * reliable (none is skipped, or the stream ends with an error), atomic (an append as a whole), resumable (by the token of any change)
-   * and bookmarkable (the token may be kept for as long as the feed is).
-   * A stream has no deadline of its own. The first frame is a checkpoint, so a subscriber knows that it is live. Resume tokens are bound
-   * to the store, to the scope and to the filter.
+   * Streams changes. A stream is ordered (changes of a session in log order; all subscribers see the same order), unique
+   * (each change once), reliable (no change is skipped, or the stream ends with an error), atomic (an append is one
+   * change), resumable (from the token of any change) and bookmarkable (a token is valid as long as the feed keeps its
+   * changes).
+   * A stream has no deadline of its own. The first frame is a checkpoint, which confirms that the subscription is live.
+   * Resume tokens are bound to the store, the scope and the filter.
    * </pre>
    */
   public interface AsyncService {
 
     /**
      * <pre>
-     * Follows one session. It need not exist yet, if app or user_id is given; its deletion, and that of another under the same name
-     * later, are changes like others. Errors: INVALID_FIELD, SESSION_NOT_FOUND and AMBIGUOUS_SESSION for a bare session_id,
-     * INVALID_RESUME_TOKEN, RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED, SERVER_DRAINING, STORE_UNAVAILABLE.
+     * Streams the changes of one session. The session need not exist yet if app or user_id is specified; its deletion,
+     * and a later session with the same identity, are reported as changes.
+     * Errors: INVALID_FIELD, SESSION_NOT_FOUND and AMBIGUOUS_SESSION for a session_id alone, INVALID_RESUME_TOKEN,
+     * RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED, SERVER_DRAINING, STORE_UNAVAILABLE.
      * </pre>
      */
     default void watchSession(dev.threadkeep.v1.WatchSessionRequest request,
@@ -167,8 +170,9 @@ public final class SubscriptionServiceGrpc {
 
     /**
      * <pre>
-     * Follows all sessions of a user, an app or the tenant. Errors: INVALID_FIELD, PERMISSION_DENIED, INVALID_RESUME_TOKEN,
-     * RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED, SERVER_DRAINING, STORE_UNAVAILABLE.
+     * Streams the changes of all sessions of a user, an app or the tenant.
+     * Errors: INVALID_FIELD, PERMISSION_DENIED, INVALID_RESUME_TOKEN, RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED,
+     * SERVER_DRAINING, STORE_UNAVAILABLE.
      * </pre>
      */
     default void watchAll(dev.threadkeep.v1.WatchAllRequest request,
@@ -180,11 +184,12 @@ public final class SubscriptionServiceGrpc {
   /**
    * Base class for the server implementation of the service SubscriptionService.
    * <pre>
-   * Streams of every change: ordered (a session's changes in the order of its log, everybody sees the same order), unique (each once),
-   * reliable (none is skipped, or the stream ends with an error), atomic (an append as a whole), resumable (by the token of any change)
-   * and bookmarkable (the token may be kept for as long as the feed is).
-   * A stream has no deadline of its own. The first frame is a checkpoint, so a subscriber knows that it is live. Resume tokens are bound
-   * to the store, to the scope and to the filter.
+   * Streams changes. A stream is ordered (changes of a session in log order; all subscribers see the same order), unique
+   * (each change once), reliable (no change is skipped, or the stream ends with an error), atomic (an append is one
+   * change), resumable (from the token of any change) and bookmarkable (a token is valid as long as the feed keeps its
+   * changes).
+   * A stream has no deadline of its own. The first frame is a checkpoint, which confirms that the subscription is live.
+   * Resume tokens are bound to the store, the scope and the filter.
    * </pre>
    */
   public static abstract class SubscriptionServiceImplBase
@@ -198,11 +203,12 @@ public final class SubscriptionServiceGrpc {
   /**
    * A stub to allow clients to do asynchronous rpc calls to service SubscriptionService.
    * <pre>
-   * Streams of every change: ordered (a session's changes in the order of its log, everybody sees the same order), unique (each once),
-   * reliable (none is skipped, or the stream ends with an error), atomic (an append as a whole), resumable (by the token of any change)
-   * and bookmarkable (the token may be kept for as long as the feed is).
-   * A stream has no deadline of its own. The first frame is a checkpoint, so a subscriber knows that it is live. Resume tokens are bound
-   * to the store, to the scope and to the filter.
+   * Streams changes. A stream is ordered (changes of a session in log order; all subscribers see the same order), unique
+   * (each change once), reliable (no change is skipped, or the stream ends with an error), atomic (an append is one
+   * change), resumable (from the token of any change) and bookmarkable (a token is valid as long as the feed keeps its
+   * changes).
+   * A stream has no deadline of its own. The first frame is a checkpoint, which confirms that the subscription is live.
+   * Resume tokens are bound to the store, the scope and the filter.
    * </pre>
    */
   public static final class SubscriptionServiceStub
@@ -220,9 +226,10 @@ public final class SubscriptionServiceGrpc {
 
     /**
      * <pre>
-     * Follows one session. It need not exist yet, if app or user_id is given; its deletion, and that of another under the same name
-     * later, are changes like others. Errors: INVALID_FIELD, SESSION_NOT_FOUND and AMBIGUOUS_SESSION for a bare session_id,
-     * INVALID_RESUME_TOKEN, RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED, SERVER_DRAINING, STORE_UNAVAILABLE.
+     * Streams the changes of one session. The session need not exist yet if app or user_id is specified; its deletion,
+     * and a later session with the same identity, are reported as changes.
+     * Errors: INVALID_FIELD, SESSION_NOT_FOUND and AMBIGUOUS_SESSION for a session_id alone, INVALID_RESUME_TOKEN,
+     * RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED, SERVER_DRAINING, STORE_UNAVAILABLE.
      * </pre>
      */
     public void watchSession(dev.threadkeep.v1.WatchSessionRequest request,
@@ -233,8 +240,9 @@ public final class SubscriptionServiceGrpc {
 
     /**
      * <pre>
-     * Follows all sessions of a user, an app or the tenant. Errors: INVALID_FIELD, PERMISSION_DENIED, INVALID_RESUME_TOKEN,
-     * RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED, SERVER_DRAINING, STORE_UNAVAILABLE.
+     * Streams the changes of all sessions of a user, an app or the tenant.
+     * Errors: INVALID_FIELD, PERMISSION_DENIED, INVALID_RESUME_TOKEN, RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED,
+     * SERVER_DRAINING, STORE_UNAVAILABLE.
      * </pre>
      */
     public void watchAll(dev.threadkeep.v1.WatchAllRequest request,
@@ -247,11 +255,12 @@ public final class SubscriptionServiceGrpc {
   /**
    * A stub to allow clients to do synchronous rpc calls to service SubscriptionService.
    * <pre>
-   * Streams of every change: ordered (a session's changes in the order of its log, everybody sees the same order), unique (each once),
-   * reliable (none is skipped, or the stream ends with an error), atomic (an append as a whole), resumable (by the token of any change)
-   * and bookmarkable (the token may be kept for as long as the feed is).
-   * A stream has no deadline of its own. The first frame is a checkpoint, so a subscriber knows that it is live. Resume tokens are bound
-   * to the store, to the scope and to the filter.
+   * Streams changes. A stream is ordered (changes of a session in log order; all subscribers see the same order), unique
+   * (each change once), reliable (no change is skipped, or the stream ends with an error), atomic (an append is one
+   * change), resumable (from the token of any change) and bookmarkable (a token is valid as long as the feed keeps its
+   * changes).
+   * A stream has no deadline of its own. The first frame is a checkpoint, which confirms that the subscription is live.
+   * Resume tokens are bound to the store, the scope and the filter.
    * </pre>
    */
   public static final class SubscriptionServiceBlockingV2Stub
@@ -269,9 +278,10 @@ public final class SubscriptionServiceGrpc {
 
     /**
      * <pre>
-     * Follows one session. It need not exist yet, if app or user_id is given; its deletion, and that of another under the same name
-     * later, are changes like others. Errors: INVALID_FIELD, SESSION_NOT_FOUND and AMBIGUOUS_SESSION for a bare session_id,
-     * INVALID_RESUME_TOKEN, RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED, SERVER_DRAINING, STORE_UNAVAILABLE.
+     * Streams the changes of one session. The session need not exist yet if app or user_id is specified; its deletion,
+     * and a later session with the same identity, are reported as changes.
+     * Errors: INVALID_FIELD, SESSION_NOT_FOUND and AMBIGUOUS_SESSION for a session_id alone, INVALID_RESUME_TOKEN,
+     * RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED, SERVER_DRAINING, STORE_UNAVAILABLE.
      * </pre>
      */
     @io.grpc.ExperimentalApi("https://github.com/grpc/grpc-java/issues/10918")
@@ -283,8 +293,9 @@ public final class SubscriptionServiceGrpc {
 
     /**
      * <pre>
-     * Follows all sessions of a user, an app or the tenant. Errors: INVALID_FIELD, PERMISSION_DENIED, INVALID_RESUME_TOKEN,
-     * RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED, SERVER_DRAINING, STORE_UNAVAILABLE.
+     * Streams the changes of all sessions of a user, an app or the tenant.
+     * Errors: INVALID_FIELD, PERMISSION_DENIED, INVALID_RESUME_TOKEN, RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED,
+     * SERVER_DRAINING, STORE_UNAVAILABLE.
      * </pre>
      */
     @io.grpc.ExperimentalApi("https://github.com/grpc/grpc-java/issues/10918")
@@ -298,11 +309,12 @@ public final class SubscriptionServiceGrpc {
   /**
    * A stub to allow clients to do limited synchronous rpc calls to service SubscriptionService.
    * <pre>
-   * Streams of every change: ordered (a session's changes in the order of its log, everybody sees the same order), unique (each once),
-   * reliable (none is skipped, or the stream ends with an error), atomic (an append as a whole), resumable (by the token of any change)
-   * and bookmarkable (the token may be kept for as long as the feed is).
-   * A stream has no deadline of its own. The first frame is a checkpoint, so a subscriber knows that it is live. Resume tokens are bound
-   * to the store, to the scope and to the filter.
+   * Streams changes. A stream is ordered (changes of a session in log order; all subscribers see the same order), unique
+   * (each change once), reliable (no change is skipped, or the stream ends with an error), atomic (an append is one
+   * change), resumable (from the token of any change) and bookmarkable (a token is valid as long as the feed keeps its
+   * changes).
+   * A stream has no deadline of its own. The first frame is a checkpoint, which confirms that the subscription is live.
+   * Resume tokens are bound to the store, the scope and the filter.
    * </pre>
    */
   public static final class SubscriptionServiceBlockingStub
@@ -320,9 +332,10 @@ public final class SubscriptionServiceGrpc {
 
     /**
      * <pre>
-     * Follows one session. It need not exist yet, if app or user_id is given; its deletion, and that of another under the same name
-     * later, are changes like others. Errors: INVALID_FIELD, SESSION_NOT_FOUND and AMBIGUOUS_SESSION for a bare session_id,
-     * INVALID_RESUME_TOKEN, RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED, SERVER_DRAINING, STORE_UNAVAILABLE.
+     * Streams the changes of one session. The session need not exist yet if app or user_id is specified; its deletion,
+     * and a later session with the same identity, are reported as changes.
+     * Errors: INVALID_FIELD, SESSION_NOT_FOUND and AMBIGUOUS_SESSION for a session_id alone, INVALID_RESUME_TOKEN,
+     * RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED, SERVER_DRAINING, STORE_UNAVAILABLE.
      * </pre>
      */
     public java.util.Iterator<dev.threadkeep.v1.WatchSessionResponse> watchSession(
@@ -333,8 +346,9 @@ public final class SubscriptionServiceGrpc {
 
     /**
      * <pre>
-     * Follows all sessions of a user, an app or the tenant. Errors: INVALID_FIELD, PERMISSION_DENIED, INVALID_RESUME_TOKEN,
-     * RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED, SERVER_DRAINING, STORE_UNAVAILABLE.
+     * Streams the changes of all sessions of a user, an app or the tenant.
+     * Errors: INVALID_FIELD, PERMISSION_DENIED, INVALID_RESUME_TOKEN, RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED,
+     * SERVER_DRAINING, STORE_UNAVAILABLE.
      * </pre>
      */
     public java.util.Iterator<dev.threadkeep.v1.WatchAllResponse> watchAll(
@@ -347,11 +361,12 @@ public final class SubscriptionServiceGrpc {
   /**
    * A stub to allow clients to do ListenableFuture-style rpc calls to service SubscriptionService.
    * <pre>
-   * Streams of every change: ordered (a session's changes in the order of its log, everybody sees the same order), unique (each once),
-   * reliable (none is skipped, or the stream ends with an error), atomic (an append as a whole), resumable (by the token of any change)
-   * and bookmarkable (the token may be kept for as long as the feed is).
-   * A stream has no deadline of its own. The first frame is a checkpoint, so a subscriber knows that it is live. Resume tokens are bound
-   * to the store, to the scope and to the filter.
+   * Streams changes. A stream is ordered (changes of a session in log order; all subscribers see the same order), unique
+   * (each change once), reliable (no change is skipped, or the stream ends with an error), atomic (an append is one
+   * change), resumable (from the token of any change) and bookmarkable (a token is valid as long as the feed keeps its
+   * changes).
+   * A stream has no deadline of its own. The first frame is a checkpoint, which confirms that the subscription is live.
+   * Resume tokens are bound to the store, the scope and the filter.
    * </pre>
    */
   public static final class SubscriptionServiceFutureStub

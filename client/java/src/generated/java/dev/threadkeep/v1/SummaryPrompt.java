@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * What the caller's model is to be asked.
+ * The prompt to send to the caller's model.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.SummaryPrompt}
@@ -55,7 +55,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object systemPrompt_ = "";
   /**
    * <pre>
-   * Instructions.
+   * Instructions to the model.
    * </pre>
    *
    * <code>string system_prompt = 1 [json_name = "systemPrompt"];</code>
@@ -76,7 +76,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Instructions.
+   * Instructions to the model.
    * </pre>
    *
    * <code>string system_prompt = 1 [json_name = "systemPrompt"];</code>
@@ -102,7 +102,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object prompt_ = "";
   /**
    * <pre>
-   * The conversation to summarise, with what went before.
+   * Conversation to summarize, with the text that precedes it.
    * </pre>
    *
    * <code>string prompt = 2 [json_name = "prompt"];</code>
@@ -123,7 +123,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The conversation to summarise, with what went before.
+   * Conversation to summarize, with the text that precedes it.
    * </pre>
    *
    * <code>string prompt = 2 [json_name = "prompt"];</code>
@@ -148,7 +148,7 @@ private static final long serialVersionUID = 0L;
   private int maxTokens_ = 0;
   /**
    * <pre>
-   * Tokens the answer may have.
+   * Maximum number of tokens of the answer.
    * </pre>
    *
    * <code>int32 max_tokens = 3 [json_name = "maxTokens"];</code>
@@ -164,7 +164,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object digest_ = "";
   /**
    * <pre>
-   * The same for the same prompts: a summary that was paid for once need not be paid for again.
+   * Digest of the prompts. Equal prompts have equal digests, so a caller can cache a summary and avoid paying for it
+   * twice.
    * </pre>
    *
    * <code>string digest = 4 [json_name = "digest"];</code>
@@ -185,7 +186,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The same for the same prompts: a summary that was paid for once need not be paid for again.
+   * Digest of the prompts. Equal prompts have equal digests, so a caller can cache a summary and avoid paying for it
+   * twice.
    * </pre>
    *
    * <code>string digest = 4 [json_name = "digest"];</code>
@@ -395,7 +397,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What the caller's model is to be asked.
+   * The prompt to send to the caller's model.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.SummaryPrompt}
@@ -578,7 +580,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object systemPrompt_ = "";
     /**
      * <pre>
-     * Instructions.
+     * Instructions to the model.
      * </pre>
      *
      * <code>string system_prompt = 1 [json_name = "systemPrompt"];</code>
@@ -598,7 +600,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Instructions.
+     * Instructions to the model.
      * </pre>
      *
      * <code>string system_prompt = 1 [json_name = "systemPrompt"];</code>
@@ -619,7 +621,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Instructions.
+     * Instructions to the model.
      * </pre>
      *
      * <code>string system_prompt = 1 [json_name = "systemPrompt"];</code>
@@ -636,7 +638,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Instructions.
+     * Instructions to the model.
      * </pre>
      *
      * <code>string system_prompt = 1 [json_name = "systemPrompt"];</code>
@@ -650,7 +652,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Instructions.
+     * Instructions to the model.
      * </pre>
      *
      * <code>string system_prompt = 1 [json_name = "systemPrompt"];</code>
@@ -670,7 +672,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object prompt_ = "";
     /**
      * <pre>
-     * The conversation to summarise, with what went before.
+     * Conversation to summarize, with the text that precedes it.
      * </pre>
      *
      * <code>string prompt = 2 [json_name = "prompt"];</code>
@@ -690,7 +692,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The conversation to summarise, with what went before.
+     * Conversation to summarize, with the text that precedes it.
      * </pre>
      *
      * <code>string prompt = 2 [json_name = "prompt"];</code>
@@ -711,7 +713,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The conversation to summarise, with what went before.
+     * Conversation to summarize, with the text that precedes it.
      * </pre>
      *
      * <code>string prompt = 2 [json_name = "prompt"];</code>
@@ -728,7 +730,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The conversation to summarise, with what went before.
+     * Conversation to summarize, with the text that precedes it.
      * </pre>
      *
      * <code>string prompt = 2 [json_name = "prompt"];</code>
@@ -742,7 +744,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The conversation to summarise, with what went before.
+     * Conversation to summarize, with the text that precedes it.
      * </pre>
      *
      * <code>string prompt = 2 [json_name = "prompt"];</code>
@@ -762,7 +764,7 @@ private static final long serialVersionUID = 0L;
     private int maxTokens_ ;
     /**
      * <pre>
-     * Tokens the answer may have.
+     * Maximum number of tokens of the answer.
      * </pre>
      *
      * <code>int32 max_tokens = 3 [json_name = "maxTokens"];</code>
@@ -774,7 +776,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tokens the answer may have.
+     * Maximum number of tokens of the answer.
      * </pre>
      *
      * <code>int32 max_tokens = 3 [json_name = "maxTokens"];</code>
@@ -790,7 +792,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tokens the answer may have.
+     * Maximum number of tokens of the answer.
      * </pre>
      *
      * <code>int32 max_tokens = 3 [json_name = "maxTokens"];</code>
@@ -806,7 +808,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object digest_ = "";
     /**
      * <pre>
-     * The same for the same prompts: a summary that was paid for once need not be paid for again.
+     * Digest of the prompts. Equal prompts have equal digests, so a caller can cache a summary and avoid paying for it
+     * twice.
      * </pre>
      *
      * <code>string digest = 4 [json_name = "digest"];</code>
@@ -826,7 +829,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The same for the same prompts: a summary that was paid for once need not be paid for again.
+     * Digest of the prompts. Equal prompts have equal digests, so a caller can cache a summary and avoid paying for it
+     * twice.
      * </pre>
      *
      * <code>string digest = 4 [json_name = "digest"];</code>
@@ -847,7 +851,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The same for the same prompts: a summary that was paid for once need not be paid for again.
+     * Digest of the prompts. Equal prompts have equal digests, so a caller can cache a summary and avoid paying for it
+     * twice.
      * </pre>
      *
      * <code>string digest = 4 [json_name = "digest"];</code>
@@ -864,7 +869,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The same for the same prompts: a summary that was paid for once need not be paid for again.
+     * Digest of the prompts. Equal prompts have equal digests, so a caller can cache a summary and avoid paying for it
+     * twice.
      * </pre>
      *
      * <code>string digest = 4 [json_name = "digest"];</code>
@@ -878,7 +884,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The same for the same prompts: a summary that was paid for once need not be paid for again.
+     * Digest of the prompts. Equal prompts have equal digests, so a caller can cache a summary and avoid paying for it
+     * twice.
      * </pre>
      *
      * <code>string digest = 4 [json_name = "digest"];</code>

@@ -12,7 +12,7 @@ public interface SummaryPromptOrBuilder extends
 
   /**
    * <pre>
-   * Instructions.
+   * Instructions to the model.
    * </pre>
    *
    * <code>string system_prompt = 1 [json_name = "systemPrompt"];</code>
@@ -21,7 +21,7 @@ public interface SummaryPromptOrBuilder extends
   java.lang.String getSystemPrompt();
   /**
    * <pre>
-   * Instructions.
+   * Instructions to the model.
    * </pre>
    *
    * <code>string system_prompt = 1 [json_name = "systemPrompt"];</code>
@@ -32,7 +32,7 @@ public interface SummaryPromptOrBuilder extends
 
   /**
    * <pre>
-   * The conversation to summarise, with what went before.
+   * Conversation to summarize, with the text that precedes it.
    * </pre>
    *
    * <code>string prompt = 2 [json_name = "prompt"];</code>
@@ -41,7 +41,7 @@ public interface SummaryPromptOrBuilder extends
   java.lang.String getPrompt();
   /**
    * <pre>
-   * The conversation to summarise, with what went before.
+   * Conversation to summarize, with the text that precedes it.
    * </pre>
    *
    * <code>string prompt = 2 [json_name = "prompt"];</code>
@@ -52,7 +52,7 @@ public interface SummaryPromptOrBuilder extends
 
   /**
    * <pre>
-   * Tokens the answer may have.
+   * Maximum number of tokens of the answer.
    * </pre>
    *
    * <code>int32 max_tokens = 3 [json_name = "maxTokens"];</code>
@@ -62,7 +62,8 @@ public interface SummaryPromptOrBuilder extends
 
   /**
    * <pre>
-   * The same for the same prompts: a summary that was paid for once need not be paid for again.
+   * Digest of the prompts. Equal prompts have equal digests, so a caller can cache a summary and avoid paying for it
+   * twice.
    * </pre>
    *
    * <code>string digest = 4 [json_name = "digest"];</code>
@@ -71,7 +72,8 @@ public interface SummaryPromptOrBuilder extends
   java.lang.String getDigest();
   /**
    * <pre>
-   * The same for the same prompts: a summary that was paid for once need not be paid for again.
+   * Digest of the prompts. Equal prompts have equal digests, so a caller can cache a summary and avoid paying for it
+   * twice.
    * </pre>
    *
    * <code>string digest = 4 [json_name = "digest"];</code>

@@ -7,8 +7,8 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * Keeps the newest turns that fit a budget of tokens, which the summaries and the SYSTEM event count towards; the newest turn is
- * always kept.
+ * Keeps the newest turns that fit a token budget. Summaries and the SYSTEM event count toward the budget. The newest
+ * turn is always kept.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.TokenBudget}
@@ -52,7 +52,7 @@ private static final long serialVersionUID = 0L;
   private long maxTokens_ = 0L;
   /**
    * <pre>
-   * Tokens to keep at most. 0 means 4,000; negative is refused.
+   * Maximum number of tokens to keep. 0 means 4,000. Negative values are rejected.
    * </pre>
    *
    * <code>int64 max_tokens = 1 [json_name = "maxTokens"];</code>
@@ -223,8 +223,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Keeps the newest turns that fit a budget of tokens, which the summaries and the SYSTEM event count towards; the newest turn is
-   * always kept.
+   * Keeps the newest turns that fit a token budget. Summaries and the SYSTEM event count toward the budget. The newest
+   * turn is always kept.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.TokenBudget}
@@ -365,7 +365,7 @@ private static final long serialVersionUID = 0L;
     private long maxTokens_ ;
     /**
      * <pre>
-     * Tokens to keep at most. 0 means 4,000; negative is refused.
+     * Maximum number of tokens to keep. 0 means 4,000. Negative values are rejected.
      * </pre>
      *
      * <code>int64 max_tokens = 1 [json_name = "maxTokens"];</code>
@@ -377,7 +377,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tokens to keep at most. 0 means 4,000; negative is refused.
+     * Maximum number of tokens to keep. 0 means 4,000. Negative values are rejected.
      * </pre>
      *
      * <code>int64 max_tokens = 1 [json_name = "maxTokens"];</code>
@@ -393,7 +393,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tokens to keep at most. 0 means 4,000; negative is refused.
+     * Maximum number of tokens to keep. 0 means 4,000. Negative values are rejected.
      * </pre>
      *
      * <code>int64 max_tokens = 1 [json_name = "maxTokens"];</code>

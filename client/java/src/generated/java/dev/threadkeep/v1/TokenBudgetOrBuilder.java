@@ -12,7 +12,7 @@ public interface TokenBudgetOrBuilder extends
 
   /**
    * <pre>
-   * Tokens to keep at most. 0 means 4,000; negative is refused.
+   * Maximum number of tokens to keep. 0 means 4,000. Negative values are rejected.
    * </pre>
    *
    * <code>int64 max_tokens = 1 [json_name = "maxTokens"];</code>

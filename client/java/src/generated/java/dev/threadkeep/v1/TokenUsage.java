@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * Token usage as a provider reported it.
+ * Token usage as reported by a provider.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.TokenUsage}
@@ -51,7 +51,7 @@ private static final long serialVersionUID = 0L;
   private long inputTokens_ = 0L;
   /**
    * <pre>
-   * Tokens of the input.
+   * Number of input tokens.
    * </pre>
    *
    * <code>int64 input_tokens = 1 [json_name = "inputTokens"];</code>
@@ -66,7 +66,7 @@ private static final long serialVersionUID = 0L;
   private long outputTokens_ = 0L;
   /**
    * <pre>
-   * Tokens of the output.
+   * Number of output tokens.
    * </pre>
    *
    * <code>int64 output_tokens = 2 [json_name = "outputTokens"];</code>
@@ -81,7 +81,7 @@ private static final long serialVersionUID = 0L;
   private long totalTokens_ = 0L;
   /**
    * <pre>
-   * Tokens in all, as reported; it need not be the sum of the others.
+   * Total number of tokens, as reported; not necessarily the sum of the others.
    * </pre>
    *
    * <code>int64 total_tokens = 3 [json_name = "totalTokens"];</code>
@@ -96,7 +96,7 @@ private static final long serialVersionUID = 0L;
   private long cachedTokens_ = 0L;
   /**
    * <pre>
-   * Input tokens served from the provider's cache.
+   * Number of input tokens read from the provider's cache.
    * </pre>
    *
    * <code>int64 cached_tokens = 4 [json_name = "cachedTokens"];</code>
@@ -111,7 +111,7 @@ private static final long serialVersionUID = 0L;
   private long reasoningTokens_ = 0L;
   /**
    * <pre>
-   * Output tokens spent on reasoning.
+   * Number of output tokens used for reasoning.
    * </pre>
    *
    * <code>int64 reasoning_tokens = 5 [json_name = "reasoningTokens"];</code>
@@ -330,7 +330,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Token usage as a provider reported it.
+   * Token usage as reported by a provider.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.TokenUsage}
@@ -519,7 +519,7 @@ private static final long serialVersionUID = 0L;
     private long inputTokens_ ;
     /**
      * <pre>
-     * Tokens of the input.
+     * Number of input tokens.
      * </pre>
      *
      * <code>int64 input_tokens = 1 [json_name = "inputTokens"];</code>
@@ -531,7 +531,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tokens of the input.
+     * Number of input tokens.
      * </pre>
      *
      * <code>int64 input_tokens = 1 [json_name = "inputTokens"];</code>
@@ -547,7 +547,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tokens of the input.
+     * Number of input tokens.
      * </pre>
      *
      * <code>int64 input_tokens = 1 [json_name = "inputTokens"];</code>
@@ -563,7 +563,7 @@ private static final long serialVersionUID = 0L;
     private long outputTokens_ ;
     /**
      * <pre>
-     * Tokens of the output.
+     * Number of output tokens.
      * </pre>
      *
      * <code>int64 output_tokens = 2 [json_name = "outputTokens"];</code>
@@ -575,7 +575,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tokens of the output.
+     * Number of output tokens.
      * </pre>
      *
      * <code>int64 output_tokens = 2 [json_name = "outputTokens"];</code>
@@ -591,7 +591,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tokens of the output.
+     * Number of output tokens.
      * </pre>
      *
      * <code>int64 output_tokens = 2 [json_name = "outputTokens"];</code>
@@ -607,7 +607,7 @@ private static final long serialVersionUID = 0L;
     private long totalTokens_ ;
     /**
      * <pre>
-     * Tokens in all, as reported; it need not be the sum of the others.
+     * Total number of tokens, as reported; not necessarily the sum of the others.
      * </pre>
      *
      * <code>int64 total_tokens = 3 [json_name = "totalTokens"];</code>
@@ -619,7 +619,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tokens in all, as reported; it need not be the sum of the others.
+     * Total number of tokens, as reported; not necessarily the sum of the others.
      * </pre>
      *
      * <code>int64 total_tokens = 3 [json_name = "totalTokens"];</code>
@@ -635,7 +635,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tokens in all, as reported; it need not be the sum of the others.
+     * Total number of tokens, as reported; not necessarily the sum of the others.
      * </pre>
      *
      * <code>int64 total_tokens = 3 [json_name = "totalTokens"];</code>
@@ -651,7 +651,7 @@ private static final long serialVersionUID = 0L;
     private long cachedTokens_ ;
     /**
      * <pre>
-     * Input tokens served from the provider's cache.
+     * Number of input tokens read from the provider's cache.
      * </pre>
      *
      * <code>int64 cached_tokens = 4 [json_name = "cachedTokens"];</code>
@@ -663,7 +663,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Input tokens served from the provider's cache.
+     * Number of input tokens read from the provider's cache.
      * </pre>
      *
      * <code>int64 cached_tokens = 4 [json_name = "cachedTokens"];</code>
@@ -679,7 +679,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Input tokens served from the provider's cache.
+     * Number of input tokens read from the provider's cache.
      * </pre>
      *
      * <code>int64 cached_tokens = 4 [json_name = "cachedTokens"];</code>
@@ -695,7 +695,7 @@ private static final long serialVersionUID = 0L;
     private long reasoningTokens_ ;
     /**
      * <pre>
-     * Output tokens spent on reasoning.
+     * Number of output tokens used for reasoning.
      * </pre>
      *
      * <code>int64 reasoning_tokens = 5 [json_name = "reasoningTokens"];</code>
@@ -707,7 +707,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output tokens spent on reasoning.
+     * Number of output tokens used for reasoning.
      * </pre>
      *
      * <code>int64 reasoning_tokens = 5 [json_name = "reasoningTokens"];</code>
@@ -723,7 +723,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output tokens spent on reasoning.
+     * Number of output tokens used for reasoning.
      * </pre>
      *
      * <code>int64 reasoning_tokens = 5 [json_name = "reasoningTokens"];</code>

@@ -12,7 +12,7 @@ public interface TokenUsageOrBuilder extends
 
   /**
    * <pre>
-   * Tokens of the input.
+   * Number of input tokens.
    * </pre>
    *
    * <code>int64 input_tokens = 1 [json_name = "inputTokens"];</code>
@@ -22,7 +22,7 @@ public interface TokenUsageOrBuilder extends
 
   /**
    * <pre>
-   * Tokens of the output.
+   * Number of output tokens.
    * </pre>
    *
    * <code>int64 output_tokens = 2 [json_name = "outputTokens"];</code>
@@ -32,7 +32,7 @@ public interface TokenUsageOrBuilder extends
 
   /**
    * <pre>
-   * Tokens in all, as reported; it need not be the sum of the others.
+   * Total number of tokens, as reported; not necessarily the sum of the others.
    * </pre>
    *
    * <code>int64 total_tokens = 3 [json_name = "totalTokens"];</code>
@@ -42,7 +42,7 @@ public interface TokenUsageOrBuilder extends
 
   /**
    * <pre>
-   * Input tokens served from the provider's cache.
+   * Number of input tokens read from the provider's cache.
    * </pre>
    *
    * <code>int64 cached_tokens = 4 [json_name = "cachedTokens"];</code>
@@ -52,7 +52,7 @@ public interface TokenUsageOrBuilder extends
 
   /**
    * <pre>
-   * Output tokens spent on reasoning.
+   * Number of output tokens used for reasoning.
    * </pre>
    *
    * <code>int64 reasoning_tokens = 5 [json_name = "reasoningTokens"];</code>

@@ -56,7 +56,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object id_ = "";
   /**
    * <pre>
-   * The call's id; the tool result that answers it bears the same id.
+   * Id of the call. The tool result has the same id.
    * </pre>
    *
    * <code>string id = 1 [json_name = "id"];</code>
@@ -77,7 +77,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The call's id; the tool result that answers it bears the same id.
+   * Id of the call. The tool result has the same id.
    * </pre>
    *
    * <code>string id = 1 [json_name = "id"];</code>
@@ -103,7 +103,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object name_ = "";
   /**
    * <pre>
-   * The tool's name.
+   * Name of the tool.
    * </pre>
    *
    * <code>string name = 2 [json_name = "name"];</code>
@@ -124,7 +124,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The tool's name.
+   * Name of the tool.
    * </pre>
    *
    * <code>string name = 2 [json_name = "name"];</code>
@@ -150,7 +150,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object kind_ = "";
   /**
    * <pre>
-   * The kind of tool in the provider's words, for example "function". May be empty.
+   * Kind of the tool in the provider's terms, for example "function". May be empty.
    * </pre>
    *
    * <code>string kind = 3 [json_name = "kind"];</code>
@@ -171,7 +171,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The kind of tool in the provider's words, for example "function". May be empty.
+   * Kind of the tool in the provider's terms, for example "function". May be empty.
    * </pre>
    *
    * <code>string kind = 3 [json_name = "kind"];</code>
@@ -197,7 +197,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object argumentsJson_ = "";
   /**
    * <pre>
-   * The arguments exactly as the model wrote them. Usually JSON, but never parsed by the server.
+   * Arguments exactly as the model wrote them. Usually JSON; the server never parses them.
    * </pre>
    *
    * <code>string arguments_json = 4 [json_name = "argumentsJson"];</code>
@@ -218,7 +218,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The arguments exactly as the model wrote them. Usually JSON, but never parsed by the server.
+   * Arguments exactly as the model wrote them. Usually JSON; the server never parses them.
    * </pre>
    *
    * <code>string arguments_json = 4 [json_name = "argumentsJson"];</code>
@@ -612,7 +612,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object id_ = "";
     /**
      * <pre>
-     * The call's id; the tool result that answers it bears the same id.
+     * Id of the call. The tool result has the same id.
      * </pre>
      *
      * <code>string id = 1 [json_name = "id"];</code>
@@ -632,7 +632,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The call's id; the tool result that answers it bears the same id.
+     * Id of the call. The tool result has the same id.
      * </pre>
      *
      * <code>string id = 1 [json_name = "id"];</code>
@@ -653,7 +653,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The call's id; the tool result that answers it bears the same id.
+     * Id of the call. The tool result has the same id.
      * </pre>
      *
      * <code>string id = 1 [json_name = "id"];</code>
@@ -670,7 +670,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The call's id; the tool result that answers it bears the same id.
+     * Id of the call. The tool result has the same id.
      * </pre>
      *
      * <code>string id = 1 [json_name = "id"];</code>
@@ -684,7 +684,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The call's id; the tool result that answers it bears the same id.
+     * Id of the call. The tool result has the same id.
      * </pre>
      *
      * <code>string id = 1 [json_name = "id"];</code>
@@ -704,7 +704,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object name_ = "";
     /**
      * <pre>
-     * The tool's name.
+     * Name of the tool.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -724,7 +724,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tool's name.
+     * Name of the tool.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -745,7 +745,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tool's name.
+     * Name of the tool.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -762,7 +762,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tool's name.
+     * Name of the tool.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -776,7 +776,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tool's name.
+     * Name of the tool.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -796,7 +796,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object kind_ = "";
     /**
      * <pre>
-     * The kind of tool in the provider's words, for example "function". May be empty.
+     * Kind of the tool in the provider's terms, for example "function". May be empty.
      * </pre>
      *
      * <code>string kind = 3 [json_name = "kind"];</code>
@@ -816,7 +816,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The kind of tool in the provider's words, for example "function". May be empty.
+     * Kind of the tool in the provider's terms, for example "function". May be empty.
      * </pre>
      *
      * <code>string kind = 3 [json_name = "kind"];</code>
@@ -837,7 +837,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The kind of tool in the provider's words, for example "function". May be empty.
+     * Kind of the tool in the provider's terms, for example "function". May be empty.
      * </pre>
      *
      * <code>string kind = 3 [json_name = "kind"];</code>
@@ -854,7 +854,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The kind of tool in the provider's words, for example "function". May be empty.
+     * Kind of the tool in the provider's terms, for example "function". May be empty.
      * </pre>
      *
      * <code>string kind = 3 [json_name = "kind"];</code>
@@ -868,7 +868,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The kind of tool in the provider's words, for example "function". May be empty.
+     * Kind of the tool in the provider's terms, for example "function". May be empty.
      * </pre>
      *
      * <code>string kind = 3 [json_name = "kind"];</code>
@@ -888,7 +888,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object argumentsJson_ = "";
     /**
      * <pre>
-     * The arguments exactly as the model wrote them. Usually JSON, but never parsed by the server.
+     * Arguments exactly as the model wrote them. Usually JSON; the server never parses them.
      * </pre>
      *
      * <code>string arguments_json = 4 [json_name = "argumentsJson"];</code>
@@ -908,7 +908,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The arguments exactly as the model wrote them. Usually JSON, but never parsed by the server.
+     * Arguments exactly as the model wrote them. Usually JSON; the server never parses them.
      * </pre>
      *
      * <code>string arguments_json = 4 [json_name = "argumentsJson"];</code>
@@ -929,7 +929,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The arguments exactly as the model wrote them. Usually JSON, but never parsed by the server.
+     * Arguments exactly as the model wrote them. Usually JSON; the server never parses them.
      * </pre>
      *
      * <code>string arguments_json = 4 [json_name = "argumentsJson"];</code>
@@ -946,7 +946,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The arguments exactly as the model wrote them. Usually JSON, but never parsed by the server.
+     * Arguments exactly as the model wrote them. Usually JSON; the server never parses them.
      * </pre>
      *
      * <code>string arguments_json = 4 [json_name = "argumentsJson"];</code>
@@ -960,7 +960,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The arguments exactly as the model wrote them. Usually JSON, but never parsed by the server.
+     * Arguments exactly as the model wrote them. Usually JSON; the server never parses them.
      * </pre>
      *
      * <code>string arguments_json = 4 [json_name = "argumentsJson"];</code>

@@ -12,7 +12,7 @@ public interface ToolCallPartOrBuilder extends
 
   /**
    * <pre>
-   * The call's id; the tool result that answers it bears the same id.
+   * Id of the call. The tool result has the same id.
    * </pre>
    *
    * <code>string id = 1 [json_name = "id"];</code>
@@ -21,7 +21,7 @@ public interface ToolCallPartOrBuilder extends
   java.lang.String getId();
   /**
    * <pre>
-   * The call's id; the tool result that answers it bears the same id.
+   * Id of the call. The tool result has the same id.
    * </pre>
    *
    * <code>string id = 1 [json_name = "id"];</code>
@@ -32,7 +32,7 @@ public interface ToolCallPartOrBuilder extends
 
   /**
    * <pre>
-   * The tool's name.
+   * Name of the tool.
    * </pre>
    *
    * <code>string name = 2 [json_name = "name"];</code>
@@ -41,7 +41,7 @@ public interface ToolCallPartOrBuilder extends
   java.lang.String getName();
   /**
    * <pre>
-   * The tool's name.
+   * Name of the tool.
    * </pre>
    *
    * <code>string name = 2 [json_name = "name"];</code>
@@ -52,7 +52,7 @@ public interface ToolCallPartOrBuilder extends
 
   /**
    * <pre>
-   * The kind of tool in the provider's words, for example "function". May be empty.
+   * Kind of the tool in the provider's terms, for example "function". May be empty.
    * </pre>
    *
    * <code>string kind = 3 [json_name = "kind"];</code>
@@ -61,7 +61,7 @@ public interface ToolCallPartOrBuilder extends
   java.lang.String getKind();
   /**
    * <pre>
-   * The kind of tool in the provider's words, for example "function". May be empty.
+   * Kind of the tool in the provider's terms, for example "function". May be empty.
    * </pre>
    *
    * <code>string kind = 3 [json_name = "kind"];</code>
@@ -72,7 +72,7 @@ public interface ToolCallPartOrBuilder extends
 
   /**
    * <pre>
-   * The arguments exactly as the model wrote them. Usually JSON, but never parsed by the server.
+   * Arguments exactly as the model wrote them. Usually JSON; the server never parses them.
    * </pre>
    *
    * <code>string arguments_json = 4 [json_name = "argumentsJson"];</code>
@@ -81,7 +81,7 @@ public interface ToolCallPartOrBuilder extends
   java.lang.String getArgumentsJson();
   /**
    * <pre>
-   * The arguments exactly as the model wrote them. Usually JSON, but never parsed by the server.
+   * Arguments exactly as the model wrote them. Usually JSON; the server never parses them.
    * </pre>
    *
    * <code>string arguments_json = 4 [json_name = "argumentsJson"];</code>

@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * A tool as models are told of it.
+ * The definition of a tool for a model.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.ToolDefinition}
@@ -55,7 +55,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object name_ = "";
   /**
    * <pre>
-   * Its name.
+   * Name of the tool.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -76,7 +76,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Its name.
+   * Name of the tool.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -102,7 +102,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object description_ = "";
   /**
    * <pre>
-   * What it is for, in words for the model.
+   * Description of the tool, written for the model.
    * </pre>
    *
    * <code>string description = 2 [json_name = "description"];</code>
@@ -123,7 +123,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What it is for, in words for the model.
+   * Description of the tool, written for the model.
    * </pre>
    *
    * <code>string description = 2 [json_name = "description"];</code>
@@ -149,7 +149,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object parametersJsonSchema_ = "";
   /**
    * <pre>
-   * JSON Schema of its arguments, an object.
+   * JSON Schema of the arguments, an object.
    * </pre>
    *
    * <code>string parameters_json_schema = 3 [json_name = "parametersJsonSchema"];</code>
@@ -170,7 +170,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * JSON Schema of its arguments, an object.
+   * JSON Schema of the arguments, an object.
    * </pre>
    *
    * <code>string parameters_json_schema = 3 [json_name = "parametersJsonSchema"];</code>
@@ -195,7 +195,7 @@ private static final long serialVersionUID = 0L;
   private boolean declared_ = false;
   /**
    * <pre>
-   * False for a tool that the agent's own code calls and that is never declared to the model: preload_memory.
+   * False for a tool that the agent's code calls and that is never declared to the model: preload_memory.
    * </pre>
    *
    * <code>bool declared = 4 [json_name = "declared"];</code>
@@ -396,7 +396,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A tool as models are told of it.
+   * The definition of a tool for a model.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.ToolDefinition}
@@ -579,7 +579,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object name_ = "";
     /**
      * <pre>
-     * Its name.
+     * Name of the tool.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -599,7 +599,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its name.
+     * Name of the tool.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -620,7 +620,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its name.
+     * Name of the tool.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -637,7 +637,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its name.
+     * Name of the tool.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -651,7 +651,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its name.
+     * Name of the tool.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -671,7 +671,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object description_ = "";
     /**
      * <pre>
-     * What it is for, in words for the model.
+     * Description of the tool, written for the model.
      * </pre>
      *
      * <code>string description = 2 [json_name = "description"];</code>
@@ -691,7 +691,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it is for, in words for the model.
+     * Description of the tool, written for the model.
      * </pre>
      *
      * <code>string description = 2 [json_name = "description"];</code>
@@ -712,7 +712,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it is for, in words for the model.
+     * Description of the tool, written for the model.
      * </pre>
      *
      * <code>string description = 2 [json_name = "description"];</code>
@@ -729,7 +729,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it is for, in words for the model.
+     * Description of the tool, written for the model.
      * </pre>
      *
      * <code>string description = 2 [json_name = "description"];</code>
@@ -743,7 +743,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it is for, in words for the model.
+     * Description of the tool, written for the model.
      * </pre>
      *
      * <code>string description = 2 [json_name = "description"];</code>
@@ -763,7 +763,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object parametersJsonSchema_ = "";
     /**
      * <pre>
-     * JSON Schema of its arguments, an object.
+     * JSON Schema of the arguments, an object.
      * </pre>
      *
      * <code>string parameters_json_schema = 3 [json_name = "parametersJsonSchema"];</code>
@@ -783,7 +783,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * JSON Schema of its arguments, an object.
+     * JSON Schema of the arguments, an object.
      * </pre>
      *
      * <code>string parameters_json_schema = 3 [json_name = "parametersJsonSchema"];</code>
@@ -804,7 +804,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * JSON Schema of its arguments, an object.
+     * JSON Schema of the arguments, an object.
      * </pre>
      *
      * <code>string parameters_json_schema = 3 [json_name = "parametersJsonSchema"];</code>
@@ -821,7 +821,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * JSON Schema of its arguments, an object.
+     * JSON Schema of the arguments, an object.
      * </pre>
      *
      * <code>string parameters_json_schema = 3 [json_name = "parametersJsonSchema"];</code>
@@ -835,7 +835,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * JSON Schema of its arguments, an object.
+     * JSON Schema of the arguments, an object.
      * </pre>
      *
      * <code>string parameters_json_schema = 3 [json_name = "parametersJsonSchema"];</code>
@@ -855,7 +855,7 @@ private static final long serialVersionUID = 0L;
     private boolean declared_ ;
     /**
      * <pre>
-     * False for a tool that the agent's own code calls and that is never declared to the model: preload_memory.
+     * False for a tool that the agent's code calls and that is never declared to the model: preload_memory.
      * </pre>
      *
      * <code>bool declared = 4 [json_name = "declared"];</code>
@@ -867,7 +867,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * False for a tool that the agent's own code calls and that is never declared to the model: preload_memory.
+     * False for a tool that the agent's code calls and that is never declared to the model: preload_memory.
      * </pre>
      *
      * <code>bool declared = 4 [json_name = "declared"];</code>
@@ -883,7 +883,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * False for a tool that the agent's own code calls and that is never declared to the model: preload_memory.
+     * False for a tool that the agent's code calls and that is never declared to the model: preload_memory.
      * </pre>
      *
      * <code>bool declared = 4 [json_name = "declared"];</code>

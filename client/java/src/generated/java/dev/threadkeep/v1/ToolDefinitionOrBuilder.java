@@ -12,7 +12,7 @@ public interface ToolDefinitionOrBuilder extends
 
   /**
    * <pre>
-   * Its name.
+   * Name of the tool.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -21,7 +21,7 @@ public interface ToolDefinitionOrBuilder extends
   java.lang.String getName();
   /**
    * <pre>
-   * Its name.
+   * Name of the tool.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -32,7 +32,7 @@ public interface ToolDefinitionOrBuilder extends
 
   /**
    * <pre>
-   * What it is for, in words for the model.
+   * Description of the tool, written for the model.
    * </pre>
    *
    * <code>string description = 2 [json_name = "description"];</code>
@@ -41,7 +41,7 @@ public interface ToolDefinitionOrBuilder extends
   java.lang.String getDescription();
   /**
    * <pre>
-   * What it is for, in words for the model.
+   * Description of the tool, written for the model.
    * </pre>
    *
    * <code>string description = 2 [json_name = "description"];</code>
@@ -52,7 +52,7 @@ public interface ToolDefinitionOrBuilder extends
 
   /**
    * <pre>
-   * JSON Schema of its arguments, an object.
+   * JSON Schema of the arguments, an object.
    * </pre>
    *
    * <code>string parameters_json_schema = 3 [json_name = "parametersJsonSchema"];</code>
@@ -61,7 +61,7 @@ public interface ToolDefinitionOrBuilder extends
   java.lang.String getParametersJsonSchema();
   /**
    * <pre>
-   * JSON Schema of its arguments, an object.
+   * JSON Schema of the arguments, an object.
    * </pre>
    *
    * <code>string parameters_json_schema = 3 [json_name = "parametersJsonSchema"];</code>
@@ -72,7 +72,7 @@ public interface ToolDefinitionOrBuilder extends
 
   /**
    * <pre>
-   * False for a tool that the agent's own code calls and that is never declared to the model: preload_memory.
+   * False for a tool that the agent's code calls and that is never declared to the model: preload_memory.
    * </pre>
    *
    * <code>bool declared = 4 [json_name = "declared"];</code>

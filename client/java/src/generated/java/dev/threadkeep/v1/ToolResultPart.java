@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * The result of one tool call. A TOOL message may carry several.
+ * The result of one tool call. A TOOL message may contain several.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.ToolResultPart}
@@ -56,7 +56,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object callId_ = "";
   /**
    * <pre>
-   * The id of the call that this answers.
+   * Id of the call that produced this result.
    * </pre>
    *
    * <code>string call_id = 1 [json_name = "callId"];</code>
@@ -77,7 +77,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The id of the call that this answers.
+   * Id of the call that produced this result.
    * </pre>
    *
    * <code>string call_id = 1 [json_name = "callId"];</code>
@@ -103,7 +103,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object name_ = "";
   /**
    * <pre>
-   * The tool's name. May be empty.
+   * Name of the tool. May be empty.
    * </pre>
    *
    * <code>string name = 2 [json_name = "name"];</code>
@@ -124,7 +124,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The tool's name. May be empty.
+   * Name of the tool. May be empty.
    * </pre>
    *
    * <code>string name = 2 [json_name = "name"];</code>
@@ -150,7 +150,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.threadkeep.v1.Part> parts_;
   /**
    * <pre>
-   * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
+   * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -161,7 +161,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
+   * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -173,7 +173,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
+   * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -184,7 +184,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
+   * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -195,7 +195,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
+   * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -211,7 +211,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object structuredJson_ = "";
   /**
    * <pre>
-   * A structured result as JSON text, verbatim. Empty when there is none.
+   * Structured result as JSON text, verbatim. Empty if there is none.
    * </pre>
    *
    * <code>string structured_json = 4 [json_name = "structuredJson"];</code>
@@ -232,7 +232,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A structured result as JSON text, verbatim. Empty when there is none.
+   * Structured result as JSON text, verbatim. Empty if there is none.
    * </pre>
    *
    * <code>string structured_json = 4 [json_name = "structuredJson"];</code>
@@ -257,7 +257,7 @@ private static final long serialVersionUID = 0L;
   private boolean isError_ = false;
   /**
    * <pre>
-   * True when the tool failed and the content tells how.
+   * True if the tool failed. The content then describes the failure.
    * </pre>
    *
    * <code>bool is_error = 5 [json_name = "isError"];</code>
@@ -471,7 +471,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The result of one tool call. A TOOL message may carry several.
+   * The result of one tool call. A TOOL message may contain several.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.ToolResultPart}
@@ -713,7 +713,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object callId_ = "";
     /**
      * <pre>
-     * The id of the call that this answers.
+     * Id of the call that produced this result.
      * </pre>
      *
      * <code>string call_id = 1 [json_name = "callId"];</code>
@@ -733,7 +733,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The id of the call that this answers.
+     * Id of the call that produced this result.
      * </pre>
      *
      * <code>string call_id = 1 [json_name = "callId"];</code>
@@ -754,7 +754,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The id of the call that this answers.
+     * Id of the call that produced this result.
      * </pre>
      *
      * <code>string call_id = 1 [json_name = "callId"];</code>
@@ -771,7 +771,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The id of the call that this answers.
+     * Id of the call that produced this result.
      * </pre>
      *
      * <code>string call_id = 1 [json_name = "callId"];</code>
@@ -785,7 +785,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The id of the call that this answers.
+     * Id of the call that produced this result.
      * </pre>
      *
      * <code>string call_id = 1 [json_name = "callId"];</code>
@@ -805,7 +805,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object name_ = "";
     /**
      * <pre>
-     * The tool's name. May be empty.
+     * Name of the tool. May be empty.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -825,7 +825,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tool's name. May be empty.
+     * Name of the tool. May be empty.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -846,7 +846,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tool's name. May be empty.
+     * Name of the tool. May be empty.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -863,7 +863,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tool's name. May be empty.
+     * Name of the tool. May be empty.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -877,7 +877,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tool's name. May be empty.
+     * Name of the tool. May be empty.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -908,7 +908,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
+     * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -922,7 +922,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
+     * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -936,7 +936,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
+     * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -950,7 +950,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
+     * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -971,7 +971,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
+     * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -989,7 +989,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
+     * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -1009,7 +1009,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
+     * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -1030,7 +1030,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
+     * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -1048,7 +1048,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
+     * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -1066,7 +1066,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
+     * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -1085,7 +1085,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
+     * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -1102,7 +1102,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
+     * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -1119,7 +1119,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
+     * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -1130,7 +1130,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
+     * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -1144,7 +1144,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
+     * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -1159,7 +1159,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
+     * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -1170,7 +1170,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
+     * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -1182,7 +1182,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
+     * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -1209,7 +1209,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object structuredJson_ = "";
     /**
      * <pre>
-     * A structured result as JSON text, verbatim. Empty when there is none.
+     * Structured result as JSON text, verbatim. Empty if there is none.
      * </pre>
      *
      * <code>string structured_json = 4 [json_name = "structuredJson"];</code>
@@ -1229,7 +1229,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A structured result as JSON text, verbatim. Empty when there is none.
+     * Structured result as JSON text, verbatim. Empty if there is none.
      * </pre>
      *
      * <code>string structured_json = 4 [json_name = "structuredJson"];</code>
@@ -1250,7 +1250,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A structured result as JSON text, verbatim. Empty when there is none.
+     * Structured result as JSON text, verbatim. Empty if there is none.
      * </pre>
      *
      * <code>string structured_json = 4 [json_name = "structuredJson"];</code>
@@ -1267,7 +1267,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A structured result as JSON text, verbatim. Empty when there is none.
+     * Structured result as JSON text, verbatim. Empty if there is none.
      * </pre>
      *
      * <code>string structured_json = 4 [json_name = "structuredJson"];</code>
@@ -1281,7 +1281,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A structured result as JSON text, verbatim. Empty when there is none.
+     * Structured result as JSON text, verbatim. Empty if there is none.
      * </pre>
      *
      * <code>string structured_json = 4 [json_name = "structuredJson"];</code>
@@ -1301,7 +1301,7 @@ private static final long serialVersionUID = 0L;
     private boolean isError_ ;
     /**
      * <pre>
-     * True when the tool failed and the content tells how.
+     * True if the tool failed. The content then describes the failure.
      * </pre>
      *
      * <code>bool is_error = 5 [json_name = "isError"];</code>
@@ -1313,7 +1313,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * True when the tool failed and the content tells how.
+     * True if the tool failed. The content then describes the failure.
      * </pre>
      *
      * <code>bool is_error = 5 [json_name = "isError"];</code>
@@ -1329,7 +1329,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * True when the tool failed and the content tells how.
+     * True if the tool failed. The content then describes the failure.
      * </pre>
      *
      * <code>bool is_error = 5 [json_name = "isError"];</code>

@@ -12,7 +12,7 @@ public interface ToolResultPartOrBuilder extends
 
   /**
    * <pre>
-   * The id of the call that this answers.
+   * Id of the call that produced this result.
    * </pre>
    *
    * <code>string call_id = 1 [json_name = "callId"];</code>
@@ -21,7 +21,7 @@ public interface ToolResultPartOrBuilder extends
   java.lang.String getCallId();
   /**
    * <pre>
-   * The id of the call that this answers.
+   * Id of the call that produced this result.
    * </pre>
    *
    * <code>string call_id = 1 [json_name = "callId"];</code>
@@ -32,7 +32,7 @@ public interface ToolResultPartOrBuilder extends
 
   /**
    * <pre>
-   * The tool's name. May be empty.
+   * Name of the tool. May be empty.
    * </pre>
    *
    * <code>string name = 2 [json_name = "name"];</code>
@@ -41,7 +41,7 @@ public interface ToolResultPartOrBuilder extends
   java.lang.String getName();
   /**
    * <pre>
-   * The tool's name. May be empty.
+   * Name of the tool. May be empty.
    * </pre>
    *
    * <code>string name = 2 [json_name = "name"];</code>
@@ -52,7 +52,7 @@ public interface ToolResultPartOrBuilder extends
 
   /**
    * <pre>
-   * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
+   * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -61,7 +61,7 @@ public interface ToolResultPartOrBuilder extends
       getPartsList();
   /**
    * <pre>
-   * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
+   * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -69,7 +69,7 @@ public interface ToolResultPartOrBuilder extends
   dev.threadkeep.v1.Part getParts(int index);
   /**
    * <pre>
-   * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
+   * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -77,7 +77,7 @@ public interface ToolResultPartOrBuilder extends
   int getPartsCount();
   /**
    * <pre>
-   * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
+   * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -86,7 +86,7 @@ public interface ToolResultPartOrBuilder extends
       getPartsOrBuilderList();
   /**
    * <pre>
-   * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
+   * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -96,7 +96,7 @@ public interface ToolResultPartOrBuilder extends
 
   /**
    * <pre>
-   * A structured result as JSON text, verbatim. Empty when there is none.
+   * Structured result as JSON text, verbatim. Empty if there is none.
    * </pre>
    *
    * <code>string structured_json = 4 [json_name = "structuredJson"];</code>
@@ -105,7 +105,7 @@ public interface ToolResultPartOrBuilder extends
   java.lang.String getStructuredJson();
   /**
    * <pre>
-   * A structured result as JSON text, verbatim. Empty when there is none.
+   * Structured result as JSON text, verbatim. Empty if there is none.
    * </pre>
    *
    * <code>string structured_json = 4 [json_name = "structuredJson"];</code>
@@ -116,7 +116,7 @@ public interface ToolResultPartOrBuilder extends
 
   /**
    * <pre>
-   * True when the tool failed and the content tells how.
+   * True if the tool failed. The content then describes the failure.
    * </pre>
    *
    * <code>bool is_error = 5 [json_name = "isError"];</code>

@@ -4,7 +4,7 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
 
 /**
  * <pre>
- * Recall as tools: load_memory, preload_memory, conversation_search, cross_session_search.
+ * Lists and runs the recall tools: load_memory, preload_memory, conversation_search and cross_session_search.
  * </pre>
  */
 @io.grpc.stub.annotations.GrpcGenerated
@@ -140,14 +140,14 @@ public final class ToolServiceGrpc {
 
   /**
    * <pre>
-   * Recall as tools: load_memory, preload_memory, conversation_search, cross_session_search.
+   * Lists and runs the recall tools: load_memory, preload_memory, conversation_search and cross_session_search.
    * </pre>
    */
   public interface AsyncService {
 
     /**
      * <pre>
-     * Returns the tools' definitions, to be declared to a model as they are.
+     * Lists the definitions of the tools, to be declared to a model as they are.
      * </pre>
      */
     default void listTools(dev.threadkeep.v1.ListToolsRequest request,
@@ -157,10 +157,10 @@ public final class ToolServiceGrpc {
 
     /**
      * <pre>
-     * Runs a tool for a session and its user. What the model got wrong (arguments that are no JSON, or not of the schema) comes
-     * back as a result with is_error, in words that the model can act on. Errors: INVALID_FIELD for the tool's name or the
-     * session, MEMORY_NOT_CONFIGURED for load_memory, SESSION_NOT_FOUND and AMBIGUOUS_SESSION for conversation_search,
-     * PERMISSION_DENIED.
+     * Runs a tool for a session and its user. Errors of the model (arguments that are not JSON or do not match the
+     * schema) are returned as a result with is_error, in a form that the model can act on.
+     * Errors: INVALID_FIELD for the tool's name or the session, MEMORY_NOT_CONFIGURED for load_memory, SESSION_NOT_FOUND
+     * and AMBIGUOUS_SESSION for conversation_search, PERMISSION_DENIED.
      * </pre>
      */
     default void callTool(dev.threadkeep.v1.CallToolRequest request,
@@ -172,7 +172,7 @@ public final class ToolServiceGrpc {
   /**
    * Base class for the server implementation of the service ToolService.
    * <pre>
-   * Recall as tools: load_memory, preload_memory, conversation_search, cross_session_search.
+   * Lists and runs the recall tools: load_memory, preload_memory, conversation_search and cross_session_search.
    * </pre>
    */
   public static abstract class ToolServiceImplBase
@@ -186,7 +186,7 @@ public final class ToolServiceGrpc {
   /**
    * A stub to allow clients to do asynchronous rpc calls to service ToolService.
    * <pre>
-   * Recall as tools: load_memory, preload_memory, conversation_search, cross_session_search.
+   * Lists and runs the recall tools: load_memory, preload_memory, conversation_search and cross_session_search.
    * </pre>
    */
   public static final class ToolServiceStub
@@ -204,7 +204,7 @@ public final class ToolServiceGrpc {
 
     /**
      * <pre>
-     * Returns the tools' definitions, to be declared to a model as they are.
+     * Lists the definitions of the tools, to be declared to a model as they are.
      * </pre>
      */
     public void listTools(dev.threadkeep.v1.ListToolsRequest request,
@@ -215,10 +215,10 @@ public final class ToolServiceGrpc {
 
     /**
      * <pre>
-     * Runs a tool for a session and its user. What the model got wrong (arguments that are no JSON, or not of the schema) comes
-     * back as a result with is_error, in words that the model can act on. Errors: INVALID_FIELD for the tool's name or the
-     * session, MEMORY_NOT_CONFIGURED for load_memory, SESSION_NOT_FOUND and AMBIGUOUS_SESSION for conversation_search,
-     * PERMISSION_DENIED.
+     * Runs a tool for a session and its user. Errors of the model (arguments that are not JSON or do not match the
+     * schema) are returned as a result with is_error, in a form that the model can act on.
+     * Errors: INVALID_FIELD for the tool's name or the session, MEMORY_NOT_CONFIGURED for load_memory, SESSION_NOT_FOUND
+     * and AMBIGUOUS_SESSION for conversation_search, PERMISSION_DENIED.
      * </pre>
      */
     public void callTool(dev.threadkeep.v1.CallToolRequest request,
@@ -231,7 +231,7 @@ public final class ToolServiceGrpc {
   /**
    * A stub to allow clients to do synchronous rpc calls to service ToolService.
    * <pre>
-   * Recall as tools: load_memory, preload_memory, conversation_search, cross_session_search.
+   * Lists and runs the recall tools: load_memory, preload_memory, conversation_search and cross_session_search.
    * </pre>
    */
   public static final class ToolServiceBlockingV2Stub
@@ -249,7 +249,7 @@ public final class ToolServiceGrpc {
 
     /**
      * <pre>
-     * Returns the tools' definitions, to be declared to a model as they are.
+     * Lists the definitions of the tools, to be declared to a model as they are.
      * </pre>
      */
     public dev.threadkeep.v1.ListToolsResponse listTools(dev.threadkeep.v1.ListToolsRequest request) throws io.grpc.StatusException {
@@ -259,10 +259,10 @@ public final class ToolServiceGrpc {
 
     /**
      * <pre>
-     * Runs a tool for a session and its user. What the model got wrong (arguments that are no JSON, or not of the schema) comes
-     * back as a result with is_error, in words that the model can act on. Errors: INVALID_FIELD for the tool's name or the
-     * session, MEMORY_NOT_CONFIGURED for load_memory, SESSION_NOT_FOUND and AMBIGUOUS_SESSION for conversation_search,
-     * PERMISSION_DENIED.
+     * Runs a tool for a session and its user. Errors of the model (arguments that are not JSON or do not match the
+     * schema) are returned as a result with is_error, in a form that the model can act on.
+     * Errors: INVALID_FIELD for the tool's name or the session, MEMORY_NOT_CONFIGURED for load_memory, SESSION_NOT_FOUND
+     * and AMBIGUOUS_SESSION for conversation_search, PERMISSION_DENIED.
      * </pre>
      */
     public dev.threadkeep.v1.CallToolResponse callTool(dev.threadkeep.v1.CallToolRequest request) throws io.grpc.StatusException {
@@ -274,7 +274,7 @@ public final class ToolServiceGrpc {
   /**
    * A stub to allow clients to do limited synchronous rpc calls to service ToolService.
    * <pre>
-   * Recall as tools: load_memory, preload_memory, conversation_search, cross_session_search.
+   * Lists and runs the recall tools: load_memory, preload_memory, conversation_search and cross_session_search.
    * </pre>
    */
   public static final class ToolServiceBlockingStub
@@ -292,7 +292,7 @@ public final class ToolServiceGrpc {
 
     /**
      * <pre>
-     * Returns the tools' definitions, to be declared to a model as they are.
+     * Lists the definitions of the tools, to be declared to a model as they are.
      * </pre>
      */
     public dev.threadkeep.v1.ListToolsResponse listTools(dev.threadkeep.v1.ListToolsRequest request) {
@@ -302,10 +302,10 @@ public final class ToolServiceGrpc {
 
     /**
      * <pre>
-     * Runs a tool for a session and its user. What the model got wrong (arguments that are no JSON, or not of the schema) comes
-     * back as a result with is_error, in words that the model can act on. Errors: INVALID_FIELD for the tool's name or the
-     * session, MEMORY_NOT_CONFIGURED for load_memory, SESSION_NOT_FOUND and AMBIGUOUS_SESSION for conversation_search,
-     * PERMISSION_DENIED.
+     * Runs a tool for a session and its user. Errors of the model (arguments that are not JSON or do not match the
+     * schema) are returned as a result with is_error, in a form that the model can act on.
+     * Errors: INVALID_FIELD for the tool's name or the session, MEMORY_NOT_CONFIGURED for load_memory, SESSION_NOT_FOUND
+     * and AMBIGUOUS_SESSION for conversation_search, PERMISSION_DENIED.
      * </pre>
      */
     public dev.threadkeep.v1.CallToolResponse callTool(dev.threadkeep.v1.CallToolRequest request) {
@@ -317,7 +317,7 @@ public final class ToolServiceGrpc {
   /**
    * A stub to allow clients to do ListenableFuture-style rpc calls to service ToolService.
    * <pre>
-   * Recall as tools: load_memory, preload_memory, conversation_search, cross_session_search.
+   * Lists and runs the recall tools: load_memory, preload_memory, conversation_search and cross_session_search.
    * </pre>
    */
   public static final class ToolServiceFutureStub
@@ -335,7 +335,7 @@ public final class ToolServiceGrpc {
 
     /**
      * <pre>
-     * Returns the tools' definitions, to be declared to a model as they are.
+     * Lists the definitions of the tools, to be declared to a model as they are.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.ListToolsResponse> listTools(
@@ -346,10 +346,10 @@ public final class ToolServiceGrpc {
 
     /**
      * <pre>
-     * Runs a tool for a session and its user. What the model got wrong (arguments that are no JSON, or not of the schema) comes
-     * back as a result with is_error, in words that the model can act on. Errors: INVALID_FIELD for the tool's name or the
-     * session, MEMORY_NOT_CONFIGURED for load_memory, SESSION_NOT_FOUND and AMBIGUOUS_SESSION for conversation_search,
-     * PERMISSION_DENIED.
+     * Runs a tool for a session and its user. Errors of the model (arguments that are not JSON or do not match the
+     * schema) are returned as a result with is_error, in a form that the model can act on.
+     * Errors: INVALID_FIELD for the tool's name or the session, MEMORY_NOT_CONFIGURED for load_memory, SESSION_NOT_FOUND
+     * and AMBIGUOUS_SESSION for conversation_search, PERMISSION_DENIED.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.CallToolResponse> callTool(

@@ -7,8 +7,8 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * Replaces old tool results in the window by stubs that name the original event, which is archived. An event that also calls a tool is
- * left alone.
+ * Replaces old tool results in the window with stubs that name the original event, which is archived. Events that also
+ * call a tool are unchanged.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.TrimToolResults}
@@ -53,7 +53,7 @@ private static final long serialVersionUID = 0L;
   private int keepTurns_ = 0;
   /**
    * <pre>
-   * Results of this many newest turns are left alone. Default 1.
+   * Number of newest turns whose tool results are unchanged. Default: 1.
    * </pre>
    *
    * <code>optional int32 keep_turns = 1 [json_name = "keepTurns"];</code>
@@ -65,7 +65,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Results of this many newest turns are left alone. Default 1.
+   * Number of newest turns whose tool results are unchanged. Default: 1.
    * </pre>
    *
    * <code>optional int32 keep_turns = 1 [json_name = "keepTurns"];</code>
@@ -80,7 +80,7 @@ private static final long serialVersionUID = 0L;
   private int minTokens_ = 0;
   /**
    * <pre>
-   * Only results of at least this many tokens are trimmed. 0 means 64; negative is refused.
+   * Minimum number of tokens of a result that is trimmed. 0 means 64. Negative values are rejected.
    * </pre>
    *
    * <code>int32 min_tokens = 2 [json_name = "minTokens"];</code>
@@ -266,8 +266,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Replaces old tool results in the window by stubs that name the original event, which is archived. An event that also calls a tool is
-   * left alone.
+   * Replaces old tool results in the window with stubs that name the original event, which is archived. Events that also
+   * call a tool are unchanged.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.TrimToolResults}
@@ -423,7 +423,7 @@ private static final long serialVersionUID = 0L;
     private int keepTurns_ ;
     /**
      * <pre>
-     * Results of this many newest turns are left alone. Default 1.
+     * Number of newest turns whose tool results are unchanged. Default: 1.
      * </pre>
      *
      * <code>optional int32 keep_turns = 1 [json_name = "keepTurns"];</code>
@@ -435,7 +435,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Results of this many newest turns are left alone. Default 1.
+     * Number of newest turns whose tool results are unchanged. Default: 1.
      * </pre>
      *
      * <code>optional int32 keep_turns = 1 [json_name = "keepTurns"];</code>
@@ -447,7 +447,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Results of this many newest turns are left alone. Default 1.
+     * Number of newest turns whose tool results are unchanged. Default: 1.
      * </pre>
      *
      * <code>optional int32 keep_turns = 1 [json_name = "keepTurns"];</code>
@@ -463,7 +463,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Results of this many newest turns are left alone. Default 1.
+     * Number of newest turns whose tool results are unchanged. Default: 1.
      * </pre>
      *
      * <code>optional int32 keep_turns = 1 [json_name = "keepTurns"];</code>
@@ -479,7 +479,7 @@ private static final long serialVersionUID = 0L;
     private int minTokens_ ;
     /**
      * <pre>
-     * Only results of at least this many tokens are trimmed. 0 means 64; negative is refused.
+     * Minimum number of tokens of a result that is trimmed. 0 means 64. Negative values are rejected.
      * </pre>
      *
      * <code>int32 min_tokens = 2 [json_name = "minTokens"];</code>
@@ -491,7 +491,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only results of at least this many tokens are trimmed. 0 means 64; negative is refused.
+     * Minimum number of tokens of a result that is trimmed. 0 means 64. Negative values are rejected.
      * </pre>
      *
      * <code>int32 min_tokens = 2 [json_name = "minTokens"];</code>
@@ -507,7 +507,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only results of at least this many tokens are trimmed. 0 means 64; negative is refused.
+     * Minimum number of tokens of a result that is trimmed. 0 means 64. Negative values are rejected.
      * </pre>
      *
      * <code>int32 min_tokens = 2 [json_name = "minTokens"];</code>

@@ -12,7 +12,7 @@ public interface TrimToolResultsOrBuilder extends
 
   /**
    * <pre>
-   * Results of this many newest turns are left alone. Default 1.
+   * Number of newest turns whose tool results are unchanged. Default: 1.
    * </pre>
    *
    * <code>optional int32 keep_turns = 1 [json_name = "keepTurns"];</code>
@@ -21,7 +21,7 @@ public interface TrimToolResultsOrBuilder extends
   boolean hasKeepTurns();
   /**
    * <pre>
-   * Results of this many newest turns are left alone. Default 1.
+   * Number of newest turns whose tool results are unchanged. Default: 1.
    * </pre>
    *
    * <code>optional int32 keep_turns = 1 [json_name = "keepTurns"];</code>
@@ -31,7 +31,7 @@ public interface TrimToolResultsOrBuilder extends
 
   /**
    * <pre>
-   * Only results of at least this many tokens are trimmed. 0 means 64; negative is refused.
+   * Minimum number of tokens of a result that is trimmed. 0 means 64. Negative values are rejected.
    * </pre>
    *
    * <code>int32 min_tokens = 2 [json_name = "minTokens"];</code>

@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * Keeps the newest turns, and what came before the first turn.
+ * Keeps the newest turns, and the events before the first turn.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.TurnWindow}
@@ -51,7 +51,7 @@ private static final long serialVersionUID = 0L;
   private int maxTurns_ = 0;
   /**
    * <pre>
-   * Turns to keep at most. 0 means 10; negative is refused.
+   * Maximum number of turns to keep. 0 means 10. Negative values are rejected.
    * </pre>
    *
    * <code>int32 max_turns = 1 [json_name = "maxTurns"];</code>
@@ -221,7 +221,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Keeps the newest turns, and what came before the first turn.
+   * Keeps the newest turns, and the events before the first turn.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.TurnWindow}
@@ -362,7 +362,7 @@ private static final long serialVersionUID = 0L;
     private int maxTurns_ ;
     /**
      * <pre>
-     * Turns to keep at most. 0 means 10; negative is refused.
+     * Maximum number of turns to keep. 0 means 10. Negative values are rejected.
      * </pre>
      *
      * <code>int32 max_turns = 1 [json_name = "maxTurns"];</code>
@@ -374,7 +374,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Turns to keep at most. 0 means 10; negative is refused.
+     * Maximum number of turns to keep. 0 means 10. Negative values are rejected.
      * </pre>
      *
      * <code>int32 max_turns = 1 [json_name = "maxTurns"];</code>
@@ -390,7 +390,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Turns to keep at most. 0 means 10; negative is refused.
+     * Maximum number of turns to keep. 0 means 10. Negative values are rejected.
      * </pre>
      *
      * <code>int32 max_turns = 1 [json_name = "maxTurns"];</code>

@@ -12,7 +12,7 @@ public interface TurnWindowOrBuilder extends
 
   /**
    * <pre>
-   * Turns to keep at most. 0 means 10; negative is refused.
+   * Maximum number of turns to keep. 0 means 10. Negative values are rejected.
    * </pre>
    *
    * <code>int32 max_turns = 1 [json_name = "maxTurns"];</code>

@@ -65,7 +65,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.SessionRef session_;
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to update.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -77,7 +77,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to update.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -89,7 +89,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to update.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -103,7 +103,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.FieldMask updateMask_;
   /**
    * <pre>
-   * REQUIRED. Any of "expiry", "metadata_json", "labels", "context_bytes".
+   * REQUIRED. Fields to update: any of "expiry", "metadata_json", "labels", "context_bytes".
    * </pre>
    *
    * <code>.google.protobuf.FieldMask update_mask = 2 [json_name = "updateMask"];</code>
@@ -115,7 +115,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED. Any of "expiry", "metadata_json", "labels", "context_bytes".
+   * REQUIRED. Fields to update: any of "expiry", "metadata_json", "labels", "context_bytes".
    * </pre>
    *
    * <code>.google.protobuf.FieldMask update_mask = 2 [json_name = "updateMask"];</code>
@@ -127,7 +127,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED. Any of "expiry", "metadata_json", "labels", "context_bytes".
+   * REQUIRED. Fields to update: any of "expiry", "metadata_json", "labels", "context_bytes".
    * </pre>
    *
    * <code>.google.protobuf.FieldMask update_mask = 2 [json_name = "updateMask"];</code>
@@ -141,7 +141,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.Expiry expiry_;
   /**
    * <pre>
-   * The new expiry.
+   * New expiry.
    * </pre>
    *
    * <code>.threadkeep.v1.Expiry expiry = 3 [json_name = "expiry"];</code>
@@ -153,7 +153,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The new expiry.
+   * New expiry.
    * </pre>
    *
    * <code>.threadkeep.v1.Expiry expiry = 3 [json_name = "expiry"];</code>
@@ -165,7 +165,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The new expiry.
+   * New expiry.
    * </pre>
    *
    * <code>.threadkeep.v1.Expiry expiry = 3 [json_name = "expiry"];</code>
@@ -180,7 +180,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object metadataJson_ = "";
   /**
    * <pre>
-   * The new metadata; replaces the old whole.
+   * New metadata. Replaces all of the old metadata.
    * </pre>
    *
    * <code>string metadata_json = 4 [json_name = "metadataJson"];</code>
@@ -201,7 +201,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The new metadata; replaces the old whole.
+   * New metadata. Replaces all of the old metadata.
    * </pre>
    *
    * <code>string metadata_json = 4 [json_name = "metadataJson"];</code>
@@ -250,7 +250,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The new labels; replace the old whole.
+   * New labels. Replace all of the old labels.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 5 [json_name = "labels"];</code>
@@ -271,7 +271,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The new labels; replace the old whole.
+   * New labels. Replace all of the old labels.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 5 [json_name = "labels"];</code>
@@ -282,7 +282,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The new labels; replace the old whole.
+   * New labels. Replace all of the old labels.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 5 [json_name = "labels"];</code>
@@ -300,7 +300,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * The new labels; replace the old whole.
+   * New labels. Replace all of the old labels.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 5 [json_name = "labels"];</code>
@@ -321,7 +321,7 @@ java.lang.String defaultValue) {
   private long contextBytes_ = 0L;
   /**
    * <pre>
-   * The new context_bytes.
+   * New context_bytes.
    * </pre>
    *
    * <code>int64 context_bytes = 6 [json_name = "contextBytes"];</code>
@@ -841,7 +841,7 @@ java.lang.String defaultValue) {
         dev.threadkeep.v1.SessionRef, dev.threadkeep.v1.SessionRef.Builder, dev.threadkeep.v1.SessionRefOrBuilder> sessionBuilder_;
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to update.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -852,7 +852,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to update.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -867,7 +867,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to update.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -887,7 +887,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to update.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -905,7 +905,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to update.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -930,7 +930,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to update.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -947,7 +947,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to update.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -959,7 +959,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to update.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -974,7 +974,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to update.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -998,7 +998,7 @@ java.lang.String defaultValue) {
         com.google.protobuf.FieldMask, com.google.protobuf.FieldMask.Builder, com.google.protobuf.FieldMaskOrBuilder> updateMaskBuilder_;
     /**
      * <pre>
-     * REQUIRED. Any of "expiry", "metadata_json", "labels", "context_bytes".
+     * REQUIRED. Fields to update: any of "expiry", "metadata_json", "labels", "context_bytes".
      * </pre>
      *
      * <code>.google.protobuf.FieldMask update_mask = 2 [json_name = "updateMask"];</code>
@@ -1009,7 +1009,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * REQUIRED. Any of "expiry", "metadata_json", "labels", "context_bytes".
+     * REQUIRED. Fields to update: any of "expiry", "metadata_json", "labels", "context_bytes".
      * </pre>
      *
      * <code>.google.protobuf.FieldMask update_mask = 2 [json_name = "updateMask"];</code>
@@ -1024,7 +1024,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * REQUIRED. Any of "expiry", "metadata_json", "labels", "context_bytes".
+     * REQUIRED. Fields to update: any of "expiry", "metadata_json", "labels", "context_bytes".
      * </pre>
      *
      * <code>.google.protobuf.FieldMask update_mask = 2 [json_name = "updateMask"];</code>
@@ -1044,7 +1044,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * REQUIRED. Any of "expiry", "metadata_json", "labels", "context_bytes".
+     * REQUIRED. Fields to update: any of "expiry", "metadata_json", "labels", "context_bytes".
      * </pre>
      *
      * <code>.google.protobuf.FieldMask update_mask = 2 [json_name = "updateMask"];</code>
@@ -1062,7 +1062,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * REQUIRED. Any of "expiry", "metadata_json", "labels", "context_bytes".
+     * REQUIRED. Fields to update: any of "expiry", "metadata_json", "labels", "context_bytes".
      * </pre>
      *
      * <code>.google.protobuf.FieldMask update_mask = 2 [json_name = "updateMask"];</code>
@@ -1087,7 +1087,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * REQUIRED. Any of "expiry", "metadata_json", "labels", "context_bytes".
+     * REQUIRED. Fields to update: any of "expiry", "metadata_json", "labels", "context_bytes".
      * </pre>
      *
      * <code>.google.protobuf.FieldMask update_mask = 2 [json_name = "updateMask"];</code>
@@ -1104,7 +1104,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * REQUIRED. Any of "expiry", "metadata_json", "labels", "context_bytes".
+     * REQUIRED. Fields to update: any of "expiry", "metadata_json", "labels", "context_bytes".
      * </pre>
      *
      * <code>.google.protobuf.FieldMask update_mask = 2 [json_name = "updateMask"];</code>
@@ -1116,7 +1116,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * REQUIRED. Any of "expiry", "metadata_json", "labels", "context_bytes".
+     * REQUIRED. Fields to update: any of "expiry", "metadata_json", "labels", "context_bytes".
      * </pre>
      *
      * <code>.google.protobuf.FieldMask update_mask = 2 [json_name = "updateMask"];</code>
@@ -1131,7 +1131,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * REQUIRED. Any of "expiry", "metadata_json", "labels", "context_bytes".
+     * REQUIRED. Fields to update: any of "expiry", "metadata_json", "labels", "context_bytes".
      * </pre>
      *
      * <code>.google.protobuf.FieldMask update_mask = 2 [json_name = "updateMask"];</code>
@@ -1155,7 +1155,7 @@ java.lang.String defaultValue) {
         dev.threadkeep.v1.Expiry, dev.threadkeep.v1.Expiry.Builder, dev.threadkeep.v1.ExpiryOrBuilder> expiryBuilder_;
     /**
      * <pre>
-     * The new expiry.
+     * New expiry.
      * </pre>
      *
      * <code>.threadkeep.v1.Expiry expiry = 3 [json_name = "expiry"];</code>
@@ -1166,7 +1166,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The new expiry.
+     * New expiry.
      * </pre>
      *
      * <code>.threadkeep.v1.Expiry expiry = 3 [json_name = "expiry"];</code>
@@ -1181,7 +1181,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The new expiry.
+     * New expiry.
      * </pre>
      *
      * <code>.threadkeep.v1.Expiry expiry = 3 [json_name = "expiry"];</code>
@@ -1201,7 +1201,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The new expiry.
+     * New expiry.
      * </pre>
      *
      * <code>.threadkeep.v1.Expiry expiry = 3 [json_name = "expiry"];</code>
@@ -1219,7 +1219,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The new expiry.
+     * New expiry.
      * </pre>
      *
      * <code>.threadkeep.v1.Expiry expiry = 3 [json_name = "expiry"];</code>
@@ -1244,7 +1244,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The new expiry.
+     * New expiry.
      * </pre>
      *
      * <code>.threadkeep.v1.Expiry expiry = 3 [json_name = "expiry"];</code>
@@ -1261,7 +1261,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The new expiry.
+     * New expiry.
      * </pre>
      *
      * <code>.threadkeep.v1.Expiry expiry = 3 [json_name = "expiry"];</code>
@@ -1273,7 +1273,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The new expiry.
+     * New expiry.
      * </pre>
      *
      * <code>.threadkeep.v1.Expiry expiry = 3 [json_name = "expiry"];</code>
@@ -1288,7 +1288,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The new expiry.
+     * New expiry.
      * </pre>
      *
      * <code>.threadkeep.v1.Expiry expiry = 3 [json_name = "expiry"];</code>
@@ -1310,7 +1310,7 @@ java.lang.String defaultValue) {
     private java.lang.Object metadataJson_ = "";
     /**
      * <pre>
-     * The new metadata; replaces the old whole.
+     * New metadata. Replaces all of the old metadata.
      * </pre>
      *
      * <code>string metadata_json = 4 [json_name = "metadataJson"];</code>
@@ -1330,7 +1330,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The new metadata; replaces the old whole.
+     * New metadata. Replaces all of the old metadata.
      * </pre>
      *
      * <code>string metadata_json = 4 [json_name = "metadataJson"];</code>
@@ -1351,7 +1351,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The new metadata; replaces the old whole.
+     * New metadata. Replaces all of the old metadata.
      * </pre>
      *
      * <code>string metadata_json = 4 [json_name = "metadataJson"];</code>
@@ -1368,7 +1368,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The new metadata; replaces the old whole.
+     * New metadata. Replaces all of the old metadata.
      * </pre>
      *
      * <code>string metadata_json = 4 [json_name = "metadataJson"];</code>
@@ -1382,7 +1382,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The new metadata; replaces the old whole.
+     * New metadata. Replaces all of the old metadata.
      * </pre>
      *
      * <code>string metadata_json = 4 [json_name = "metadataJson"];</code>
@@ -1427,7 +1427,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The new labels; replace the old whole.
+     * New labels. Replace all of the old labels.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 5 [json_name = "labels"];</code>
@@ -1448,7 +1448,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The new labels; replace the old whole.
+     * New labels. Replace all of the old labels.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 5 [json_name = "labels"];</code>
@@ -1459,7 +1459,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The new labels; replace the old whole.
+     * New labels. Replace all of the old labels.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 5 [json_name = "labels"];</code>
@@ -1477,7 +1477,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The new labels; replace the old whole.
+     * New labels. Replace all of the old labels.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 5 [json_name = "labels"];</code>
@@ -1501,7 +1501,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The new labels; replace the old whole.
+     * New labels. Replace all of the old labels.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 5 [json_name = "labels"];</code>
@@ -1524,7 +1524,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The new labels; replace the old whole.
+     * New labels. Replace all of the old labels.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 5 [json_name = "labels"];</code>
@@ -1541,7 +1541,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The new labels; replace the old whole.
+     * New labels. Replace all of the old labels.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 5 [json_name = "labels"];</code>
@@ -1557,7 +1557,7 @@ java.lang.String defaultValue) {
     private long contextBytes_ ;
     /**
      * <pre>
-     * The new context_bytes.
+     * New context_bytes.
      * </pre>
      *
      * <code>int64 context_bytes = 6 [json_name = "contextBytes"];</code>
@@ -1569,7 +1569,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The new context_bytes.
+     * New context_bytes.
      * </pre>
      *
      * <code>int64 context_bytes = 6 [json_name = "contextBytes"];</code>
@@ -1585,7 +1585,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The new context_bytes.
+     * New context_bytes.
      * </pre>
      *
      * <code>int64 context_bytes = 6 [json_name = "contextBytes"];</code>

@@ -12,7 +12,7 @@ public interface UpdateSessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to update.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -21,7 +21,7 @@ public interface UpdateSessionRequestOrBuilder extends
   boolean hasSession();
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to update.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -30,7 +30,7 @@ public interface UpdateSessionRequestOrBuilder extends
   dev.threadkeep.v1.SessionRef getSession();
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to update.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -39,7 +39,7 @@ public interface UpdateSessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * REQUIRED. Any of "expiry", "metadata_json", "labels", "context_bytes".
+   * REQUIRED. Fields to update: any of "expiry", "metadata_json", "labels", "context_bytes".
    * </pre>
    *
    * <code>.google.protobuf.FieldMask update_mask = 2 [json_name = "updateMask"];</code>
@@ -48,7 +48,7 @@ public interface UpdateSessionRequestOrBuilder extends
   boolean hasUpdateMask();
   /**
    * <pre>
-   * REQUIRED. Any of "expiry", "metadata_json", "labels", "context_bytes".
+   * REQUIRED. Fields to update: any of "expiry", "metadata_json", "labels", "context_bytes".
    * </pre>
    *
    * <code>.google.protobuf.FieldMask update_mask = 2 [json_name = "updateMask"];</code>
@@ -57,7 +57,7 @@ public interface UpdateSessionRequestOrBuilder extends
   com.google.protobuf.FieldMask getUpdateMask();
   /**
    * <pre>
-   * REQUIRED. Any of "expiry", "metadata_json", "labels", "context_bytes".
+   * REQUIRED. Fields to update: any of "expiry", "metadata_json", "labels", "context_bytes".
    * </pre>
    *
    * <code>.google.protobuf.FieldMask update_mask = 2 [json_name = "updateMask"];</code>
@@ -66,7 +66,7 @@ public interface UpdateSessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * The new expiry.
+   * New expiry.
    * </pre>
    *
    * <code>.threadkeep.v1.Expiry expiry = 3 [json_name = "expiry"];</code>
@@ -75,7 +75,7 @@ public interface UpdateSessionRequestOrBuilder extends
   boolean hasExpiry();
   /**
    * <pre>
-   * The new expiry.
+   * New expiry.
    * </pre>
    *
    * <code>.threadkeep.v1.Expiry expiry = 3 [json_name = "expiry"];</code>
@@ -84,7 +84,7 @@ public interface UpdateSessionRequestOrBuilder extends
   dev.threadkeep.v1.Expiry getExpiry();
   /**
    * <pre>
-   * The new expiry.
+   * New expiry.
    * </pre>
    *
    * <code>.threadkeep.v1.Expiry expiry = 3 [json_name = "expiry"];</code>
@@ -93,7 +93,7 @@ public interface UpdateSessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * The new metadata; replaces the old whole.
+   * New metadata. Replaces all of the old metadata.
    * </pre>
    *
    * <code>string metadata_json = 4 [json_name = "metadataJson"];</code>
@@ -102,7 +102,7 @@ public interface UpdateSessionRequestOrBuilder extends
   java.lang.String getMetadataJson();
   /**
    * <pre>
-   * The new metadata; replaces the old whole.
+   * New metadata. Replaces all of the old metadata.
    * </pre>
    *
    * <code>string metadata_json = 4 [json_name = "metadataJson"];</code>
@@ -113,7 +113,7 @@ public interface UpdateSessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * The new labels; replace the old whole.
+   * New labels. Replace all of the old labels.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 5 [json_name = "labels"];</code>
@@ -121,7 +121,7 @@ public interface UpdateSessionRequestOrBuilder extends
   int getLabelsCount();
   /**
    * <pre>
-   * The new labels; replace the old whole.
+   * New labels. Replace all of the old labels.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 5 [json_name = "labels"];</code>
@@ -136,7 +136,7 @@ public interface UpdateSessionRequestOrBuilder extends
   getLabels();
   /**
    * <pre>
-   * The new labels; replace the old whole.
+   * New labels. Replace all of the old labels.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 5 [json_name = "labels"];</code>
@@ -145,7 +145,7 @@ public interface UpdateSessionRequestOrBuilder extends
   getLabelsMap();
   /**
    * <pre>
-   * The new labels; replace the old whole.
+   * New labels. Replace all of the old labels.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 5 [json_name = "labels"];</code>
@@ -157,7 +157,7 @@ java.lang.String getLabelsOrDefault(
 java.lang.String defaultValue);
   /**
    * <pre>
-   * The new labels; replace the old whole.
+   * New labels. Replace all of the old labels.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 5 [json_name = "labels"];</code>
@@ -167,7 +167,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * The new context_bytes.
+   * New context_bytes.
    * </pre>
    *
    * <code>int64 context_bytes = 6 [json_name = "contextBytes"];</code>

@@ -12,7 +12,7 @@ public interface UpdateSessionResponseOrBuilder extends
 
   /**
    * <pre>
-   * The session after the change.
+   * The session after the update.
    * </pre>
    *
    * <code>.threadkeep.v1.Session session = 1 [json_name = "session"];</code>
@@ -21,7 +21,7 @@ public interface UpdateSessionResponseOrBuilder extends
   boolean hasSession();
   /**
    * <pre>
-   * The session after the change.
+   * The session after the update.
    * </pre>
    *
    * <code>.threadkeep.v1.Session session = 1 [json_name = "session"];</code>
@@ -30,7 +30,7 @@ public interface UpdateSessionResponseOrBuilder extends
   dev.threadkeep.v1.Session getSession();
   /**
    * <pre>
-   * The session after the change.
+   * The session after the update.
    * </pre>
    *
    * <code>.threadkeep.v1.Session session = 1 [json_name = "session"];</code>

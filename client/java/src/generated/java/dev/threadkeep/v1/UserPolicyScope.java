@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * A user's sessions of one app or of all.
+ * The sessions of a user, in one app or in all apps.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.UserPolicyScope}
@@ -55,7 +55,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object userId_ = "";
   /**
    * <pre>
-   * REQUIRED unless the credential names the user.
+   * User. REQUIRED unless the credential is bound to a user.
    * </pre>
    *
    * <code>string user_id = 1 [json_name = "userId"];</code>
@@ -76,7 +76,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED unless the credential names the user.
+   * User. REQUIRED unless the credential is bound to a user.
    * </pre>
    *
    * <code>string user_id = 1 [json_name = "userId"];</code>
@@ -102,7 +102,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object app_ = "";
   /**
    * <pre>
-   * Of this app only; absent means of every app.
+   * App to which the scope is restricted. Absent means every app.
    * </pre>
    *
    * <code>optional string app = 2 [json_name = "app"];</code>
@@ -114,7 +114,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Of this app only; absent means of every app.
+   * App to which the scope is restricted. Absent means every app.
    * </pre>
    *
    * <code>optional string app = 2 [json_name = "app"];</code>
@@ -135,7 +135,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Of this app only; absent means of every app.
+   * App to which the scope is restricted. Absent means every app.
    * </pre>
    *
    * <code>optional string app = 2 [json_name = "app"];</code>
@@ -329,7 +329,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A user's sessions of one app or of all.
+   * The sessions of a user, in one app or in all apps.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.UserPolicyScope}
@@ -489,7 +489,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object userId_ = "";
     /**
      * <pre>
-     * REQUIRED unless the credential names the user.
+     * User. REQUIRED unless the credential is bound to a user.
      * </pre>
      *
      * <code>string user_id = 1 [json_name = "userId"];</code>
@@ -509,7 +509,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED unless the credential names the user.
+     * User. REQUIRED unless the credential is bound to a user.
      * </pre>
      *
      * <code>string user_id = 1 [json_name = "userId"];</code>
@@ -530,7 +530,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED unless the credential names the user.
+     * User. REQUIRED unless the credential is bound to a user.
      * </pre>
      *
      * <code>string user_id = 1 [json_name = "userId"];</code>
@@ -547,7 +547,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED unless the credential names the user.
+     * User. REQUIRED unless the credential is bound to a user.
      * </pre>
      *
      * <code>string user_id = 1 [json_name = "userId"];</code>
@@ -561,7 +561,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED unless the credential names the user.
+     * User. REQUIRED unless the credential is bound to a user.
      * </pre>
      *
      * <code>string user_id = 1 [json_name = "userId"];</code>
@@ -581,7 +581,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object app_ = "";
     /**
      * <pre>
-     * Of this app only; absent means of every app.
+     * App to which the scope is restricted. Absent means every app.
      * </pre>
      *
      * <code>optional string app = 2 [json_name = "app"];</code>
@@ -592,7 +592,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Of this app only; absent means of every app.
+     * App to which the scope is restricted. Absent means every app.
      * </pre>
      *
      * <code>optional string app = 2 [json_name = "app"];</code>
@@ -612,7 +612,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Of this app only; absent means of every app.
+     * App to which the scope is restricted. Absent means every app.
      * </pre>
      *
      * <code>optional string app = 2 [json_name = "app"];</code>
@@ -633,7 +633,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Of this app only; absent means of every app.
+     * App to which the scope is restricted. Absent means every app.
      * </pre>
      *
      * <code>optional string app = 2 [json_name = "app"];</code>
@@ -650,7 +650,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Of this app only; absent means of every app.
+     * App to which the scope is restricted. Absent means every app.
      * </pre>
      *
      * <code>optional string app = 2 [json_name = "app"];</code>
@@ -664,7 +664,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Of this app only; absent means of every app.
+     * App to which the scope is restricted. Absent means every app.
      * </pre>
      *
      * <code>optional string app = 2 [json_name = "app"];</code>

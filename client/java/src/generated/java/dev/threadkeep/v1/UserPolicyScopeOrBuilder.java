@@ -12,7 +12,7 @@ public interface UserPolicyScopeOrBuilder extends
 
   /**
    * <pre>
-   * REQUIRED unless the credential names the user.
+   * User. REQUIRED unless the credential is bound to a user.
    * </pre>
    *
    * <code>string user_id = 1 [json_name = "userId"];</code>
@@ -21,7 +21,7 @@ public interface UserPolicyScopeOrBuilder extends
   java.lang.String getUserId();
   /**
    * <pre>
-   * REQUIRED unless the credential names the user.
+   * User. REQUIRED unless the credential is bound to a user.
    * </pre>
    *
    * <code>string user_id = 1 [json_name = "userId"];</code>
@@ -32,7 +32,7 @@ public interface UserPolicyScopeOrBuilder extends
 
   /**
    * <pre>
-   * Of this app only; absent means of every app.
+   * App to which the scope is restricted. Absent means every app.
    * </pre>
    *
    * <code>optional string app = 2 [json_name = "app"];</code>
@@ -41,7 +41,7 @@ public interface UserPolicyScopeOrBuilder extends
   boolean hasApp();
   /**
    * <pre>
-   * Of this app only; absent means of every app.
+   * App to which the scope is restricted. Absent means every app.
    * </pre>
    *
    * <code>optional string app = 2 [json_name = "app"];</code>
@@ -50,7 +50,7 @@ public interface UserPolicyScopeOrBuilder extends
   java.lang.String getApp();
   /**
    * <pre>
-   * Of this app only; absent means of every app.
+   * App to which the scope is restricted. Absent means every app.
    * </pre>
    *
    * <code>optional string app = 2 [json_name = "app"];</code>

@@ -55,7 +55,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object app_ = "";
   /**
    * <pre>
-   * Only sessions of this app. Absent means any; empty means sessions without an app.
+   * App to which the scope is restricted. Absent means any app; empty means sessions without an app.
    * </pre>
    *
    * <code>optional string app = 1 [json_name = "app"];</code>
@@ -67,7 +67,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Only sessions of this app. Absent means any; empty means sessions without an app.
+   * App to which the scope is restricted. Absent means any app; empty means sessions without an app.
    * </pre>
    *
    * <code>optional string app = 1 [json_name = "app"];</code>
@@ -88,7 +88,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Only sessions of this app. Absent means any; empty means sessions without an app.
+   * App to which the scope is restricted. Absent means any app; empty means sessions without an app.
    * </pre>
    *
    * <code>optional string app = 1 [json_name = "app"];</code>
@@ -114,7 +114,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object userId_ = "";
   /**
    * <pre>
-   * REQUIRED, unless the credential is bound to a user.
+   * User. REQUIRED unless the credential is bound to a user.
    * </pre>
    *
    * <code>string user_id = 2 [json_name = "userId"];</code>
@@ -135,7 +135,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED, unless the credential is bound to a user.
+   * User. REQUIRED unless the credential is bound to a user.
    * </pre>
    *
    * <code>string user_id = 2 [json_name = "userId"];</code>
@@ -489,7 +489,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object app_ = "";
     /**
      * <pre>
-     * Only sessions of this app. Absent means any; empty means sessions without an app.
+     * App to which the scope is restricted. Absent means any app; empty means sessions without an app.
      * </pre>
      *
      * <code>optional string app = 1 [json_name = "app"];</code>
@@ -500,7 +500,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only sessions of this app. Absent means any; empty means sessions without an app.
+     * App to which the scope is restricted. Absent means any app; empty means sessions without an app.
      * </pre>
      *
      * <code>optional string app = 1 [json_name = "app"];</code>
@@ -520,7 +520,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only sessions of this app. Absent means any; empty means sessions without an app.
+     * App to which the scope is restricted. Absent means any app; empty means sessions without an app.
      * </pre>
      *
      * <code>optional string app = 1 [json_name = "app"];</code>
@@ -541,7 +541,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only sessions of this app. Absent means any; empty means sessions without an app.
+     * App to which the scope is restricted. Absent means any app; empty means sessions without an app.
      * </pre>
      *
      * <code>optional string app = 1 [json_name = "app"];</code>
@@ -558,7 +558,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only sessions of this app. Absent means any; empty means sessions without an app.
+     * App to which the scope is restricted. Absent means any app; empty means sessions without an app.
      * </pre>
      *
      * <code>optional string app = 1 [json_name = "app"];</code>
@@ -572,7 +572,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only sessions of this app. Absent means any; empty means sessions without an app.
+     * App to which the scope is restricted. Absent means any app; empty means sessions without an app.
      * </pre>
      *
      * <code>optional string app = 1 [json_name = "app"];</code>
@@ -592,7 +592,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object userId_ = "";
     /**
      * <pre>
-     * REQUIRED, unless the credential is bound to a user.
+     * User. REQUIRED unless the credential is bound to a user.
      * </pre>
      *
      * <code>string user_id = 2 [json_name = "userId"];</code>
@@ -612,7 +612,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, unless the credential is bound to a user.
+     * User. REQUIRED unless the credential is bound to a user.
      * </pre>
      *
      * <code>string user_id = 2 [json_name = "userId"];</code>
@@ -633,7 +633,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, unless the credential is bound to a user.
+     * User. REQUIRED unless the credential is bound to a user.
      * </pre>
      *
      * <code>string user_id = 2 [json_name = "userId"];</code>
@@ -650,7 +650,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, unless the credential is bound to a user.
+     * User. REQUIRED unless the credential is bound to a user.
      * </pre>
      *
      * <code>string user_id = 2 [json_name = "userId"];</code>
@@ -664,7 +664,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED, unless the credential is bound to a user.
+     * User. REQUIRED unless the credential is bound to a user.
      * </pre>
      *
      * <code>string user_id = 2 [json_name = "userId"];</code>

@@ -12,7 +12,7 @@ public interface UserScopeOrBuilder extends
 
   /**
    * <pre>
-   * Only sessions of this app. Absent means any; empty means sessions without an app.
+   * App to which the scope is restricted. Absent means any app; empty means sessions without an app.
    * </pre>
    *
    * <code>optional string app = 1 [json_name = "app"];</code>
@@ -21,7 +21,7 @@ public interface UserScopeOrBuilder extends
   boolean hasApp();
   /**
    * <pre>
-   * Only sessions of this app. Absent means any; empty means sessions without an app.
+   * App to which the scope is restricted. Absent means any app; empty means sessions without an app.
    * </pre>
    *
    * <code>optional string app = 1 [json_name = "app"];</code>
@@ -30,7 +30,7 @@ public interface UserScopeOrBuilder extends
   java.lang.String getApp();
   /**
    * <pre>
-   * Only sessions of this app. Absent means any; empty means sessions without an app.
+   * App to which the scope is restricted. Absent means any app; empty means sessions without an app.
    * </pre>
    *
    * <code>optional string app = 1 [json_name = "app"];</code>
@@ -41,7 +41,7 @@ public interface UserScopeOrBuilder extends
 
   /**
    * <pre>
-   * REQUIRED, unless the credential is bound to a user.
+   * User. REQUIRED unless the credential is bound to a user.
    * </pre>
    *
    * <code>string user_id = 2 [json_name = "userId"];</code>
@@ -50,7 +50,7 @@ public interface UserScopeOrBuilder extends
   java.lang.String getUserId();
   /**
    * <pre>
-   * REQUIRED, unless the credential is bound to a user.
+   * User. REQUIRED unless the credential is bound to a user.
    * </pre>
    *
    * <code>string user_id = 2 [json_name = "userId"];</code>

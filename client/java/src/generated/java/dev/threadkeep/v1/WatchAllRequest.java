@@ -96,7 +96,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.ChangeScope scope_;
   /**
    * <pre>
-   * Whose changes.
+   * Sessions to watch.
    * </pre>
    *
    * <code>.threadkeep.v1.ChangeScope scope = 1 [json_name = "scope"];</code>
@@ -108,7 +108,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Whose changes.
+   * Sessions to watch.
    * </pre>
    *
    * <code>.threadkeep.v1.ChangeScope scope = 1 [json_name = "scope"];</code>
@@ -120,7 +120,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Whose changes.
+   * Sessions to watch.
    * </pre>
    *
    * <code>.threadkeep.v1.ChangeScope scope = 1 [json_name = "scope"];</code>
@@ -133,7 +133,7 @@ private static final long serialVersionUID = 0L;
   public static final int RESUME_TOKEN_FIELD_NUMBER = 2;
   /**
    * <pre>
-   * After the change that bore this token.
+   * Resume token of the change after which to start.
    * </pre>
    *
    * <code>string resume_token = 2 [json_name = "resumeToken"];</code>
@@ -144,7 +144,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * After the change that bore this token.
+   * Resume token of the change after which to start.
    * </pre>
    *
    * <code>string resume_token = 2 [json_name = "resumeToken"];</code>
@@ -169,7 +169,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * After the change that bore this token.
+   * Resume token of the change after which to start.
    * </pre>
    *
    * <code>string resume_token = 2 [json_name = "resumeToken"];</code>
@@ -197,7 +197,7 @@ private static final long serialVersionUID = 0L;
   public static final int FROM_BEGINNING_FIELD_NUMBER = 3;
   /**
    * <pre>
-   * With the oldest change that the feed still has. Must be true.
+   * Oldest change that the feed still has. Must be true.
    * </pre>
    *
    * <code>bool from_beginning = 3 [json_name = "fromBeginning"];</code>
@@ -209,7 +209,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * With the oldest change that the feed still has. Must be true.
+   * Oldest change that the feed still has. Must be true.
    * </pre>
    *
    * <code>bool from_beginning = 3 [json_name = "fromBeginning"];</code>
@@ -226,7 +226,7 @@ private static final long serialVersionUID = 0L;
   public static final int LIVE_ONLY_FIELD_NUMBER = 4;
   /**
    * <pre>
-   * With what is committed from now on; what was committed a moment ago may come too. Must be true.
+   * Changes that are committed from now on. Changes committed immediately before may be included. Must be true.
    * </pre>
    *
    * <code>bool live_only = 4 [json_name = "liveOnly"];</code>
@@ -238,7 +238,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * With what is committed from now on; what was committed a moment ago may come too. Must be true.
+   * Changes that are committed from now on. Changes committed immediately before may be included. Must be true.
    * </pre>
    *
    * <code>bool live_only = 4 [json_name = "liveOnly"];</code>
@@ -256,7 +256,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.EventFilter filter_;
   /**
    * <pre>
-   * Like WatchSessionRequest.filter.
+   * Events to deliver; see WatchSessionRequest.filter.
    * </pre>
    *
    * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -268,7 +268,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Like WatchSessionRequest.filter.
+   * Events to deliver; see WatchSessionRequest.filter.
    * </pre>
    *
    * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -280,7 +280,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Like WatchSessionRequest.filter.
+   * Events to deliver; see WatchSessionRequest.filter.
    * </pre>
    *
    * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -769,7 +769,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.ChangeScope, dev.threadkeep.v1.ChangeScope.Builder, dev.threadkeep.v1.ChangeScopeOrBuilder> scopeBuilder_;
     /**
      * <pre>
-     * Whose changes.
+     * Sessions to watch.
      * </pre>
      *
      * <code>.threadkeep.v1.ChangeScope scope = 1 [json_name = "scope"];</code>
@@ -780,7 +780,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whose changes.
+     * Sessions to watch.
      * </pre>
      *
      * <code>.threadkeep.v1.ChangeScope scope = 1 [json_name = "scope"];</code>
@@ -795,7 +795,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whose changes.
+     * Sessions to watch.
      * </pre>
      *
      * <code>.threadkeep.v1.ChangeScope scope = 1 [json_name = "scope"];</code>
@@ -815,7 +815,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whose changes.
+     * Sessions to watch.
      * </pre>
      *
      * <code>.threadkeep.v1.ChangeScope scope = 1 [json_name = "scope"];</code>
@@ -833,7 +833,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whose changes.
+     * Sessions to watch.
      * </pre>
      *
      * <code>.threadkeep.v1.ChangeScope scope = 1 [json_name = "scope"];</code>
@@ -858,7 +858,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whose changes.
+     * Sessions to watch.
      * </pre>
      *
      * <code>.threadkeep.v1.ChangeScope scope = 1 [json_name = "scope"];</code>
@@ -875,7 +875,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whose changes.
+     * Sessions to watch.
      * </pre>
      *
      * <code>.threadkeep.v1.ChangeScope scope = 1 [json_name = "scope"];</code>
@@ -887,7 +887,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whose changes.
+     * Sessions to watch.
      * </pre>
      *
      * <code>.threadkeep.v1.ChangeScope scope = 1 [json_name = "scope"];</code>
@@ -902,7 +902,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whose changes.
+     * Sessions to watch.
      * </pre>
      *
      * <code>.threadkeep.v1.ChangeScope scope = 1 [json_name = "scope"];</code>
@@ -923,7 +923,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * After the change that bore this token.
+     * Resume token of the change after which to start.
      * </pre>
      *
      * <code>string resume_token = 2 [json_name = "resumeToken"];</code>
@@ -935,7 +935,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * After the change that bore this token.
+     * Resume token of the change after which to start.
      * </pre>
      *
      * <code>string resume_token = 2 [json_name = "resumeToken"];</code>
@@ -961,7 +961,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * After the change that bore this token.
+     * Resume token of the change after which to start.
      * </pre>
      *
      * <code>string resume_token = 2 [json_name = "resumeToken"];</code>
@@ -988,7 +988,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * After the change that bore this token.
+     * Resume token of the change after which to start.
      * </pre>
      *
      * <code>string resume_token = 2 [json_name = "resumeToken"];</code>
@@ -1005,7 +1005,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * After the change that bore this token.
+     * Resume token of the change after which to start.
      * </pre>
      *
      * <code>string resume_token = 2 [json_name = "resumeToken"];</code>
@@ -1021,7 +1021,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * After the change that bore this token.
+     * Resume token of the change after which to start.
      * </pre>
      *
      * <code>string resume_token = 2 [json_name = "resumeToken"];</code>
@@ -1040,7 +1040,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * With the oldest change that the feed still has. Must be true.
+     * Oldest change that the feed still has. Must be true.
      * </pre>
      *
      * <code>bool from_beginning = 3 [json_name = "fromBeginning"];</code>
@@ -1051,7 +1051,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * With the oldest change that the feed still has. Must be true.
+     * Oldest change that the feed still has. Must be true.
      * </pre>
      *
      * <code>bool from_beginning = 3 [json_name = "fromBeginning"];</code>
@@ -1065,7 +1065,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * With the oldest change that the feed still has. Must be true.
+     * Oldest change that the feed still has. Must be true.
      * </pre>
      *
      * <code>bool from_beginning = 3 [json_name = "fromBeginning"];</code>
@@ -1081,7 +1081,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * With the oldest change that the feed still has. Must be true.
+     * Oldest change that the feed still has. Must be true.
      * </pre>
      *
      * <code>bool from_beginning = 3 [json_name = "fromBeginning"];</code>
@@ -1098,7 +1098,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * With what is committed from now on; what was committed a moment ago may come too. Must be true.
+     * Changes that are committed from now on. Changes committed immediately before may be included. Must be true.
      * </pre>
      *
      * <code>bool live_only = 4 [json_name = "liveOnly"];</code>
@@ -1109,7 +1109,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * With what is committed from now on; what was committed a moment ago may come too. Must be true.
+     * Changes that are committed from now on. Changes committed immediately before may be included. Must be true.
      * </pre>
      *
      * <code>bool live_only = 4 [json_name = "liveOnly"];</code>
@@ -1123,7 +1123,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * With what is committed from now on; what was committed a moment ago may come too. Must be true.
+     * Changes that are committed from now on. Changes committed immediately before may be included. Must be true.
      * </pre>
      *
      * <code>bool live_only = 4 [json_name = "liveOnly"];</code>
@@ -1139,7 +1139,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * With what is committed from now on; what was committed a moment ago may come too. Must be true.
+     * Changes that are committed from now on. Changes committed immediately before may be included. Must be true.
      * </pre>
      *
      * <code>bool live_only = 4 [json_name = "liveOnly"];</code>
@@ -1159,7 +1159,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.EventFilter, dev.threadkeep.v1.EventFilter.Builder, dev.threadkeep.v1.EventFilterOrBuilder> filterBuilder_;
     /**
      * <pre>
-     * Like WatchSessionRequest.filter.
+     * Events to deliver; see WatchSessionRequest.filter.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -1170,7 +1170,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Like WatchSessionRequest.filter.
+     * Events to deliver; see WatchSessionRequest.filter.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -1185,7 +1185,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Like WatchSessionRequest.filter.
+     * Events to deliver; see WatchSessionRequest.filter.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -1205,7 +1205,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Like WatchSessionRequest.filter.
+     * Events to deliver; see WatchSessionRequest.filter.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -1223,7 +1223,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Like WatchSessionRequest.filter.
+     * Events to deliver; see WatchSessionRequest.filter.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -1248,7 +1248,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Like WatchSessionRequest.filter.
+     * Events to deliver; see WatchSessionRequest.filter.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -1265,7 +1265,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Like WatchSessionRequest.filter.
+     * Events to deliver; see WatchSessionRequest.filter.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -1277,7 +1277,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Like WatchSessionRequest.filter.
+     * Events to deliver; see WatchSessionRequest.filter.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -1292,7 +1292,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Like WatchSessionRequest.filter.
+     * Events to deliver; see WatchSessionRequest.filter.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>

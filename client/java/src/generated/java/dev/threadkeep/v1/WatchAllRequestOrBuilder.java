@@ -12,7 +12,7 @@ public interface WatchAllRequestOrBuilder extends
 
   /**
    * <pre>
-   * Whose changes.
+   * Sessions to watch.
    * </pre>
    *
    * <code>.threadkeep.v1.ChangeScope scope = 1 [json_name = "scope"];</code>
@@ -21,7 +21,7 @@ public interface WatchAllRequestOrBuilder extends
   boolean hasScope();
   /**
    * <pre>
-   * Whose changes.
+   * Sessions to watch.
    * </pre>
    *
    * <code>.threadkeep.v1.ChangeScope scope = 1 [json_name = "scope"];</code>
@@ -30,7 +30,7 @@ public interface WatchAllRequestOrBuilder extends
   dev.threadkeep.v1.ChangeScope getScope();
   /**
    * <pre>
-   * Whose changes.
+   * Sessions to watch.
    * </pre>
    *
    * <code>.threadkeep.v1.ChangeScope scope = 1 [json_name = "scope"];</code>
@@ -39,7 +39,7 @@ public interface WatchAllRequestOrBuilder extends
 
   /**
    * <pre>
-   * After the change that bore this token.
+   * Resume token of the change after which to start.
    * </pre>
    *
    * <code>string resume_token = 2 [json_name = "resumeToken"];</code>
@@ -48,7 +48,7 @@ public interface WatchAllRequestOrBuilder extends
   boolean hasResumeToken();
   /**
    * <pre>
-   * After the change that bore this token.
+   * Resume token of the change after which to start.
    * </pre>
    *
    * <code>string resume_token = 2 [json_name = "resumeToken"];</code>
@@ -57,7 +57,7 @@ public interface WatchAllRequestOrBuilder extends
   java.lang.String getResumeToken();
   /**
    * <pre>
-   * After the change that bore this token.
+   * Resume token of the change after which to start.
    * </pre>
    *
    * <code>string resume_token = 2 [json_name = "resumeToken"];</code>
@@ -68,7 +68,7 @@ public interface WatchAllRequestOrBuilder extends
 
   /**
    * <pre>
-   * With the oldest change that the feed still has. Must be true.
+   * Oldest change that the feed still has. Must be true.
    * </pre>
    *
    * <code>bool from_beginning = 3 [json_name = "fromBeginning"];</code>
@@ -77,7 +77,7 @@ public interface WatchAllRequestOrBuilder extends
   boolean hasFromBeginning();
   /**
    * <pre>
-   * With the oldest change that the feed still has. Must be true.
+   * Oldest change that the feed still has. Must be true.
    * </pre>
    *
    * <code>bool from_beginning = 3 [json_name = "fromBeginning"];</code>
@@ -87,7 +87,7 @@ public interface WatchAllRequestOrBuilder extends
 
   /**
    * <pre>
-   * With what is committed from now on; what was committed a moment ago may come too. Must be true.
+   * Changes that are committed from now on. Changes committed immediately before may be included. Must be true.
    * </pre>
    *
    * <code>bool live_only = 4 [json_name = "liveOnly"];</code>
@@ -96,7 +96,7 @@ public interface WatchAllRequestOrBuilder extends
   boolean hasLiveOnly();
   /**
    * <pre>
-   * With what is committed from now on; what was committed a moment ago may come too. Must be true.
+   * Changes that are committed from now on. Changes committed immediately before may be included. Must be true.
    * </pre>
    *
    * <code>bool live_only = 4 [json_name = "liveOnly"];</code>
@@ -106,7 +106,7 @@ public interface WatchAllRequestOrBuilder extends
 
   /**
    * <pre>
-   * Like WatchSessionRequest.filter.
+   * Events to deliver; see WatchSessionRequest.filter.
    * </pre>
    *
    * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -115,7 +115,7 @@ public interface WatchAllRequestOrBuilder extends
   boolean hasFilter();
   /**
    * <pre>
-   * Like WatchSessionRequest.filter.
+   * Events to deliver; see WatchSessionRequest.filter.
    * </pre>
    *
    * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -124,7 +124,7 @@ public interface WatchAllRequestOrBuilder extends
   dev.threadkeep.v1.EventFilter getFilter();
   /**
    * <pre>
-   * Like WatchSessionRequest.filter.
+   * Events to deliver; see WatchSessionRequest.filter.
    * </pre>
    *
    * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>

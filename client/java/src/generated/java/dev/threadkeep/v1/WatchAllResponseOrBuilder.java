@@ -12,7 +12,7 @@ public interface WatchAllResponseOrBuilder extends
 
   /**
    * <pre>
-   * One or more, in order.
+   * One or more changes, in order.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Change changes = 1 [json_name = "changes"];</code>
@@ -21,7 +21,7 @@ public interface WatchAllResponseOrBuilder extends
       getChangesList();
   /**
    * <pre>
-   * One or more, in order.
+   * One or more changes, in order.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Change changes = 1 [json_name = "changes"];</code>
@@ -29,7 +29,7 @@ public interface WatchAllResponseOrBuilder extends
   dev.threadkeep.v1.Change getChanges(int index);
   /**
    * <pre>
-   * One or more, in order.
+   * One or more changes, in order.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Change changes = 1 [json_name = "changes"];</code>
@@ -37,7 +37,7 @@ public interface WatchAllResponseOrBuilder extends
   int getChangesCount();
   /**
    * <pre>
-   * One or more, in order.
+   * One or more changes, in order.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Change changes = 1 [json_name = "changes"];</code>
@@ -46,7 +46,7 @@ public interface WatchAllResponseOrBuilder extends
       getChangesOrBuilderList();
   /**
    * <pre>
-   * One or more, in order.
+   * One or more changes, in order.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Change changes = 1 [json_name = "changes"];</code>

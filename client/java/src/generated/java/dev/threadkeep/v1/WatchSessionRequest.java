@@ -96,7 +96,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.SessionRef session_;
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to watch.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -108,7 +108,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to watch.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -120,7 +120,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to watch.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -133,7 +133,7 @@ private static final long serialVersionUID = 0L;
   public static final int RESUME_TOKEN_FIELD_NUMBER = 2;
   /**
    * <pre>
-   * After the change that bore this token.
+   * Resume token of the change after which to start.
    * </pre>
    *
    * <code>string resume_token = 2 [json_name = "resumeToken"];</code>
@@ -144,7 +144,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * After the change that bore this token.
+   * Resume token of the change after which to start.
    * </pre>
    *
    * <code>string resume_token = 2 [json_name = "resumeToken"];</code>
@@ -169,7 +169,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * After the change that bore this token.
+   * Resume token of the change after which to start.
    * </pre>
    *
    * <code>string resume_token = 2 [json_name = "resumeToken"];</code>
@@ -197,9 +197,9 @@ private static final long serialVersionUID = 0L;
   public static final int AFTER_SEQ_FIELD_NUMBER = 3;
   /**
    * <pre>
-   * With the first change after this seq; 0 is from the beginning. An append that holds events on both sides comes without those
-   * up to it, also to whoever resumes before it was told. At most the session's last seq. Of a session that is not there: with what
-   * is committed from now on.
+   * Seq after which to start; 0 means the beginning of the log. An append that spans this seq is delivered without
+   * its events up to it, also to a subscriber that resumes before that append. At most the session's last seq. If the
+   * session does not exist, the stream starts with changes that are committed from now on.
    * </pre>
    *
    * <code>int64 after_seq = 3 [json_name = "afterSeq"];</code>
@@ -211,9 +211,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * With the first change after this seq; 0 is from the beginning. An append that holds events on both sides comes without those
-   * up to it, also to whoever resumes before it was told. At most the session's last seq. Of a session that is not there: with what
-   * is committed from now on.
+   * Seq after which to start; 0 means the beginning of the log. An append that spans this seq is delivered without
+   * its events up to it, also to a subscriber that resumes before that append. At most the session's last seq. If the
+   * session does not exist, the stream starts with changes that are committed from now on.
    * </pre>
    *
    * <code>int64 after_seq = 3 [json_name = "afterSeq"];</code>
@@ -230,7 +230,7 @@ private static final long serialVersionUID = 0L;
   public static final int LIVE_ONLY_FIELD_NUMBER = 4;
   /**
    * <pre>
-   * With what is committed from now on; what was committed a moment ago may come too. Must be true.
+   * Changes that are committed from now on. Changes committed immediately before may be included. Must be true.
    * </pre>
    *
    * <code>bool live_only = 4 [json_name = "liveOnly"];</code>
@@ -242,7 +242,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * With what is committed from now on; what was committed a moment ago may come too. Must be true.
+   * Changes that are committed from now on. Changes committed immediately before may be included. Must be true.
    * </pre>
    *
    * <code>bool live_only = 4 [json_name = "liveOnly"];</code>
@@ -260,8 +260,8 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.EventFilter filter_;
   /**
    * <pre>
-   * Which events to deliver; a window (last_n, page) is refused, and so are more than 128 KiB. An append of which nothing is left
-   * is not told; a compaction, an update and a deletion always are.
+   * Events to deliver. last_n, page and filters larger than 128 KiB are rejected. An append without matching events is
+   * not delivered; compactions, updates and deletions always are.
    * </pre>
    *
    * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -273,8 +273,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Which events to deliver; a window (last_n, page) is refused, and so are more than 128 KiB. An append of which nothing is left
-   * is not told; a compaction, an update and a deletion always are.
+   * Events to deliver. last_n, page and filters larger than 128 KiB are rejected. An append without matching events is
+   * not delivered; compactions, updates and deletions always are.
    * </pre>
    *
    * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -286,8 +286,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Which events to deliver; a window (last_n, page) is refused, and so are more than 128 KiB. An append of which nothing is left
-   * is not told; a compaction, an update and a deletion always are.
+   * Events to deliver. last_n, page and filters larger than 128 KiB are rejected. An append without matching events is
+   * not delivered; compactions, updates and deletions always are.
    * </pre>
    *
    * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -776,7 +776,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.SessionRef, dev.threadkeep.v1.SessionRef.Builder, dev.threadkeep.v1.SessionRefOrBuilder> sessionBuilder_;
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to watch.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -787,7 +787,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to watch.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -802,7 +802,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to watch.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -822,7 +822,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to watch.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -840,7 +840,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to watch.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -865,7 +865,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to watch.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -882,7 +882,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to watch.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -894,7 +894,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to watch.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -909,7 +909,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED.
+     * REQUIRED. Session to watch.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -930,7 +930,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * After the change that bore this token.
+     * Resume token of the change after which to start.
      * </pre>
      *
      * <code>string resume_token = 2 [json_name = "resumeToken"];</code>
@@ -942,7 +942,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * After the change that bore this token.
+     * Resume token of the change after which to start.
      * </pre>
      *
      * <code>string resume_token = 2 [json_name = "resumeToken"];</code>
@@ -968,7 +968,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * After the change that bore this token.
+     * Resume token of the change after which to start.
      * </pre>
      *
      * <code>string resume_token = 2 [json_name = "resumeToken"];</code>
@@ -995,7 +995,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * After the change that bore this token.
+     * Resume token of the change after which to start.
      * </pre>
      *
      * <code>string resume_token = 2 [json_name = "resumeToken"];</code>
@@ -1012,7 +1012,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * After the change that bore this token.
+     * Resume token of the change after which to start.
      * </pre>
      *
      * <code>string resume_token = 2 [json_name = "resumeToken"];</code>
@@ -1028,7 +1028,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * After the change that bore this token.
+     * Resume token of the change after which to start.
      * </pre>
      *
      * <code>string resume_token = 2 [json_name = "resumeToken"];</code>
@@ -1047,9 +1047,9 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * With the first change after this seq; 0 is from the beginning. An append that holds events on both sides comes without those
-     * up to it, also to whoever resumes before it was told. At most the session's last seq. Of a session that is not there: with what
-     * is committed from now on.
+     * Seq after which to start; 0 means the beginning of the log. An append that spans this seq is delivered without
+     * its events up to it, also to a subscriber that resumes before that append. At most the session's last seq. If the
+     * session does not exist, the stream starts with changes that are committed from now on.
      * </pre>
      *
      * <code>int64 after_seq = 3 [json_name = "afterSeq"];</code>
@@ -1060,9 +1060,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * With the first change after this seq; 0 is from the beginning. An append that holds events on both sides comes without those
-     * up to it, also to whoever resumes before it was told. At most the session's last seq. Of a session that is not there: with what
-     * is committed from now on.
+     * Seq after which to start; 0 means the beginning of the log. An append that spans this seq is delivered without
+     * its events up to it, also to a subscriber that resumes before that append. At most the session's last seq. If the
+     * session does not exist, the stream starts with changes that are committed from now on.
      * </pre>
      *
      * <code>int64 after_seq = 3 [json_name = "afterSeq"];</code>
@@ -1076,9 +1076,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * With the first change after this seq; 0 is from the beginning. An append that holds events on both sides comes without those
-     * up to it, also to whoever resumes before it was told. At most the session's last seq. Of a session that is not there: with what
-     * is committed from now on.
+     * Seq after which to start; 0 means the beginning of the log. An append that spans this seq is delivered without
+     * its events up to it, also to a subscriber that resumes before that append. At most the session's last seq. If the
+     * session does not exist, the stream starts with changes that are committed from now on.
      * </pre>
      *
      * <code>int64 after_seq = 3 [json_name = "afterSeq"];</code>
@@ -1094,9 +1094,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * With the first change after this seq; 0 is from the beginning. An append that holds events on both sides comes without those
-     * up to it, also to whoever resumes before it was told. At most the session's last seq. Of a session that is not there: with what
-     * is committed from now on.
+     * Seq after which to start; 0 means the beginning of the log. An append that spans this seq is delivered without
+     * its events up to it, also to a subscriber that resumes before that append. At most the session's last seq. If the
+     * session does not exist, the stream starts with changes that are committed from now on.
      * </pre>
      *
      * <code>int64 after_seq = 3 [json_name = "afterSeq"];</code>
@@ -1113,7 +1113,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * With what is committed from now on; what was committed a moment ago may come too. Must be true.
+     * Changes that are committed from now on. Changes committed immediately before may be included. Must be true.
      * </pre>
      *
      * <code>bool live_only = 4 [json_name = "liveOnly"];</code>
@@ -1124,7 +1124,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * With what is committed from now on; what was committed a moment ago may come too. Must be true.
+     * Changes that are committed from now on. Changes committed immediately before may be included. Must be true.
      * </pre>
      *
      * <code>bool live_only = 4 [json_name = "liveOnly"];</code>
@@ -1138,7 +1138,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * With what is committed from now on; what was committed a moment ago may come too. Must be true.
+     * Changes that are committed from now on. Changes committed immediately before may be included. Must be true.
      * </pre>
      *
      * <code>bool live_only = 4 [json_name = "liveOnly"];</code>
@@ -1154,7 +1154,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * With what is committed from now on; what was committed a moment ago may come too. Must be true.
+     * Changes that are committed from now on. Changes committed immediately before may be included. Must be true.
      * </pre>
      *
      * <code>bool live_only = 4 [json_name = "liveOnly"];</code>
@@ -1174,8 +1174,8 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.EventFilter, dev.threadkeep.v1.EventFilter.Builder, dev.threadkeep.v1.EventFilterOrBuilder> filterBuilder_;
     /**
      * <pre>
-     * Which events to deliver; a window (last_n, page) is refused, and so are more than 128 KiB. An append of which nothing is left
-     * is not told; a compaction, an update and a deletion always are.
+     * Events to deliver. last_n, page and filters larger than 128 KiB are rejected. An append without matching events is
+     * not delivered; compactions, updates and deletions always are.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -1186,8 +1186,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which events to deliver; a window (last_n, page) is refused, and so are more than 128 KiB. An append of which nothing is left
-     * is not told; a compaction, an update and a deletion always are.
+     * Events to deliver. last_n, page and filters larger than 128 KiB are rejected. An append without matching events is
+     * not delivered; compactions, updates and deletions always are.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -1202,8 +1202,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which events to deliver; a window (last_n, page) is refused, and so are more than 128 KiB. An append of which nothing is left
-     * is not told; a compaction, an update and a deletion always are.
+     * Events to deliver. last_n, page and filters larger than 128 KiB are rejected. An append without matching events is
+     * not delivered; compactions, updates and deletions always are.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -1223,8 +1223,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which events to deliver; a window (last_n, page) is refused, and so are more than 128 KiB. An append of which nothing is left
-     * is not told; a compaction, an update and a deletion always are.
+     * Events to deliver. last_n, page and filters larger than 128 KiB are rejected. An append without matching events is
+     * not delivered; compactions, updates and deletions always are.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -1242,8 +1242,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which events to deliver; a window (last_n, page) is refused, and so are more than 128 KiB. An append of which nothing is left
-     * is not told; a compaction, an update and a deletion always are.
+     * Events to deliver. last_n, page and filters larger than 128 KiB are rejected. An append without matching events is
+     * not delivered; compactions, updates and deletions always are.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -1268,8 +1268,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which events to deliver; a window (last_n, page) is refused, and so are more than 128 KiB. An append of which nothing is left
-     * is not told; a compaction, an update and a deletion always are.
+     * Events to deliver. last_n, page and filters larger than 128 KiB are rejected. An append without matching events is
+     * not delivered; compactions, updates and deletions always are.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -1286,8 +1286,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which events to deliver; a window (last_n, page) is refused, and so are more than 128 KiB. An append of which nothing is left
-     * is not told; a compaction, an update and a deletion always are.
+     * Events to deliver. last_n, page and filters larger than 128 KiB are rejected. An append without matching events is
+     * not delivered; compactions, updates and deletions always are.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -1299,8 +1299,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which events to deliver; a window (last_n, page) is refused, and so are more than 128 KiB. An append of which nothing is left
-     * is not told; a compaction, an update and a deletion always are.
+     * Events to deliver. last_n, page and filters larger than 128 KiB are rejected. An append without matching events is
+     * not delivered; compactions, updates and deletions always are.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -1315,8 +1315,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which events to deliver; a window (last_n, page) is refused, and so are more than 128 KiB. An append of which nothing is left
-     * is not told; a compaction, an update and a deletion always are.
+     * Events to deliver. last_n, page and filters larger than 128 KiB are rejected. An append without matching events is
+     * not delivered; compactions, updates and deletions always are.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>

@@ -12,7 +12,7 @@ public interface WatchSessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to watch.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -21,7 +21,7 @@ public interface WatchSessionRequestOrBuilder extends
   boolean hasSession();
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to watch.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -30,7 +30,7 @@ public interface WatchSessionRequestOrBuilder extends
   dev.threadkeep.v1.SessionRef getSession();
   /**
    * <pre>
-   * REQUIRED.
+   * REQUIRED. Session to watch.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -39,7 +39,7 @@ public interface WatchSessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * After the change that bore this token.
+   * Resume token of the change after which to start.
    * </pre>
    *
    * <code>string resume_token = 2 [json_name = "resumeToken"];</code>
@@ -48,7 +48,7 @@ public interface WatchSessionRequestOrBuilder extends
   boolean hasResumeToken();
   /**
    * <pre>
-   * After the change that bore this token.
+   * Resume token of the change after which to start.
    * </pre>
    *
    * <code>string resume_token = 2 [json_name = "resumeToken"];</code>
@@ -57,7 +57,7 @@ public interface WatchSessionRequestOrBuilder extends
   java.lang.String getResumeToken();
   /**
    * <pre>
-   * After the change that bore this token.
+   * Resume token of the change after which to start.
    * </pre>
    *
    * <code>string resume_token = 2 [json_name = "resumeToken"];</code>
@@ -68,9 +68,9 @@ public interface WatchSessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * With the first change after this seq; 0 is from the beginning. An append that holds events on both sides comes without those
-   * up to it, also to whoever resumes before it was told. At most the session's last seq. Of a session that is not there: with what
-   * is committed from now on.
+   * Seq after which to start; 0 means the beginning of the log. An append that spans this seq is delivered without
+   * its events up to it, also to a subscriber that resumes before that append. At most the session's last seq. If the
+   * session does not exist, the stream starts with changes that are committed from now on.
    * </pre>
    *
    * <code>int64 after_seq = 3 [json_name = "afterSeq"];</code>
@@ -79,9 +79,9 @@ public interface WatchSessionRequestOrBuilder extends
   boolean hasAfterSeq();
   /**
    * <pre>
-   * With the first change after this seq; 0 is from the beginning. An append that holds events on both sides comes without those
-   * up to it, also to whoever resumes before it was told. At most the session's last seq. Of a session that is not there: with what
-   * is committed from now on.
+   * Seq after which to start; 0 means the beginning of the log. An append that spans this seq is delivered without
+   * its events up to it, also to a subscriber that resumes before that append. At most the session's last seq. If the
+   * session does not exist, the stream starts with changes that are committed from now on.
    * </pre>
    *
    * <code>int64 after_seq = 3 [json_name = "afterSeq"];</code>
@@ -91,7 +91,7 @@ public interface WatchSessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * With what is committed from now on; what was committed a moment ago may come too. Must be true.
+   * Changes that are committed from now on. Changes committed immediately before may be included. Must be true.
    * </pre>
    *
    * <code>bool live_only = 4 [json_name = "liveOnly"];</code>
@@ -100,7 +100,7 @@ public interface WatchSessionRequestOrBuilder extends
   boolean hasLiveOnly();
   /**
    * <pre>
-   * With what is committed from now on; what was committed a moment ago may come too. Must be true.
+   * Changes that are committed from now on. Changes committed immediately before may be included. Must be true.
    * </pre>
    *
    * <code>bool live_only = 4 [json_name = "liveOnly"];</code>
@@ -110,8 +110,8 @@ public interface WatchSessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * Which events to deliver; a window (last_n, page) is refused, and so are more than 128 KiB. An append of which nothing is left
-   * is not told; a compaction, an update and a deletion always are.
+   * Events to deliver. last_n, page and filters larger than 128 KiB are rejected. An append without matching events is
+   * not delivered; compactions, updates and deletions always are.
    * </pre>
    *
    * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -120,8 +120,8 @@ public interface WatchSessionRequestOrBuilder extends
   boolean hasFilter();
   /**
    * <pre>
-   * Which events to deliver; a window (last_n, page) is refused, and so are more than 128 KiB. An append of which nothing is left
-   * is not told; a compaction, an update and a deletion always are.
+   * Events to deliver. last_n, page and filters larger than 128 KiB are rejected. An append without matching events is
+   * not delivered; compactions, updates and deletions always are.
    * </pre>
    *
    * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -130,8 +130,8 @@ public interface WatchSessionRequestOrBuilder extends
   dev.threadkeep.v1.EventFilter getFilter();
   /**
    * <pre>
-   * Which events to deliver; a window (last_n, page) is refused, and so are more than 128 KiB. An append of which nothing is left
-   * is not told; a compaction, an update and a deletion always are.
+   * Events to deliver. last_n, page and filters larger than 128 KiB are rejected. An append without matching events is
+   * not delivered; compactions, updates and deletions always are.
    * </pre>
    *
    * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>

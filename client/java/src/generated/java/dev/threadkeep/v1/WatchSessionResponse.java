@@ -53,7 +53,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.threadkeep.v1.Change> changes_;
   /**
    * <pre>
-   * One or more, in order.
+   * One or more changes, in order.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Change changes = 1 [json_name = "changes"];</code>
@@ -64,7 +64,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * One or more, in order.
+   * One or more changes, in order.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Change changes = 1 [json_name = "changes"];</code>
@@ -76,7 +76,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * One or more, in order.
+   * One or more changes, in order.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Change changes = 1 [json_name = "changes"];</code>
@@ -87,7 +87,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * One or more, in order.
+   * One or more changes, in order.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Change changes = 1 [json_name = "changes"];</code>
@@ -98,7 +98,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * One or more, in order.
+   * One or more changes, in order.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Change changes = 1 [json_name = "changes"];</code>
@@ -469,7 +469,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * One or more, in order.
+     * One or more changes, in order.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Change changes = 1 [json_name = "changes"];</code>
@@ -483,7 +483,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One or more, in order.
+     * One or more changes, in order.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Change changes = 1 [json_name = "changes"];</code>
@@ -497,7 +497,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One or more, in order.
+     * One or more changes, in order.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Change changes = 1 [json_name = "changes"];</code>
@@ -511,7 +511,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One or more, in order.
+     * One or more changes, in order.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Change changes = 1 [json_name = "changes"];</code>
@@ -532,7 +532,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One or more, in order.
+     * One or more changes, in order.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Change changes = 1 [json_name = "changes"];</code>
@@ -550,7 +550,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One or more, in order.
+     * One or more changes, in order.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Change changes = 1 [json_name = "changes"];</code>
@@ -570,7 +570,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One or more, in order.
+     * One or more changes, in order.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Change changes = 1 [json_name = "changes"];</code>
@@ -591,7 +591,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One or more, in order.
+     * One or more changes, in order.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Change changes = 1 [json_name = "changes"];</code>
@@ -609,7 +609,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One or more, in order.
+     * One or more changes, in order.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Change changes = 1 [json_name = "changes"];</code>
@@ -627,7 +627,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One or more, in order.
+     * One or more changes, in order.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Change changes = 1 [json_name = "changes"];</code>
@@ -646,7 +646,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One or more, in order.
+     * One or more changes, in order.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Change changes = 1 [json_name = "changes"];</code>
@@ -663,7 +663,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One or more, in order.
+     * One or more changes, in order.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Change changes = 1 [json_name = "changes"];</code>
@@ -680,7 +680,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One or more, in order.
+     * One or more changes, in order.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Change changes = 1 [json_name = "changes"];</code>
@@ -691,7 +691,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One or more, in order.
+     * One or more changes, in order.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Change changes = 1 [json_name = "changes"];</code>
@@ -705,7 +705,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One or more, in order.
+     * One or more changes, in order.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Change changes = 1 [json_name = "changes"];</code>
@@ -720,7 +720,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One or more, in order.
+     * One or more changes, in order.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Change changes = 1 [json_name = "changes"];</code>
@@ -731,7 +731,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One or more, in order.
+     * One or more changes, in order.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Change changes = 1 [json_name = "changes"];</code>
@@ -743,7 +743,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One or more, in order.
+     * One or more changes, in order.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Change changes = 1 [json_name = "changes"];</code>

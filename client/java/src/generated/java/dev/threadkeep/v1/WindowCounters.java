@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * Counts over the active window of a session: what is not archived.
+ * Counters of the active window of a session.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.WindowCounters}
@@ -51,7 +51,7 @@ private static final long serialVersionUID = 0L;
   private long events_ = 0L;
   /**
    * <pre>
-   * Events.
+   * Number of events.
    * </pre>
    *
    * <code>int64 events = 1 [json_name = "events"];</code>
@@ -66,7 +66,7 @@ private static final long serialVersionUID = 0L;
   private long turns_ = 0L;
   /**
    * <pre>
-   * Turns. A turn starts at a USER event that is neither synthetic nor on a branch.
+   * Number of turns. A turn starts at a USER event that is neither synthetic nor on a branch.
    * </pre>
    *
    * <code>int64 turns = 2 [json_name = "turns"];</code>
@@ -81,7 +81,7 @@ private static final long serialVersionUID = 0L;
   private long bytes_ = 0L;
   /**
    * <pre>
-   * Bytes: the sum of the events' size_bytes.
+   * Number of bytes: the sum of the events' size_bytes.
    * </pre>
    *
    * <code>int64 bytes = 3 [json_name = "bytes"];</code>
@@ -96,7 +96,7 @@ private static final long serialVersionUID = 0L;
   private long tokens_ = 0L;
   /**
    * <pre>
-   * Tokens: the sum of the events' token_estimate.
+   * Number of tokens: the sum of the events' token_estimate.
    * </pre>
    *
    * <code>int64 tokens = 4 [json_name = "tokens"];</code>
@@ -303,7 +303,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Counts over the active window of a session: what is not archived.
+   * Counters of the active window of a session.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.WindowCounters}
@@ -480,7 +480,7 @@ private static final long serialVersionUID = 0L;
     private long events_ ;
     /**
      * <pre>
-     * Events.
+     * Number of events.
      * </pre>
      *
      * <code>int64 events = 1 [json_name = "events"];</code>
@@ -492,7 +492,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events.
+     * Number of events.
      * </pre>
      *
      * <code>int64 events = 1 [json_name = "events"];</code>
@@ -508,7 +508,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events.
+     * Number of events.
      * </pre>
      *
      * <code>int64 events = 1 [json_name = "events"];</code>
@@ -524,7 +524,7 @@ private static final long serialVersionUID = 0L;
     private long turns_ ;
     /**
      * <pre>
-     * Turns. A turn starts at a USER event that is neither synthetic nor on a branch.
+     * Number of turns. A turn starts at a USER event that is neither synthetic nor on a branch.
      * </pre>
      *
      * <code>int64 turns = 2 [json_name = "turns"];</code>
@@ -536,7 +536,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Turns. A turn starts at a USER event that is neither synthetic nor on a branch.
+     * Number of turns. A turn starts at a USER event that is neither synthetic nor on a branch.
      * </pre>
      *
      * <code>int64 turns = 2 [json_name = "turns"];</code>
@@ -552,7 +552,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Turns. A turn starts at a USER event that is neither synthetic nor on a branch.
+     * Number of turns. A turn starts at a USER event that is neither synthetic nor on a branch.
      * </pre>
      *
      * <code>int64 turns = 2 [json_name = "turns"];</code>
@@ -568,7 +568,7 @@ private static final long serialVersionUID = 0L;
     private long bytes_ ;
     /**
      * <pre>
-     * Bytes: the sum of the events' size_bytes.
+     * Number of bytes: the sum of the events' size_bytes.
      * </pre>
      *
      * <code>int64 bytes = 3 [json_name = "bytes"];</code>
@@ -580,7 +580,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes: the sum of the events' size_bytes.
+     * Number of bytes: the sum of the events' size_bytes.
      * </pre>
      *
      * <code>int64 bytes = 3 [json_name = "bytes"];</code>
@@ -596,7 +596,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Bytes: the sum of the events' size_bytes.
+     * Number of bytes: the sum of the events' size_bytes.
      * </pre>
      *
      * <code>int64 bytes = 3 [json_name = "bytes"];</code>
@@ -612,7 +612,7 @@ private static final long serialVersionUID = 0L;
     private long tokens_ ;
     /**
      * <pre>
-     * Tokens: the sum of the events' token_estimate.
+     * Number of tokens: the sum of the events' token_estimate.
      * </pre>
      *
      * <code>int64 tokens = 4 [json_name = "tokens"];</code>
@@ -624,7 +624,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tokens: the sum of the events' token_estimate.
+     * Number of tokens: the sum of the events' token_estimate.
      * </pre>
      *
      * <code>int64 tokens = 4 [json_name = "tokens"];</code>
@@ -640,7 +640,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tokens: the sum of the events' token_estimate.
+     * Number of tokens: the sum of the events' token_estimate.
      * </pre>
      *
      * <code>int64 tokens = 4 [json_name = "tokens"];</code>

@@ -12,7 +12,7 @@ public interface WindowCountersOrBuilder extends
 
   /**
    * <pre>
-   * Events.
+   * Number of events.
    * </pre>
    *
    * <code>int64 events = 1 [json_name = "events"];</code>
@@ -22,7 +22,7 @@ public interface WindowCountersOrBuilder extends
 
   /**
    * <pre>
-   * Turns. A turn starts at a USER event that is neither synthetic nor on a branch.
+   * Number of turns. A turn starts at a USER event that is neither synthetic nor on a branch.
    * </pre>
    *
    * <code>int64 turns = 2 [json_name = "turns"];</code>
@@ -32,7 +32,7 @@ public interface WindowCountersOrBuilder extends
 
   /**
    * <pre>
-   * Bytes: the sum of the events' size_bytes.
+   * Number of bytes: the sum of the events' size_bytes.
    * </pre>
    *
    * <code>int64 bytes = 3 [json_name = "bytes"];</code>
@@ -42,7 +42,7 @@ public interface WindowCountersOrBuilder extends
 
   /**
    * <pre>
-   * Tokens: the sum of the events' token_estimate.
+   * Number of tokens: the sum of the events' token_estimate.
    * </pre>
    *
    * <code>int64 tokens = 4 [json_name = "tokens"];</code>
