@@ -45,7 +45,7 @@ type Client struct {
 	Sessions      threadkeepv1.SessionServiceClient
 	Events        threadkeepv1.EventServiceClient
 	Compaction    threadkeepv1.CompactionServiceClient
-	Recall        threadkeepv1.RecallServiceClient
+	Searches      threadkeepv1.SearchServiceClient
 	Memories      threadkeepv1.MemoryServiceClient
 	Tools         threadkeepv1.ToolServiceClient
 	Subscriptions threadkeepv1.SubscriptionServiceClient
@@ -101,7 +101,7 @@ func New(options Options) (*Client, error) {
 	c.Sessions = threadkeepv1.NewSessionServiceClient(conn)
 	c.Events = threadkeepv1.NewEventServiceClient(conn)
 	c.Compaction = threadkeepv1.NewCompactionServiceClient(conn)
-	c.Recall = threadkeepv1.NewRecallServiceClient(conn)
+	c.Searches = threadkeepv1.NewSearchServiceClient(conn)
 	c.Memories = threadkeepv1.NewMemoryServiceClient(conn)
 	c.Tools = threadkeepv1.NewToolServiceClient(conn)
 	c.Subscriptions = threadkeepv1.NewSubscriptionServiceClient(conn)

@@ -74,7 +74,7 @@ func TestWhatIsRepeatableIsWhatTheProtosSay(t *testing.T) {
 		{"threadkeep.v1.CompactionService", "ApplyCompaction"}:    true,
 		{"threadkeep.v1.ConsumerService", "ReplayParkedChanges"}:  true,
 		{"threadkeep.v1.ServerService", "GetServerInfo"}:          true,
-		{"threadkeep.v1.RecallService", "SearchEvents"}:           true,
+		{"threadkeep.v1.SearchService", "SearchEvents"}:           true,
 		{"threadkeep.v1.MemoryService", "AddMemories"}:            true,
 		{"threadkeep.v1.ToolService", "CallTool"}:                 true,
 		{"threadkeep.v1.SessionService", "CreateSession"}:         false,

@@ -48,7 +48,7 @@ func (c *Client) Search(
 ) iter.Seq2[*threadkeepv1.SearchHit, error] {
 	own := copyOf(request)
 	reachOf(c, opts).search(own)
-	return pages(ctx, own, c.Recall.SearchEvents, (*threadkeepv1.SearchEventsResponse).GetHits)
+	return pages(ctx, own, c.Searches.SearchEvents, (*threadkeepv1.SearchEventsResponse).GetHits)
 }
 
 // ListSessions are the sessions that match the request, newest first, page after page like Session.Events. An app or user that it

@@ -25,7 +25,7 @@ type script struct {
 	threadkeepv1.UnimplementedSessionServiceServer
 	threadkeepv1.UnimplementedCompactionServiceServer
 	threadkeepv1.UnimplementedSubscriptionServiceServer
-	threadkeepv1.UnimplementedRecallServiceServer
+	threadkeepv1.UnimplementedSearchServiceServer
 
 	appendEvents  func(context.Context, *threadkeepv1.AppendEventsRequest) (*threadkeepv1.AppendEventsResponse, error)
 	create        func() (*threadkeepv1.CreateSessionResponse, error)
@@ -117,7 +117,7 @@ func serve(t *testing.T, s *script, opts ...func(*Options)) *Client {
 	threadkeepv1.RegisterSessionServiceServer(server, s)
 	threadkeepv1.RegisterCompactionServiceServer(server, s)
 	threadkeepv1.RegisterSubscriptionServiceServer(server, s)
-	threadkeepv1.RegisterRecallServiceServer(server, s)
+	threadkeepv1.RegisterSearchServiceServer(server, s)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(server.Stop)
 	return connected(t, listener.Addr().String(), opts...)

@@ -8,7 +8,7 @@ from typing import Any, cast
 import grpc
 
 from tests.bench import payloads
-from threadkeep.v1 import event_service_pb2, recall_service_pb2, server_service_pb2
+from threadkeep.v1 import event_service_pb2, search_service_pb2, server_service_pb2
 
 OPTIONS = (
     ("grpc.max_receive_message_length", 64 << 20),
@@ -184,7 +184,7 @@ async def drain(channel: grpc.aio.Channel, job: Job) -> dict[str, Any]:
 
 async def count_hits(call: Unary, request: bytes) -> int:
     """Hits on the first page of a search."""
-    return len(recall_service_pb2.SearchEventsResponse.FromString(await call(request, timeout=CALL_SECONDS)).hits)
+    return len(search_service_pb2.SearchEventsResponse.FromString(await call(request, timeout=CALL_SECONDS)).hits)
 
 
 async def info(channel: grpc.aio.Channel) -> dict[str, Any]:

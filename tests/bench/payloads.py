@@ -12,8 +12,8 @@ from threadkeep.v1 import (
     event_service_pb2,
     filter_pb2,
     message_pb2,
-    recall_pb2,
-    recall_service_pb2,
+    search_pb2,
+    search_service_pb2,
     session_pb2,
     session_service_pb2,
 )
@@ -22,7 +22,7 @@ APP = "bench"
 APPEND = "/threadkeep.v1.EventService/AppendEvents"
 APPEND_STREAM = "/threadkeep.v1.EventService/AppendStream"
 LIST = "/threadkeep.v1.EventService/ListEvents"
-SEARCH = "/threadkeep.v1.RecallService/SearchEvents"
+SEARCH = "/threadkeep.v1.SearchService/SearchEvents"
 CREATE = "/threadkeep.v1.SessionService/CreateSession"
 INFO = "/threadkeep.v1.ServerService/GetServerInfo"
 
@@ -166,9 +166,9 @@ def page(name: str, token: str, size: int = 1000, user: str = "u000") -> bytes:
 
 def search(user: str, term: str, size: int = 100) -> bytes:
     """A request for the events of a user that hold a term."""
-    scope = recall_service_pb2.UserScope(app=APP, user_id=user)
-    return recall_service_pb2.SearchEventsRequest(
-        user=scope, query=term, page_size=size, mode=recall_pb2.SEARCH_MODE_SUBSTRING
+    scope = search_service_pb2.UserScope(app=APP, user_id=user)
+    return search_service_pb2.SearchEventsRequest(
+        user=scope, query=term, page_size=size, mode=search_pb2.SEARCH_MODE_SUBSTRING
     ).SerializeToString()
 
 

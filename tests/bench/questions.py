@@ -12,7 +12,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from tests.bench import loads, payloads
 from tests.recall_bench.plain import PlainFts5
-from threadkeep.v1 import event_service_pb2, recall_pb2, recall_service_pb2
+from threadkeep.v1 import event_service_pb2, search_pb2, search_service_pb2
 
 KINDS = {"rare words": (4, 0), "common words": (0, 4), "rare and common words": (2, 5)}
 """How many rare and how many common words a question of each kind has."""
@@ -48,12 +48,12 @@ async def ranked(call: loads.Unary, job: Job) -> dict[str, Any]:
 
 
 def _request(user: str, text: str, hits: int) -> bytes:
-    scope = recall_service_pb2.UserScope(app=payloads.APP, user_id=user)
-    request = recall_service_pb2.SearchEventsRequest(
+    scope = search_service_pb2.UserScope(app=payloads.APP, user_id=user)
+    request = search_service_pb2.SearchEventsRequest(
         user=scope,
         query=text,
         page_size=hits,
-        mode=recall_pb2.SEARCH_MODE_RANKED,
+        mode=search_pb2.SEARCH_MODE_RANKED,
         reference_time=Timestamp(seconds=1_700_000_000),
     )
     return request.SerializeToString()

@@ -49,7 +49,7 @@ KINDS: Mapping[str, set[str]] = {
 PAGES: Mapping[str, str] = {
     "SessionService/ListSessions": "sessions",
     "EventService/ListEvents": "events",
-    "RecallService/SearchEvents": "hits",
+    "SearchService/SearchEvents": "hits",
     "CompactionService/ListCompactions": "compactions",
     "MemoryService/ListMemories": "entries",
 }

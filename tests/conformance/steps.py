@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from google.protobuf.message import Message
+from threadkeep.v1.search_service_pb2 import SearchHit
 
 from threadkeep.v1.compaction_pb2 import Compaction, CompactionStrategy
 from threadkeep.v1.compaction_service_pb2 import ApplyCompactionResponse, CompactSessionResponse
@@ -15,7 +16,6 @@ from threadkeep.v1.context_pb2 import ContextSpec
 from threadkeep.v1.event_pb2 import SessionEvent
 from threadkeep.v1.event_service_pb2 import AppendEventsResponse, GetContextResponse
 from threadkeep.v1.memory_pb2 import MemoryEntry
-from threadkeep.v1.recall_service_pb2 import SearchHit
 from threadkeep.v1.session_pb2 import Session, SessionRef
 from threadkeep.v1.subscription_pb2 import Change
 

@@ -82,8 +82,8 @@ from .v1.memory_service_pb2 import (
     SearchMemoryResponse,
 )
 from .v1.message_pb2 import ChatMessage, Part, Role
-from .v1.recall_pb2 import Highlight, Recency, SearchField, SearchMode
-from .v1.recall_service_pb2 import HitGrouping, SearchEventsResponse, SearchHit
+from .v1.search_pb2 import Highlight, Recency, SearchField, SearchMode
+from .v1.search_service_pb2 import HitGrouping, SearchEventsResponse, SearchHit
 from .v1.server_service_pb2 import GetServerInfoResponse, ServerLimits
 from .v1.session_pb2 import Session, SessionParent, SessionRef, TokenUsage, WindowCounters
 from .v1.session_service_pb2 import DeleteExpiredSessionsResponse, DeleteSessionResponse, ListSessionsResponse

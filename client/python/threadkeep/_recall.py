@@ -11,8 +11,8 @@ from ._convert import Metadata, check, enum_value, json_text, timestamp
 from .messages import new_event_id
 from .v1.memory_pb2 import MemoryEntry, MemoryFilter
 from .v1.message_pb2 import ChatMessage, Part, Role
-from .v1.recall_pb2 import Recency, SearchField, SearchMode
-from .v1.recall_service_pb2 import HitGrouping, SearchEventsRequest
+from .v1.search_pb2 import Recency, SearchField, SearchMode
+from .v1.search_service_pb2 import HitGrouping, SearchEventsRequest
 
 
 class SearchOptions(TypedDict, total=False):

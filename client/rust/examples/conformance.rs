@@ -49,7 +49,7 @@ rpcs! {
         update_session UpdateSessionRequest, delete_session DeleteSessionRequest,
         delete_expired_sessions DeleteExpiredSessionsRequest; tools: list_tools ListToolsRequest, call_tool CallToolRequest;
     events: append_events AppendEventsRequest, get_event GetEventRequest, list_events ListEventsRequest pages,
-        get_context GetContextRequest; recall: search_events SearchEventsRequest pages;
+        get_context GetContextRequest; searches: search_events SearchEventsRequest pages;
     memories: add_session_to_memory AddSessionToMemoryRequest, add_memories AddMemoriesRequest, search_memory SearchMemoryRequest,
         list_memories ListMemoriesRequest pages, delete_memories DeleteMemoriesRequest;
     compaction: compact_session CompactSessionRequest, plan_compaction PlanCompactionRequest,

@@ -220,7 +220,7 @@ impl Client {
         /// Compacting sessions, and the policies by which the server does.
         compaction: compaction_service_client::CompactionServiceClient,
         /// Searching events.
-        recall: recall_service_client::RecallServiceClient,
+        searches: search_service_client::SearchServiceClient,
         /// Long-term memory; [`memory`](Self::memory) is a handle on a user's.
         memories: memory_service_client::MemoryServiceClient,
         /// The recall tools for models, run by the server.

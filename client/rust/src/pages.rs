@@ -49,7 +49,7 @@ macro_rules! paged {
 paged! {
     ListSessionsRequest: sessions.list_sessions -> sessions: Session, by own_sessions;
     ListEventsRequest: events.list_events -> events: SessionEvent;
-    SearchEventsRequest: recall.search_events -> hits: SearchHit, by own_search;
+    SearchEventsRequest: searches.search_events -> hits: SearchHit, by own_search;
     ListCompactionsRequest: compaction.list_compactions -> compactions: Compaction;
     ListMemoriesRequest: memories.list_memories -> entries: MemoryEntry;
 }

@@ -9,7 +9,7 @@ import type { SessionEvent } from "./gen/threadkeep/v1/event_pb.js";
 import * as events from "./gen/threadkeep/v1/event_service_pb.js";
 import type { MemoryScopeSchema } from "./gen/threadkeep/v1/memory_pb.js";
 import { Role } from "./gen/threadkeep/v1/message_pb.js";
-import { RecallService, type SearchEventsRequestSchema, type SearchHit } from "./gen/threadkeep/v1/recall_service_pb.js";
+import { SearchService, type SearchEventsRequestSchema, type SearchHit } from "./gen/threadkeep/v1/search_service_pb.js";
 import { SessionRefSchema, type Session, type SessionRef } from "./gen/threadkeep/v1/session_pb.js";
 import {
   SessionService,
@@ -183,7 +183,7 @@ export class Client {
     const { session } = options;
     const scope = session === undefined ? searched(this, options.scope, options) : ({ case: "session", value: this.ref(session) } as const);
     const request = { ...options, query, scope };
-    const fetch = (pageToken: string) => this.service(RecallService).searchEvents({ ...request, pageToken }, options);
+    const fetch = (pageToken: string) => this.service(SearchService).searchEvents({ ...request, pageToken }, options);
     return paged(fetch, (page) => page.hits);
   }
 

@@ -2,7 +2,7 @@
 
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 
-import { AppScopeSchema, UserScopeSchema, type SearchEventsRequestSchema } from "./gen/threadkeep/v1/recall_service_pb.js";
+import { AppScopeSchema, UserScopeSchema, type SearchEventsRequestSchema } from "./gen/threadkeep/v1/search_service_pb.js";
 
 /** Widens a request beyond the client's own user or app, which otherwise fill what the request leaves empty. */
 export interface Reach {

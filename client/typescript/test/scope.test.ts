@@ -15,7 +15,7 @@ const server = await serve((router) => {
     listSessions: (request) => (asked.push(request), {}),
     deleteExpiredSessions: (request) => (asked.push(request), { deletedSessions: 2n }),
   });
-  router.service(sdk.RecallService, { searchEvents: (request) => (asked.push(request), {}) });
+  router.service(sdk.SearchService, { searchEvents: (request) => (asked.push(request), {}) });
   router.service(sdk.MemoryService, { searchMemory: (request) => (asked.push(request), {}) });
   router.service(sdk.SubscriptionService, {
     async *watchAll(request) {

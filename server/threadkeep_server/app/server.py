@@ -18,7 +18,7 @@ from threadkeep.v1 import (
     consumer_service_pb2,
     event_service_pb2,
     memory_service_pb2,
-    recall_service_pb2,
+    search_service_pb2,
     server_service_pb2,
     session_service_pb2,
     subscription_service_pb2,
@@ -51,7 +51,7 @@ from ..transport.servicers.compaction import CompactionServicer
 from ..transport.servicers.consumers import ConsumerServicer
 from ..transport.servicers.events import EventServicer
 from ..transport.servicers.memory import MemoryServicer
-from ..transport.servicers.recall import RecallServicer
+from ..transport.servicers.search import SearchServicer
 from ..transport.servicers.server import About, ServerServicer
 from ..transport.servicers.sessions import SessionServicer
 from ..transport.servicers.subscriptions import SubscriptionServicer
@@ -166,7 +166,7 @@ def _services(
         (compaction_service_pb2, "CompactionService", compactions),
         (subscription_service_pb2, "SubscriptionService", SubscriptionServicer(feed.subscriptions, ResumeTokens(store_id))),
         (consumer_service_pb2, "ConsumerService", ConsumerServicer(feed.consumers, limits, tokens, delivery_change)),
-        (recall_service_pb2, "RecallService", RecallServicer(recall.recall, recall.ranked, limits, tokens)),
+        (search_service_pb2, "SearchService", SearchServicer(recall.recall, recall.ranked, limits, tokens)),
         (memory_service_pb2, "MemoryService", MemoryServicer(recall.memory, limits, tokens, new_event_id)),
         (tool_service_pb2, "ToolService", ToolServicer(recall.tools)),
         (server_service_pb2, "ServerService", server),

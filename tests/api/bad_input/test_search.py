@@ -17,8 +17,8 @@ from threadkeep.v1 import (
     memory_pb2,
     memory_service_pb2,
     message_pb2,
-    recall_pb2,
-    recall_service_pb2,
+    search_pb2,
+    search_service_pb2,
     session_pb2,
     tool_service_pb2,
 )
@@ -26,10 +26,10 @@ from threadkeep.v1 import (
 from .requests import Wire, wire_on
 
 RANKED, SEMANTIC, HYBRID, SUBSTRING = (
-    recall_pb2.SEARCH_MODE_RANKED,
-    recall_pb2.SEARCH_MODE_SEMANTIC,
-    recall_pb2.SEARCH_MODE_HYBRID,
-    recall_pb2.SEARCH_MODE_SUBSTRING,
+    search_pb2.SEARCH_MODE_RANKED,
+    search_pb2.SEARCH_MODE_SEMANTIC,
+    search_pb2.SEARCH_MODE_HYBRID,
+    search_pb2.SEARCH_MODE_SUBSTRING,
 )
 LONG = "x" * 256
 LATE = Timestamp(seconds=253_402_300_799)
@@ -104,7 +104,7 @@ BAD_SEARCHES: list[tuple[str, dict[str, Any]]] = [
 @pytest.mark.parametrize(("field", "wrong"), BAD_SEARCHES, ids=[f"{n}-{field}" for n, (field, _) in enumerate(BAD_SEARCHES)])
 def test_searches(wire: Wire, log: session_pb2.SessionRef, field: str, wrong: dict[str, Any]) -> None:
     fields: dict[str, Any] = {"session": log, "query": "tea"} | wrong
-    refusal = wire.invalid(field, "SearchEvents", recall_service_pb2.SearchEventsRequest(**fields))
+    refusal = wire.invalid(field, "SearchEvents", search_service_pb2.SearchEventsRequest(**fields))
     if (
         wrong.get("mode") == SUBSTRING
         and field in {"recency", "reference_time", "min_score", "grouping"}
@@ -318,7 +318,7 @@ def test_tools(wire: Wire, log: session_pb2.SessionRef) -> None:
 @pytest.mark.parametrize(
     ("name", "raw"),
     [
-        ("SearchEvents", recall_service_pb2.SearchEventsRequest(query="x").SerializeToString()[:-1]),
+        ("SearchEvents", search_service_pb2.SearchEventsRequest(query="x").SerializeToString()[:-1]),
         ("AddMemories", b"\xff\xff\xff"),
         ("CallTool", tool_service_pb2.CallToolRequest(name="x").SerializeToString()[:-1]),
     ],

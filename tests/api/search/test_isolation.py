@@ -11,12 +11,12 @@ import grpc
 import pytest
 
 from threadkeep import user
-from threadkeep.v1 import recall_pb2, session_pb2
+from threadkeep.v1 import search_pb2, session_pb2
 
 from ..bad_input.requests import Wire, eventually, wire_on
 from ..bad_input.test_isolation import ACME, ALICE, BOB, OTHER, TOKENS, moved, ref
 
-MODES = [mode for mode in recall_pb2.SearchMode.values() if mode]
+MODES = [mode for mode in search_pb2.SearchMode.values() if mode]
 BOBS = {"app": "app", "user_id": "bob"}
 ALICES = {"app": "app", "user_id": "alice"}
 TOOLS = ["load_memory", "preload_memory", "conversation_search", "cross_session_search"]

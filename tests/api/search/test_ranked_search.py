@@ -207,7 +207,7 @@ def test_what_was_just_said_is_found_by_words_at_once(client: Client) -> None:
 
 def test_over_http_too(server: Running) -> None:
     asked = {"user": {"userId": "alice"}, "query": "holiday", "mode": "SEARCH_MODE_RANKED", "neighbors": 1}
-    url = f"http://127.0.0.1:{server.http_port}/threadkeep.v1.RecallService/SearchEvents"
+    url = f"http://127.0.0.1:{server.http_port}/threadkeep.v1.SearchService/SearchEvents"
     with urllib.request.urlopen(urllib.request.Request(url, json.dumps(asked).encode()), timeout=10) as answer:
         found = json.load(answer)
     (hit,) = found["hits"]

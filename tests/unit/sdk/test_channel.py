@@ -31,7 +31,7 @@ def test_the_retry_policy_names_what_the_protos_mark() -> None:
         "CompactionService.ListCompactions",
         "CompactionService.SetCompactionPolicy",
         "CompactionService.GetCompactionPolicy",
-        "RecallService.SearchEvents",
+        "SearchService.SearchEvents",
         "ServerService.GetServerInfo",
         "ConsumerService.ListConsumers",
         "ConsumerService.GetConsumer",

@@ -17,7 +17,7 @@ import pytest
 import threadkeep
 from threadkeep import errors
 from threadkeep.v1 import event_service_pb2 as es
-from threadkeep.v1 import recall_service_pb2 as rs
+from threadkeep.v1 import search_service_pb2 as rs
 from threadkeep.v1 import session_service_pb2 as ss
 
 from .fake import Fail, FakeServer

@@ -12,7 +12,7 @@ import pytest
 import threadkeep
 from threadkeep import HitGrouping, MemoryEntry, SearchField, SearchMode, SessionRef, errors
 from threadkeep.v1 import memory_service_pb2 as ms
-from threadkeep.v1 import recall_service_pb2 as rs
+from threadkeep.v1 import search_service_pb2 as rs
 from threadkeep.v1 import tool_service_pb2 as ts
 
 from .fake import Fail, FakeServer

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from threadkeep import SessionEvent, user
-from threadkeep.v1 import recall_pb2 as rp
-from threadkeep.v1 import recall_service_pb2 as pb
+from threadkeep.v1 import search_pb2 as rp
+from threadkeep.v1 import search_service_pb2 as pb
 from threadkeep.v1 import session_pb2
 from threadkeep_server.domain.model import SessionRef, StoredEvent
 from threadkeep_server.domain.search import Field, SearchMode, Span

@@ -20,7 +20,7 @@ from ..v1.compaction_service_pb2_grpc import CompactionServiceStub
 from ..v1.consumer_service_pb2_grpc import ConsumerServiceStub
 from ..v1.event_service_pb2_grpc import EventServiceStub
 from ..v1.memory_service_pb2_grpc import MemoryServiceStub
-from ..v1.recall_service_pb2_grpc import RecallServiceStub
+from ..v1.search_service_pb2_grpc import SearchServiceStub
 from ..v1.server_service_pb2_grpc import ServerServiceStub
 from ..v1.session_pb2 import SessionRef
 from ..v1.session_service_pb2_grpc import SessionServiceStub
@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # they exist in the stub files alone
     from ..v1.consumer_service_pb2_grpc import ConsumerServiceAsyncStub
     from ..v1.event_service_pb2_grpc import EventServiceAsyncStub
     from ..v1.memory_service_pb2_grpc import MemoryServiceAsyncStub
-    from ..v1.recall_service_pb2_grpc import RecallServiceAsyncStub
+    from ..v1.search_service_pb2_grpc import SearchServiceAsyncStub
     from ..v1.server_service_pb2_grpc import ServerServiceAsyncStub
     from ..v1.session_service_pb2_grpc import SessionServiceAsyncStub
     from ..v1.subscription_service_pb2_grpc import SubscriptionServiceAsyncStub
@@ -51,7 +51,7 @@ class _Stubs:
         self.sessions = cast("SessionServiceAsyncStub", SessionServiceStub(channel))
         self.events = cast("EventServiceAsyncStub", EventServiceStub(channel))
         self.compaction = cast("CompactionServiceAsyncStub", CompactionServiceStub(channel))
-        self.recall = cast("RecallServiceAsyncStub", RecallServiceStub(channel))
+        self.searches = cast("SearchServiceAsyncStub", SearchServiceStub(channel))
         self.server = cast("ServerServiceAsyncStub", ServerServiceStub(channel))
         self.subscriptions = cast("SubscriptionServiceAsyncStub", SubscriptionServiceStub(channel))
         self.consumers = cast("ConsumerServiceAsyncStub", ConsumerServiceStub(channel))

@@ -13,7 +13,7 @@ from .._recall import MemorySelection, entries, memory_filter, recency_of, searc
 from ..v1 import memory_service_pb2 as ms
 from ..v1.memory_pb2 import MemoryEntry, MemoryScope
 from ..v1.message_pb2 import ChatMessage
-from ..v1.recall_pb2 import Recency, SearchMode
+from ..v1.search_pb2 import Recency, SearchMode
 from ..v1.session_pb2 import SessionRef
 from .connection import AsyncConnection
 

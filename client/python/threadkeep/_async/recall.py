@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 from .._convert import SessionLike
 from .._recall import SearchOptions, arguments_text, with_options
-from ..v1 import recall_service_pb2 as rs
+from ..v1 import search_service_pb2 as rs
 from ..v1 import tool_service_pb2 as ts
 from ..v1.filter_pb2 import EventFilter
 from ..v1.session_pb2 import SessionRef
@@ -54,7 +54,7 @@ class AsyncRecall(AsyncConnection):
             request.app.CopyFrom(rs.AppScope(app=where or ""))
         else:
             request.user.CopyFrom(rs.UserScope(app=where, user_id=whose))
-        return await self._call((await self._stubs()).recall.SearchEvents, with_options(request, options), timeout)
+        return await self._call((await self._stubs()).searches.SearchEvents, with_options(request, options), timeout)
 
     async def search(
         self,

@@ -20,7 +20,7 @@ from ..v1.compaction_service_pb2_grpc import CompactionServiceStub
 from ..v1.consumer_service_pb2_grpc import ConsumerServiceStub
 from ..v1.event_service_pb2_grpc import EventServiceStub
 from ..v1.memory_service_pb2_grpc import MemoryServiceStub
-from ..v1.recall_service_pb2_grpc import RecallServiceStub
+from ..v1.search_service_pb2_grpc import SearchServiceStub
 from ..v1.server_service_pb2_grpc import ServerServiceStub
 from ..v1.session_pb2 import SessionRef
 from ..v1.session_service_pb2_grpc import SessionServiceStub
@@ -40,7 +40,7 @@ class _Stubs:
         self.sessions = SessionServiceStub(channel)
         self.events = EventServiceStub(channel)
         self.compaction = CompactionServiceStub(channel)
-        self.recall = RecallServiceStub(channel)
+        self.searches = SearchServiceStub(channel)
         self.server = ServerServiceStub(channel)
         self.subscriptions = SubscriptionServiceStub(channel)
         self.consumers = ConsumerServiceStub(channel)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from .. import SearchOptions, recency
-from ..v1.recall_pb2 import Recency
+from ..v1.search_pb2 import Recency
 from .commands.events import aware
 from .options import usage
 

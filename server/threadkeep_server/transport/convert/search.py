@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from google.protobuf.duration_pb2 import Duration
 
-from threadkeep.v1 import memory_service_pb2, recall_pb2, session_pb2
-from threadkeep.v1 import recall_service_pb2 as pb
+from threadkeep.v1 import memory_service_pb2, search_pb2, session_pb2
+from threadkeep.v1 import search_service_pb2 as pb
 
 from ...domain import validation
 from ...domain.errors import InvalidField
@@ -58,7 +58,7 @@ def understood_as(request: pb.SearchEventsRequest, best: SearchMode) -> Understo
 
 def _ranks(request: pb.SearchEventsRequest) -> bool:
     """Whether it has what SUBSTRING does not take."""
-    beyond = any(field != recall_pb2.SEARCH_FIELD_TEXT for field in request.fields)
+    beyond = any(field != search_pb2.SEARCH_FIELD_TEXT for field in request.fields)
     return bool(beyond or request.grouping or request.HasField("recency") or request.HasField("reference_time"))
 
 
@@ -131,7 +131,7 @@ def neighbors_of(value: int) -> int:
     return value
 
 
-def recency_of(recency: recall_pb2.Recency) -> Recency:
+def recency_of(recency: search_pb2.Recency) -> Recency:
     if not recency.HasField("half_life"):
         raise InvalidField("recency.half_life", "is required")
     if not (math.isfinite(recency.weight) and 0 <= recency.weight <= MOST_WEIGHT):
@@ -155,8 +155,8 @@ def tool_ref_of(session: session_pb2.SessionRef) -> SessionRef:
     return ref_of(session, creating=True)
 
 
-def highlights_to(highlights: Highlights) -> list[recall_pb2.Highlight]:
+def highlights_to(highlights: Highlights) -> list[search_pb2.Highlight]:
     return [
-        recall_pb2.Highlight(field=recall_pb2.SearchField.ValueType(_NUMBERS[field]), start=span.start, end=span.end)
+        search_pb2.Highlight(field=search_pb2.SearchField.ValueType(_NUMBERS[field]), start=span.start, end=span.end)
         for field, span in highlights
     ]

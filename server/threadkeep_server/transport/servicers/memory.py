@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from threadkeep.v1 import memory_service_pb2 as pb
-from threadkeep.v1 import recall_pb2
+from threadkeep.v1 import search_pb2
 
 from ...domain import validation
 from ...domain.model import Caller
@@ -39,7 +39,7 @@ class MemoryServicer:
         found = await self._memory.search(caller, query_of(request))
         return pb.SearchMemoryResponse(
             entries=map(entry_to, found.entries),
-            mode=recall_pb2.SearchMode.ValueType(found.mode),
+            mode=search_pb2.SearchMode.ValueType(found.mode),
             semantic_lag=found.semantic_lag,
         )
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from threadkeep.v1 import event_service_pb2, recall_pb2, recall_service_pb2
+from threadkeep.v1 import event_service_pb2, search_pb2, search_service_pb2
 
 from ...domain.model import SessionRef, StoredEvent
 from ...service.search.literal_search import LiteralPage
@@ -53,15 +53,15 @@ def get_context_response(page: ContextPage) -> bytes:
 def literal_events_response(page: LiteralPage, next_page_token: str) -> bytes:
     """Of a search by SUBSTRING."""
     hits = (_hit(hit.ref, hit.event, hit.before, hit.after, _ranked(1.0, hit.highlights)) for hit in page.hits)
-    rest = recall_service_pb2.SearchEventsResponse(next_page_token=next_page_token, mode=recall_pb2.SEARCH_MODE_SUBSTRING)
+    rest = search_service_pb2.SearchEventsResponse(next_page_token=next_page_token, mode=search_pb2.SEARCH_MODE_SUBSTRING)
     return repeated(_FIELD_1, hits) + rest.SerializeToString()
 
 
 def ranked_events_response(page: RankedPage, next_page_token: str) -> bytes:
     hits = (_ranked_hit(hit) for hit in page.hits)
-    rest = recall_service_pb2.SearchEventsResponse(
+    rest = search_service_pb2.SearchEventsResponse(
         next_page_token=next_page_token,
-        mode=recall_pb2.SearchMode.ValueType(page.mode),
+        mode=search_pb2.SearchMode.ValueType(page.mode),
         truncated=page.truncated,
         semantic_lag=page.semantic_lag,
     )
@@ -70,14 +70,14 @@ def ranked_events_response(page: RankedPage, next_page_token: str) -> bytes:
 
 def _ranked_hit(hit: RankedHit) -> bytes:
     found = hit.found
-    grouped = recall_service_pb2.SearchHit(group_hits=hit.group_hits)
+    grouped = search_service_pb2.SearchHit(group_hits=hit.group_hits)
     ranked = _ranked(hit.score, hit.highlights)
     return _hit(found.ref, found.event, found.before, found.after, ranked) + grouped.SerializeToString()
 
 
 def _ranked(score: float, highlights: Highlights) -> bytes:
     """Fields 3 and 4 of a SearchHit."""
-    return recall_service_pb2.SearchHit(score=score, highlights=highlights_to(highlights)).SerializeToString()
+    return search_service_pb2.SearchHit(score=score, highlights=highlights_to(highlights)).SerializeToString()
 
 
 def _hit(

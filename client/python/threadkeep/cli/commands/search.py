@@ -16,8 +16,8 @@ from rich.text import Text
 from ... import AsyncClient, SearchOptions
 from ...filters import event_filter
 from ...v1.filter_pb2 import EventFilter
-from ...v1.recall_pb2 import SearchMode
-from ...v1.recall_service_pb2 import SearchEventsResponse, SearchHit
+from ...v1.search_pb2 import SearchMode
+from ...v1.search_service_pb2 import SearchEventsResponse, SearchHit
 from ...v1.session_pb2 import SessionRef
 from ..options import Address, AllUsers, App, Json, Token, check_users, cli_of, ref_of, usage
 from ..render.output import Listing, console, event_json, plain, ref_json, role_of, room, shown_time, table

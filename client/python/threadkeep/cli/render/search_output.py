@@ -10,8 +10,8 @@ from rich.text import Text
 from ...messages import text_of
 from ...v1.event_pb2 import SessionEvent
 from ...v1.memory_service_pb2 import SearchMemoryResponse
-from ...v1.recall_pb2 import Highlight, SearchField, SearchMode
-from ...v1.recall_service_pb2 import SearchEventsResponse
+from ...v1.search_pb2 import Highlight, SearchField, SearchMode
+from ...v1.search_service_pb2 import SearchEventsResponse
 from ..errors import counted
 from .output import cut, excerpt, plain, role_of, summary_of
 

@@ -19,7 +19,7 @@ from ....filters import event_filter
 from ....messages import text_of
 from ....v1.filter_pb2 import EventFilter
 from ....v1.message_pb2 import Role
-from ....v1.recall_service_pb2 import SearchHit
+from ....v1.search_service_pb2 import SearchHit
 from ...runtime.arguments import check_sdk
 from ...telemetry.log import tell
 from ...tools.schema_tools import schema_tool

@@ -4,7 +4,7 @@ import dev.threadkeep.v1.CompactionServiceGrpc;
 import dev.threadkeep.v1.ConsumerServiceGrpc;
 import dev.threadkeep.v1.EventServiceGrpc;
 import dev.threadkeep.v1.MemoryServiceGrpc;
-import dev.threadkeep.v1.RecallServiceGrpc;
+import dev.threadkeep.v1.SearchServiceGrpc;
 import dev.threadkeep.v1.ServerServiceGrpc;
 import dev.threadkeep.v1.SessionServiceGrpc;
 import dev.threadkeep.v1.ToolServiceGrpc;
@@ -37,7 +37,7 @@ final class RetryPolicy {
             SessionServiceGrpc.getServiceDescriptor(),
             EventServiceGrpc.getServiceDescriptor(),
             CompactionServiceGrpc.getServiceDescriptor(),
-            RecallServiceGrpc.getServiceDescriptor(),
+            SearchServiceGrpc.getServiceDescriptor(),
             MemoryServiceGrpc.getServiceDescriptor(),
             ToolServiceGrpc.getServiceDescriptor(),
             ServerServiceGrpc.getServiceDescriptor(),

@@ -23,7 +23,7 @@ import dev.threadkeep.v1.ListSessionsRequest;
 import dev.threadkeep.v1.ListSessionsResponse;
 import dev.threadkeep.v1.MemoryScope;
 import dev.threadkeep.v1.PlanCompactionRequest;
-import dev.threadkeep.v1.RecallServiceGrpc;
+import dev.threadkeep.v1.SearchServiceGrpc;
 import dev.threadkeep.v1.SearchEventsRequest;
 import dev.threadkeep.v1.SearchEventsResponse;
 import dev.threadkeep.v1.SearchHit;
@@ -217,7 +217,7 @@ public final class ThreadkeepClient extends Calls {
    */
   public Pages<SearchHit> search(SearchEventsRequest request, All... all) {
     var own = Scopes.narrowed(request, whose, all);
-    return Pages.of(this, RecallServiceGrpc.getSearchEventsMethod(), own, SearchEventsResponse::getHitsList);
+    return Pages.of(this, SearchServiceGrpc.getSearchEventsMethod(), own, SearchEventsResponse::getHitsList);
   }
 
   /**

@@ -26,7 +26,7 @@ import dev.threadkeep.v1.ListSessionsResponse;
 import dev.threadkeep.v1.MemoryServiceGrpc.MemoryServiceImplBase;
 import dev.threadkeep.v1.PlanCompactionRequest;
 import dev.threadkeep.v1.PlanCompactionResponse;
-import dev.threadkeep.v1.RecallServiceGrpc.RecallServiceImplBase;
+import dev.threadkeep.v1.SearchServiceGrpc.SearchServiceImplBase;
 import dev.threadkeep.v1.SearchEventsRequest;
 import dev.threadkeep.v1.SearchEventsResponse;
 import dev.threadkeep.v1.SearchMemoryRequest;
@@ -75,7 +75,7 @@ final class FakeServer {
             .addService(new Appends())
             .addService(new Sessions())
             .addService(new Compactions())
-            .addService(new Recall())
+            .addService(new Search())
             .addService(new Memories())
             .addService(new Subscriptions())
             .intercept(new Credentials())
@@ -148,7 +148,7 @@ final class FakeServer {
     }
   }
 
-  private final class Recall extends RecallServiceImplBase {
+  private final class Search extends SearchServiceImplBase {
     @Override
     public void searchEvents(SearchEventsRequest request, StreamObserver<SearchEventsResponse> out) {
       serve(request, out, SearchEventsResponse.class);

@@ -69,7 +69,7 @@ public final class Driver {
     var methods = Stream.of(SessionServiceGrpc.getServiceDescriptor(), EventServiceGrpc.getServiceDescriptor(),
         CompactionServiceGrpc.getServiceDescriptor(), SubscriptionServiceGrpc.getServiceDescriptor(),
         ConsumerServiceGrpc.getServiceDescriptor(), ServerServiceGrpc.getServiceDescriptor(),
-        RecallServiceGrpc.getServiceDescriptor(), MemoryServiceGrpc.getServiceDescriptor(),
+        SearchServiceGrpc.getServiceDescriptor(), MemoryServiceGrpc.getServiceDescriptor(),
         ToolServiceGrpc.getServiceDescriptor()).flatMap(service -> service.getMethods().stream());
     return (MethodDescriptor<Object, Object>) methods.filter(one -> one.getFullMethodName().equals(name)).findAny().get();
   }

@@ -1,10 +1,10 @@
-"""threadkeep.v1.RecallService."""
+"""threadkeep.v1.SearchService."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from threadkeep.v1 import recall_service_pb2 as pb
+from threadkeep.v1 import search_service_pb2 as pb
 
 from ...domain import validation
 from ...domain.errors import InvalidField, InvalidPageToken
@@ -21,7 +21,7 @@ from ..page_tokens import PageTokens
 from ..wire.responses import literal_events_response, ranked_events_response
 
 
-class RecallServicer:
+class SearchServicer:
     def __init__(self, recall: RecallService, ranked: RankedSearch, limits: validation.Limits, tokens: PageTokens) -> None:
         self._recall = recall
         self._ranked = ranked
