@@ -305,7 +305,7 @@ var File_threadkeep_v1_memory_proto protoreflect.FileDescriptor
 
 const file_threadkeep_v1_memory_proto_rawDesc = "" +
 	"\n" +
-	"\x1athreadkeep/v1/memory.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1bthreadkeep/v1/message.proto\x1a\x1athreadkeep/v1/recall.proto\"8\n" +
+	"\x1athreadkeep/v1/memory.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1bthreadkeep/v1/message.proto\x1a\x1athreadkeep/v1/search.proto\"8\n" +
 	"\vMemoryScope\x12\x10\n" +
 	"\x03app\x18\x01 \x01(\tR\x03app\x12\x17\n" +
 	"\auser_id\x18\x02 \x01(\tR\x06userId\"\xc4\x03\n" +
@@ -383,7 +383,7 @@ func file_threadkeep_v1_memory_proto_init() {
 		return
 	}
 	file_threadkeep_v1_message_proto_init()
-	file_threadkeep_v1_recall_proto_init()
+	file_threadkeep_v1_search_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

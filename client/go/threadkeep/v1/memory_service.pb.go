@@ -888,7 +888,7 @@ var File_threadkeep_v1_memory_service_proto protoreflect.FileDescriptor
 
 const file_threadkeep_v1_memory_service_proto_rawDesc = "" +
 	"\n" +
-	"\"threadkeep/v1/memory_service.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1athreadkeep/v1/memory.proto\x1a\x1athreadkeep/v1/recall.proto\x1a\x1bthreadkeep/v1/session.proto\"\x91\x02\n" +
+	"\"threadkeep/v1/memory_service.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1athreadkeep/v1/memory.proto\x1a\x1athreadkeep/v1/search.proto\x1a\x1bthreadkeep/v1/session.proto\"\x91\x02\n" +
 	"\x19AddSessionToMemoryRequest\x123\n" +
 	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\x12\x1b\n" +
 	"\tevent_ids\x18\x02 \x03(\tR\beventIds\x12#\n" +
@@ -1031,7 +1031,7 @@ func file_threadkeep_v1_memory_service_proto_init() {
 		return
 	}
 	file_threadkeep_v1_memory_proto_init()
-	file_threadkeep_v1_recall_proto_init()
+	file_threadkeep_v1_search_proto_init()
 	file_threadkeep_v1_session_proto_init()
 	file_threadkeep_v1_memory_service_proto_msgTypes[5].OneofWrappers = []any{}
 	file_threadkeep_v1_memory_service_proto_msgTypes[10].OneofWrappers = []any{

@@ -10,7 +10,7 @@ import google.protobuf.internal.containers
 import google.protobuf.message
 import google.protobuf.timestamp_pb2
 import threadkeep.v1.message_pb2
-import threadkeep.v1.recall_pb2
+import threadkeep.v1.search_pb2
 import typing
 
 DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
@@ -89,7 +89,7 @@ class MemoryEntry(google.protobuf.message.Message):
         """OUTPUT_ONLY. Time at which the entry was added."""
 
     @property
-    def highlights(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[threadkeep.v1.recall_pb2.Highlight]:
+    def highlights(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[threadkeep.v1.search_pb2.Highlight]:
         """OUTPUT_ONLY, in SearchMemory. See SearchHit.highlights."""
 
     def __init__(
@@ -105,7 +105,7 @@ class MemoryEntry(google.protobuf.message.Message):
         scope: global___MemoryScope | None = ...,
         record_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
         score: builtins.float = ...,
-        highlights: collections.abc.Iterable[threadkeep.v1.recall_pb2.Highlight] | None = ...,
+        highlights: collections.abc.Iterable[threadkeep.v1.search_pb2.Highlight] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["content", b"content", "event_time", b"event_time", "record_time", b"record_time", "scope", b"scope"]) -> builtins.bool: ...
     def ClearField(self, field_name: typing.Literal["author", b"author", "content", b"content", "event_id", b"event_id", "event_time", b"event_time", "highlights", b"highlights", "id", b"id", "metadata_json", b"metadata_json", "record_time", b"record_time", "scope", b"scope", "score", b"score", "session_id", b"session_id"]) -> None: ...

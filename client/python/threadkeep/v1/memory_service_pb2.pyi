@@ -10,7 +10,7 @@ import google.protobuf.internal.containers
 import google.protobuf.message
 import google.protobuf.timestamp_pb2
 import threadkeep.v1.memory_pb2
-import threadkeep.v1.recall_pb2
+import threadkeep.v1.search_pb2
 import threadkeep.v1.session_pb2
 import typing
 
@@ -174,7 +174,7 @@ class SearchMemoryRequest(google.protobuf.message.Message):
     REFERENCE_TIME_FIELD_NUMBER: builtins.int
     query: builtins.str
     """Query. At most 1,024 characters. Empty or blank returns nothing."""
-    mode: threadkeep.v1.recall_pb2.SearchMode.ValueType
+    mode: threadkeep.v1.search_pb2.SearchMode.ValueType
     """How the query is interpreted. Default: AUTO."""
     top_k: builtins.int
     """Maximum number of entries; fewer if the response would exceed the server's size limit. 0 means 5 for SEMANTIC, else
@@ -195,7 +195,7 @@ class SearchMemoryRequest(google.protobuf.message.Message):
         """Additional conditions."""
 
     @property
-    def recency(self) -> threadkeep.v1.recall_pb2.Recency:
+    def recency(self) -> threadkeep.v1.search_pb2.Recency:
         """Boost for newer entries. Default: age has no effect. Not allowed for SUBSTRING."""
 
     @property
@@ -209,11 +209,11 @@ class SearchMemoryRequest(google.protobuf.message.Message):
         *,
         scope: threadkeep.v1.memory_pb2.MemoryScope | None = ...,
         query: builtins.str = ...,
-        mode: threadkeep.v1.recall_pb2.SearchMode.ValueType = ...,
+        mode: threadkeep.v1.search_pb2.SearchMode.ValueType = ...,
         top_k: builtins.int = ...,
         min_score: builtins.float | None = ...,
         filter: threadkeep.v1.memory_pb2.MemoryFilter | None = ...,
-        recency: threadkeep.v1.recall_pb2.Recency | None = ...,
+        recency: threadkeep.v1.search_pb2.Recency | None = ...,
         reference_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_min_score", b"_min_score", "filter", b"filter", "min_score", b"min_score", "recency", b"recency", "reference_time", b"reference_time", "scope", b"scope"]) -> builtins.bool: ...
@@ -231,7 +231,7 @@ class SearchMemoryResponse(google.protobuf.message.Message):
     ENTRIES_FIELD_NUMBER: builtins.int
     MODE_FIELD_NUMBER: builtins.int
     SEMANTIC_LAG_FIELD_NUMBER: builtins.int
-    mode: threadkeep.v1.recall_pb2.SearchMode.ValueType
+    mode: threadkeep.v1.search_pb2.SearchMode.ValueType
     """Mode that was used: RANKED if HYBRID was requested and the embedder did not respond."""
     semantic_lag: builtins.int
     """For SEMANTIC and HYBRID, number of memories within the credential's reach without an embedding, as counted within
@@ -245,7 +245,7 @@ class SearchMemoryResponse(google.protobuf.message.Message):
         self,
         *,
         entries: collections.abc.Iterable[threadkeep.v1.memory_pb2.MemoryEntry] | None = ...,
-        mode: threadkeep.v1.recall_pb2.SearchMode.ValueType = ...,
+        mode: threadkeep.v1.search_pb2.SearchMode.ValueType = ...,
         semantic_lag: builtins.int = ...,
     ) -> None: ...
     def ClearField(self, field_name: typing.Literal["entries", b"entries", "mode", b"mode", "semantic_lag", b"semantic_lag"]) -> None: ...

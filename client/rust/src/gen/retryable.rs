@@ -26,7 +26,7 @@ pub const RETRYABLE: &[&str] = &[
     "/threadkeep.v1.MemoryService/SearchMemory",
     "/threadkeep.v1.MemoryService/ListMemories",
     "/threadkeep.v1.MemoryService/DeleteMemories",
-    "/threadkeep.v1.RecallService/SearchEvents",
+    "/threadkeep.v1.SearchService/SearchEvents",
     "/threadkeep.v1.ServerService/GetServerInfo",
     "/threadkeep.v1.ToolService/ListTools",
     "/threadkeep.v1.ToolService/CallTool",

@@ -4412,7 +4412,7 @@ impl HitGrouping {
     }
 }
 /// Generated client implementations.
-pub mod recall_service_client {
+pub mod search_service_client {
     #![allow(
         unused_variables,
         dead_code,
@@ -4424,10 +4424,10 @@ pub mod recall_service_client {
     use tonic::codegen::http::Uri;
     /// Searches events across sessions.
     #[derive(Debug, Clone)]
-    pub struct RecallServiceClient<T> {
+    pub struct SearchServiceClient<T> {
         inner: tonic::client::Grpc<T>,
     }
-    impl<T> RecallServiceClient<T>
+    impl<T> SearchServiceClient<T>
     where
         T: tonic::client::GrpcService<tonic::body::Body>,
         T::Error: Into<StdError>,
@@ -4445,7 +4445,7 @@ pub mod recall_service_client {
         pub fn with_interceptor<F>(
             inner: T,
             interceptor: F,
-        ) -> RecallServiceClient<InterceptedService<T, F>>
+        ) -> SearchServiceClient<InterceptedService<T, F>>
         where
             F: tonic::service::Interceptor,
             T::ResponseBody: Default,
@@ -4459,7 +4459,7 @@ pub mod recall_service_client {
                 http::Request<tonic::body::Body>,
             >>::Error: Into<StdError> + std::marker::Send + std::marker::Sync,
         {
-            RecallServiceClient::new(InterceptedService::new(inner, interceptor))
+            SearchServiceClient::new(InterceptedService::new(inner, interceptor))
         }
         /// Compress requests with the given encoding.
         ///
@@ -4513,11 +4513,11 @@ pub mod recall_service_client {
                 })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/threadkeep.v1.RecallService/SearchEvents",
+                "/threadkeep.v1.SearchService/SearchEvents",
             );
             let mut req = request.into_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("threadkeep.v1.RecallService", "SearchEvents"));
+                .insert(GrpcMethod::new("threadkeep.v1.SearchService", "SearchEvents"));
             self.inner.unary(req, path, codec).await
         }
     }

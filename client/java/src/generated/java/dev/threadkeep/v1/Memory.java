@@ -58,7 +58,7 @@ public final class Memory {
       "\n\032threadkeep/v1/memory.proto\022\rthreadkeep" +
       ".v1\032\037google/protobuf/timestamp.proto\032\033th" +
       "readkeep/v1/message.proto\032\032threadkeep/v1" +
-      "/recall.proto\"8\n\013MemoryScope\022\020\n\003app\030\001 \001(" +
+      "/search.proto\"8\n\013MemoryScope\022\020\n\003app\030\001 \001(" +
       "\tR\003app\022\027\n\007user_id\030\002 \001(\tR\006userId\"\304\003\n\013Memo" +
       "ryEntry\022\016\n\002id\030\001 \001(\tR\002id\0224\n\007content\030\002 \001(\013" +
       "2\032.threadkeep.v1.ChatMessageR\007content\022\026\n" +
@@ -88,7 +88,7 @@ public final class Memory {
         new com.google.protobuf.Descriptors.FileDescriptor[] {
           com.google.protobuf.TimestampProto.getDescriptor(),
           dev.threadkeep.v1.Message.getDescriptor(),
-          dev.threadkeep.v1.Recall.getDescriptor(),
+          dev.threadkeep.v1.Search.getDescriptor(),
         });
     internal_static_threadkeep_v1_MemoryScope_descriptor =
       getDescriptor().getMessageTypes().get(0);
@@ -117,7 +117,7 @@ public final class Memory {
     descriptor.resolveAllFeaturesImmutable();
     com.google.protobuf.TimestampProto.getDescriptor();
     dev.threadkeep.v1.Message.getDescriptor();
-    dev.threadkeep.v1.Recall.getDescriptor();
+    dev.threadkeep.v1.Search.getDescriptor();
   }
 
   // @@protoc_insertion_point(outer_class_scope)

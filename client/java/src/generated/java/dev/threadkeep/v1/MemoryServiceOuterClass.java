@@ -98,7 +98,7 @@ public final class MemoryServiceOuterClass {
       "\n\"threadkeep/v1/memory_service.proto\022\rth" +
       "readkeep.v1\032\037google/protobuf/timestamp.p" +
       "roto\032\032threadkeep/v1/memory.proto\032\032thread" +
-      "keep/v1/recall.proto\032\033threadkeep/v1/sess" +
+      "keep/v1/search.proto\032\033threadkeep/v1/sess" +
       "ion.proto\"\221\002\n\031AddSessionToMemoryRequest\022" +
       "3\n\007session\030\001 \001(\0132\031.threadkeep.v1.Session" +
       "RefR\007session\022\033\n\tevent_ids\030\002 \003(\tR\010eventId" +
@@ -169,7 +169,7 @@ public final class MemoryServiceOuterClass {
         new com.google.protobuf.Descriptors.FileDescriptor[] {
           com.google.protobuf.TimestampProto.getDescriptor(),
           dev.threadkeep.v1.Memory.getDescriptor(),
-          dev.threadkeep.v1.Recall.getDescriptor(),
+          dev.threadkeep.v1.Search.getDescriptor(),
           dev.threadkeep.v1.SessionOuterClass.getDescriptor(),
         });
     internal_static_threadkeep_v1_AddSessionToMemoryRequest_descriptor =
@@ -247,7 +247,7 @@ public final class MemoryServiceOuterClass {
     descriptor.resolveAllFeaturesImmutable();
     com.google.protobuf.TimestampProto.getDescriptor();
     dev.threadkeep.v1.Memory.getDescriptor();
-    dev.threadkeep.v1.Recall.getDescriptor();
+    dev.threadkeep.v1.Search.getDescriptor();
     dev.threadkeep.v1.SessionOuterClass.getDescriptor();
   }
 

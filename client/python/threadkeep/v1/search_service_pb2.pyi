@@ -13,7 +13,7 @@ import google.protobuf.timestamp_pb2
 import sys
 import threadkeep.v1.event_pb2
 import threadkeep.v1.filter_pb2
-import threadkeep.v1.recall_pb2
+import threadkeep.v1.search_pb2
 import threadkeep.v1.session_pb2
 import typing
 
@@ -115,7 +115,7 @@ class SearchEventsRequest(google.protobuf.message.Message):
     """Query. At most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING or AUTO and the filter has
     keyword or keywords.
     """
-    mode: threadkeep.v1.recall_pb2.SearchMode.ValueType
+    mode: threadkeep.v1.search_pb2.SearchMode.ValueType
     """How the query is interpreted. Default: AUTO, or SUBSTRING if the query is empty and the filter has keyword or
     keywords.
     """
@@ -158,13 +158,13 @@ class SearchEventsRequest(google.protobuf.message.Message):
         """
 
     @property
-    def fields(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[threadkeep.v1.recall_pb2.SearchField.ValueType]:
+    def fields(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[threadkeep.v1.search_pb2.SearchField.ValueType]:
         """Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
         embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
         """
 
     @property
-    def recency(self) -> threadkeep.v1.recall_pb2.Recency:
+    def recency(self) -> threadkeep.v1.search_pb2.Recency:
         """Boost for newer events. Default: age has no effect. Not allowed for SUBSTRING."""
 
     @property
@@ -180,14 +180,14 @@ class SearchEventsRequest(google.protobuf.message.Message):
         user: global___UserScope | None = ...,
         app: global___AppScope | None = ...,
         query: builtins.str = ...,
-        mode: threadkeep.v1.recall_pb2.SearchMode.ValueType = ...,
+        mode: threadkeep.v1.search_pb2.SearchMode.ValueType = ...,
         filter: threadkeep.v1.filter_pb2.EventFilter | None = ...,
         page_size: builtins.int = ...,
         page_token: builtins.str = ...,
-        fields: collections.abc.Iterable[threadkeep.v1.recall_pb2.SearchField.ValueType] | None = ...,
+        fields: collections.abc.Iterable[threadkeep.v1.search_pb2.SearchField.ValueType] | None = ...,
         neighbors: builtins.int = ...,
         grouping: global___HitGrouping.ValueType = ...,
-        recency: threadkeep.v1.recall_pb2.Recency | None = ...,
+        recency: threadkeep.v1.search_pb2.Recency | None = ...,
         min_score: builtins.float | None = ...,
         reference_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
         include_synthetic: builtins.bool = ...,
@@ -232,7 +232,7 @@ class SearchHit(google.protobuf.message.Message):
         """The event."""
 
     @property
-    def highlights(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[threadkeep.v1.recall_pb2.Highlight]:
+    def highlights(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[threadkeep.v1.search_pb2.Highlight]:
         """Ranges that match the query's words, in order, without overlaps; at most 64. Empty for SEMANTIC."""
 
     @property
@@ -249,7 +249,7 @@ class SearchHit(google.protobuf.message.Message):
         session: threadkeep.v1.session_pb2.SessionRef | None = ...,
         event: threadkeep.v1.event_pb2.SessionEvent | None = ...,
         score: builtins.float = ...,
-        highlights: collections.abc.Iterable[threadkeep.v1.recall_pb2.Highlight] | None = ...,
+        highlights: collections.abc.Iterable[threadkeep.v1.search_pb2.Highlight] | None = ...,
         before: collections.abc.Iterable[threadkeep.v1.event_pb2.SessionEvent] | None = ...,
         after: collections.abc.Iterable[threadkeep.v1.event_pb2.SessionEvent] | None = ...,
         group_hits: builtins.int = ...,
@@ -274,7 +274,7 @@ class SearchEventsResponse(google.protobuf.message.Message):
     """Token of the next page. Empty on the last page. Each page is ranked again: if events are appended in the meantime,
     a hit may be missing or occur twice.
     """
-    mode: threadkeep.v1.recall_pb2.SearchMode.ValueType
+    mode: threadkeep.v1.search_pb2.SearchMode.ValueType
     """Mode that was used: RANKED if HYBRID was requested and the embedder did not respond."""
     truncated: builtins.bool
     """True if more events match than are ranked (the best 256 by a coarser measure; 1,000 for a page beyond them). The
@@ -295,7 +295,7 @@ class SearchEventsResponse(google.protobuf.message.Message):
         *,
         hits: collections.abc.Iterable[global___SearchHit] | None = ...,
         next_page_token: builtins.str = ...,
-        mode: threadkeep.v1.recall_pb2.SearchMode.ValueType = ...,
+        mode: threadkeep.v1.search_pb2.SearchMode.ValueType = ...,
         truncated: builtins.bool = ...,
         semantic_lag: builtins.int = ...,
     ) -> None: ...

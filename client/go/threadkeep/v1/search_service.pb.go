@@ -2,7 +2,7 @@
 // versions:
 // 	protoc-gen-go v1.36.11
 // 	protoc        v6.31.1
-// source: threadkeep/v1/recall_service.proto
+// source: threadkeep/v1/search_service.proto
 
 // The service that searches events.
 
@@ -61,11 +61,11 @@ func (x HitGrouping) String() string {
 }
 
 func (HitGrouping) Descriptor() protoreflect.EnumDescriptor {
-	return file_threadkeep_v1_recall_service_proto_enumTypes[0].Descriptor()
+	return file_threadkeep_v1_search_service_proto_enumTypes[0].Descriptor()
 }
 
 func (HitGrouping) Type() protoreflect.EnumType {
-	return &file_threadkeep_v1_recall_service_proto_enumTypes[0]
+	return &file_threadkeep_v1_search_service_proto_enumTypes[0]
 }
 
 func (x HitGrouping) Number() protoreflect.EnumNumber {
@@ -74,7 +74,7 @@ func (x HitGrouping) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use HitGrouping.Descriptor instead.
 func (HitGrouping) EnumDescriptor() ([]byte, []int) {
-	return file_threadkeep_v1_recall_service_proto_rawDescGZIP(), []int{0}
+	return file_threadkeep_v1_search_service_proto_rawDescGZIP(), []int{0}
 }
 
 // All sessions of one user.
@@ -90,7 +90,7 @@ type UserScope struct {
 
 func (x *UserScope) Reset() {
 	*x = UserScope{}
-	mi := &file_threadkeep_v1_recall_service_proto_msgTypes[0]
+	mi := &file_threadkeep_v1_search_service_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -102,7 +102,7 @@ func (x *UserScope) String() string {
 func (*UserScope) ProtoMessage() {}
 
 func (x *UserScope) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_recall_service_proto_msgTypes[0]
+	mi := &file_threadkeep_v1_search_service_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -115,7 +115,7 @@ func (x *UserScope) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UserScope.ProtoReflect.Descriptor instead.
 func (*UserScope) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_recall_service_proto_rawDescGZIP(), []int{0}
+	return file_threadkeep_v1_search_service_proto_rawDescGZIP(), []int{0}
 }
 
 func (x *UserScope) GetApp() string {
@@ -143,7 +143,7 @@ type AppScope struct {
 
 func (x *AppScope) Reset() {
 	*x = AppScope{}
-	mi := &file_threadkeep_v1_recall_service_proto_msgTypes[1]
+	mi := &file_threadkeep_v1_search_service_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -155,7 +155,7 @@ func (x *AppScope) String() string {
 func (*AppScope) ProtoMessage() {}
 
 func (x *AppScope) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_recall_service_proto_msgTypes[1]
+	mi := &file_threadkeep_v1_search_service_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -168,7 +168,7 @@ func (x *AppScope) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppScope.ProtoReflect.Descriptor instead.
 func (*AppScope) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_recall_service_proto_rawDescGZIP(), []int{1}
+	return file_threadkeep_v1_search_service_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *AppScope) GetApp() string {
@@ -229,7 +229,7 @@ type SearchEventsRequest struct {
 
 func (x *SearchEventsRequest) Reset() {
 	*x = SearchEventsRequest{}
-	mi := &file_threadkeep_v1_recall_service_proto_msgTypes[2]
+	mi := &file_threadkeep_v1_search_service_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -241,7 +241,7 @@ func (x *SearchEventsRequest) String() string {
 func (*SearchEventsRequest) ProtoMessage() {}
 
 func (x *SearchEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_recall_service_proto_msgTypes[2]
+	mi := &file_threadkeep_v1_search_service_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -254,7 +254,7 @@ func (x *SearchEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchEventsRequest.ProtoReflect.Descriptor instead.
 func (*SearchEventsRequest) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_recall_service_proto_rawDescGZIP(), []int{2}
+	return file_threadkeep_v1_search_service_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *SearchEventsRequest) GetScope() isSearchEventsRequest_Scope {
@@ -427,7 +427,7 @@ type SearchHit struct {
 
 func (x *SearchHit) Reset() {
 	*x = SearchHit{}
-	mi := &file_threadkeep_v1_recall_service_proto_msgTypes[3]
+	mi := &file_threadkeep_v1_search_service_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -439,7 +439,7 @@ func (x *SearchHit) String() string {
 func (*SearchHit) ProtoMessage() {}
 
 func (x *SearchHit) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_recall_service_proto_msgTypes[3]
+	mi := &file_threadkeep_v1_search_service_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -452,7 +452,7 @@ func (x *SearchHit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchHit.ProtoReflect.Descriptor instead.
 func (*SearchHit) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_recall_service_proto_rawDescGZIP(), []int{3}
+	return file_threadkeep_v1_search_service_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *SearchHit) GetSession() *SessionRef {
@@ -527,7 +527,7 @@ type SearchEventsResponse struct {
 
 func (x *SearchEventsResponse) Reset() {
 	*x = SearchEventsResponse{}
-	mi := &file_threadkeep_v1_recall_service_proto_msgTypes[4]
+	mi := &file_threadkeep_v1_search_service_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -539,7 +539,7 @@ func (x *SearchEventsResponse) String() string {
 func (*SearchEventsResponse) ProtoMessage() {}
 
 func (x *SearchEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_recall_service_proto_msgTypes[4]
+	mi := &file_threadkeep_v1_search_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -552,7 +552,7 @@ func (x *SearchEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchEventsResponse.ProtoReflect.Descriptor instead.
 func (*SearchEventsResponse) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_recall_service_proto_rawDescGZIP(), []int{4}
+	return file_threadkeep_v1_search_service_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *SearchEventsResponse) GetHits() []*SearchHit {
@@ -590,11 +590,11 @@ func (x *SearchEventsResponse) GetSemanticLag() int64 {
 	return 0
 }
 
-var File_threadkeep_v1_recall_service_proto protoreflect.FileDescriptor
+var File_threadkeep_v1_search_service_proto protoreflect.FileDescriptor
 
-const file_threadkeep_v1_recall_service_proto_rawDesc = "" +
+const file_threadkeep_v1_search_service_proto_rawDesc = "" +
 	"\n" +
-	"\"threadkeep/v1/recall_service.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19threadkeep/v1/event.proto\x1a\x1athreadkeep/v1/filter.proto\x1a\x1athreadkeep/v1/recall.proto\x1a\x1bthreadkeep/v1/session.proto\"C\n" +
+	"\"threadkeep/v1/search_service.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19threadkeep/v1/event.proto\x1a\x1athreadkeep/v1/filter.proto\x1a\x1athreadkeep/v1/search.proto\x1a\x1bthreadkeep/v1/session.proto\"C\n" +
 	"\tUserScope\x12\x15\n" +
 	"\x03app\x18\x01 \x01(\tH\x00R\x03app\x88\x01\x01\x12\x17\n" +
 	"\auser_id\x18\x02 \x01(\tR\x06userIdB\x06\n" +
@@ -643,25 +643,25 @@ const file_threadkeep_v1_recall_service_proto_rawDesc = "" +
 	"\x18HIT_GROUPING_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11HIT_GROUPING_TURN\x10\x01\x12\x18\n" +
 	"\x14HIT_GROUPING_SESSION\x10\x022m\n" +
-	"\rRecallService\x12\\\n" +
+	"\rSearchService\x12\\\n" +
 	"\fSearchEvents\x12\".threadkeep.v1.SearchEventsRequest\x1a#.threadkeep.v1.SearchEventsResponse\"\x03\x90\x02\x01BU\n" +
 	"\x11dev.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3"
 
 var (
-	file_threadkeep_v1_recall_service_proto_rawDescOnce sync.Once
-	file_threadkeep_v1_recall_service_proto_rawDescData []byte
+	file_threadkeep_v1_search_service_proto_rawDescOnce sync.Once
+	file_threadkeep_v1_search_service_proto_rawDescData []byte
 )
 
-func file_threadkeep_v1_recall_service_proto_rawDescGZIP() []byte {
-	file_threadkeep_v1_recall_service_proto_rawDescOnce.Do(func() {
-		file_threadkeep_v1_recall_service_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_threadkeep_v1_recall_service_proto_rawDesc), len(file_threadkeep_v1_recall_service_proto_rawDesc)))
+func file_threadkeep_v1_search_service_proto_rawDescGZIP() []byte {
+	file_threadkeep_v1_search_service_proto_rawDescOnce.Do(func() {
+		file_threadkeep_v1_search_service_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_threadkeep_v1_search_service_proto_rawDesc), len(file_threadkeep_v1_search_service_proto_rawDesc)))
 	})
-	return file_threadkeep_v1_recall_service_proto_rawDescData
+	return file_threadkeep_v1_search_service_proto_rawDescData
 }
 
-var file_threadkeep_v1_recall_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_threadkeep_v1_recall_service_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
-var file_threadkeep_v1_recall_service_proto_goTypes = []any{
+var file_threadkeep_v1_search_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_threadkeep_v1_search_service_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_threadkeep_v1_search_service_proto_goTypes = []any{
 	(HitGrouping)(0),              // 0: threadkeep.v1.HitGrouping
 	(*UserScope)(nil),             // 1: threadkeep.v1.UserScope
 	(*AppScope)(nil),              // 2: threadkeep.v1.AppScope
@@ -677,7 +677,7 @@ var file_threadkeep_v1_recall_service_proto_goTypes = []any{
 	(*SessionEvent)(nil),          // 12: threadkeep.v1.SessionEvent
 	(*Highlight)(nil),             // 13: threadkeep.v1.Highlight
 }
-var file_threadkeep_v1_recall_service_proto_depIdxs = []int32{
+var file_threadkeep_v1_search_service_proto_depIdxs = []int32{
 	6,  // 0: threadkeep.v1.SearchEventsRequest.session:type_name -> threadkeep.v1.SessionRef
 	1,  // 1: threadkeep.v1.SearchEventsRequest.user:type_name -> threadkeep.v1.UserScope
 	2,  // 2: threadkeep.v1.SearchEventsRequest.app:type_name -> threadkeep.v1.AppScope
@@ -694,8 +694,8 @@ var file_threadkeep_v1_recall_service_proto_depIdxs = []int32{
 	12, // 13: threadkeep.v1.SearchHit.after:type_name -> threadkeep.v1.SessionEvent
 	4,  // 14: threadkeep.v1.SearchEventsResponse.hits:type_name -> threadkeep.v1.SearchHit
 	7,  // 15: threadkeep.v1.SearchEventsResponse.mode:type_name -> threadkeep.v1.SearchMode
-	3,  // 16: threadkeep.v1.RecallService.SearchEvents:input_type -> threadkeep.v1.SearchEventsRequest
-	5,  // 17: threadkeep.v1.RecallService.SearchEvents:output_type -> threadkeep.v1.SearchEventsResponse
+	3,  // 16: threadkeep.v1.SearchService.SearchEvents:input_type -> threadkeep.v1.SearchEventsRequest
+	5,  // 17: threadkeep.v1.SearchService.SearchEvents:output_type -> threadkeep.v1.SearchEventsResponse
 	17, // [17:18] is the sub-list for method output_type
 	16, // [16:17] is the sub-list for method input_type
 	16, // [16:16] is the sub-list for extension type_name
@@ -703,17 +703,17 @@ var file_threadkeep_v1_recall_service_proto_depIdxs = []int32{
 	0,  // [0:16] is the sub-list for field type_name
 }
 
-func init() { file_threadkeep_v1_recall_service_proto_init() }
-func file_threadkeep_v1_recall_service_proto_init() {
-	if File_threadkeep_v1_recall_service_proto != nil {
+func init() { file_threadkeep_v1_search_service_proto_init() }
+func file_threadkeep_v1_search_service_proto_init() {
+	if File_threadkeep_v1_search_service_proto != nil {
 		return
 	}
 	file_threadkeep_v1_event_proto_init()
 	file_threadkeep_v1_filter_proto_init()
-	file_threadkeep_v1_recall_proto_init()
+	file_threadkeep_v1_search_proto_init()
 	file_threadkeep_v1_session_proto_init()
-	file_threadkeep_v1_recall_service_proto_msgTypes[0].OneofWrappers = []any{}
-	file_threadkeep_v1_recall_service_proto_msgTypes[2].OneofWrappers = []any{
+	file_threadkeep_v1_search_service_proto_msgTypes[0].OneofWrappers = []any{}
+	file_threadkeep_v1_search_service_proto_msgTypes[2].OneofWrappers = []any{
 		(*SearchEventsRequest_Session)(nil),
 		(*SearchEventsRequest_User)(nil),
 		(*SearchEventsRequest_App)(nil),
@@ -722,18 +722,18 @@ func file_threadkeep_v1_recall_service_proto_init() {
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
-			RawDescriptor: unsafe.Slice(unsafe.StringData(file_threadkeep_v1_recall_service_proto_rawDesc), len(file_threadkeep_v1_recall_service_proto_rawDesc)),
+			RawDescriptor: unsafe.Slice(unsafe.StringData(file_threadkeep_v1_search_service_proto_rawDesc), len(file_threadkeep_v1_search_service_proto_rawDesc)),
 			NumEnums:      1,
 			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
-		GoTypes:           file_threadkeep_v1_recall_service_proto_goTypes,
-		DependencyIndexes: file_threadkeep_v1_recall_service_proto_depIdxs,
-		EnumInfos:         file_threadkeep_v1_recall_service_proto_enumTypes,
-		MessageInfos:      file_threadkeep_v1_recall_service_proto_msgTypes,
+		GoTypes:           file_threadkeep_v1_search_service_proto_goTypes,
+		DependencyIndexes: file_threadkeep_v1_search_service_proto_depIdxs,
+		EnumInfos:         file_threadkeep_v1_search_service_proto_enumTypes,
+		MessageInfos:      file_threadkeep_v1_search_service_proto_msgTypes,
 	}.Build()
-	File_threadkeep_v1_recall_service_proto = out.File
-	file_threadkeep_v1_recall_service_proto_goTypes = nil
-	file_threadkeep_v1_recall_service_proto_depIdxs = nil
+	File_threadkeep_v1_search_service_proto = out.File
+	file_threadkeep_v1_search_service_proto_goTypes = nil
+	file_threadkeep_v1_search_service_proto_depIdxs = nil
 }

@@ -7,7 +7,7 @@ import abc
 import collections.abc
 import grpc
 import grpc.aio
-import threadkeep.v1.recall_service_pb2
+import threadkeep.v1.search_service_pb2
 import typing
 
 _T = typing.TypeVar("_T")
@@ -17,13 +17,13 @@ class _MaybeAsyncIterator(collections.abc.AsyncIterator[_T], collections.abc.Ite
 class _ServicerContext(grpc.ServicerContext, grpc.aio.ServicerContext):  # type: ignore[misc, type-arg]
     ...
 
-class RecallServiceStub:
+class SearchServiceStub:
     """Searches events across sessions."""
 
     def __init__(self, channel: typing.Union[grpc.Channel, grpc.aio.Channel]) -> None: ...
     SearchEvents: grpc.UnaryUnaryMultiCallable[
-        threadkeep.v1.recall_service_pb2.SearchEventsRequest,
-        threadkeep.v1.recall_service_pb2.SearchEventsResponse,
+        threadkeep.v1.search_service_pb2.SearchEventsRequest,
+        threadkeep.v1.search_service_pb2.SearchEventsResponse,
     ]
     """Returns the events that match a query. Everything committed before the call is searched (SEMANTIC: once it has an
     embedding), archived events included unless the filter excludes them.
@@ -31,12 +31,12 @@ class RecallServiceStub:
     EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
     """
 
-class RecallServiceAsyncStub:
+class SearchServiceAsyncStub:
     """Searches events across sessions."""
 
     SearchEvents: grpc.aio.UnaryUnaryMultiCallable[
-        threadkeep.v1.recall_service_pb2.SearchEventsRequest,
-        threadkeep.v1.recall_service_pb2.SearchEventsResponse,
+        threadkeep.v1.search_service_pb2.SearchEventsRequest,
+        threadkeep.v1.search_service_pb2.SearchEventsResponse,
     ]
     """Returns the events that match a query. Everything committed before the call is searched (SEMANTIC: once it has an
     embedding), archived events included unless the filter excludes them.
@@ -44,19 +44,19 @@ class RecallServiceAsyncStub:
     EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
     """
 
-class RecallServiceServicer(metaclass=abc.ABCMeta):
+class SearchServiceServicer(metaclass=abc.ABCMeta):
     """Searches events across sessions."""
 
     @abc.abstractmethod
     def SearchEvents(
         self,
-        request: threadkeep.v1.recall_service_pb2.SearchEventsRequest,
+        request: threadkeep.v1.search_service_pb2.SearchEventsRequest,
         context: _ServicerContext,
-    ) -> typing.Union[threadkeep.v1.recall_service_pb2.SearchEventsResponse, collections.abc.Awaitable[threadkeep.v1.recall_service_pb2.SearchEventsResponse]]:
+    ) -> typing.Union[threadkeep.v1.search_service_pb2.SearchEventsResponse, collections.abc.Awaitable[threadkeep.v1.search_service_pb2.SearchEventsResponse]]:
         """Returns the events that match a query. Everything committed before the call is searched (SEMANTIC: once it has an
         embedding), archived events included unless the filter excludes them.
         Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND, AMBIGUOUS_SESSION, PERMISSION_DENIED,
         EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
         """
 
-def add_RecallServiceServicer_to_server(servicer: RecallServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...
+def add_SearchServiceServicer_to_server(servicer: SearchServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

@@ -8,11 +8,11 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
  * </pre>
  */
 @io.grpc.stub.annotations.GrpcGenerated
-public final class RecallServiceGrpc {
+public final class SearchServiceGrpc {
 
-  private RecallServiceGrpc() {}
+  private SearchServiceGrpc() {}
 
-  public static final java.lang.String SERVICE_NAME = "threadkeep.v1.RecallService";
+  public static final java.lang.String SERVICE_NAME = "threadkeep.v1.SearchService";
 
   // Static method descriptors that strictly reflect the proto.
   private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.SearchEventsRequest,
@@ -26,10 +26,10 @@ public final class RecallServiceGrpc {
   public static io.grpc.MethodDescriptor<dev.threadkeep.v1.SearchEventsRequest,
       dev.threadkeep.v1.SearchEventsResponse> getSearchEventsMethod() {
     io.grpc.MethodDescriptor<dev.threadkeep.v1.SearchEventsRequest, dev.threadkeep.v1.SearchEventsResponse> getSearchEventsMethod;
-    if ((getSearchEventsMethod = RecallServiceGrpc.getSearchEventsMethod) == null) {
-      synchronized (RecallServiceGrpc.class) {
-        if ((getSearchEventsMethod = RecallServiceGrpc.getSearchEventsMethod) == null) {
-          RecallServiceGrpc.getSearchEventsMethod = getSearchEventsMethod =
+    if ((getSearchEventsMethod = SearchServiceGrpc.getSearchEventsMethod) == null) {
+      synchronized (SearchServiceGrpc.class) {
+        if ((getSearchEventsMethod = SearchServiceGrpc.getSearchEventsMethod) == null) {
+          SearchServiceGrpc.getSearchEventsMethod = getSearchEventsMethod =
               io.grpc.MethodDescriptor.<dev.threadkeep.v1.SearchEventsRequest, dev.threadkeep.v1.SearchEventsResponse>newBuilder()
               .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
               .setFullMethodName(generateFullMethodName(SERVICE_NAME, "SearchEvents"))
@@ -39,7 +39,7 @@ public final class RecallServiceGrpc {
                   dev.threadkeep.v1.SearchEventsRequest.getDefaultInstance()))
               .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
                   dev.threadkeep.v1.SearchEventsResponse.getDefaultInstance()))
-              .setSchemaDescriptor(new RecallServiceMethodDescriptorSupplier("SearchEvents"))
+              .setSchemaDescriptor(new SearchServiceMethodDescriptorSupplier("SearchEvents"))
               .build();
         }
       }
@@ -50,60 +50,60 @@ public final class RecallServiceGrpc {
   /**
    * Creates a new async stub that supports all call types for the service
    */
-  public static RecallServiceStub newStub(io.grpc.Channel channel) {
-    io.grpc.stub.AbstractStub.StubFactory<RecallServiceStub> factory =
-      new io.grpc.stub.AbstractStub.StubFactory<RecallServiceStub>() {
+  public static SearchServiceStub newStub(io.grpc.Channel channel) {
+    io.grpc.stub.AbstractStub.StubFactory<SearchServiceStub> factory =
+      new io.grpc.stub.AbstractStub.StubFactory<SearchServiceStub>() {
         @java.lang.Override
-        public RecallServiceStub newStub(io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
-          return new RecallServiceStub(channel, callOptions);
+        public SearchServiceStub newStub(io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+          return new SearchServiceStub(channel, callOptions);
         }
       };
-    return RecallServiceStub.newStub(factory, channel);
+    return SearchServiceStub.newStub(factory, channel);
   }
 
   /**
    * Creates a new blocking-style stub that supports all types of calls on the service
    */
-  public static RecallServiceBlockingV2Stub newBlockingV2Stub(
+  public static SearchServiceBlockingV2Stub newBlockingV2Stub(
       io.grpc.Channel channel) {
-    io.grpc.stub.AbstractStub.StubFactory<RecallServiceBlockingV2Stub> factory =
-      new io.grpc.stub.AbstractStub.StubFactory<RecallServiceBlockingV2Stub>() {
+    io.grpc.stub.AbstractStub.StubFactory<SearchServiceBlockingV2Stub> factory =
+      new io.grpc.stub.AbstractStub.StubFactory<SearchServiceBlockingV2Stub>() {
         @java.lang.Override
-        public RecallServiceBlockingV2Stub newStub(io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
-          return new RecallServiceBlockingV2Stub(channel, callOptions);
+        public SearchServiceBlockingV2Stub newStub(io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+          return new SearchServiceBlockingV2Stub(channel, callOptions);
         }
       };
-    return RecallServiceBlockingV2Stub.newStub(factory, channel);
+    return SearchServiceBlockingV2Stub.newStub(factory, channel);
   }
 
   /**
    * Creates a new blocking-style stub that supports unary and streaming output calls on the service
    */
-  public static RecallServiceBlockingStub newBlockingStub(
+  public static SearchServiceBlockingStub newBlockingStub(
       io.grpc.Channel channel) {
-    io.grpc.stub.AbstractStub.StubFactory<RecallServiceBlockingStub> factory =
-      new io.grpc.stub.AbstractStub.StubFactory<RecallServiceBlockingStub>() {
+    io.grpc.stub.AbstractStub.StubFactory<SearchServiceBlockingStub> factory =
+      new io.grpc.stub.AbstractStub.StubFactory<SearchServiceBlockingStub>() {
         @java.lang.Override
-        public RecallServiceBlockingStub newStub(io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
-          return new RecallServiceBlockingStub(channel, callOptions);
+        public SearchServiceBlockingStub newStub(io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+          return new SearchServiceBlockingStub(channel, callOptions);
         }
       };
-    return RecallServiceBlockingStub.newStub(factory, channel);
+    return SearchServiceBlockingStub.newStub(factory, channel);
   }
 
   /**
    * Creates a new ListenableFuture-style stub that supports unary calls on the service
    */
-  public static RecallServiceFutureStub newFutureStub(
+  public static SearchServiceFutureStub newFutureStub(
       io.grpc.Channel channel) {
-    io.grpc.stub.AbstractStub.StubFactory<RecallServiceFutureStub> factory =
-      new io.grpc.stub.AbstractStub.StubFactory<RecallServiceFutureStub>() {
+    io.grpc.stub.AbstractStub.StubFactory<SearchServiceFutureStub> factory =
+      new io.grpc.stub.AbstractStub.StubFactory<SearchServiceFutureStub>() {
         @java.lang.Override
-        public RecallServiceFutureStub newStub(io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
-          return new RecallServiceFutureStub(channel, callOptions);
+        public SearchServiceFutureStub newStub(io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+          return new SearchServiceFutureStub(channel, callOptions);
         }
       };
-    return RecallServiceFutureStub.newStub(factory, channel);
+    return SearchServiceFutureStub.newStub(factory, channel);
   }
 
   /**
@@ -128,36 +128,36 @@ public final class RecallServiceGrpc {
   }
 
   /**
-   * Base class for the server implementation of the service RecallService.
+   * Base class for the server implementation of the service SearchService.
    * <pre>
    * Searches events across sessions.
    * </pre>
    */
-  public static abstract class RecallServiceImplBase
+  public static abstract class SearchServiceImplBase
       implements io.grpc.BindableService, AsyncService {
 
     @java.lang.Override public final io.grpc.ServerServiceDefinition bindService() {
-      return RecallServiceGrpc.bindService(this);
+      return SearchServiceGrpc.bindService(this);
     }
   }
 
   /**
-   * A stub to allow clients to do asynchronous rpc calls to service RecallService.
+   * A stub to allow clients to do asynchronous rpc calls to service SearchService.
    * <pre>
    * Searches events across sessions.
    * </pre>
    */
-  public static final class RecallServiceStub
-      extends io.grpc.stub.AbstractAsyncStub<RecallServiceStub> {
-    private RecallServiceStub(
+  public static final class SearchServiceStub
+      extends io.grpc.stub.AbstractAsyncStub<SearchServiceStub> {
+    private SearchServiceStub(
         io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
       super(channel, callOptions);
     }
 
     @java.lang.Override
-    protected RecallServiceStub build(
+    protected SearchServiceStub build(
         io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
-      return new RecallServiceStub(channel, callOptions);
+      return new SearchServiceStub(channel, callOptions);
     }
 
     /**
@@ -176,22 +176,22 @@ public final class RecallServiceGrpc {
   }
 
   /**
-   * A stub to allow clients to do synchronous rpc calls to service RecallService.
+   * A stub to allow clients to do synchronous rpc calls to service SearchService.
    * <pre>
    * Searches events across sessions.
    * </pre>
    */
-  public static final class RecallServiceBlockingV2Stub
-      extends io.grpc.stub.AbstractBlockingStub<RecallServiceBlockingV2Stub> {
-    private RecallServiceBlockingV2Stub(
+  public static final class SearchServiceBlockingV2Stub
+      extends io.grpc.stub.AbstractBlockingStub<SearchServiceBlockingV2Stub> {
+    private SearchServiceBlockingV2Stub(
         io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
       super(channel, callOptions);
     }
 
     @java.lang.Override
-    protected RecallServiceBlockingV2Stub build(
+    protected SearchServiceBlockingV2Stub build(
         io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
-      return new RecallServiceBlockingV2Stub(channel, callOptions);
+      return new SearchServiceBlockingV2Stub(channel, callOptions);
     }
 
     /**
@@ -209,22 +209,22 @@ public final class RecallServiceGrpc {
   }
 
   /**
-   * A stub to allow clients to do limited synchronous rpc calls to service RecallService.
+   * A stub to allow clients to do limited synchronous rpc calls to service SearchService.
    * <pre>
    * Searches events across sessions.
    * </pre>
    */
-  public static final class RecallServiceBlockingStub
-      extends io.grpc.stub.AbstractBlockingStub<RecallServiceBlockingStub> {
-    private RecallServiceBlockingStub(
+  public static final class SearchServiceBlockingStub
+      extends io.grpc.stub.AbstractBlockingStub<SearchServiceBlockingStub> {
+    private SearchServiceBlockingStub(
         io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
       super(channel, callOptions);
     }
 
     @java.lang.Override
-    protected RecallServiceBlockingStub build(
+    protected SearchServiceBlockingStub build(
         io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
-      return new RecallServiceBlockingStub(channel, callOptions);
+      return new SearchServiceBlockingStub(channel, callOptions);
     }
 
     /**
@@ -242,22 +242,22 @@ public final class RecallServiceGrpc {
   }
 
   /**
-   * A stub to allow clients to do ListenableFuture-style rpc calls to service RecallService.
+   * A stub to allow clients to do ListenableFuture-style rpc calls to service SearchService.
    * <pre>
    * Searches events across sessions.
    * </pre>
    */
-  public static final class RecallServiceFutureStub
-      extends io.grpc.stub.AbstractFutureStub<RecallServiceFutureStub> {
-    private RecallServiceFutureStub(
+  public static final class SearchServiceFutureStub
+      extends io.grpc.stub.AbstractFutureStub<SearchServiceFutureStub> {
+    private SearchServiceFutureStub(
         io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
       super(channel, callOptions);
     }
 
     @java.lang.Override
-    protected RecallServiceFutureStub build(
+    protected SearchServiceFutureStub build(
         io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
-      return new RecallServiceFutureStub(channel, callOptions);
+      return new SearchServiceFutureStub(channel, callOptions);
     }
 
     /**
@@ -326,32 +326,32 @@ public final class RecallServiceGrpc {
         .build();
   }
 
-  private static abstract class RecallServiceBaseDescriptorSupplier
+  private static abstract class SearchServiceBaseDescriptorSupplier
       implements io.grpc.protobuf.ProtoFileDescriptorSupplier, io.grpc.protobuf.ProtoServiceDescriptorSupplier {
-    RecallServiceBaseDescriptorSupplier() {}
+    SearchServiceBaseDescriptorSupplier() {}
 
     @java.lang.Override
     public com.google.protobuf.Descriptors.FileDescriptor getFileDescriptor() {
-      return dev.threadkeep.v1.RecallServiceOuterClass.getDescriptor();
+      return dev.threadkeep.v1.SearchServiceOuterClass.getDescriptor();
     }
 
     @java.lang.Override
     public com.google.protobuf.Descriptors.ServiceDescriptor getServiceDescriptor() {
-      return getFileDescriptor().findServiceByName("RecallService");
+      return getFileDescriptor().findServiceByName("SearchService");
     }
   }
 
-  private static final class RecallServiceFileDescriptorSupplier
-      extends RecallServiceBaseDescriptorSupplier {
-    RecallServiceFileDescriptorSupplier() {}
+  private static final class SearchServiceFileDescriptorSupplier
+      extends SearchServiceBaseDescriptorSupplier {
+    SearchServiceFileDescriptorSupplier() {}
   }
 
-  private static final class RecallServiceMethodDescriptorSupplier
-      extends RecallServiceBaseDescriptorSupplier
+  private static final class SearchServiceMethodDescriptorSupplier
+      extends SearchServiceBaseDescriptorSupplier
       implements io.grpc.protobuf.ProtoMethodDescriptorSupplier {
     private final java.lang.String methodName;
 
-    RecallServiceMethodDescriptorSupplier(java.lang.String methodName) {
+    SearchServiceMethodDescriptorSupplier(java.lang.String methodName) {
       this.methodName = methodName;
     }
 
@@ -366,11 +366,11 @@ public final class RecallServiceGrpc {
   public static io.grpc.ServiceDescriptor getServiceDescriptor() {
     io.grpc.ServiceDescriptor result = serviceDescriptor;
     if (result == null) {
-      synchronized (RecallServiceGrpc.class) {
+      synchronized (SearchServiceGrpc.class) {
         result = serviceDescriptor;
         if (result == null) {
           serviceDescriptor = result = io.grpc.ServiceDescriptor.newBuilder(SERVICE_NAME)
-              .setSchemaDescriptor(new RecallServiceFileDescriptorSupplier())
+              .setSchemaDescriptor(new SearchServiceFileDescriptorSupplier())
               .addMethod(getSearchEventsMethod())
               .build();
         }

@@ -2,7 +2,7 @@
 // versions:
 // - protoc-gen-go-grpc v1.6.1
 // - protoc             v6.31.1
-// source: threadkeep/v1/recall_service.proto
+// source: threadkeep/v1/search_service.proto
 
 // The service that searches events.
 
@@ -21,15 +21,15 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	RecallService_SearchEvents_FullMethodName = "/threadkeep.v1.RecallService/SearchEvents"
+	SearchService_SearchEvents_FullMethodName = "/threadkeep.v1.SearchService/SearchEvents"
 )
 
-// RecallServiceClient is the client API for RecallService service.
+// SearchServiceClient is the client API for SearchService service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
 // Searches events across sessions.
-type RecallServiceClient interface {
+type SearchServiceClient interface {
 	// Returns the events that match a query. Everything committed before the call is searched (SEMANTIC: once it has an
 	// embedding), archived events included unless the filter excludes them.
 	// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND, AMBIGUOUS_SESSION, PERMISSION_DENIED,
@@ -37,99 +37,99 @@ type RecallServiceClient interface {
 	SearchEvents(ctx context.Context, in *SearchEventsRequest, opts ...grpc.CallOption) (*SearchEventsResponse, error)
 }
 
-type recallServiceClient struct {
+type searchServiceClient struct {
 	cc grpc.ClientConnInterface
 }
 
-func NewRecallServiceClient(cc grpc.ClientConnInterface) RecallServiceClient {
-	return &recallServiceClient{cc}
+func NewSearchServiceClient(cc grpc.ClientConnInterface) SearchServiceClient {
+	return &searchServiceClient{cc}
 }
 
-func (c *recallServiceClient) SearchEvents(ctx context.Context, in *SearchEventsRequest, opts ...grpc.CallOption) (*SearchEventsResponse, error) {
+func (c *searchServiceClient) SearchEvents(ctx context.Context, in *SearchEventsRequest, opts ...grpc.CallOption) (*SearchEventsResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(SearchEventsResponse)
-	err := c.cc.Invoke(ctx, RecallService_SearchEvents_FullMethodName, in, out, cOpts...)
+	err := c.cc.Invoke(ctx, SearchService_SearchEvents_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-// RecallServiceServer is the server API for RecallService service.
-// All implementations must embed UnimplementedRecallServiceServer
+// SearchServiceServer is the server API for SearchService service.
+// All implementations must embed UnimplementedSearchServiceServer
 // for forward compatibility.
 //
 // Searches events across sessions.
-type RecallServiceServer interface {
+type SearchServiceServer interface {
 	// Returns the events that match a query. Everything committed before the call is searched (SEMANTIC: once it has an
 	// embedding), archived events included unless the filter excludes them.
 	// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND, AMBIGUOUS_SESSION, PERMISSION_DENIED,
 	// EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
 	SearchEvents(context.Context, *SearchEventsRequest) (*SearchEventsResponse, error)
-	mustEmbedUnimplementedRecallServiceServer()
+	mustEmbedUnimplementedSearchServiceServer()
 }
 
-// UnimplementedRecallServiceServer must be embedded to have
+// UnimplementedSearchServiceServer must be embedded to have
 // forward compatible implementations.
 //
 // NOTE: this should be embedded by value instead of pointer to avoid a nil
 // pointer dereference when methods are called.
-type UnimplementedRecallServiceServer struct{}
+type UnimplementedSearchServiceServer struct{}
 
-func (UnimplementedRecallServiceServer) SearchEvents(context.Context, *SearchEventsRequest) (*SearchEventsResponse, error) {
+func (UnimplementedSearchServiceServer) SearchEvents(context.Context, *SearchEventsRequest) (*SearchEventsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SearchEvents not implemented")
 }
-func (UnimplementedRecallServiceServer) mustEmbedUnimplementedRecallServiceServer() {}
-func (UnimplementedRecallServiceServer) testEmbeddedByValue()                       {}
+func (UnimplementedSearchServiceServer) mustEmbedUnimplementedSearchServiceServer() {}
+func (UnimplementedSearchServiceServer) testEmbeddedByValue()                       {}
 
-// UnsafeRecallServiceServer may be embedded to opt out of forward compatibility for this service.
-// Use of this interface is not recommended, as added methods to RecallServiceServer will
+// UnsafeSearchServiceServer may be embedded to opt out of forward compatibility for this service.
+// Use of this interface is not recommended, as added methods to SearchServiceServer will
 // result in compilation errors.
-type UnsafeRecallServiceServer interface {
-	mustEmbedUnimplementedRecallServiceServer()
+type UnsafeSearchServiceServer interface {
+	mustEmbedUnimplementedSearchServiceServer()
 }
 
-func RegisterRecallServiceServer(s grpc.ServiceRegistrar, srv RecallServiceServer) {
-	// If the following call panics, it indicates UnimplementedRecallServiceServer was
+func RegisterSearchServiceServer(s grpc.ServiceRegistrar, srv SearchServiceServer) {
+	// If the following call panics, it indicates UnimplementedSearchServiceServer was
 	// embedded by pointer and is nil.  This will cause panics if an
 	// unimplemented method is ever invoked, so we test this at initialization
 	// time to prevent it from happening at runtime later due to I/O.
 	if t, ok := srv.(interface{ testEmbeddedByValue() }); ok {
 		t.testEmbeddedByValue()
 	}
-	s.RegisterService(&RecallService_ServiceDesc, srv)
+	s.RegisterService(&SearchService_ServiceDesc, srv)
 }
 
-func _RecallService_SearchEvents_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+func _SearchService_SearchEvents_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(SearchEventsRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(RecallServiceServer).SearchEvents(ctx, in)
+		return srv.(SearchServiceServer).SearchEvents(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: RecallService_SearchEvents_FullMethodName,
+		FullMethod: SearchService_SearchEvents_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(RecallServiceServer).SearchEvents(ctx, req.(*SearchEventsRequest))
+		return srv.(SearchServiceServer).SearchEvents(ctx, req.(*SearchEventsRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-// RecallService_ServiceDesc is the grpc.ServiceDesc for RecallService service.
+// SearchService_ServiceDesc is the grpc.ServiceDesc for SearchService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
-var RecallService_ServiceDesc = grpc.ServiceDesc{
-	ServiceName: "threadkeep.v1.RecallService",
-	HandlerType: (*RecallServiceServer)(nil),
+var SearchService_ServiceDesc = grpc.ServiceDesc{
+	ServiceName: "threadkeep.v1.SearchService",
+	HandlerType: (*SearchServiceServer)(nil),
 	Methods: []grpc.MethodDesc{
 		{
 			MethodName: "SearchEvents",
-			Handler:    _RecallService_SearchEvents_Handler,
+			Handler:    _SearchService_SearchEvents_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},
-	Metadata: "threadkeep/v1/recall_service.proto",
+	Metadata: "threadkeep/v1/search_service.proto",
 }

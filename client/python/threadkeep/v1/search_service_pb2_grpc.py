@@ -3,7 +3,7 @@
 import grpc
 import warnings
 
-from threadkeep.v1 import recall_service_pb2 as threadkeep_dot_v1_dot_recall__service__pb2
+from threadkeep.v1 import search_service_pb2 as threadkeep_dot_v1_dot_search__service__pb2
 
 GRPC_GENERATED_VERSION = '1.74.0'
 GRPC_VERSION = grpc.__version__
@@ -18,14 +18,14 @@ except ImportError:
 if _version_not_supported:
     raise RuntimeError(
         f'The grpc package installed is at version {GRPC_VERSION},'
-        + f' but the generated code in threadkeep/v1/recall_service_pb2_grpc.py depends on'
+        + f' but the generated code in threadkeep/v1/search_service_pb2_grpc.py depends on'
         + f' grpcio>={GRPC_GENERATED_VERSION}.'
         + f' Please upgrade your grpc module to grpcio>={GRPC_GENERATED_VERSION}'
         + f' or downgrade your generated code using grpcio-tools<={GRPC_VERSION}.'
     )
 
 
-class RecallServiceStub(object):
+class SearchServiceStub(object):
     """Searches events across sessions.
     """
 
@@ -36,13 +36,13 @@ class RecallServiceStub(object):
             channel: A grpc.Channel.
         """
         self.SearchEvents = channel.unary_unary(
-                '/threadkeep.v1.RecallService/SearchEvents',
-                request_serializer=threadkeep_dot_v1_dot_recall__service__pb2.SearchEventsRequest.SerializeToString,
-                response_deserializer=threadkeep_dot_v1_dot_recall__service__pb2.SearchEventsResponse.FromString,
+                '/threadkeep.v1.SearchService/SearchEvents',
+                request_serializer=threadkeep_dot_v1_dot_search__service__pb2.SearchEventsRequest.SerializeToString,
+                response_deserializer=threadkeep_dot_v1_dot_search__service__pb2.SearchEventsResponse.FromString,
                 _registered_method=True)
 
 
-class RecallServiceServicer(object):
+class SearchServiceServicer(object):
     """Searches events across sessions.
     """
 
@@ -57,22 +57,22 @@ class RecallServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
 
-def add_RecallServiceServicer_to_server(servicer, server):
+def add_SearchServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
             'SearchEvents': grpc.unary_unary_rpc_method_handler(
                     servicer.SearchEvents,
-                    request_deserializer=threadkeep_dot_v1_dot_recall__service__pb2.SearchEventsRequest.FromString,
-                    response_serializer=threadkeep_dot_v1_dot_recall__service__pb2.SearchEventsResponse.SerializeToString,
+                    request_deserializer=threadkeep_dot_v1_dot_search__service__pb2.SearchEventsRequest.FromString,
+                    response_serializer=threadkeep_dot_v1_dot_search__service__pb2.SearchEventsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
-            'threadkeep.v1.RecallService', rpc_method_handlers)
+            'threadkeep.v1.SearchService', rpc_method_handlers)
     server.add_generic_rpc_handlers((generic_handler,))
-    server.add_registered_method_handlers('threadkeep.v1.RecallService', rpc_method_handlers)
+    server.add_registered_method_handlers('threadkeep.v1.SearchService', rpc_method_handlers)
 
 
  # This class is part of an EXPERIMENTAL API.
-class RecallService(object):
+class SearchService(object):
     """Searches events across sessions.
     """
 
@@ -90,9 +90,9 @@ class RecallService(object):
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/threadkeep.v1.RecallService/SearchEvents',
-            threadkeep_dot_v1_dot_recall__service__pb2.SearchEventsRequest.SerializeToString,
-            threadkeep_dot_v1_dot_recall__service__pb2.SearchEventsResponse.FromString,
+            '/threadkeep.v1.SearchService/SearchEvents',
+            threadkeep_dot_v1_dot_search__service__pb2.SearchEventsRequest.SerializeToString,
+            threadkeep_dot_v1_dot_search__service__pb2.SearchEventsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -2,7 +2,7 @@
 // versions:
 // 	protoc-gen-go v1.36.11
 // 	protoc        v6.31.1
-// source: threadkeep/v1/recall.proto
+// source: threadkeep/v1/search.proto
 
 // Types that searches of events and of memories share.
 
@@ -82,11 +82,11 @@ func (x SearchMode) String() string {
 }
 
 func (SearchMode) Descriptor() protoreflect.EnumDescriptor {
-	return file_threadkeep_v1_recall_proto_enumTypes[0].Descriptor()
+	return file_threadkeep_v1_search_proto_enumTypes[0].Descriptor()
 }
 
 func (SearchMode) Type() protoreflect.EnumType {
-	return &file_threadkeep_v1_recall_proto_enumTypes[0]
+	return &file_threadkeep_v1_search_proto_enumTypes[0]
 }
 
 func (x SearchMode) Number() protoreflect.EnumNumber {
@@ -95,7 +95,7 @@ func (x SearchMode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SearchMode.Descriptor instead.
 func (SearchMode) EnumDescriptor() ([]byte, []int) {
-	return file_threadkeep_v1_recall_proto_rawDescGZIP(), []int{0}
+	return file_threadkeep_v1_search_proto_rawDescGZIP(), []int{0}
 }
 
 // A part of a message that is searched. The offsets of highlights refer to the text of the field, as defined here.
@@ -144,11 +144,11 @@ func (x SearchField) String() string {
 }
 
 func (SearchField) Descriptor() protoreflect.EnumDescriptor {
-	return file_threadkeep_v1_recall_proto_enumTypes[1].Descriptor()
+	return file_threadkeep_v1_search_proto_enumTypes[1].Descriptor()
 }
 
 func (SearchField) Type() protoreflect.EnumType {
-	return &file_threadkeep_v1_recall_proto_enumTypes[1]
+	return &file_threadkeep_v1_search_proto_enumTypes[1]
 }
 
 func (x SearchField) Number() protoreflect.EnumNumber {
@@ -157,7 +157,7 @@ func (x SearchField) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SearchField.Descriptor instead.
 func (SearchField) EnumDescriptor() ([]byte, []int) {
-	return file_threadkeep_v1_recall_proto_rawDescGZIP(), []int{1}
+	return file_threadkeep_v1_search_proto_rawDescGZIP(), []int{1}
 }
 
 // A range of text that matches the query.
@@ -175,7 +175,7 @@ type Highlight struct {
 
 func (x *Highlight) Reset() {
 	*x = Highlight{}
-	mi := &file_threadkeep_v1_recall_proto_msgTypes[0]
+	mi := &file_threadkeep_v1_search_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -187,7 +187,7 @@ func (x *Highlight) String() string {
 func (*Highlight) ProtoMessage() {}
 
 func (x *Highlight) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_recall_proto_msgTypes[0]
+	mi := &file_threadkeep_v1_search_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -200,7 +200,7 @@ func (x *Highlight) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Highlight.ProtoReflect.Descriptor instead.
 func (*Highlight) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_recall_proto_rawDescGZIP(), []int{0}
+	return file_threadkeep_v1_search_proto_rawDescGZIP(), []int{0}
 }
 
 func (x *Highlight) GetField() SearchField {
@@ -238,7 +238,7 @@ type Recency struct {
 
 func (x *Recency) Reset() {
 	*x = Recency{}
-	mi := &file_threadkeep_v1_recall_proto_msgTypes[1]
+	mi := &file_threadkeep_v1_search_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -250,7 +250,7 @@ func (x *Recency) String() string {
 func (*Recency) ProtoMessage() {}
 
 func (x *Recency) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_recall_proto_msgTypes[1]
+	mi := &file_threadkeep_v1_search_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -263,7 +263,7 @@ func (x *Recency) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recency.ProtoReflect.Descriptor instead.
 func (*Recency) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_recall_proto_rawDescGZIP(), []int{1}
+	return file_threadkeep_v1_search_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *Recency) GetHalfLife() *durationpb.Duration {
@@ -280,11 +280,11 @@ func (x *Recency) GetWeight() float64 {
 	return 0
 }
 
-var File_threadkeep_v1_recall_proto protoreflect.FileDescriptor
+var File_threadkeep_v1_search_proto protoreflect.FileDescriptor
 
-const file_threadkeep_v1_recall_proto_rawDesc = "" +
+const file_threadkeep_v1_search_proto_rawDesc = "" +
 	"\n" +
-	"\x1athreadkeep/v1/recall.proto\x12\rthreadkeep.v1\x1a\x1egoogle/protobuf/duration.proto\"e\n" +
+	"\x1athreadkeep/v1/search.proto\x12\rthreadkeep.v1\x1a\x1egoogle/protobuf/duration.proto\"e\n" +
 	"\tHighlight\x120\n" +
 	"\x05field\x18\x01 \x01(\x0e2\x1a.threadkeep.v1.SearchFieldR\x05field\x12\x14\n" +
 	"\x05start\x18\x02 \x01(\x05R\x05start\x12\x10\n" +
@@ -309,27 +309,27 @@ const file_threadkeep_v1_recall_proto_rawDesc = "" +
 	"\x11dev.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3"
 
 var (
-	file_threadkeep_v1_recall_proto_rawDescOnce sync.Once
-	file_threadkeep_v1_recall_proto_rawDescData []byte
+	file_threadkeep_v1_search_proto_rawDescOnce sync.Once
+	file_threadkeep_v1_search_proto_rawDescData []byte
 )
 
-func file_threadkeep_v1_recall_proto_rawDescGZIP() []byte {
-	file_threadkeep_v1_recall_proto_rawDescOnce.Do(func() {
-		file_threadkeep_v1_recall_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_threadkeep_v1_recall_proto_rawDesc), len(file_threadkeep_v1_recall_proto_rawDesc)))
+func file_threadkeep_v1_search_proto_rawDescGZIP() []byte {
+	file_threadkeep_v1_search_proto_rawDescOnce.Do(func() {
+		file_threadkeep_v1_search_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_threadkeep_v1_search_proto_rawDesc), len(file_threadkeep_v1_search_proto_rawDesc)))
 	})
-	return file_threadkeep_v1_recall_proto_rawDescData
+	return file_threadkeep_v1_search_proto_rawDescData
 }
 
-var file_threadkeep_v1_recall_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_threadkeep_v1_recall_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
-var file_threadkeep_v1_recall_proto_goTypes = []any{
+var file_threadkeep_v1_search_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_threadkeep_v1_search_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
+var file_threadkeep_v1_search_proto_goTypes = []any{
 	(SearchMode)(0),             // 0: threadkeep.v1.SearchMode
 	(SearchField)(0),            // 1: threadkeep.v1.SearchField
 	(*Highlight)(nil),           // 2: threadkeep.v1.Highlight
 	(*Recency)(nil),             // 3: threadkeep.v1.Recency
 	(*durationpb.Duration)(nil), // 4: google.protobuf.Duration
 }
-var file_threadkeep_v1_recall_proto_depIdxs = []int32{
+var file_threadkeep_v1_search_proto_depIdxs = []int32{
 	1, // 0: threadkeep.v1.Highlight.field:type_name -> threadkeep.v1.SearchField
 	4, // 1: threadkeep.v1.Recency.half_life:type_name -> google.protobuf.Duration
 	2, // [2:2] is the sub-list for method output_type
@@ -339,27 +339,27 @@ var file_threadkeep_v1_recall_proto_depIdxs = []int32{
 	0, // [0:2] is the sub-list for field type_name
 }
 
-func init() { file_threadkeep_v1_recall_proto_init() }
-func file_threadkeep_v1_recall_proto_init() {
-	if File_threadkeep_v1_recall_proto != nil {
+func init() { file_threadkeep_v1_search_proto_init() }
+func file_threadkeep_v1_search_proto_init() {
+	if File_threadkeep_v1_search_proto != nil {
 		return
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
-			RawDescriptor: unsafe.Slice(unsafe.StringData(file_threadkeep_v1_recall_proto_rawDesc), len(file_threadkeep_v1_recall_proto_rawDesc)),
+			RawDescriptor: unsafe.Slice(unsafe.StringData(file_threadkeep_v1_search_proto_rawDesc), len(file_threadkeep_v1_search_proto_rawDesc)),
 			NumEnums:      2,
 			NumMessages:   2,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
-		GoTypes:           file_threadkeep_v1_recall_proto_goTypes,
-		DependencyIndexes: file_threadkeep_v1_recall_proto_depIdxs,
-		EnumInfos:         file_threadkeep_v1_recall_proto_enumTypes,
-		MessageInfos:      file_threadkeep_v1_recall_proto_msgTypes,
+		GoTypes:           file_threadkeep_v1_search_proto_goTypes,
+		DependencyIndexes: file_threadkeep_v1_search_proto_depIdxs,
+		EnumInfos:         file_threadkeep_v1_search_proto_enumTypes,
+		MessageInfos:      file_threadkeep_v1_search_proto_msgTypes,
 	}.Build()
-	File_threadkeep_v1_recall_proto = out.File
-	file_threadkeep_v1_recall_proto_goTypes = nil
-	file_threadkeep_v1_recall_proto_depIdxs = nil
+	File_threadkeep_v1_search_proto = out.File
+	file_threadkeep_v1_search_proto_goTypes = nil
+	file_threadkeep_v1_search_proto_depIdxs = nil
 }
