@@ -107,7 +107,7 @@ func TestAMemoryIsOfItsScopeWhateverItIsAsked(t *testing.T) {
 	asked := &threadkeepv1.SearchMemoryRequest{Query: "tea", Scope: &threadkeepv1.MemoryScope{UserId: "eve"}}
 	_, err := other.AddSession(ctx, "s1", &threadkeepv1.AddSessionToMemoryRequest{IncludeTools: true})
 	_, failed := other.Search(ctx, asked)
-	_, refused := other.Delete(ctx, &threadkeepv1.DeleteMemoriesRequest{What: &threadkeepv1.DeleteMemoriesRequest_All{All: true}})
+	_, refused := other.Delete(ctx, &threadkeepv1.DeleteMemoriesRequest{Selection: &threadkeepv1.DeleteMemoriesRequest_All{All: true}})
 	if err != nil || failed != nil || refused != nil || asked.Scope.UserId != "eve" {
 		t.Fatal(err, failed, refused, asked)
 	}

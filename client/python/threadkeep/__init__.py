@@ -60,7 +60,7 @@ from .v1.consumer_service_pb2 import (
     ListParkedChangesResponse,
     ReplayParkedChangesResponse,
 )
-from .v1.context_pb2 import ContextSpec, MemoryMode
+from .v1.context_pb2 import ContextMode, ContextSpec
 from .v1.error_reason_pb2 import ErrorReason
 from .v1.event_pb2 import NativeContent, SessionEvent
 from .v1.event_service_pb2 import (
@@ -71,7 +71,7 @@ from .v1.event_service_pb2 import (
     ListEventsResponse,
     SortOrder,
 )
-from .v1.filter_pb2 import AuthorFilter, AuthorSet, EventFilter, KeywordMatch, LogView, PageWindow
+from .v1.filter_pb2 import AuthorFilter, AuthorSet, EventFilter, KeywordMatch, LogView, NumberedPage
 from .v1.memory_pb2 import MemoryEntry, MemoryScope
 from .v1.memory_service_pb2 import (
     AddedMemory,
@@ -131,6 +131,7 @@ __all__ = [
     "ConsumerMember",
     "ConsumerPartition",
     "ContextFields",
+    "ContextMode",
     "ContextSpec",
     "CreateOptions",
     "DeleteConsumerResponse",
@@ -159,12 +160,11 @@ __all__ = [
     "LogView",
     "MemoryEntry",
     "MemoryFilter",
-    "MemoryMode",
     "MemoryProvider",
     "MemoryScope",
     "MemorySelection",
     "NativeContent",
-    "PageWindow",
+    "NumberedPage",
     "Park",
     "ParkedChange",
     "Part",

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from ._convert import check, enum_value, timestamp
-from .v1.filter_pb2 import AuthorFilter, AuthorSet, EventFilter, KeywordMatch, LogView, PageWindow
+from .v1.filter_pb2 import AuthorFilter, AuthorSet, EventFilter, KeywordMatch, LogView, NumberedPage
 from .v1.message_pb2 import Role
 
 
@@ -52,7 +52,7 @@ def event_filter(
     for name, value in numbers.items():
         if value is not None:
             check(value, int, name)
-    window = None if page is None and page_size is None else PageWindow(page=page or 0, page_size=page_size or 0)
+    window = None if page is None and page_size is None else NumberedPage(page=page or 0, page_size=page_size or 0)
     result = EventFilter(
         from_time=timestamp(from_time, "from_time"),
         to_time=timestamp(to_time, "to_time"),

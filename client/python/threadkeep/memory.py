@@ -9,14 +9,14 @@ from typing import TypedDict
 from ._arguments import refuse_unknown
 from ._convert import check
 from .filters import exclude, include
-from .v1.context_pb2 import ContextSpec, MemoryMode
+from .v1.context_pb2 import ContextMode, ContextSpec
 from .v1.filter_pb2 import AuthorFilter
 
 
 class ContextFields(TypedDict, total=False):
     """The fields of a ContextSpec, which documents them."""
 
-    mode: MemoryMode.ValueType
+    mode: ContextMode.ValueType
     author_filters: Iterable[AuthorFilter]
     author_roles: Mapping[str, str]
     last_n: int | None
@@ -89,12 +89,12 @@ class MemoryProvider:
     @classmethod
     def none(cls) -> MemoryProvider:
         """Neither reads nor writes."""
-        return cls(ContextSpec(mode=MemoryMode.MEMORY_MODE_NONE))
+        return cls(ContextSpec(mode=ContextMode.CONTEXT_MODE_NONE))
 
     @classmethod
     def limited_window(cls) -> MemoryProvider:
         """Reads the active window within the session's or the server's size (156 KiB), and writes."""
-        return cls(ContextSpec(mode=MemoryMode.MEMORY_MODE_READ_WRITE))
+        return cls(ContextSpec(mode=ContextMode.CONTEXT_MODE_READ_WRITE))
 
     @property
     def spec(self) -> ContextSpec:
@@ -106,20 +106,20 @@ class MemoryProvider:
     @property
     def reads(self) -> bool:
         """False when its contexts are empty."""
-        return self._spec.mode not in (MemoryMode.MEMORY_MODE_NONE, MemoryMode.MEMORY_MODE_WRITE_ONLY)
+        return self._spec.mode not in (ContextMode.CONTEXT_MODE_NONE, ContextMode.CONTEXT_MODE_WRITE_ONLY)
 
     @property
     def writes(self) -> bool:
         """False when nothing is appended for it."""
-        return self._spec.mode not in (MemoryMode.MEMORY_MODE_NONE, MemoryMode.MEMORY_MODE_READ_ONLY)
+        return self._spec.mode not in (ContextMode.CONTEXT_MODE_NONE, ContextMode.CONTEXT_MODE_READ_ONLY)
 
     def read_only(self) -> MemoryProvider:
         """Reads; its appends are dropped."""
-        return self._with(ContextSpec(mode=MemoryMode.MEMORY_MODE_READ_ONLY))
+        return self._with(ContextSpec(mode=ContextMode.CONTEXT_MODE_READ_ONLY))
 
     def write_only(self) -> MemoryProvider:
         """Writes; its contexts are empty."""
-        return self._with(ContextSpec(mode=MemoryMode.MEMORY_MODE_WRITE_ONLY))
+        return self._with(ContextSpec(mode=ContextMode.CONTEXT_MODE_WRITE_ONLY))
 
     def read_last(self, n: int, filter: MemoryFilter | None = None) -> MemoryProvider:  # noqa: A002
         """Only the newest n events, of those that the filter leaves, extended back to the start of their turn."""

@@ -2,7 +2,7 @@
 //! 127.0.0.1:7443.
 
 use threadkeep::v1::SearchMemoryRequest;
-use threadkeep::v1::delete_memories_request::What;
+use threadkeep::v1::delete_memories_request::Selection;
 use threadkeep::{Client, Error, StreamExt, assistant, new_event_id, remember, text_of, text_of_memory, user};
 
 #[tokio::main]
@@ -26,7 +26,7 @@ async fn main() -> Result<(), Error> {
     for entry in &found.entries {
         println!("recalled: {}", text_of_memory(entry));
     }
-    let forgotten = memory.delete(What::All(true)).await?;
+    let forgotten = memory.delete(Selection::All(true)).await?;
     println!("forgotten: {} memories", forgotten.deleted);
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Long-term memory: what is remembered of a user across sessions.
 
-use crate::v1::delete_memories_request::What;
+use crate::v1::delete_memories_request::Selection;
 use crate::v1::{
     AddMemoriesRequest, AddMemoriesResponse, AddSessionToMemoryRequest, AddSessionToMemoryResponse, DeleteMemoriesRequest,
     DeleteMemoriesResponse, ListMemoriesRequest, MemoryEntry, MemoryFilter, MemoryScope, SearchMemoryRequest,
@@ -72,8 +72,8 @@ impl UserMemory {
     }
 
     /// Forgets entries, for good; the answer is the receipt.
-    pub async fn delete(&self, what: What) -> Result<DeleteMemoriesResponse, Error> {
-        let request = DeleteMemoriesRequest { scope: self.scope(), what: Some(what) };
+    pub async fn delete(&self, selection: Selection) -> Result<DeleteMemoriesResponse, Error> {
+        let request = DeleteMemoriesRequest { scope: self.scope(), selection: Some(selection) };
         Ok(self.client.memories().delete_memories(request).await?.into_inner())
     }
 

@@ -275,7 +275,7 @@ async fn a_memory_is_of_its_scope_whatever_it_is_asked() {
     memory.search(v1::SearchMemoryRequest { scope: Some(eve), top_k: 3, ..Default::default() }).await.expect("an answer");
     let listed = memory.list(None).try_collect::<Vec<_>>().await.expect("two pages");
     assert_eq!(listed.iter().map(text_of_memory).collect::<Vec<_>>(), ["one", "two"]);
-    memory.delete(v1::delete_memories_request::What::All(true)).await.expect("an answer");
+    memory.delete(v1::delete_memories_request::Selection::All(true)).await.expect("an answer");
     let seen = log.seen();
     let session = v1::AddSessionToMemoryRequest::decode(&seen[0].body[5..]).expect("a request").session;
     assert_eq!(session, Some(v1::SessionRef { app: "other".into(), user_id: "bob".into(), session_id: "s1".into() }));

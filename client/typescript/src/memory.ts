@@ -65,13 +65,13 @@ export class UserMemory {
 
   /** Forgets entries for good; the response is the receipt. A session need not exist any more. */
   delete(which: Forgotten, options?: CallOptions): Promise<memories.DeleteMemoriesResponse> {
-    const what: MessageInitShape<typeof memories.DeleteMemoriesRequestSchema>["what"] =
+    const selection: MessageInitShape<typeof memories.DeleteMemoriesRequestSchema>["selection"] =
       "ids" in which
         ? { case: "ids", value: { ids: [...which.ids] } }
         : "sessionId" in which
           ? { case: "sessionId", value: which.sessionId }
           : { case: "all", value: which.all };
-    return this.#service.deleteMemories({ scope: this.scope, what }, options);
+    return this.#service.deleteMemories({ scope: this.scope, selection }, options);
   }
 
   get #service() {

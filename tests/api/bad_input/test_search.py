@@ -270,7 +270,7 @@ def test_lists_of_memories(wire: Wire) -> None:
 
 
 BAD_DELETIONS: list[tuple[str, dict[str, Any]]] = [
-    ("what", {}),
+    ("selection", {}),
     ("all", {"all": False}),
     ("ids.ids", {"ids": {}}),
     ("ids.ids", {"ids": {"ids": ["a"] * 1001}}),

@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.servers.server_process import free_port
 from threadkeep import Client, SearchMode, errors, event_filter, recency, text_of, user
-from threadkeep.v1.filter_pb2 import EventFilter, PageWindow
+from threadkeep.v1.filter_pb2 import EventFilter, NumberedPage
 from threadkeep_server.app.server import Running
 from threadkeep_server.config.settings import ConfigError
 
@@ -172,7 +172,7 @@ def test_by_default_the_server_chooses(client: Client) -> None:
     for literal, found in {'"rather FLY"': 1, '"fly rather"': 0, "->": 0}.items():
         page = client.search_page(literal)
         assert (page.mode, len(page.hits)) == (SearchMode.SEARCH_MODE_SUBSTRING, found), literal
-    by_number = client.search_page("holiday in", filter=EventFilter(page=PageWindow(page=0, page_size=5)))
+    by_number = client.search_page("holiday in", filter=EventFilter(page=NumberedPage(page=0, page_size=5)))
     assert (by_number.mode, len(by_number.hits)) == (SearchMode.SEARCH_MODE_SUBSTRING, 1)
     assert client.search_page('"rather fly"', grouping="turn").mode == SearchMode.SEARCH_MODE_HYBRID
 

@@ -48,7 +48,7 @@ def test_nothing_given_is_the_empty_filter() -> None:
 
 def test_windows() -> None:
     assert threadkeep.event_filter(page=0, page_size=5).page.page_size == 5
-    assert threadkeep.event_filter(last_n=0).WhichOneof("window") == "last_n", "the server says what is wrong with it"
+    assert threadkeep.event_filter(last_n=0).WhichOneof("limit") == "last_n", "the server says what is wrong with it"
     with pytest.raises(ValueError, match="at most one window"):
         threadkeep.event_filter(last_n=1, page=0)
 

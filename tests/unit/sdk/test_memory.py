@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import threadkeep
-from threadkeep import ContextSpec, MemoryFilter, MemoryMode, MemoryProvider, exclude, include
+from threadkeep import ContextMode, ContextSpec, MemoryFilter, MemoryProvider, exclude, include
 
 from .fake import FakeServer
 
@@ -24,7 +24,7 @@ WINDOW = MemoryProvider.limited_window()
     ],
 )
 def test_who_reads_and_who_writes(provider: MemoryProvider, mode: str, reads: bool, writes: bool) -> None:
-    assert provider.spec.mode == MemoryMode.Value(f"MEMORY_MODE_{mode}")
+    assert provider.spec.mode == ContextMode.Value(f"CONTEXT_MODE_{mode}")
     assert (provider.reads, provider.writes) == (reads, writes)
 
 
@@ -41,7 +41,7 @@ def test_a_provider_compiles_to_a_spec() -> None:
         .without_system()
     )
     assert provider.spec == ContextSpec(
-        mode=MemoryMode.MEMORY_MODE_READ_ONLY,
+        mode=ContextMode.CONTEXT_MODE_READ_ONLY,
         author_filters=[include(["planner"], roles=["researcher"]), exclude(roles=["critic"]), include(["extra"])],
         author_roles={"planner": "boss"},
         last_n=20,

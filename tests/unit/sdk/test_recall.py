@@ -174,7 +174,7 @@ async def test_deleting_says_what(client: Any, fake: FakeServer) -> None:
     await memory.delete(["m1", "m2"])
     await memory.delete(session_id="s1")
     await memory.delete(all=True)
-    assert [request.WhichOneof("what") for request in fake.requests("DeleteMemories")] == ["ids", "session_id", "all"]
+    assert [request.WhichOneof("selection") for request in fake.requests("DeleteMemories")] == ["ids", "session_id", "all"]
     assert (await memory.delete([])).deleted == 0
     assert len(fake.requests("DeleteMemories")) == 3, "naming none must not become all"
     for wrong in ({}, {"all": True, "session_id": "s"}, {"ids": ["m"], "all": True}):

@@ -61,7 +61,7 @@ func remember(ctx context.Context, client *threadkeep.Client) error {
 	for _, entry := range found.GetEntries() {
 		fmt.Println("recalled:", threadkeep.TextOfMemory(entry))
 	}
-	everything := &threadkeepv1.DeleteMemoriesRequest{What: &threadkeepv1.DeleteMemoriesRequest_All{All: true}}
+	everything := &threadkeepv1.DeleteMemoriesRequest{Selection: &threadkeepv1.DeleteMemoriesRequest_All{All: true}}
 	forgotten, err := memory.Delete(ctx, everything)
 	if err != nil {
 		return err

@@ -12,11 +12,11 @@ from ...domain.errors import InvalidField
 from .sessions import author_step
 
 _MODES = {
-    context_pb2.MEMORY_MODE_UNSPECIFIED: ContextMode.READ_WRITE,
-    context_pb2.MEMORY_MODE_NONE: ContextMode.NONE,
-    context_pb2.MEMORY_MODE_READ_WRITE: ContextMode.READ_WRITE,
-    context_pb2.MEMORY_MODE_READ_ONLY: ContextMode.READ_ONLY,
-    context_pb2.MEMORY_MODE_WRITE_ONLY: ContextMode.WRITE_ONLY,
+    context_pb2.CONTEXT_MODE_UNSPECIFIED: ContextMode.READ_WRITE,
+    context_pb2.CONTEXT_MODE_NONE: ContextMode.NONE,
+    context_pb2.CONTEXT_MODE_READ_WRITE: ContextMode.READ_WRITE,
+    context_pb2.CONTEXT_MODE_READ_ONLY: ContextMode.READ_ONLY,
+    context_pb2.CONTEXT_MODE_WRITE_ONLY: ContextMode.WRITE_ONLY,
 }
 _MAX_AUTHOR_ROLES = 1024
 _REMEMBERED_BYTES = 1024
@@ -36,7 +36,7 @@ def _remembered_spec(raw: bytes) -> ContextSpec:
 def _spec_of(spec: context_pb2.ContextSpec) -> ContextSpec:
     mode = _MODES.get(spec.mode)
     if mode is None:
-        raise InvalidField("spec.mode", "must be a MEMORY_MODE")
+        raise InvalidField("spec.mode", "must be a CONTEXT_MODE")
     if len(spec.author_roles) > _MAX_AUTHOR_ROLES:
         raise InvalidField("spec.author_roles", f"must have at most {_MAX_AUTHOR_ROLES} entries")
     roles = {

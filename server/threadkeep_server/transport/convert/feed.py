@@ -31,7 +31,7 @@ def scope_of(scope: pb.ChangeScope, field: str = "scope") -> FeedScope:
 
 def followed_filter_of(wanted: filter_pb2.EventFilter) -> EventFilter:
     """The filter of what has no end, from which a window could be counted. Raises InvalidField."""
-    if window := wanted.WhichOneof("window"):
+    if window := wanted.WhichOneof("limit"):
         raise InvalidField(f"filter.{window}", "is not for subscriptions, which have no window")
     if wanted.ByteSize() > MAX_FILTER_BYTES:
         raise InvalidField(

@@ -145,7 +145,7 @@ def _conditions(metadata: Mapping[str, str]) -> dict[str, str]:
 
 def forget_of(request: pb.DeleteMemoriesRequest) -> Forget:
     """Which to delete. Raises InvalidField: nothing is ever deleted because something was left out."""
-    what = request.WhichOneof("what")
+    what = request.WhichOneof("selection")
     if what == "ids":
         if not request.ids.ids:
             raise InvalidField("ids.ids", "must not be empty")
@@ -155,7 +155,7 @@ def forget_of(request: pb.DeleteMemoriesRequest) -> Forget:
     if what == "all" and not request.all:
         raise InvalidField("all", "must be true; to delete some name ids or session_id")
     if what is None:
-        raise InvalidField("what", "is required: ids, session_id or all")
+        raise InvalidField("selection", "is required: ids, session_id or all")
     return Forget()
 
 

@@ -141,7 +141,7 @@ def _filter_of(wanted: filter_pb2.EventFilter) -> EventFilter:
     keywords = [validation.term(f"filter.keywords[{i}]", term) for i, term in enumerate(wanted.keywords)]
     if len(keywords) > validation.MAX_TERMS:
         raise InvalidField("filter.keywords", f"must have at most {validation.MAX_TERMS} terms")
-    window = wanted.WhichOneof("window")
+    window = wanted.WhichOneof("limit")
     return EventFilter(
         from_time=time_of("filter.from_time", wanted.from_time) if wanted.HasField("from_time") else None,
         to_time=time_of("filter.to_time", wanted.to_time) if wanted.HasField("to_time") else None,

@@ -274,7 +274,7 @@ def _content(argument: str | None, option: str | None, role: Role, call_id: str)
 
 
 def _page(chosen: EventFilter, limit: int) -> int:
-    if chosen.WhichOneof("window"):
+    if chosen.WhichOneof("limit"):
         return 0
     return min(limit + 1, 1000) if limit else 1000
 
