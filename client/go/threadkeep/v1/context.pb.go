@@ -24,63 +24,63 @@ const (
 )
 
 // Whether a participant reads the session, writes to it, or both.
-type MemoryMode int32
+type ContextMode int32
 
 const (
-	// Same as MEMORY_MODE_READ_WRITE.
-	MemoryMode_MEMORY_MODE_UNSPECIFIED MemoryMode = 0
+	// Same as CONTEXT_MODE_READ_WRITE.
+	ContextMode_CONTEXT_MODE_UNSPECIFIED ContextMode = 0
 	// No access: the context is empty, and SDKs append nothing.
-	MemoryMode_MEMORY_MODE_NONE MemoryMode = 1
+	ContextMode_CONTEXT_MODE_NONE ContextMode = 1
 	// Reads and writes: the context is returned, and SDKs append.
-	MemoryMode_MEMORY_MODE_READ_WRITE MemoryMode = 2
+	ContextMode_CONTEXT_MODE_READ_WRITE ContextMode = 2
 	// Reads only: the context is returned, and SDKs append nothing.
-	MemoryMode_MEMORY_MODE_READ_ONLY MemoryMode = 3
+	ContextMode_CONTEXT_MODE_READ_ONLY ContextMode = 3
 	// Writes only: the context is empty, and SDKs append.
-	MemoryMode_MEMORY_MODE_WRITE_ONLY MemoryMode = 4
+	ContextMode_CONTEXT_MODE_WRITE_ONLY ContextMode = 4
 )
 
-// Enum value maps for MemoryMode.
+// Enum value maps for ContextMode.
 var (
-	MemoryMode_name = map[int32]string{
-		0: "MEMORY_MODE_UNSPECIFIED",
-		1: "MEMORY_MODE_NONE",
-		2: "MEMORY_MODE_READ_WRITE",
-		3: "MEMORY_MODE_READ_ONLY",
-		4: "MEMORY_MODE_WRITE_ONLY",
+	ContextMode_name = map[int32]string{
+		0: "CONTEXT_MODE_UNSPECIFIED",
+		1: "CONTEXT_MODE_NONE",
+		2: "CONTEXT_MODE_READ_WRITE",
+		3: "CONTEXT_MODE_READ_ONLY",
+		4: "CONTEXT_MODE_WRITE_ONLY",
 	}
-	MemoryMode_value = map[string]int32{
-		"MEMORY_MODE_UNSPECIFIED": 0,
-		"MEMORY_MODE_NONE":        1,
-		"MEMORY_MODE_READ_WRITE":  2,
-		"MEMORY_MODE_READ_ONLY":   3,
-		"MEMORY_MODE_WRITE_ONLY":  4,
+	ContextMode_value = map[string]int32{
+		"CONTEXT_MODE_UNSPECIFIED": 0,
+		"CONTEXT_MODE_NONE":        1,
+		"CONTEXT_MODE_READ_WRITE":  2,
+		"CONTEXT_MODE_READ_ONLY":   3,
+		"CONTEXT_MODE_WRITE_ONLY":  4,
 	}
 )
 
-func (x MemoryMode) Enum() *MemoryMode {
-	p := new(MemoryMode)
+func (x ContextMode) Enum() *ContextMode {
+	p := new(ContextMode)
 	*p = x
 	return p
 }
 
-func (x MemoryMode) String() string {
+func (x ContextMode) String() string {
 	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
 }
 
-func (MemoryMode) Descriptor() protoreflect.EnumDescriptor {
+func (ContextMode) Descriptor() protoreflect.EnumDescriptor {
 	return file_threadkeep_v1_context_proto_enumTypes[0].Descriptor()
 }
 
-func (MemoryMode) Type() protoreflect.EnumType {
+func (ContextMode) Type() protoreflect.EnumType {
 	return &file_threadkeep_v1_context_proto_enumTypes[0]
 }
 
-func (x MemoryMode) Number() protoreflect.EnumNumber {
+func (x ContextMode) Number() protoreflect.EnumNumber {
 	return protoreflect.EnumNumber(x)
 }
 
-// Deprecated: Use MemoryMode.Descriptor instead.
-func (MemoryMode) EnumDescriptor() ([]byte, []int) {
+// Deprecated: Use ContextMode.Descriptor instead.
+func (ContextMode) EnumDescriptor() ([]byte, []int) {
 	return file_threadkeep_v1_context_proto_rawDescGZIP(), []int{0}
 }
 
@@ -92,7 +92,7 @@ func (MemoryMode) EnumDescriptor() ([]byte, []int) {
 type ContextSpec struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Access mode. Default: read and write.
-	Mode MemoryMode `protobuf:"varint,1,opt,name=mode,proto3,enum=threadkeep.v1.MemoryMode" json:"mode,omitempty"`
+	Mode ContextMode `protobuf:"varint,1,opt,name=mode,proto3,enum=threadkeep.v1.ContextMode" json:"mode,omitempty"`
 	// Authors to include and exclude; see AuthorFilter.
 	AuthorFilters []*AuthorFilter `protobuf:"bytes,2,rep,name=author_filters,json=authorFilters,proto3" json:"author_filters,omitempty"`
 	// Agent roles by agent id, for author_filters. They override the roles stored with the events. At most 1,024 entries.
@@ -144,11 +144,11 @@ func (*ContextSpec) Descriptor() ([]byte, []int) {
 	return file_threadkeep_v1_context_proto_rawDescGZIP(), []int{0}
 }
 
-func (x *ContextSpec) GetMode() MemoryMode {
+func (x *ContextSpec) GetMode() ContextMode {
 	if x != nil {
 		return x.Mode
 	}
-	return MemoryMode_MEMORY_MODE_UNSPECIFIED
+	return ContextMode_CONTEXT_MODE_UNSPECIFIED
 }
 
 func (x *ContextSpec) GetAuthorFilters() []*AuthorFilter {
@@ -211,9 +211,9 @@ var File_threadkeep_v1_context_proto protoreflect.FileDescriptor
 
 const file_threadkeep_v1_context_proto_rawDesc = "" +
 	"\n" +
-	"\x1bthreadkeep/v1/context.proto\x12\rthreadkeep.v1\x1a\x1athreadkeep/v1/filter.proto\"\x89\x04\n" +
-	"\vContextSpec\x12-\n" +
-	"\x04mode\x18\x01 \x01(\x0e2\x19.threadkeep.v1.MemoryModeR\x04mode\x12B\n" +
+	"\x1bthreadkeep/v1/context.proto\x12\rthreadkeep.v1\x1a\x1athreadkeep/v1/filter.proto\"\x8a\x04\n" +
+	"\vContextSpec\x12.\n" +
+	"\x04mode\x18\x01 \x01(\x0e2\x1a.threadkeep.v1.ContextModeR\x04mode\x12B\n" +
 	"\x0eauthor_filters\x18\x02 \x03(\v2\x1b.threadkeep.v1.AuthorFilterR\rauthorFilters\x12N\n" +
 	"\fauthor_roles\x18\x03 \x03(\v2+.threadkeep.v1.ContextSpec.AuthorRolesEntryR\vauthorRoles\x12\x1a\n" +
 	"\x06last_n\x18\x04 \x01(\x05H\x00R\x05lastN\x88\x01\x01\x12 \n" +
@@ -231,14 +231,13 @@ const file_threadkeep_v1_context_proto_rawDesc = "" +
 	"_max_turnsB\f\n" +
 	"\n" +
 	"_max_bytesB\r\n" +
-	"\v_max_tokens*\x92\x01\n" +
-	"\n" +
-	"MemoryMode\x12\x1b\n" +
-	"\x17MEMORY_MODE_UNSPECIFIED\x10\x00\x12\x14\n" +
-	"\x10MEMORY_MODE_NONE\x10\x01\x12\x1a\n" +
-	"\x16MEMORY_MODE_READ_WRITE\x10\x02\x12\x19\n" +
-	"\x15MEMORY_MODE_READ_ONLY\x10\x03\x12\x1a\n" +
-	"\x16MEMORY_MODE_WRITE_ONLY\x10\x04BU\n" +
+	"\v_max_tokens*\x98\x01\n" +
+	"\vContextMode\x12\x1c\n" +
+	"\x18CONTEXT_MODE_UNSPECIFIED\x10\x00\x12\x15\n" +
+	"\x11CONTEXT_MODE_NONE\x10\x01\x12\x1b\n" +
+	"\x17CONTEXT_MODE_READ_WRITE\x10\x02\x12\x1a\n" +
+	"\x16CONTEXT_MODE_READ_ONLY\x10\x03\x12\x1b\n" +
+	"\x17CONTEXT_MODE_WRITE_ONLY\x10\x04BU\n" +
 	"\x11dev.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3"
 
 var (
@@ -256,13 +255,13 @@ func file_threadkeep_v1_context_proto_rawDescGZIP() []byte {
 var file_threadkeep_v1_context_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
 var file_threadkeep_v1_context_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
 var file_threadkeep_v1_context_proto_goTypes = []any{
-	(MemoryMode)(0),      // 0: threadkeep.v1.MemoryMode
+	(ContextMode)(0),     // 0: threadkeep.v1.ContextMode
 	(*ContextSpec)(nil),  // 1: threadkeep.v1.ContextSpec
 	nil,                  // 2: threadkeep.v1.ContextSpec.AuthorRolesEntry
 	(*AuthorFilter)(nil), // 3: threadkeep.v1.AuthorFilter
 }
 var file_threadkeep_v1_context_proto_depIdxs = []int32{
-	0, // 0: threadkeep.v1.ContextSpec.mode:type_name -> threadkeep.v1.MemoryMode
+	0, // 0: threadkeep.v1.ContextSpec.mode:type_name -> threadkeep.v1.ContextMode
 	3, // 1: threadkeep.v1.ContextSpec.author_filters:type_name -> threadkeep.v1.AuthorFilter
 	2, // 2: threadkeep.v1.ContextSpec.author_roles:type_name -> threadkeep.v1.ContextSpec.AuthorRolesEntry
 	3, // [3:3] is the sub-list for method output_type

@@ -274,7 +274,7 @@ func (*AuthorFilter_Include) isAuthorFilter_Kind() {}
 func (*AuthorFilter_Exclude) isAuthorFilter_Kind() {}
 
 // One numbered page of the matches, in window order. A page beyond the end is empty.
-type PageWindow struct {
+type NumberedPage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Number of the page, from 0. Default: 0. Negative values are rejected.
 	Page int32 `protobuf:"varint,1,opt,name=page,proto3" json:"page,omitempty"`
@@ -284,20 +284,20 @@ type PageWindow struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *PageWindow) Reset() {
-	*x = PageWindow{}
+func (x *NumberedPage) Reset() {
+	*x = NumberedPage{}
 	mi := &file_threadkeep_v1_filter_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *PageWindow) String() string {
+func (x *NumberedPage) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*PageWindow) ProtoMessage() {}
+func (*NumberedPage) ProtoMessage() {}
 
-func (x *PageWindow) ProtoReflect() protoreflect.Message {
+func (x *NumberedPage) ProtoReflect() protoreflect.Message {
 	mi := &file_threadkeep_v1_filter_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -309,19 +309,19 @@ func (x *PageWindow) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use PageWindow.ProtoReflect.Descriptor instead.
-func (*PageWindow) Descriptor() ([]byte, []int) {
+// Deprecated: Use NumberedPage.ProtoReflect.Descriptor instead.
+func (*NumberedPage) Descriptor() ([]byte, []int) {
 	return file_threadkeep_v1_filter_proto_rawDescGZIP(), []int{2}
 }
 
-func (x *PageWindow) GetPage() int32 {
+func (x *NumberedPage) GetPage() int32 {
 	if x != nil {
 		return x.Page
 	}
 	return 0
 }
 
-func (x *PageWindow) GetPageSize() int32 {
+func (x *NumberedPage) GetPageSize() int32 {
 	if x != nil {
 		return x.PageSize
 	}
@@ -361,11 +361,11 @@ type EventFilter struct {
 	Branch string `protobuf:"bytes,12,opt,name=branch,proto3" json:"branch,omitempty"`
 	// At most one limit on the matches.
 	//
-	// Types that are valid to be assigned to Window:
+	// Types that are valid to be assigned to Limit:
 	//
 	//	*EventFilter_LastN
 	//	*EventFilter_Page
-	Window        isEventFilter_Window `protobuf_oneof:"window"`
+	Limit         isEventFilter_Limit `protobuf_oneof:"limit"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -484,33 +484,33 @@ func (x *EventFilter) GetBranch() string {
 	return ""
 }
 
-func (x *EventFilter) GetWindow() isEventFilter_Window {
+func (x *EventFilter) GetLimit() isEventFilter_Limit {
 	if x != nil {
-		return x.Window
+		return x.Limit
 	}
 	return nil
 }
 
 func (x *EventFilter) GetLastN() int32 {
 	if x != nil {
-		if x, ok := x.Window.(*EventFilter_LastN); ok {
+		if x, ok := x.Limit.(*EventFilter_LastN); ok {
 			return x.LastN
 		}
 	}
 	return 0
 }
 
-func (x *EventFilter) GetPage() *PageWindow {
+func (x *EventFilter) GetPage() *NumberedPage {
 	if x != nil {
-		if x, ok := x.Window.(*EventFilter_Page); ok {
+		if x, ok := x.Limit.(*EventFilter_Page); ok {
 			return x.Page
 		}
 	}
 	return nil
 }
 
-type isEventFilter_Window interface {
-	isEventFilter_Window()
+type isEventFilter_Limit interface {
+	isEventFilter_Limit()
 }
 
 type EventFilter_LastN struct {
@@ -521,12 +521,12 @@ type EventFilter_LastN struct {
 
 type EventFilter_Page struct {
 	// One numbered page.
-	Page *PageWindow `protobuf:"bytes,14,opt,name=page,proto3,oneof"`
+	Page *NumberedPage `protobuf:"bytes,14,opt,name=page,proto3,oneof"`
 }
 
-func (*EventFilter_LastN) isEventFilter_Window() {}
+func (*EventFilter_LastN) isEventFilter_Limit() {}
 
-func (*EventFilter_Page) isEventFilter_Window() {}
+func (*EventFilter_Page) isEventFilter_Limit() {}
 
 var File_threadkeep_v1_filter_proto protoreflect.FileDescriptor
 
@@ -539,11 +539,10 @@ const file_threadkeep_v1_filter_proto_rawDesc = "" +
 	"\fAuthorFilter\x124\n" +
 	"\ainclude\x18\x01 \x01(\v2\x18.threadkeep.v1.AuthorSetH\x00R\ainclude\x124\n" +
 	"\aexclude\x18\x02 \x01(\v2\x18.threadkeep.v1.AuthorSetH\x00R\aexcludeB\x06\n" +
-	"\x04kind\"=\n" +
-	"\n" +
-	"PageWindow\x12\x12\n" +
+	"\x04kind\"?\n" +
+	"\fNumberedPage\x12\x12\n" +
 	"\x04page\x18\x01 \x01(\x05R\x04page\x12\x1b\n" +
-	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\"\x8a\x05\n" +
+	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\"\x8b\x05\n" +
 	"\vEventFilter\x127\n" +
 	"\tfrom_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\bfromTime\x123\n" +
 	"\ato_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x06toTime\x12 \n" +
@@ -559,9 +558,9 @@ const file_threadkeep_v1_filter_proto_rawDesc = "" +
 	" \x03(\tR\bkeywords\x12@\n" +
 	"\rkeyword_match\x18\v \x01(\x0e2\x1b.threadkeep.v1.KeywordMatchR\fkeywordMatch\x12\x16\n" +
 	"\x06branch\x18\f \x01(\tR\x06branch\x12\x17\n" +
-	"\x06last_n\x18\r \x01(\x05H\x00R\x05lastN\x12/\n" +
-	"\x04page\x18\x0e \x01(\v2\x19.threadkeep.v1.PageWindowH\x00R\x04pageB\b\n" +
-	"\x06windowB\f\n" +
+	"\x06last_n\x18\r \x01(\x05H\x00R\x05lastN\x121\n" +
+	"\x04page\x18\x0e \x01(\v2\x1b.threadkeep.v1.NumberedPageH\x00R\x04pageB\a\n" +
+	"\x05limitB\f\n" +
 	"\n" +
 	"_after_seqB\r\n" +
 	"\v_before_seq*N\n" +
@@ -594,7 +593,7 @@ var file_threadkeep_v1_filter_proto_goTypes = []any{
 	(KeywordMatch)(0),             // 1: threadkeep.v1.KeywordMatch
 	(*AuthorSet)(nil),             // 2: threadkeep.v1.AuthorSet
 	(*AuthorFilter)(nil),          // 3: threadkeep.v1.AuthorFilter
-	(*PageWindow)(nil),            // 4: threadkeep.v1.PageWindow
+	(*NumberedPage)(nil),          // 4: threadkeep.v1.NumberedPage
 	(*EventFilter)(nil),           // 5: threadkeep.v1.EventFilter
 	(*timestamppb.Timestamp)(nil), // 6: google.protobuf.Timestamp
 	(Role)(0),                     // 7: threadkeep.v1.Role
@@ -608,7 +607,7 @@ var file_threadkeep_v1_filter_proto_depIdxs = []int32{
 	3, // 5: threadkeep.v1.EventFilter.author_filters:type_name -> threadkeep.v1.AuthorFilter
 	0, // 6: threadkeep.v1.EventFilter.view:type_name -> threadkeep.v1.LogView
 	1, // 7: threadkeep.v1.EventFilter.keyword_match:type_name -> threadkeep.v1.KeywordMatch
-	4, // 8: threadkeep.v1.EventFilter.page:type_name -> threadkeep.v1.PageWindow
+	4, // 8: threadkeep.v1.EventFilter.page:type_name -> threadkeep.v1.NumberedPage
 	9, // [9:9] is the sub-list for method output_type
 	9, // [9:9] is the sub-list for method input_type
 	9, // [9:9] is the sub-list for extension type_name

@@ -705,12 +705,12 @@ type DeleteMemoriesRequest struct {
 	Scope *MemoryScope `protobuf:"bytes,1,opt,name=scope,proto3" json:"scope,omitempty"`
 	// REQUIRED. Entries of the scope to delete.
 	//
-	// Types that are valid to be assigned to What:
+	// Types that are valid to be assigned to Selection:
 	//
 	//	*DeleteMemoriesRequest_Ids
 	//	*DeleteMemoriesRequest_SessionId
 	//	*DeleteMemoriesRequest_All
-	What          isDeleteMemoriesRequest_What `protobuf_oneof:"what"`
+	Selection     isDeleteMemoriesRequest_Selection `protobuf_oneof:"selection"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -752,16 +752,16 @@ func (x *DeleteMemoriesRequest) GetScope() *MemoryScope {
 	return nil
 }
 
-func (x *DeleteMemoriesRequest) GetWhat() isDeleteMemoriesRequest_What {
+func (x *DeleteMemoriesRequest) GetSelection() isDeleteMemoriesRequest_Selection {
 	if x != nil {
-		return x.What
+		return x.Selection
 	}
 	return nil
 }
 
 func (x *DeleteMemoriesRequest) GetIds() *MemoryIds {
 	if x != nil {
-		if x, ok := x.What.(*DeleteMemoriesRequest_Ids); ok {
+		if x, ok := x.Selection.(*DeleteMemoriesRequest_Ids); ok {
 			return x.Ids
 		}
 	}
@@ -770,7 +770,7 @@ func (x *DeleteMemoriesRequest) GetIds() *MemoryIds {
 
 func (x *DeleteMemoriesRequest) GetSessionId() string {
 	if x != nil {
-		if x, ok := x.What.(*DeleteMemoriesRequest_SessionId); ok {
+		if x, ok := x.Selection.(*DeleteMemoriesRequest_SessionId); ok {
 			return x.SessionId
 		}
 	}
@@ -779,15 +779,15 @@ func (x *DeleteMemoriesRequest) GetSessionId() string {
 
 func (x *DeleteMemoriesRequest) GetAll() bool {
 	if x != nil {
-		if x, ok := x.What.(*DeleteMemoriesRequest_All); ok {
+		if x, ok := x.Selection.(*DeleteMemoriesRequest_All); ok {
 			return x.All
 		}
 	}
 	return false
 }
 
-type isDeleteMemoriesRequest_What interface {
-	isDeleteMemoriesRequest_What()
+type isDeleteMemoriesRequest_Selection interface {
+	isDeleteMemoriesRequest_Selection()
 }
 
 type DeleteMemoriesRequest_Ids struct {
@@ -805,11 +805,11 @@ type DeleteMemoriesRequest_All struct {
 	All bool `protobuf:"varint,4,opt,name=all,proto3,oneof"`
 }
 
-func (*DeleteMemoriesRequest_Ids) isDeleteMemoriesRequest_What() {}
+func (*DeleteMemoriesRequest_Ids) isDeleteMemoriesRequest_Selection() {}
 
-func (*DeleteMemoriesRequest_SessionId) isDeleteMemoriesRequest_What() {}
+func (*DeleteMemoriesRequest_SessionId) isDeleteMemoriesRequest_Selection() {}
 
-func (*DeleteMemoriesRequest_All) isDeleteMemoriesRequest_What() {}
+func (*DeleteMemoriesRequest_All) isDeleteMemoriesRequest_Selection() {}
 
 // Response of DeleteMemories.
 type DeleteMemoriesResponse struct {
@@ -934,14 +934,14 @@ const file_threadkeep_v1_memory_service_proto_rawDesc = "" +
 	"\aentries\x18\x01 \x03(\v2\x1a.threadkeep.v1.MemoryEntryR\aentries\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x1d\n" +
 	"\tMemoryIds\x12\x10\n" +
-	"\x03ids\x18\x01 \x03(\tR\x03ids\"\xb4\x01\n" +
+	"\x03ids\x18\x01 \x03(\tR\x03ids\"\xb9\x01\n" +
 	"\x15DeleteMemoriesRequest\x120\n" +
 	"\x05scope\x18\x01 \x01(\v2\x1a.threadkeep.v1.MemoryScopeR\x05scope\x12,\n" +
 	"\x03ids\x18\x02 \x01(\v2\x18.threadkeep.v1.MemoryIdsH\x00R\x03ids\x12\x1f\n" +
 	"\n" +
 	"session_id\x18\x03 \x01(\tH\x00R\tsessionId\x12\x12\n" +
-	"\x03all\x18\x04 \x01(\bH\x00R\x03allB\x06\n" +
-	"\x04what\"\xbb\x01\n" +
+	"\x03all\x18\x04 \x01(\bH\x00R\x03allB\v\n" +
+	"\tselection\"\xbb\x01\n" +
 	"\x16DeleteMemoriesResponse\x12\x18\n" +
 	"\adeleted\x18\x01 \x01(\x03R\adeleted\x12-\n" +
 	"\x12embeddings_deleted\x18\x02 \x01(\x03R\x11embeddingsDeleted\x12\x1b\n" +

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from threadkeep.v1 import filter_pb2 as threadkeep_dot_v1_dot_filter__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bthreadkeep/v1/context.proto\x12\rthreadkeep.v1\x1a\x1athreadkeep/v1/filter.proto\"\x9e\x03\n\x0b\x43ontextSpec\x12\'\n\x04mode\x18\x01 \x01(\x0e\x32\x19.threadkeep.v1.MemoryMode\x12\x33\n\x0e\x61uthor_filters\x18\x02 \x03(\x0b\x32\x1b.threadkeep.v1.AuthorFilter\x12\x41\n\x0c\x61uthor_roles\x18\x03 \x03(\x0b\x32+.threadkeep.v1.ContextSpec.AuthorRolesEntry\x12\x13\n\x06last_n\x18\x04 \x01(\x05H\x00\x88\x01\x01\x12\x16\n\tmax_turns\x18\x05 \x01(\x05H\x01\x88\x01\x01\x12\x16\n\tmax_bytes\x18\x06 \x01(\x03H\x02\x88\x01\x01\x12\x17\n\nmax_tokens\x18\x07 \x01(\x03H\x03\x88\x01\x01\x12\x0e\n\x06\x62ranch\x18\x08 \x01(\t\x12\x16\n\x0e\x65xclude_system\x18\t \x01(\x08\x1a\x32\n\x10\x41uthorRolesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\t\n\x07_last_nB\x0c\n\n_max_turnsB\x0c\n\n_max_bytesB\r\n\x0b_max_tokens*\x92\x01\n\nMemoryMode\x12\x1b\n\x17MEMORY_MODE_UNSPECIFIED\x10\x00\x12\x14\n\x10MEMORY_MODE_NONE\x10\x01\x12\x1a\n\x16MEMORY_MODE_READ_WRITE\x10\x02\x12\x19\n\x15MEMORY_MODE_READ_ONLY\x10\x03\x12\x1a\n\x16MEMORY_MODE_WRITE_ONLY\x10\x04\x42U\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bthreadkeep/v1/context.proto\x12\rthreadkeep.v1\x1a\x1athreadkeep/v1/filter.proto\"\x9f\x03\n\x0b\x43ontextSpec\x12(\n\x04mode\x18\x01 \x01(\x0e\x32\x1a.threadkeep.v1.ContextMode\x12\x33\n\x0e\x61uthor_filters\x18\x02 \x03(\x0b\x32\x1b.threadkeep.v1.AuthorFilter\x12\x41\n\x0c\x61uthor_roles\x18\x03 \x03(\x0b\x32+.threadkeep.v1.ContextSpec.AuthorRolesEntry\x12\x13\n\x06last_n\x18\x04 \x01(\x05H\x00\x88\x01\x01\x12\x16\n\tmax_turns\x18\x05 \x01(\x05H\x01\x88\x01\x01\x12\x16\n\tmax_bytes\x18\x06 \x01(\x03H\x02\x88\x01\x01\x12\x17\n\nmax_tokens\x18\x07 \x01(\x03H\x03\x88\x01\x01\x12\x0e\n\x06\x62ranch\x18\x08 \x01(\t\x12\x16\n\x0e\x65xclude_system\x18\t \x01(\x08\x1a\x32\n\x10\x41uthorRolesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\t\n\x07_last_nB\x0c\n\n_max_turnsB\x0c\n\n_max_bytesB\r\n\x0b_max_tokens*\x98\x01\n\x0b\x43ontextMode\x12\x1c\n\x18\x43ONTEXT_MODE_UNSPECIFIED\x10\x00\x12\x15\n\x11\x43ONTEXT_MODE_NONE\x10\x01\x12\x1b\n\x17\x43ONTEXT_MODE_READ_WRITE\x10\x02\x12\x1a\n\x16\x43ONTEXT_MODE_READ_ONLY\x10\x03\x12\x1b\n\x17\x43ONTEXT_MODE_WRITE_ONLY\x10\x04\x42U\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,10 +35,10 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._serialized_options = b'\n\021dev.threadkeep.v1P\001Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1'
   _globals['_CONTEXTSPEC_AUTHORROLESENTRY']._loaded_options = None
   _globals['_CONTEXTSPEC_AUTHORROLESENTRY']._serialized_options = b'8\001'
-  _globals['_MEMORYMODE']._serialized_start=492
-  _globals['_MEMORYMODE']._serialized_end=638
+  _globals['_CONTEXTMODE']._serialized_start=493
+  _globals['_CONTEXTMODE']._serialized_end=645
   _globals['_CONTEXTSPEC']._serialized_start=75
-  _globals['_CONTEXTSPEC']._serialized_end=489
-  _globals['_CONTEXTSPEC_AUTHORROLESENTRY']._serialized_start=385
-  _globals['_CONTEXTSPEC_AUTHORROLESENTRY']._serialized_end=435
+  _globals['_CONTEXTSPEC']._serialized_end=490
+  _globals['_CONTEXTSPEC_AUTHORROLESENTRY']._serialized_start=386
+  _globals['_CONTEXTSPEC_AUTHORROLESENTRY']._serialized_end=436
 # @@protoc_insertion_point(module_scope)

@@ -20,37 +20,37 @@ else:
 
 DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
 
-class _MemoryMode:
+class _ContextMode:
     ValueType = typing.NewType("ValueType", builtins.int)
     V: typing_extensions.TypeAlias = ValueType
 
-class _MemoryModeEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_MemoryMode.ValueType], builtins.type):
+class _ContextModeEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_ContextMode.ValueType], builtins.type):
     DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
-    MEMORY_MODE_UNSPECIFIED: _MemoryMode.ValueType  # 0
-    """Same as MEMORY_MODE_READ_WRITE."""
-    MEMORY_MODE_NONE: _MemoryMode.ValueType  # 1
+    CONTEXT_MODE_UNSPECIFIED: _ContextMode.ValueType  # 0
+    """Same as CONTEXT_MODE_READ_WRITE."""
+    CONTEXT_MODE_NONE: _ContextMode.ValueType  # 1
     """No access: the context is empty, and SDKs append nothing."""
-    MEMORY_MODE_READ_WRITE: _MemoryMode.ValueType  # 2
+    CONTEXT_MODE_READ_WRITE: _ContextMode.ValueType  # 2
     """Reads and writes: the context is returned, and SDKs append."""
-    MEMORY_MODE_READ_ONLY: _MemoryMode.ValueType  # 3
+    CONTEXT_MODE_READ_ONLY: _ContextMode.ValueType  # 3
     """Reads only: the context is returned, and SDKs append nothing."""
-    MEMORY_MODE_WRITE_ONLY: _MemoryMode.ValueType  # 4
+    CONTEXT_MODE_WRITE_ONLY: _ContextMode.ValueType  # 4
     """Writes only: the context is empty, and SDKs append."""
 
-class MemoryMode(_MemoryMode, metaclass=_MemoryModeEnumTypeWrapper):
+class ContextMode(_ContextMode, metaclass=_ContextModeEnumTypeWrapper):
     """Whether a participant reads the session, writes to it, or both."""
 
-MEMORY_MODE_UNSPECIFIED: MemoryMode.ValueType  # 0
-"""Same as MEMORY_MODE_READ_WRITE."""
-MEMORY_MODE_NONE: MemoryMode.ValueType  # 1
+CONTEXT_MODE_UNSPECIFIED: ContextMode.ValueType  # 0
+"""Same as CONTEXT_MODE_READ_WRITE."""
+CONTEXT_MODE_NONE: ContextMode.ValueType  # 1
 """No access: the context is empty, and SDKs append nothing."""
-MEMORY_MODE_READ_WRITE: MemoryMode.ValueType  # 2
+CONTEXT_MODE_READ_WRITE: ContextMode.ValueType  # 2
 """Reads and writes: the context is returned, and SDKs append."""
-MEMORY_MODE_READ_ONLY: MemoryMode.ValueType  # 3
+CONTEXT_MODE_READ_ONLY: ContextMode.ValueType  # 3
 """Reads only: the context is returned, and SDKs append nothing."""
-MEMORY_MODE_WRITE_ONLY: MemoryMode.ValueType  # 4
+CONTEXT_MODE_WRITE_ONLY: ContextMode.ValueType  # 4
 """Writes only: the context is empty, and SDKs append."""
-global___MemoryMode = MemoryMode
+global___ContextMode = ContextMode
 
 @typing.final
 class ContextSpec(google.protobuf.message.Message):
@@ -88,7 +88,7 @@ class ContextSpec(google.protobuf.message.Message):
     MAX_TOKENS_FIELD_NUMBER: builtins.int
     BRANCH_FIELD_NUMBER: builtins.int
     EXCLUDE_SYSTEM_FIELD_NUMBER: builtins.int
-    mode: global___MemoryMode.ValueType
+    mode: global___ContextMode.ValueType
     """Access mode. Default: read and write."""
     last_n: builtins.int
     """Number of newest events, extended back to the start of their turn. At least 1. Absent means no limit."""
@@ -115,7 +115,7 @@ class ContextSpec(google.protobuf.message.Message):
     def __init__(
         self,
         *,
-        mode: global___MemoryMode.ValueType = ...,
+        mode: global___ContextMode.ValueType = ...,
         author_filters: collections.abc.Iterable[threadkeep.v1.filter_pb2.AuthorFilter] | None = ...,
         author_roles: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
         last_n: builtins.int | None = ...,

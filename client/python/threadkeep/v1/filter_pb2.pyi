@@ -126,7 +126,7 @@ class AuthorFilter(google.protobuf.message.Message):
 global___AuthorFilter = AuthorFilter
 
 @typing.final
-class PageWindow(google.protobuf.message.Message):
+class NumberedPage(google.protobuf.message.Message):
     """One numbered page of the matches, in window order. A page beyond the end is empty."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
@@ -145,7 +145,7 @@ class PageWindow(google.protobuf.message.Message):
     ) -> None: ...
     def ClearField(self, field_name: typing.Literal["page", b"page", "page_size", b"page_size"]) -> None: ...
 
-global___PageWindow = PageWindow
+global___NumberedPage = NumberedPage
 
 @typing.final
 class EventFilter(google.protobuf.message.Message):
@@ -213,7 +213,7 @@ class EventFilter(google.protobuf.message.Message):
         """
 
     @property
-    def page(self) -> global___PageWindow:
+    def page(self) -> global___NumberedPage:
         """One numbered page."""
 
     def __init__(
@@ -232,15 +232,15 @@ class EventFilter(google.protobuf.message.Message):
         keyword_match: global___KeywordMatch.ValueType = ...,
         branch: builtins.str = ...,
         last_n: builtins.int = ...,
-        page: global___PageWindow | None = ...,
+        page: global___NumberedPage | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_after_seq", b"_after_seq", "_before_seq", b"_before_seq", "after_seq", b"after_seq", "before_seq", b"before_seq", "from_time", b"from_time", "last_n", b"last_n", "page", b"page", "to_time", b"to_time", "window", b"window"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_after_seq", b"_after_seq", "_before_seq", b"_before_seq", "after_seq", b"after_seq", "author_filters", b"author_filters", "before_seq", b"before_seq", "branch", b"branch", "exclude_synthetic", b"exclude_synthetic", "from_time", b"from_time", "keyword", b"keyword", "keyword_match", b"keyword_match", "keywords", b"keywords", "last_n", b"last_n", "page", b"page", "roles", b"roles", "to_time", b"to_time", "view", b"view", "window", b"window"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_after_seq", b"_after_seq", "_before_seq", b"_before_seq", "after_seq", b"after_seq", "before_seq", b"before_seq", "from_time", b"from_time", "last_n", b"last_n", "limit", b"limit", "page", b"page", "to_time", b"to_time"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_after_seq", b"_after_seq", "_before_seq", b"_before_seq", "after_seq", b"after_seq", "author_filters", b"author_filters", "before_seq", b"before_seq", "branch", b"branch", "exclude_synthetic", b"exclude_synthetic", "from_time", b"from_time", "keyword", b"keyword", "keyword_match", b"keyword_match", "keywords", b"keywords", "last_n", b"last_n", "limit", b"limit", "page", b"page", "roles", b"roles", "to_time", b"to_time", "view", b"view"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_after_seq", b"_after_seq"]) -> typing.Literal["after_seq"] | None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_before_seq", b"_before_seq"]) -> typing.Literal["before_seq"] | None: ...
     @typing.overload
-    def WhichOneof(self, oneof_group: typing.Literal["window", b"window"]) -> typing.Literal["last_n", "page"] | None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["limit", b"limit"]) -> typing.Literal["last_n", "page"] | None: ...
 
 global___EventFilter = EventFilter

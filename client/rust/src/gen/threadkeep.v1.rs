@@ -1239,7 +1239,7 @@ pub mod author_filter {
 }
 /// One numbered page of the matches, in window order. A page beyond the end is empty.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct PageWindow {
+pub struct NumberedPage {
     /// Number of the page, from 0. Default: 0. Negative values are rejected.
     #[prost(int32, tag = "1")]
     pub page: i32,
@@ -1291,21 +1291,21 @@ pub struct EventFilter {
     #[prost(string, tag = "12")]
     pub branch: ::prost::alloc::string::String,
     /// At most one limit on the matches.
-    #[prost(oneof = "event_filter::Window", tags = "13, 14")]
-    pub window: ::core::option::Option<event_filter::Window>,
+    #[prost(oneof = "event_filter::Limit", tags = "13, 14")]
+    pub limit: ::core::option::Option<event_filter::Limit>,
 }
 /// Nested message and enum types in `EventFilter`.
 pub mod event_filter {
     /// At most one limit on the matches.
     #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Oneof)]
-    pub enum Window {
+    pub enum Limit {
         /// Number of newest matches, at least 1. Without a text condition, the result is extended back to the start of the
         /// turn that it would otherwise split, among the matches.
         #[prost(int32, tag = "13")]
         LastN(i32),
         /// One numbered page.
         #[prost(message, tag = "14")]
-        Page(super::PageWindow),
+        Page(super::NumberedPage),
     }
 }
 /// The part of a log that is read.
@@ -2412,7 +2412,7 @@ pub mod consumer_service_client {
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ContextSpec {
     /// Access mode. Default: read and write.
-    #[prost(enumeration = "MemoryMode", tag = "1")]
+    #[prost(enumeration = "ContextMode", tag = "1")]
     pub mode: i32,
     /// Authors to include and exclude; see AuthorFilter.
     #[prost(message, repeated, tag = "2")]
@@ -2446,8 +2446,8 @@ pub struct ContextSpec {
 /// Whether a participant reads the session, writes to it, or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
-pub enum MemoryMode {
-    /// Same as MEMORY_MODE_READ_WRITE.
+pub enum ContextMode {
+    /// Same as CONTEXT_MODE_READ_WRITE.
     Unspecified = 0,
     /// No access: the context is empty, and SDKs append nothing.
     None = 1,
@@ -2458,28 +2458,28 @@ pub enum MemoryMode {
     /// Writes only: the context is empty, and SDKs append.
     WriteOnly = 4,
 }
-impl MemoryMode {
+impl ContextMode {
     /// String value of the enum field names used in the ProtoBuf definition.
     ///
     /// The values are not transformed in any way and thus are considered stable
     /// (if the ProtoBuf definition does not change) and safe for programmatic use.
     pub fn as_str_name(&self) -> &'static str {
         match self {
-            Self::Unspecified => "MEMORY_MODE_UNSPECIFIED",
-            Self::None => "MEMORY_MODE_NONE",
-            Self::ReadWrite => "MEMORY_MODE_READ_WRITE",
-            Self::ReadOnly => "MEMORY_MODE_READ_ONLY",
-            Self::WriteOnly => "MEMORY_MODE_WRITE_ONLY",
+            Self::Unspecified => "CONTEXT_MODE_UNSPECIFIED",
+            Self::None => "CONTEXT_MODE_NONE",
+            Self::ReadWrite => "CONTEXT_MODE_READ_WRITE",
+            Self::ReadOnly => "CONTEXT_MODE_READ_ONLY",
+            Self::WriteOnly => "CONTEXT_MODE_WRITE_ONLY",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
     pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
         match value {
-            "MEMORY_MODE_UNSPECIFIED" => Some(Self::Unspecified),
-            "MEMORY_MODE_NONE" => Some(Self::None),
-            "MEMORY_MODE_READ_WRITE" => Some(Self::ReadWrite),
-            "MEMORY_MODE_READ_ONLY" => Some(Self::ReadOnly),
-            "MEMORY_MODE_WRITE_ONLY" => Some(Self::WriteOnly),
+            "CONTEXT_MODE_UNSPECIFIED" => Some(Self::Unspecified),
+            "CONTEXT_MODE_NONE" => Some(Self::None),
+            "CONTEXT_MODE_READ_WRITE" => Some(Self::ReadWrite),
+            "CONTEXT_MODE_READ_ONLY" => Some(Self::ReadOnly),
+            "CONTEXT_MODE_WRITE_ONLY" => Some(Self::WriteOnly),
             _ => None,
         }
     }
@@ -3985,14 +3985,14 @@ pub struct DeleteMemoriesRequest {
     #[prost(message, optional, tag = "1")]
     pub scope: ::core::option::Option<MemoryScope>,
     /// REQUIRED. Entries of the scope to delete.
-    #[prost(oneof = "delete_memories_request::What", tags = "2, 3, 4")]
-    pub what: ::core::option::Option<delete_memories_request::What>,
+    #[prost(oneof = "delete_memories_request::Selection", tags = "2, 3, 4")]
+    pub selection: ::core::option::Option<delete_memories_request::Selection>,
 }
 /// Nested message and enum types in `DeleteMemoriesRequest`.
 pub mod delete_memories_request {
     /// REQUIRED. Entries of the scope to delete.
     #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
-    pub enum What {
+    pub enum Selection {
         /// Entries with these ids.
         #[prost(message, tag = "2")]
         Ids(super::MemoryIds),

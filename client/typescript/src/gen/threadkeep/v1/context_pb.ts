@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file threadkeep/v1/context.proto.
  */
 export const file_threadkeep_v1_context: GenFile = /*@__PURE__*/
-  fileDesc("Cht0aHJlYWRrZWVwL3YxL2NvbnRleHQucHJvdG8SDXRocmVhZGtlZXAudjEingMKC0NvbnRleHRTcGVjEicKBG1vZGUYASABKA4yGS50aHJlYWRrZWVwLnYxLk1lbW9yeU1vZGUSMwoOYXV0aG9yX2ZpbHRlcnMYAiADKAsyGy50aHJlYWRrZWVwLnYxLkF1dGhvckZpbHRlchJBCgxhdXRob3Jfcm9sZXMYAyADKAsyKy50aHJlYWRrZWVwLnYxLkNvbnRleHRTcGVjLkF1dGhvclJvbGVzRW50cnkSEwoGbGFzdF9uGAQgASgFSACIAQESFgoJbWF4X3R1cm5zGAUgASgFSAGIAQESFgoJbWF4X2J5dGVzGAYgASgDSAKIAQESFwoKbWF4X3Rva2VucxgHIAEoA0gDiAEBEg4KBmJyYW5jaBgIIAEoCRIWCg5leGNsdWRlX3N5c3RlbRgJIAEoCBoyChBBdXRob3JSb2xlc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCCQoHX2xhc3RfbkIMCgpfbWF4X3R1cm5zQgwKCl9tYXhfYnl0ZXNCDQoLX21heF90b2tlbnMqkgEKCk1lbW9yeU1vZGUSGwoXTUVNT1JZX01PREVfVU5TUEVDSUZJRUQQABIUChBNRU1PUllfTU9ERV9OT05FEAESGgoWTUVNT1JZX01PREVfUkVBRF9XUklURRACEhkKFU1FTU9SWV9NT0RFX1JFQURfT05MWRADEhoKFk1FTU9SWV9NT0RFX1dSSVRFX09OTFkQBEJVChFkZXYudGhyZWFka2VlcC52MVABWj5naXRodWIuY29tL3RocmVhZGtlZXAvdGhyZWFka2VlcC1nby90aHJlYWRrZWVwL3YxO3RocmVhZGtlZXB2MWIGcHJvdG8z", [file_threadkeep_v1_filter]);
+  fileDesc("Cht0aHJlYWRrZWVwL3YxL2NvbnRleHQucHJvdG8SDXRocmVhZGtlZXAudjEinwMKC0NvbnRleHRTcGVjEigKBG1vZGUYASABKA4yGi50aHJlYWRrZWVwLnYxLkNvbnRleHRNb2RlEjMKDmF1dGhvcl9maWx0ZXJzGAIgAygLMhsudGhyZWFka2VlcC52MS5BdXRob3JGaWx0ZXISQQoMYXV0aG9yX3JvbGVzGAMgAygLMisudGhyZWFka2VlcC52MS5Db250ZXh0U3BlYy5BdXRob3JSb2xlc0VudHJ5EhMKBmxhc3RfbhgEIAEoBUgAiAEBEhYKCW1heF90dXJucxgFIAEoBUgBiAEBEhYKCW1heF9ieXRlcxgGIAEoA0gCiAEBEhcKCm1heF90b2tlbnMYByABKANIA4gBARIOCgZicmFuY2gYCCABKAkSFgoOZXhjbHVkZV9zeXN0ZW0YCSABKAgaMgoQQXV0aG9yUm9sZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQgkKB19sYXN0X25CDAoKX21heF90dXJuc0IMCgpfbWF4X2J5dGVzQg0KC19tYXhfdG9rZW5zKpgBCgtDb250ZXh0TW9kZRIcChhDT05URVhUX01PREVfVU5TUEVDSUZJRUQQABIVChFDT05URVhUX01PREVfTk9ORRABEhsKF0NPTlRFWFRfTU9ERV9SRUFEX1dSSVRFEAISGgoWQ09OVEVYVF9NT0RFX1JFQURfT05MWRADEhsKF0NPTlRFWFRfTU9ERV9XUklURV9PTkxZEARCVQoRZGV2LnRocmVhZGtlZXAudjFQAVo+Z2l0aHViLmNvbS90aHJlYWRrZWVwL3RocmVhZGtlZXAtZ28vdGhyZWFka2VlcC92MTt0aHJlYWRrZWVwdjFiBnByb3RvMw", [file_threadkeep_v1_filter]);
 
 /**
  * The events of the active window that an agent receives. Conditions apply in this order: branch, author filters,
@@ -29,9 +29,9 @@ export type ContextSpec = Message<"threadkeep.v1.ContextSpec"> & {
   /**
    * Access mode. Default: read and write.
    *
-   * @generated from field: threadkeep.v1.MemoryMode mode = 1;
+   * @generated from field: threadkeep.v1.ContextMode mode = 1;
    */
-  mode: MemoryMode;
+  mode: ContextMode;
 
   /**
    * Authors to include and exclude; see AuthorFilter.
@@ -101,48 +101,48 @@ export const ContextSpecSchema: GenMessage<ContextSpec> = /*@__PURE__*/
 /**
  * Whether a participant reads the session, writes to it, or both.
  *
- * @generated from enum threadkeep.v1.MemoryMode
+ * @generated from enum threadkeep.v1.ContextMode
  */
-export enum MemoryMode {
+export enum ContextMode {
   /**
-   * Same as MEMORY_MODE_READ_WRITE.
+   * Same as CONTEXT_MODE_READ_WRITE.
    *
-   * @generated from enum value: MEMORY_MODE_UNSPECIFIED = 0;
+   * @generated from enum value: CONTEXT_MODE_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
    * No access: the context is empty, and SDKs append nothing.
    *
-   * @generated from enum value: MEMORY_MODE_NONE = 1;
+   * @generated from enum value: CONTEXT_MODE_NONE = 1;
    */
   NONE = 1,
 
   /**
    * Reads and writes: the context is returned, and SDKs append.
    *
-   * @generated from enum value: MEMORY_MODE_READ_WRITE = 2;
+   * @generated from enum value: CONTEXT_MODE_READ_WRITE = 2;
    */
   READ_WRITE = 2,
 
   /**
    * Reads only: the context is returned, and SDKs append nothing.
    *
-   * @generated from enum value: MEMORY_MODE_READ_ONLY = 3;
+   * @generated from enum value: CONTEXT_MODE_READ_ONLY = 3;
    */
   READ_ONLY = 3,
 
   /**
    * Writes only: the context is empty, and SDKs append.
    *
-   * @generated from enum value: MEMORY_MODE_WRITE_ONLY = 4;
+   * @generated from enum value: CONTEXT_MODE_WRITE_ONLY = 4;
    */
   WRITE_ONLY = 4,
 }
 
 /**
- * Describes the enum threadkeep.v1.MemoryMode.
+ * Describes the enum threadkeep.v1.ContextMode.
  */
-export const MemoryModeSchema: GenEnum<MemoryMode> = /*@__PURE__*/
+export const ContextModeSchema: GenEnum<ContextMode> = /*@__PURE__*/
   enumDesc(file_threadkeep_v1_context, 0);
 

@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file threadkeep/v1/filter.proto.
  */
 export const file_threadkeep_v1_filter: GenFile = /*@__PURE__*/
-  fileDesc("Chp0aHJlYWRrZWVwL3YxL2ZpbHRlci5wcm90bxINdGhyZWFka2VlcC52MSInCglBdXRob3JTZXQSCwoDaWRzGAEgAygJEg0KBXJvbGVzGAIgAygJInAKDEF1dGhvckZpbHRlchIrCgdpbmNsdWRlGAEgASgLMhgudGhyZWFka2VlcC52MS5BdXRob3JTZXRIABIrCgdleGNsdWRlGAIgASgLMhgudGhyZWFka2VlcC52MS5BdXRob3JTZXRIAEIGCgRraW5kIi0KClBhZ2VXaW5kb3cSDAoEcGFnZRgBIAEoBRIRCglwYWdlX3NpemUYAiABKAUi/wMKC0V2ZW50RmlsdGVyEi0KCWZyb21fdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoHdG9fdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFgoJYWZ0ZXJfc2VxGAMgASgDSAGIAQESFwoKYmVmb3JlX3NlcRgEIAEoA0gCiAEBEiIKBXJvbGVzGAUgAygOMhMudGhyZWFka2VlcC52MS5Sb2xlEjMKDmF1dGhvcl9maWx0ZXJzGAYgAygLMhsudGhyZWFka2VlcC52MS5BdXRob3JGaWx0ZXISGQoRZXhjbHVkZV9zeW50aGV0aWMYByABKAgSJAoEdmlldxgIIAEoDjIWLnRocmVhZGtlZXAudjEuTG9nVmlldxIPCgdrZXl3b3JkGAkgASgJEhAKCGtleXdvcmRzGAogAygJEjIKDWtleXdvcmRfbWF0Y2gYCyABKA4yGy50aHJlYWRrZWVwLnYxLktleXdvcmRNYXRjaBIOCgZicmFuY2gYDCABKAkSEAoGbGFzdF9uGA0gASgFSAASKQoEcGFnZRgOIAEoCzIZLnRocmVhZGtlZXAudjEuUGFnZVdpbmRvd0gAQggKBndpbmRvd0IMCgpfYWZ0ZXJfc2VxQg0KC19iZWZvcmVfc2VxKk4KB0xvZ1ZpZXcSGAoUTE9HX1ZJRVdfVU5TUEVDSUZJRUQQABITCg9MT0dfVklFV19BQ1RJVkUQARIUChBMT0dfVklFV19ISVNUT1JZEAIqWwoMS2V5d29yZE1hdGNoEh0KGUtFWVdPUkRfTUFUQ0hfVU5TUEVDSUZJRUQQABIVChFLRVlXT1JEX01BVENIX0FOWRABEhUKEUtFWVdPUkRfTUFUQ0hfQUxMEAJCVQoRZGV2LnRocmVhZGtlZXAudjFQAVo+Z2l0aHViLmNvbS90aHJlYWRrZWVwL3RocmVhZGtlZXAtZ28vdGhyZWFka2VlcC92MTt0aHJlYWRrZWVwdjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_threadkeep_v1_message]);
+  fileDesc("Chp0aHJlYWRrZWVwL3YxL2ZpbHRlci5wcm90bxINdGhyZWFka2VlcC52MSInCglBdXRob3JTZXQSCwoDaWRzGAEgAygJEg0KBXJvbGVzGAIgAygJInAKDEF1dGhvckZpbHRlchIrCgdpbmNsdWRlGAEgASgLMhgudGhyZWFka2VlcC52MS5BdXRob3JTZXRIABIrCgdleGNsdWRlGAIgASgLMhgudGhyZWFka2VlcC52MS5BdXRob3JTZXRIAEIGCgRraW5kIi8KDE51bWJlcmVkUGFnZRIMCgRwYWdlGAEgASgFEhEKCXBhZ2Vfc2l6ZRgCIAEoBSKABAoLRXZlbnRGaWx0ZXISLQoJZnJvbV90aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgd0b190aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIWCglhZnRlcl9zZXEYAyABKANIAYgBARIXCgpiZWZvcmVfc2VxGAQgASgDSAKIAQESIgoFcm9sZXMYBSADKA4yEy50aHJlYWRrZWVwLnYxLlJvbGUSMwoOYXV0aG9yX2ZpbHRlcnMYBiADKAsyGy50aHJlYWRrZWVwLnYxLkF1dGhvckZpbHRlchIZChFleGNsdWRlX3N5bnRoZXRpYxgHIAEoCBIkCgR2aWV3GAggASgOMhYudGhyZWFka2VlcC52MS5Mb2dWaWV3Eg8KB2tleXdvcmQYCSABKAkSEAoIa2V5d29yZHMYCiADKAkSMgoNa2V5d29yZF9tYXRjaBgLIAEoDjIbLnRocmVhZGtlZXAudjEuS2V5d29yZE1hdGNoEg4KBmJyYW5jaBgMIAEoCRIQCgZsYXN0X24YDSABKAVIABIrCgRwYWdlGA4gASgLMhsudGhyZWFka2VlcC52MS5OdW1iZXJlZFBhZ2VIAEIHCgVsaW1pdEIMCgpfYWZ0ZXJfc2VxQg0KC19iZWZvcmVfc2VxKk4KB0xvZ1ZpZXcSGAoUTE9HX1ZJRVdfVU5TUEVDSUZJRUQQABITCg9MT0dfVklFV19BQ1RJVkUQARIUChBMT0dfVklFV19ISVNUT1JZEAIqWwoMS2V5d29yZE1hdGNoEh0KGUtFWVdPUkRfTUFUQ0hfVU5TUEVDSUZJRUQQABIVChFLRVlXT1JEX01BVENIX0FOWRABEhUKEUtFWVdPUkRfTUFUQ0hfQUxMEAJCVQoRZGV2LnRocmVhZGtlZXAudjFQAVo+Z2l0aHViLmNvbS90aHJlYWRrZWVwL3RocmVhZGtlZXAtZ28vdGhyZWFka2VlcC92MTt0aHJlYWRrZWVwdjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_threadkeep_v1_message]);
 
 /**
  * A set of authors. An event belongs to it if its author is among the ids OR its author_role is among the roles. An
@@ -87,9 +87,9 @@ export const AuthorFilterSchema: GenMessage<AuthorFilter> = /*@__PURE__*/
 /**
  * One numbered page of the matches, in window order. A page beyond the end is empty.
  *
- * @generated from message threadkeep.v1.PageWindow
+ * @generated from message threadkeep.v1.NumberedPage
  */
-export type PageWindow = Message<"threadkeep.v1.PageWindow"> & {
+export type NumberedPage = Message<"threadkeep.v1.NumberedPage"> & {
   /**
    * Number of the page, from 0. Default: 0. Negative values are rejected.
    *
@@ -106,10 +106,10 @@ export type PageWindow = Message<"threadkeep.v1.PageWindow"> & {
 };
 
 /**
- * Describes the message threadkeep.v1.PageWindow.
- * Use `create(PageWindowSchema)` to create a new message.
+ * Describes the message threadkeep.v1.NumberedPage.
+ * Use `create(NumberedPageSchema)` to create a new message.
  */
-export const PageWindowSchema: GenMessage<PageWindow> = /*@__PURE__*/
+export const NumberedPageSchema: GenMessage<NumberedPage> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_filter, 2);
 
 /**
@@ -209,9 +209,9 @@ export type EventFilter = Message<"threadkeep.v1.EventFilter"> & {
   /**
    * At most one limit on the matches.
    *
-   * @generated from oneof threadkeep.v1.EventFilter.window
+   * @generated from oneof threadkeep.v1.EventFilter.limit
    */
-  window: {
+  limit: {
     /**
      * Number of newest matches, at least 1. Without a text condition, the result is extended back to the start of the
      * turn that it would otherwise split, among the matches.
@@ -224,9 +224,9 @@ export type EventFilter = Message<"threadkeep.v1.EventFilter"> & {
     /**
      * One numbered page.
      *
-     * @generated from field: threadkeep.v1.PageWindow page = 14;
+     * @generated from field: threadkeep.v1.NumberedPage page = 14;
      */
-    value: PageWindow;
+    value: NumberedPage;
     case: "page";
   } | { case: undefined; value?: undefined };
 };

@@ -46,26 +46,27 @@ public final class Context {
   static {
     java.lang.String[] descriptorData = {
       "\n\033threadkeep/v1/context.proto\022\rthreadkee" +
-      "p.v1\032\032threadkeep/v1/filter.proto\"\211\004\n\013Con" +
-      "textSpec\022-\n\004mode\030\001 \001(\0162\031.threadkeep.v1.M" +
-      "emoryModeR\004mode\022B\n\016author_filters\030\002 \003(\0132" +
-      "\033.threadkeep.v1.AuthorFilterR\rauthorFilt" +
-      "ers\022N\n\014author_roles\030\003 \003(\0132+.threadkeep.v" +
-      "1.ContextSpec.AuthorRolesEntryR\013authorRo" +
-      "les\022\032\n\006last_n\030\004 \001(\005H\000R\005lastN\210\001\001\022 \n\tmax_t" +
-      "urns\030\005 \001(\005H\001R\010maxTurns\210\001\001\022 \n\tmax_bytes\030\006" +
-      " \001(\003H\002R\010maxBytes\210\001\001\022\"\n\nmax_tokens\030\007 \001(\003H" +
-      "\003R\tmaxTokens\210\001\001\022\026\n\006branch\030\010 \001(\tR\006branch\022" +
-      "%\n\016exclude_system\030\t \001(\010R\rexcludeSystem\032>" +
-      "\n\020AuthorRolesEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005" +
-      "value\030\002 \001(\tR\005value:\0028\001B\t\n\007_last_nB\014\n\n_ma" +
-      "x_turnsB\014\n\n_max_bytesB\r\n\013_max_tokens*\222\001\n" +
-      "\nMemoryMode\022\033\n\027MEMORY_MODE_UNSPECIFIED\020\000" +
-      "\022\024\n\020MEMORY_MODE_NONE\020\001\022\032\n\026MEMORY_MODE_RE" +
-      "AD_WRITE\020\002\022\031\n\025MEMORY_MODE_READ_ONLY\020\003\022\032\n" +
-      "\026MEMORY_MODE_WRITE_ONLY\020\004BU\n\021dev.threadk" +
-      "eep.v1P\001Z>github.com/threadkeep/threadke" +
-      "ep-go/threadkeep/v1;threadkeepv1b\006proto3"
+      "p.v1\032\032threadkeep/v1/filter.proto\"\212\004\n\013Con" +
+      "textSpec\022.\n\004mode\030\001 \001(\0162\032.threadkeep.v1.C" +
+      "ontextModeR\004mode\022B\n\016author_filters\030\002 \003(\013" +
+      "2\033.threadkeep.v1.AuthorFilterR\rauthorFil" +
+      "ters\022N\n\014author_roles\030\003 \003(\0132+.threadkeep." +
+      "v1.ContextSpec.AuthorRolesEntryR\013authorR" +
+      "oles\022\032\n\006last_n\030\004 \001(\005H\000R\005lastN\210\001\001\022 \n\tmax_" +
+      "turns\030\005 \001(\005H\001R\010maxTurns\210\001\001\022 \n\tmax_bytes\030" +
+      "\006 \001(\003H\002R\010maxBytes\210\001\001\022\"\n\nmax_tokens\030\007 \001(\003" +
+      "H\003R\tmaxTokens\210\001\001\022\026\n\006branch\030\010 \001(\tR\006branch" +
+      "\022%\n\016exclude_system\030\t \001(\010R\rexcludeSystem\032" +
+      ">\n\020AuthorRolesEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n" +
+      "\005value\030\002 \001(\tR\005value:\0028\001B\t\n\007_last_nB\014\n\n_m" +
+      "ax_turnsB\014\n\n_max_bytesB\r\n\013_max_tokens*\230\001" +
+      "\n\013ContextMode\022\034\n\030CONTEXT_MODE_UNSPECIFIE" +
+      "D\020\000\022\025\n\021CONTEXT_MODE_NONE\020\001\022\033\n\027CONTEXT_MO" +
+      "DE_READ_WRITE\020\002\022\032\n\026CONTEXT_MODE_READ_ONL" +
+      "Y\020\003\022\033\n\027CONTEXT_MODE_WRITE_ONLY\020\004BU\n\021dev." +
+      "threadkeep.v1P\001Z>github.com/threadkeep/t" +
+      "hreadkeep-go/threadkeep/v1;threadkeepv1b" +
+      "\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,

@@ -74,7 +74,7 @@ private static final long serialVersionUID = 0L;
    * Access mode. Default: read and write.
    * </pre>
    *
-   * <code>.threadkeep.v1.MemoryMode mode = 1 [json_name = "mode"];</code>
+   * <code>.threadkeep.v1.ContextMode mode = 1 [json_name = "mode"];</code>
    * @return The enum numeric value on the wire for mode.
    */
   @java.lang.Override public int getModeValue() {
@@ -85,12 +85,12 @@ private static final long serialVersionUID = 0L;
    * Access mode. Default: read and write.
    * </pre>
    *
-   * <code>.threadkeep.v1.MemoryMode mode = 1 [json_name = "mode"];</code>
+   * <code>.threadkeep.v1.ContextMode mode = 1 [json_name = "mode"];</code>
    * @return The mode.
    */
-  @java.lang.Override public dev.threadkeep.v1.MemoryMode getMode() {
-    dev.threadkeep.v1.MemoryMode result = dev.threadkeep.v1.MemoryMode.forNumber(mode_);
-    return result == null ? dev.threadkeep.v1.MemoryMode.UNRECOGNIZED : result;
+  @java.lang.Override public dev.threadkeep.v1.ContextMode getMode() {
+    dev.threadkeep.v1.ContextMode result = dev.threadkeep.v1.ContextMode.forNumber(mode_);
+    return result == null ? dev.threadkeep.v1.ContextMode.UNRECOGNIZED : result;
   }
 
   public static final int AUTHOR_FILTERS_FIELD_NUMBER = 2;
@@ -435,7 +435,7 @@ java.lang.String defaultValue) {
   @java.lang.Override
   public void writeTo(com.google.protobuf.CodedOutputStream output)
                       throws java.io.IOException {
-    if (mode_ != dev.threadkeep.v1.MemoryMode.MEMORY_MODE_UNSPECIFIED.getNumber()) {
+    if (mode_ != dev.threadkeep.v1.ContextMode.CONTEXT_MODE_UNSPECIFIED.getNumber()) {
       output.writeEnum(1, mode_);
     }
     for (int i = 0; i < authorFilters_.size(); i++) {
@@ -474,7 +474,7 @@ java.lang.String defaultValue) {
     if (size != -1) return size;
 
     size = 0;
-    if (mode_ != dev.threadkeep.v1.MemoryMode.MEMORY_MODE_UNSPECIFIED.getNumber()) {
+    if (mode_ != dev.threadkeep.v1.ContextMode.CONTEXT_MODE_UNSPECIFIED.getNumber()) {
       size += com.google.protobuf.CodedOutputStream
         .computeEnumSize(1, mode_);
     }
@@ -1028,7 +1028,7 @@ java.lang.String defaultValue) {
      * Access mode. Default: read and write.
      * </pre>
      *
-     * <code>.threadkeep.v1.MemoryMode mode = 1 [json_name = "mode"];</code>
+     * <code>.threadkeep.v1.ContextMode mode = 1 [json_name = "mode"];</code>
      * @return The enum numeric value on the wire for mode.
      */
     @java.lang.Override public int getModeValue() {
@@ -1039,7 +1039,7 @@ java.lang.String defaultValue) {
      * Access mode. Default: read and write.
      * </pre>
      *
-     * <code>.threadkeep.v1.MemoryMode mode = 1 [json_name = "mode"];</code>
+     * <code>.threadkeep.v1.ContextMode mode = 1 [json_name = "mode"];</code>
      * @param value The enum numeric value on the wire for mode to set.
      * @return This builder for chaining.
      */
@@ -1054,24 +1054,24 @@ java.lang.String defaultValue) {
      * Access mode. Default: read and write.
      * </pre>
      *
-     * <code>.threadkeep.v1.MemoryMode mode = 1 [json_name = "mode"];</code>
+     * <code>.threadkeep.v1.ContextMode mode = 1 [json_name = "mode"];</code>
      * @return The mode.
      */
     @java.lang.Override
-    public dev.threadkeep.v1.MemoryMode getMode() {
-      dev.threadkeep.v1.MemoryMode result = dev.threadkeep.v1.MemoryMode.forNumber(mode_);
-      return result == null ? dev.threadkeep.v1.MemoryMode.UNRECOGNIZED : result;
+    public dev.threadkeep.v1.ContextMode getMode() {
+      dev.threadkeep.v1.ContextMode result = dev.threadkeep.v1.ContextMode.forNumber(mode_);
+      return result == null ? dev.threadkeep.v1.ContextMode.UNRECOGNIZED : result;
     }
     /**
      * <pre>
      * Access mode. Default: read and write.
      * </pre>
      *
-     * <code>.threadkeep.v1.MemoryMode mode = 1 [json_name = "mode"];</code>
+     * <code>.threadkeep.v1.ContextMode mode = 1 [json_name = "mode"];</code>
      * @param value The mode to set.
      * @return This builder for chaining.
      */
-    public Builder setMode(dev.threadkeep.v1.MemoryMode value) {
+    public Builder setMode(dev.threadkeep.v1.ContextMode value) {
       if (value == null) { throw new NullPointerException(); }
       bitField0_ |= 0x00000001;
       mode_ = value.getNumber();
@@ -1083,7 +1083,7 @@ java.lang.String defaultValue) {
      * Access mode. Default: read and write.
      * </pre>
      *
-     * <code>.threadkeep.v1.MemoryMode mode = 1 [json_name = "mode"];</code>
+     * <code>.threadkeep.v1.ContextMode mode = 1 [json_name = "mode"];</code>
      * @return This builder for chaining.
      */
     public Builder clearMode() {

@@ -15,7 +15,7 @@ public interface ContextSpecOrBuilder extends
    * Access mode. Default: read and write.
    * </pre>
    *
-   * <code>.threadkeep.v1.MemoryMode mode = 1 [json_name = "mode"];</code>
+   * <code>.threadkeep.v1.ContextMode mode = 1 [json_name = "mode"];</code>
    * @return The enum numeric value on the wire for mode.
    */
   int getModeValue();
@@ -24,10 +24,10 @@ public interface ContextSpecOrBuilder extends
    * Access mode. Default: read and write.
    * </pre>
    *
-   * <code>.threadkeep.v1.MemoryMode mode = 1 [json_name = "mode"];</code>
+   * <code>.threadkeep.v1.ContextMode mode = 1 [json_name = "mode"];</code>
    * @return The mode.
    */
-  dev.threadkeep.v1.MemoryMode getMode();
+  dev.threadkeep.v1.ContextMode getMode();
 
   /**
    * <pre>

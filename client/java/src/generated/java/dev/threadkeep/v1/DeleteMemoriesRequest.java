@@ -48,18 +48,18 @@ private static final long serialVersionUID = 0L;
   }
 
   private int bitField0_;
-  private int whatCase_ = 0;
+  private int selectionCase_ = 0;
   @SuppressWarnings("serial")
-  private java.lang.Object what_;
-  public enum WhatCase
+  private java.lang.Object selection_;
+  public enum SelectionCase
       implements com.google.protobuf.Internal.EnumLite,
           com.google.protobuf.AbstractMessage.InternalOneOfEnum {
     IDS(2),
     SESSION_ID(3),
     ALL(4),
-    WHAT_NOT_SET(0);
+    SELECTION_NOT_SET(0);
     private final int value;
-    private WhatCase(int value) {
+    private SelectionCase(int value) {
       this.value = value;
     }
     /**
@@ -68,16 +68,16 @@ private static final long serialVersionUID = 0L;
      * @deprecated Use {@link #forNumber(int)} instead.
      */
     @java.lang.Deprecated
-    public static WhatCase valueOf(int value) {
+    public static SelectionCase valueOf(int value) {
       return forNumber(value);
     }
 
-    public static WhatCase forNumber(int value) {
+    public static SelectionCase forNumber(int value) {
       switch (value) {
         case 2: return IDS;
         case 3: return SESSION_ID;
         case 4: return ALL;
-        case 0: return WHAT_NOT_SET;
+        case 0: return SELECTION_NOT_SET;
         default: return null;
       }
     }
@@ -86,10 +86,10 @@ private static final long serialVersionUID = 0L;
     }
   };
 
-  public WhatCase
-  getWhatCase() {
-    return WhatCase.forNumber(
-        whatCase_);
+  public SelectionCase
+  getSelectionCase() {
+    return SelectionCase.forNumber(
+        selectionCase_);
   }
 
   public static final int SCOPE_FIELD_NUMBER = 1;
@@ -141,7 +141,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasIds() {
-    return whatCase_ == 2;
+    return selectionCase_ == 2;
   }
   /**
    * <pre>
@@ -153,8 +153,8 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public dev.threadkeep.v1.MemoryIds getIds() {
-    if (whatCase_ == 2) {
-       return (dev.threadkeep.v1.MemoryIds) what_;
+    if (selectionCase_ == 2) {
+       return (dev.threadkeep.v1.MemoryIds) selection_;
     }
     return dev.threadkeep.v1.MemoryIds.getDefaultInstance();
   }
@@ -167,8 +167,8 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public dev.threadkeep.v1.MemoryIdsOrBuilder getIdsOrBuilder() {
-    if (whatCase_ == 2) {
-       return (dev.threadkeep.v1.MemoryIds) what_;
+    if (selectionCase_ == 2) {
+       return (dev.threadkeep.v1.MemoryIds) selection_;
     }
     return dev.threadkeep.v1.MemoryIds.getDefaultInstance();
   }
@@ -183,7 +183,7 @@ private static final long serialVersionUID = 0L;
    * @return Whether the sessionId field is set.
    */
   public boolean hasSessionId() {
-    return whatCase_ == 3;
+    return selectionCase_ == 3;
   }
   /**
    * <pre>
@@ -195,8 +195,8 @@ private static final long serialVersionUID = 0L;
    */
   public java.lang.String getSessionId() {
     java.lang.Object ref = "";
-    if (whatCase_ == 3) {
-      ref = what_;
+    if (selectionCase_ == 3) {
+      ref = selection_;
     }
     if (ref instanceof java.lang.String) {
       return (java.lang.String) ref;
@@ -204,8 +204,8 @@ private static final long serialVersionUID = 0L;
       com.google.protobuf.ByteString bs = 
           (com.google.protobuf.ByteString) ref;
       java.lang.String s = bs.toStringUtf8();
-      if (whatCase_ == 3) {
-        what_ = s;
+      if (selectionCase_ == 3) {
+        selection_ = s;
       }
       return s;
     }
@@ -221,15 +221,15 @@ private static final long serialVersionUID = 0L;
   public com.google.protobuf.ByteString
       getSessionIdBytes() {
     java.lang.Object ref = "";
-    if (whatCase_ == 3) {
-      ref = what_;
+    if (selectionCase_ == 3) {
+      ref = selection_;
     }
     if (ref instanceof java.lang.String) {
       com.google.protobuf.ByteString b = 
           com.google.protobuf.ByteString.copyFromUtf8(
               (java.lang.String) ref);
-      if (whatCase_ == 3) {
-        what_ = b;
+      if (selectionCase_ == 3) {
+        selection_ = b;
       }
       return b;
     } else {
@@ -248,7 +248,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasAll() {
-    return whatCase_ == 4;
+    return selectionCase_ == 4;
   }
   /**
    * <pre>
@@ -260,8 +260,8 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean getAll() {
-    if (whatCase_ == 4) {
-      return (java.lang.Boolean) what_;
+    if (selectionCase_ == 4) {
+      return (java.lang.Boolean) selection_;
     }
     return false;
   }
@@ -283,15 +283,15 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000001) != 0)) {
       output.writeMessage(1, getScope());
     }
-    if (whatCase_ == 2) {
-      output.writeMessage(2, (dev.threadkeep.v1.MemoryIds) what_);
+    if (selectionCase_ == 2) {
+      output.writeMessage(2, (dev.threadkeep.v1.MemoryIds) selection_);
     }
-    if (whatCase_ == 3) {
-      com.google.protobuf.GeneratedMessage.writeString(output, 3, what_);
+    if (selectionCase_ == 3) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 3, selection_);
     }
-    if (whatCase_ == 4) {
+    if (selectionCase_ == 4) {
       output.writeBool(
-          4, (boolean)((java.lang.Boolean) what_));
+          4, (boolean)((java.lang.Boolean) selection_));
     }
     getUnknownFields().writeTo(output);
   }
@@ -306,17 +306,17 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(1, getScope());
     }
-    if (whatCase_ == 2) {
+    if (selectionCase_ == 2) {
       size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(2, (dev.threadkeep.v1.MemoryIds) what_);
+        .computeMessageSize(2, (dev.threadkeep.v1.MemoryIds) selection_);
     }
-    if (whatCase_ == 3) {
-      size += com.google.protobuf.GeneratedMessage.computeStringSize(3, what_);
+    if (selectionCase_ == 3) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(3, selection_);
     }
-    if (whatCase_ == 4) {
+    if (selectionCase_ == 4) {
       size += com.google.protobuf.CodedOutputStream
         .computeBoolSize(
-            4, (boolean)((java.lang.Boolean) what_));
+            4, (boolean)((java.lang.Boolean) selection_));
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -338,8 +338,8 @@ private static final long serialVersionUID = 0L;
       if (!getScope()
           .equals(other.getScope())) return false;
     }
-    if (!getWhatCase().equals(other.getWhatCase())) return false;
-    switch (whatCase_) {
+    if (!getSelectionCase().equals(other.getSelectionCase())) return false;
+    switch (selectionCase_) {
       case 2:
         if (!getIds()
             .equals(other.getIds())) return false;
@@ -370,7 +370,7 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + SCOPE_FIELD_NUMBER;
       hash = (53 * hash) + getScope().hashCode();
     }
-    switch (whatCase_) {
+    switch (selectionCase_) {
       case 2:
         hash = (37 * hash) + IDS_FIELD_NUMBER;
         hash = (53 * hash) + getIds().hashCode();
@@ -536,8 +536,8 @@ private static final long serialVersionUID = 0L;
       if (idsBuilder_ != null) {
         idsBuilder_.clear();
       }
-      whatCase_ = 0;
-      what_ = null;
+      selectionCase_ = 0;
+      selection_ = null;
       return this;
     }
 
@@ -583,11 +583,11 @@ private static final long serialVersionUID = 0L;
     }
 
     private void buildPartialOneofs(dev.threadkeep.v1.DeleteMemoriesRequest result) {
-      result.whatCase_ = whatCase_;
-      result.what_ = this.what_;
-      if (whatCase_ == 2 &&
+      result.selectionCase_ = selectionCase_;
+      result.selection_ = this.selection_;
+      if (selectionCase_ == 2 &&
           idsBuilder_ != null) {
-        result.what_ = idsBuilder_.build();
+        result.selection_ = idsBuilder_.build();
       }
     }
 
@@ -606,14 +606,14 @@ private static final long serialVersionUID = 0L;
       if (other.hasScope()) {
         mergeScope(other.getScope());
       }
-      switch (other.getWhatCase()) {
+      switch (other.getSelectionCase()) {
         case IDS: {
           mergeIds(other.getIds());
           break;
         }
         case SESSION_ID: {
-          whatCase_ = 3;
-          what_ = other.what_;
+          selectionCase_ = 3;
+          selection_ = other.selection_;
           onChanged();
           break;
         }
@@ -621,7 +621,7 @@ private static final long serialVersionUID = 0L;
           setAll(other.getAll());
           break;
         }
-        case WHAT_NOT_SET: {
+        case SELECTION_NOT_SET: {
           break;
         }
       }
@@ -662,18 +662,18 @@ private static final long serialVersionUID = 0L;
               input.readMessage(
                   internalGetIdsFieldBuilder().getBuilder(),
                   extensionRegistry);
-              whatCase_ = 2;
+              selectionCase_ = 2;
               break;
             } // case 18
             case 26: {
               java.lang.String s = input.readStringRequireUtf8();
-              whatCase_ = 3;
-              what_ = s;
+              selectionCase_ = 3;
+              selection_ = s;
               break;
             } // case 26
             case 32: {
-              what_ = input.readBool();
-              whatCase_ = 4;
+              selection_ = input.readBool();
+              selectionCase_ = 4;
               break;
             } // case 32
             default: {
@@ -691,17 +691,17 @@ private static final long serialVersionUID = 0L;
       } // finally
       return this;
     }
-    private int whatCase_ = 0;
-    private java.lang.Object what_;
-    public WhatCase
-        getWhatCase() {
-      return WhatCase.forNumber(
-          whatCase_);
+    private int selectionCase_ = 0;
+    private java.lang.Object selection_;
+    public SelectionCase
+        getSelectionCase() {
+      return SelectionCase.forNumber(
+          selectionCase_);
     }
 
-    public Builder clearWhat() {
-      whatCase_ = 0;
-      what_ = null;
+    public Builder clearSelection() {
+      selectionCase_ = 0;
+      selection_ = null;
       onChanged();
       return this;
     }
@@ -877,7 +877,7 @@ private static final long serialVersionUID = 0L;
      */
     @java.lang.Override
     public boolean hasIds() {
-      return whatCase_ == 2;
+      return selectionCase_ == 2;
     }
     /**
      * <pre>
@@ -890,12 +890,12 @@ private static final long serialVersionUID = 0L;
     @java.lang.Override
     public dev.threadkeep.v1.MemoryIds getIds() {
       if (idsBuilder_ == null) {
-        if (whatCase_ == 2) {
-          return (dev.threadkeep.v1.MemoryIds) what_;
+        if (selectionCase_ == 2) {
+          return (dev.threadkeep.v1.MemoryIds) selection_;
         }
         return dev.threadkeep.v1.MemoryIds.getDefaultInstance();
       } else {
-        if (whatCase_ == 2) {
+        if (selectionCase_ == 2) {
           return idsBuilder_.getMessage();
         }
         return dev.threadkeep.v1.MemoryIds.getDefaultInstance();
@@ -913,12 +913,12 @@ private static final long serialVersionUID = 0L;
         if (value == null) {
           throw new NullPointerException();
         }
-        what_ = value;
+        selection_ = value;
         onChanged();
       } else {
         idsBuilder_.setMessage(value);
       }
-      whatCase_ = 2;
+      selectionCase_ = 2;
       return this;
     }
     /**
@@ -931,12 +931,12 @@ private static final long serialVersionUID = 0L;
     public Builder setIds(
         dev.threadkeep.v1.MemoryIds.Builder builderForValue) {
       if (idsBuilder_ == null) {
-        what_ = builderForValue.build();
+        selection_ = builderForValue.build();
         onChanged();
       } else {
         idsBuilder_.setMessage(builderForValue.build());
       }
-      whatCase_ = 2;
+      selectionCase_ = 2;
       return this;
     }
     /**
@@ -948,22 +948,22 @@ private static final long serialVersionUID = 0L;
      */
     public Builder mergeIds(dev.threadkeep.v1.MemoryIds value) {
       if (idsBuilder_ == null) {
-        if (whatCase_ == 2 &&
-            what_ != dev.threadkeep.v1.MemoryIds.getDefaultInstance()) {
-          what_ = dev.threadkeep.v1.MemoryIds.newBuilder((dev.threadkeep.v1.MemoryIds) what_)
+        if (selectionCase_ == 2 &&
+            selection_ != dev.threadkeep.v1.MemoryIds.getDefaultInstance()) {
+          selection_ = dev.threadkeep.v1.MemoryIds.newBuilder((dev.threadkeep.v1.MemoryIds) selection_)
               .mergeFrom(value).buildPartial();
         } else {
-          what_ = value;
+          selection_ = value;
         }
         onChanged();
       } else {
-        if (whatCase_ == 2) {
+        if (selectionCase_ == 2) {
           idsBuilder_.mergeFrom(value);
         } else {
           idsBuilder_.setMessage(value);
         }
       }
-      whatCase_ = 2;
+      selectionCase_ = 2;
       return this;
     }
     /**
@@ -975,15 +975,15 @@ private static final long serialVersionUID = 0L;
      */
     public Builder clearIds() {
       if (idsBuilder_ == null) {
-        if (whatCase_ == 2) {
-          whatCase_ = 0;
-          what_ = null;
+        if (selectionCase_ == 2) {
+          selectionCase_ = 0;
+          selection_ = null;
           onChanged();
         }
       } else {
-        if (whatCase_ == 2) {
-          whatCase_ = 0;
-          what_ = null;
+        if (selectionCase_ == 2) {
+          selectionCase_ = 0;
+          selection_ = null;
         }
         idsBuilder_.clear();
       }
@@ -1008,11 +1008,11 @@ private static final long serialVersionUID = 0L;
      */
     @java.lang.Override
     public dev.threadkeep.v1.MemoryIdsOrBuilder getIdsOrBuilder() {
-      if ((whatCase_ == 2) && (idsBuilder_ != null)) {
+      if ((selectionCase_ == 2) && (idsBuilder_ != null)) {
         return idsBuilder_.getMessageOrBuilder();
       } else {
-        if (whatCase_ == 2) {
-          return (dev.threadkeep.v1.MemoryIds) what_;
+        if (selectionCase_ == 2) {
+          return (dev.threadkeep.v1.MemoryIds) selection_;
         }
         return dev.threadkeep.v1.MemoryIds.getDefaultInstance();
       }
@@ -1028,17 +1028,17 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.MemoryIds, dev.threadkeep.v1.MemoryIds.Builder, dev.threadkeep.v1.MemoryIdsOrBuilder> 
         internalGetIdsFieldBuilder() {
       if (idsBuilder_ == null) {
-        if (!(whatCase_ == 2)) {
-          what_ = dev.threadkeep.v1.MemoryIds.getDefaultInstance();
+        if (!(selectionCase_ == 2)) {
+          selection_ = dev.threadkeep.v1.MemoryIds.getDefaultInstance();
         }
         idsBuilder_ = new com.google.protobuf.SingleFieldBuilder<
             dev.threadkeep.v1.MemoryIds, dev.threadkeep.v1.MemoryIds.Builder, dev.threadkeep.v1.MemoryIdsOrBuilder>(
-                (dev.threadkeep.v1.MemoryIds) what_,
+                (dev.threadkeep.v1.MemoryIds) selection_,
                 getParentForChildren(),
                 isClean());
-        what_ = null;
+        selection_ = null;
       }
-      whatCase_ = 2;
+      selectionCase_ = 2;
       onChanged();
       return idsBuilder_;
     }
@@ -1053,7 +1053,7 @@ private static final long serialVersionUID = 0L;
      */
     @java.lang.Override
     public boolean hasSessionId() {
-      return whatCase_ == 3;
+      return selectionCase_ == 3;
     }
     /**
      * <pre>
@@ -1066,15 +1066,15 @@ private static final long serialVersionUID = 0L;
     @java.lang.Override
     public java.lang.String getSessionId() {
       java.lang.Object ref = "";
-      if (whatCase_ == 3) {
-        ref = what_;
+      if (selectionCase_ == 3) {
+        ref = selection_;
       }
       if (!(ref instanceof java.lang.String)) {
         com.google.protobuf.ByteString bs =
             (com.google.protobuf.ByteString) ref;
         java.lang.String s = bs.toStringUtf8();
-        if (whatCase_ == 3) {
-          what_ = s;
+        if (selectionCase_ == 3) {
+          selection_ = s;
         }
         return s;
       } else {
@@ -1093,15 +1093,15 @@ private static final long serialVersionUID = 0L;
     public com.google.protobuf.ByteString
         getSessionIdBytes() {
       java.lang.Object ref = "";
-      if (whatCase_ == 3) {
-        ref = what_;
+      if (selectionCase_ == 3) {
+        ref = selection_;
       }
       if (ref instanceof String) {
         com.google.protobuf.ByteString b = 
             com.google.protobuf.ByteString.copyFromUtf8(
                 (java.lang.String) ref);
-        if (whatCase_ == 3) {
-          what_ = b;
+        if (selectionCase_ == 3) {
+          selection_ = b;
         }
         return b;
       } else {
@@ -1120,8 +1120,8 @@ private static final long serialVersionUID = 0L;
     public Builder setSessionId(
         java.lang.String value) {
       if (value == null) { throw new NullPointerException(); }
-      whatCase_ = 3;
-      what_ = value;
+      selectionCase_ = 3;
+      selection_ = value;
       onChanged();
       return this;
     }
@@ -1134,9 +1134,9 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearSessionId() {
-      if (whatCase_ == 3) {
-        whatCase_ = 0;
-        what_ = null;
+      if (selectionCase_ == 3) {
+        selectionCase_ = 0;
+        selection_ = null;
         onChanged();
       }
       return this;
@@ -1154,8 +1154,8 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.ByteString value) {
       if (value == null) { throw new NullPointerException(); }
       checkByteStringIsUtf8(value);
-      whatCase_ = 3;
-      what_ = value;
+      selectionCase_ = 3;
+      selection_ = value;
       onChanged();
       return this;
     }
@@ -1169,7 +1169,7 @@ private static final long serialVersionUID = 0L;
      * @return Whether the all field is set.
      */
     public boolean hasAll() {
-      return whatCase_ == 4;
+      return selectionCase_ == 4;
     }
     /**
      * <pre>
@@ -1180,8 +1180,8 @@ private static final long serialVersionUID = 0L;
      * @return The all.
      */
     public boolean getAll() {
-      if (whatCase_ == 4) {
-        return (java.lang.Boolean) what_;
+      if (selectionCase_ == 4) {
+        return (java.lang.Boolean) selection_;
       }
       return false;
     }
@@ -1196,8 +1196,8 @@ private static final long serialVersionUID = 0L;
      */
     public Builder setAll(boolean value) {
 
-      whatCase_ = 4;
-      what_ = value;
+      selectionCase_ = 4;
+      selection_ = value;
       onChanged();
       return this;
     }
@@ -1210,9 +1210,9 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearAll() {
-      if (whatCase_ == 4) {
-        whatCase_ = 0;
-        what_ = null;
+      if (selectionCase_ == 4) {
+        selectionCase_ = 0;
+        selection_ = null;
         onChanged();
       }
       return this;

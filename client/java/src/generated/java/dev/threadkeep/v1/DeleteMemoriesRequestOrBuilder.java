@@ -112,5 +112,5 @@ public interface DeleteMemoriesRequestOrBuilder extends
    */
   boolean getAll();
 
-  dev.threadkeep.v1.DeleteMemoriesRequest.WhatCase getWhatCase();
+  dev.threadkeep.v1.DeleteMemoriesRequest.SelectionCase getSelectionCase();
 }

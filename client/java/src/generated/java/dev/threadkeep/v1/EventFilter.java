@@ -58,17 +58,17 @@ private static final long serialVersionUID = 0L;
   }
 
   private int bitField0_;
-  private int windowCase_ = 0;
+  private int limitCase_ = 0;
   @SuppressWarnings("serial")
-  private java.lang.Object window_;
-  public enum WindowCase
+  private java.lang.Object limit_;
+  public enum LimitCase
       implements com.google.protobuf.Internal.EnumLite,
           com.google.protobuf.AbstractMessage.InternalOneOfEnum {
     LAST_N(13),
     PAGE(14),
-    WINDOW_NOT_SET(0);
+    LIMIT_NOT_SET(0);
     private final int value;
-    private WindowCase(int value) {
+    private LimitCase(int value) {
       this.value = value;
     }
     /**
@@ -77,15 +77,15 @@ private static final long serialVersionUID = 0L;
      * @deprecated Use {@link #forNumber(int)} instead.
      */
     @java.lang.Deprecated
-    public static WindowCase valueOf(int value) {
+    public static LimitCase valueOf(int value) {
       return forNumber(value);
     }
 
-    public static WindowCase forNumber(int value) {
+    public static LimitCase forNumber(int value) {
       switch (value) {
         case 13: return LAST_N;
         case 14: return PAGE;
-        case 0: return WINDOW_NOT_SET;
+        case 0: return LIMIT_NOT_SET;
         default: return null;
       }
     }
@@ -94,10 +94,10 @@ private static final long serialVersionUID = 0L;
     }
   };
 
-  public WindowCase
-  getWindowCase() {
-    return WindowCase.forNumber(
-        windowCase_);
+  public LimitCase
+  getLimitCase() {
+    return LimitCase.forNumber(
+        limitCase_);
   }
 
   public static final int FROM_TIME_FIELD_NUMBER = 1;
@@ -602,7 +602,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasLastN() {
-    return windowCase_ == 13;
+    return limitCase_ == 13;
   }
   /**
    * <pre>
@@ -615,8 +615,8 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public int getLastN() {
-    if (windowCase_ == 13) {
-      return (java.lang.Integer) window_;
+    if (limitCase_ == 13) {
+      return (java.lang.Integer) limit_;
     }
     return 0;
   }
@@ -627,41 +627,41 @@ private static final long serialVersionUID = 0L;
    * One numbered page.
    * </pre>
    *
-   * <code>.threadkeep.v1.PageWindow page = 14 [json_name = "page"];</code>
+   * <code>.threadkeep.v1.NumberedPage page = 14 [json_name = "page"];</code>
    * @return Whether the page field is set.
    */
   @java.lang.Override
   public boolean hasPage() {
-    return windowCase_ == 14;
+    return limitCase_ == 14;
   }
   /**
    * <pre>
    * One numbered page.
    * </pre>
    *
-   * <code>.threadkeep.v1.PageWindow page = 14 [json_name = "page"];</code>
+   * <code>.threadkeep.v1.NumberedPage page = 14 [json_name = "page"];</code>
    * @return The page.
    */
   @java.lang.Override
-  public dev.threadkeep.v1.PageWindow getPage() {
-    if (windowCase_ == 14) {
-       return (dev.threadkeep.v1.PageWindow) window_;
+  public dev.threadkeep.v1.NumberedPage getPage() {
+    if (limitCase_ == 14) {
+       return (dev.threadkeep.v1.NumberedPage) limit_;
     }
-    return dev.threadkeep.v1.PageWindow.getDefaultInstance();
+    return dev.threadkeep.v1.NumberedPage.getDefaultInstance();
   }
   /**
    * <pre>
    * One numbered page.
    * </pre>
    *
-   * <code>.threadkeep.v1.PageWindow page = 14 [json_name = "page"];</code>
+   * <code>.threadkeep.v1.NumberedPage page = 14 [json_name = "page"];</code>
    */
   @java.lang.Override
-  public dev.threadkeep.v1.PageWindowOrBuilder getPageOrBuilder() {
-    if (windowCase_ == 14) {
-       return (dev.threadkeep.v1.PageWindow) window_;
+  public dev.threadkeep.v1.NumberedPageOrBuilder getPageOrBuilder() {
+    if (limitCase_ == 14) {
+       return (dev.threadkeep.v1.NumberedPage) limit_;
     }
-    return dev.threadkeep.v1.PageWindow.getDefaultInstance();
+    return dev.threadkeep.v1.NumberedPage.getDefaultInstance();
   }
 
   private byte memoizedIsInitialized = -1;
@@ -719,12 +719,12 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(branch_)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 12, branch_);
     }
-    if (windowCase_ == 13) {
+    if (limitCase_ == 13) {
       output.writeInt32(
-          13, (int)((java.lang.Integer) window_));
+          13, (int)((java.lang.Integer) limit_));
     }
-    if (windowCase_ == 14) {
-      output.writeMessage(14, (dev.threadkeep.v1.PageWindow) window_);
+    if (limitCase_ == 14) {
+      output.writeMessage(14, (dev.threadkeep.v1.NumberedPage) limit_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -793,14 +793,14 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(branch_)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(12, branch_);
     }
-    if (windowCase_ == 13) {
+    if (limitCase_ == 13) {
       size += com.google.protobuf.CodedOutputStream
         .computeInt32Size(
-            13, (int)((java.lang.Integer) window_));
+            13, (int)((java.lang.Integer) limit_));
     }
-    if (windowCase_ == 14) {
+    if (limitCase_ == 14) {
       size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(14, (dev.threadkeep.v1.PageWindow) window_);
+        .computeMessageSize(14, (dev.threadkeep.v1.NumberedPage) limit_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -850,8 +850,8 @@ private static final long serialVersionUID = 0L;
     if (keywordMatch_ != other.keywordMatch_) return false;
     if (!getBranch()
         .equals(other.getBranch())) return false;
-    if (!getWindowCase().equals(other.getWindowCase())) return false;
-    switch (windowCase_) {
+    if (!getLimitCase().equals(other.getLimitCase())) return false;
+    switch (limitCase_) {
       case 13:
         if (getLastN()
             != other.getLastN()) return false;
@@ -915,7 +915,7 @@ private static final long serialVersionUID = 0L;
     hash = (53 * hash) + keywordMatch_;
     hash = (37 * hash) + BRANCH_FIELD_NUMBER;
     hash = (53 * hash) + getBranch().hashCode();
-    switch (windowCase_) {
+    switch (limitCase_) {
       case 13:
         hash = (37 * hash) + LAST_N_FIELD_NUMBER;
         hash = (53 * hash) + getLastN();
@@ -1102,8 +1102,8 @@ private static final long serialVersionUID = 0L;
       if (pageBuilder_ != null) {
         pageBuilder_.clear();
       }
-      windowCase_ = 0;
-      window_ = null;
+      limitCase_ = 0;
+      limit_ = null;
       return this;
     }
 
@@ -1199,11 +1199,11 @@ private static final long serialVersionUID = 0L;
     }
 
     private void buildPartialOneofs(dev.threadkeep.v1.EventFilter result) {
-      result.windowCase_ = windowCase_;
-      result.window_ = this.window_;
-      if (windowCase_ == 14 &&
+      result.limitCase_ = limitCase_;
+      result.limit_ = this.limit_;
+      if (limitCase_ == 14 &&
           pageBuilder_ != null) {
-        result.window_ = pageBuilder_.build();
+        result.limit_ = pageBuilder_.build();
       }
     }
 
@@ -1297,7 +1297,7 @@ private static final long serialVersionUID = 0L;
         bitField0_ |= 0x00000800;
         onChanged();
       }
-      switch (other.getWindowCase()) {
+      switch (other.getLimitCase()) {
         case LAST_N: {
           setLastN(other.getLastN());
           break;
@@ -1306,7 +1306,7 @@ private static final long serialVersionUID = 0L;
           mergePage(other.getPage());
           break;
         }
-        case WINDOW_NOT_SET: {
+        case LIMIT_NOT_SET: {
           break;
         }
       }
@@ -1421,15 +1421,15 @@ private static final long serialVersionUID = 0L;
               break;
             } // case 98
             case 104: {
-              window_ = input.readInt32();
-              windowCase_ = 13;
+              limit_ = input.readInt32();
+              limitCase_ = 13;
               break;
             } // case 104
             case 114: {
               input.readMessage(
                   internalGetPageFieldBuilder().getBuilder(),
                   extensionRegistry);
-              windowCase_ = 14;
+              limitCase_ = 14;
               break;
             } // case 114
             default: {
@@ -1447,17 +1447,17 @@ private static final long serialVersionUID = 0L;
       } // finally
       return this;
     }
-    private int windowCase_ = 0;
-    private java.lang.Object window_;
-    public WindowCase
-        getWindowCase() {
-      return WindowCase.forNumber(
-          windowCase_);
+    private int limitCase_ = 0;
+    private java.lang.Object limit_;
+    public LimitCase
+        getLimitCase() {
+      return LimitCase.forNumber(
+          limitCase_);
     }
 
-    public Builder clearWindow() {
-      windowCase_ = 0;
-      window_ = null;
+    public Builder clearLimit() {
+      limitCase_ = 0;
+      limit_ = null;
       onChanged();
       return this;
     }
@@ -2927,7 +2927,7 @@ private static final long serialVersionUID = 0L;
      * @return Whether the lastN field is set.
      */
     public boolean hasLastN() {
-      return windowCase_ == 13;
+      return limitCase_ == 13;
     }
     /**
      * <pre>
@@ -2939,8 +2939,8 @@ private static final long serialVersionUID = 0L;
      * @return The lastN.
      */
     public int getLastN() {
-      if (windowCase_ == 13) {
-        return (java.lang.Integer) window_;
+      if (limitCase_ == 13) {
+        return (java.lang.Integer) limit_;
       }
       return 0;
     }
@@ -2956,8 +2956,8 @@ private static final long serialVersionUID = 0L;
      */
     public Builder setLastN(int value) {
 
-      windowCase_ = 13;
-      window_ = value;
+      limitCase_ = 13;
+      limit_ = value;
       onChanged();
       return this;
     }
@@ -2971,48 +2971,48 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearLastN() {
-      if (windowCase_ == 13) {
-        windowCase_ = 0;
-        window_ = null;
+      if (limitCase_ == 13) {
+        limitCase_ = 0;
+        limit_ = null;
         onChanged();
       }
       return this;
     }
 
     private com.google.protobuf.SingleFieldBuilder<
-        dev.threadkeep.v1.PageWindow, dev.threadkeep.v1.PageWindow.Builder, dev.threadkeep.v1.PageWindowOrBuilder> pageBuilder_;
+        dev.threadkeep.v1.NumberedPage, dev.threadkeep.v1.NumberedPage.Builder, dev.threadkeep.v1.NumberedPageOrBuilder> pageBuilder_;
     /**
      * <pre>
      * One numbered page.
      * </pre>
      *
-     * <code>.threadkeep.v1.PageWindow page = 14 [json_name = "page"];</code>
+     * <code>.threadkeep.v1.NumberedPage page = 14 [json_name = "page"];</code>
      * @return Whether the page field is set.
      */
     @java.lang.Override
     public boolean hasPage() {
-      return windowCase_ == 14;
+      return limitCase_ == 14;
     }
     /**
      * <pre>
      * One numbered page.
      * </pre>
      *
-     * <code>.threadkeep.v1.PageWindow page = 14 [json_name = "page"];</code>
+     * <code>.threadkeep.v1.NumberedPage page = 14 [json_name = "page"];</code>
      * @return The page.
      */
     @java.lang.Override
-    public dev.threadkeep.v1.PageWindow getPage() {
+    public dev.threadkeep.v1.NumberedPage getPage() {
       if (pageBuilder_ == null) {
-        if (windowCase_ == 14) {
-          return (dev.threadkeep.v1.PageWindow) window_;
+        if (limitCase_ == 14) {
+          return (dev.threadkeep.v1.NumberedPage) limit_;
         }
-        return dev.threadkeep.v1.PageWindow.getDefaultInstance();
+        return dev.threadkeep.v1.NumberedPage.getDefaultInstance();
       } else {
-        if (windowCase_ == 14) {
+        if (limitCase_ == 14) {
           return pageBuilder_.getMessage();
         }
-        return dev.threadkeep.v1.PageWindow.getDefaultInstance();
+        return dev.threadkeep.v1.NumberedPage.getDefaultInstance();
       }
     }
     /**
@@ -3020,19 +3020,19 @@ private static final long serialVersionUID = 0L;
      * One numbered page.
      * </pre>
      *
-     * <code>.threadkeep.v1.PageWindow page = 14 [json_name = "page"];</code>
+     * <code>.threadkeep.v1.NumberedPage page = 14 [json_name = "page"];</code>
      */
-    public Builder setPage(dev.threadkeep.v1.PageWindow value) {
+    public Builder setPage(dev.threadkeep.v1.NumberedPage value) {
       if (pageBuilder_ == null) {
         if (value == null) {
           throw new NullPointerException();
         }
-        window_ = value;
+        limit_ = value;
         onChanged();
       } else {
         pageBuilder_.setMessage(value);
       }
-      windowCase_ = 14;
+      limitCase_ = 14;
       return this;
     }
     /**
@@ -3040,17 +3040,17 @@ private static final long serialVersionUID = 0L;
      * One numbered page.
      * </pre>
      *
-     * <code>.threadkeep.v1.PageWindow page = 14 [json_name = "page"];</code>
+     * <code>.threadkeep.v1.NumberedPage page = 14 [json_name = "page"];</code>
      */
     public Builder setPage(
-        dev.threadkeep.v1.PageWindow.Builder builderForValue) {
+        dev.threadkeep.v1.NumberedPage.Builder builderForValue) {
       if (pageBuilder_ == null) {
-        window_ = builderForValue.build();
+        limit_ = builderForValue.build();
         onChanged();
       } else {
         pageBuilder_.setMessage(builderForValue.build());
       }
-      windowCase_ = 14;
+      limitCase_ = 14;
       return this;
     }
     /**
@@ -3058,26 +3058,26 @@ private static final long serialVersionUID = 0L;
      * One numbered page.
      * </pre>
      *
-     * <code>.threadkeep.v1.PageWindow page = 14 [json_name = "page"];</code>
+     * <code>.threadkeep.v1.NumberedPage page = 14 [json_name = "page"];</code>
      */
-    public Builder mergePage(dev.threadkeep.v1.PageWindow value) {
+    public Builder mergePage(dev.threadkeep.v1.NumberedPage value) {
       if (pageBuilder_ == null) {
-        if (windowCase_ == 14 &&
-            window_ != dev.threadkeep.v1.PageWindow.getDefaultInstance()) {
-          window_ = dev.threadkeep.v1.PageWindow.newBuilder((dev.threadkeep.v1.PageWindow) window_)
+        if (limitCase_ == 14 &&
+            limit_ != dev.threadkeep.v1.NumberedPage.getDefaultInstance()) {
+          limit_ = dev.threadkeep.v1.NumberedPage.newBuilder((dev.threadkeep.v1.NumberedPage) limit_)
               .mergeFrom(value).buildPartial();
         } else {
-          window_ = value;
+          limit_ = value;
         }
         onChanged();
       } else {
-        if (windowCase_ == 14) {
+        if (limitCase_ == 14) {
           pageBuilder_.mergeFrom(value);
         } else {
           pageBuilder_.setMessage(value);
         }
       }
-      windowCase_ = 14;
+      limitCase_ = 14;
       return this;
     }
     /**
@@ -3085,19 +3085,19 @@ private static final long serialVersionUID = 0L;
      * One numbered page.
      * </pre>
      *
-     * <code>.threadkeep.v1.PageWindow page = 14 [json_name = "page"];</code>
+     * <code>.threadkeep.v1.NumberedPage page = 14 [json_name = "page"];</code>
      */
     public Builder clearPage() {
       if (pageBuilder_ == null) {
-        if (windowCase_ == 14) {
-          windowCase_ = 0;
-          window_ = null;
+        if (limitCase_ == 14) {
+          limitCase_ = 0;
+          limit_ = null;
           onChanged();
         }
       } else {
-        if (windowCase_ == 14) {
-          windowCase_ = 0;
-          window_ = null;
+        if (limitCase_ == 14) {
+          limitCase_ = 0;
+          limit_ = null;
         }
         pageBuilder_.clear();
       }
@@ -3108,9 +3108,9 @@ private static final long serialVersionUID = 0L;
      * One numbered page.
      * </pre>
      *
-     * <code>.threadkeep.v1.PageWindow page = 14 [json_name = "page"];</code>
+     * <code>.threadkeep.v1.NumberedPage page = 14 [json_name = "page"];</code>
      */
-    public dev.threadkeep.v1.PageWindow.Builder getPageBuilder() {
+    public dev.threadkeep.v1.NumberedPage.Builder getPageBuilder() {
       return internalGetPageFieldBuilder().getBuilder();
     }
     /**
@@ -3118,17 +3118,17 @@ private static final long serialVersionUID = 0L;
      * One numbered page.
      * </pre>
      *
-     * <code>.threadkeep.v1.PageWindow page = 14 [json_name = "page"];</code>
+     * <code>.threadkeep.v1.NumberedPage page = 14 [json_name = "page"];</code>
      */
     @java.lang.Override
-    public dev.threadkeep.v1.PageWindowOrBuilder getPageOrBuilder() {
-      if ((windowCase_ == 14) && (pageBuilder_ != null)) {
+    public dev.threadkeep.v1.NumberedPageOrBuilder getPageOrBuilder() {
+      if ((limitCase_ == 14) && (pageBuilder_ != null)) {
         return pageBuilder_.getMessageOrBuilder();
       } else {
-        if (windowCase_ == 14) {
-          return (dev.threadkeep.v1.PageWindow) window_;
+        if (limitCase_ == 14) {
+          return (dev.threadkeep.v1.NumberedPage) limit_;
         }
-        return dev.threadkeep.v1.PageWindow.getDefaultInstance();
+        return dev.threadkeep.v1.NumberedPage.getDefaultInstance();
       }
     }
     /**
@@ -3136,23 +3136,23 @@ private static final long serialVersionUID = 0L;
      * One numbered page.
      * </pre>
      *
-     * <code>.threadkeep.v1.PageWindow page = 14 [json_name = "page"];</code>
+     * <code>.threadkeep.v1.NumberedPage page = 14 [json_name = "page"];</code>
      */
     private com.google.protobuf.SingleFieldBuilder<
-        dev.threadkeep.v1.PageWindow, dev.threadkeep.v1.PageWindow.Builder, dev.threadkeep.v1.PageWindowOrBuilder> 
+        dev.threadkeep.v1.NumberedPage, dev.threadkeep.v1.NumberedPage.Builder, dev.threadkeep.v1.NumberedPageOrBuilder> 
         internalGetPageFieldBuilder() {
       if (pageBuilder_ == null) {
-        if (!(windowCase_ == 14)) {
-          window_ = dev.threadkeep.v1.PageWindow.getDefaultInstance();
+        if (!(limitCase_ == 14)) {
+          limit_ = dev.threadkeep.v1.NumberedPage.getDefaultInstance();
         }
         pageBuilder_ = new com.google.protobuf.SingleFieldBuilder<
-            dev.threadkeep.v1.PageWindow, dev.threadkeep.v1.PageWindow.Builder, dev.threadkeep.v1.PageWindowOrBuilder>(
-                (dev.threadkeep.v1.PageWindow) window_,
+            dev.threadkeep.v1.NumberedPage, dev.threadkeep.v1.NumberedPage.Builder, dev.threadkeep.v1.NumberedPageOrBuilder>(
+                (dev.threadkeep.v1.NumberedPage) limit_,
                 getParentForChildren(),
                 isClean());
-        window_ = null;
+        limit_ = null;
       }
-      windowCase_ = 14;
+      limitCase_ = 14;
       onChanged();
       return pageBuilder_;
     }

@@ -356,7 +356,7 @@ public interface EventFilterOrBuilder extends
    * One numbered page.
    * </pre>
    *
-   * <code>.threadkeep.v1.PageWindow page = 14 [json_name = "page"];</code>
+   * <code>.threadkeep.v1.NumberedPage page = 14 [json_name = "page"];</code>
    * @return Whether the page field is set.
    */
   boolean hasPage();
@@ -365,18 +365,18 @@ public interface EventFilterOrBuilder extends
    * One numbered page.
    * </pre>
    *
-   * <code>.threadkeep.v1.PageWindow page = 14 [json_name = "page"];</code>
+   * <code>.threadkeep.v1.NumberedPage page = 14 [json_name = "page"];</code>
    * @return The page.
    */
-  dev.threadkeep.v1.PageWindow getPage();
+  dev.threadkeep.v1.NumberedPage getPage();
   /**
    * <pre>
    * One numbered page.
    * </pre>
    *
-   * <code>.threadkeep.v1.PageWindow page = 14 [json_name = "page"];</code>
+   * <code>.threadkeep.v1.NumberedPage page = 14 [json_name = "page"];</code>
    */
-  dev.threadkeep.v1.PageWindowOrBuilder getPageOrBuilder();
+  dev.threadkeep.v1.NumberedPageOrBuilder getPageOrBuilder();
 
-  dev.threadkeep.v1.EventFilter.WindowCase getWindowCase();
+  dev.threadkeep.v1.EventFilter.LimitCase getLimitCase();
 }

@@ -37,10 +37,10 @@ public final class Filter {
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_threadkeep_v1_AuthorFilter_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
-    internal_static_threadkeep_v1_PageWindow_descriptor;
+    internal_static_threadkeep_v1_NumberedPage_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
-      internal_static_threadkeep_v1_PageWindow_fieldAccessorTable;
+      internal_static_threadkeep_v1_NumberedPage_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
     internal_static_threadkeep_v1_EventFilter_descriptor;
   static final 
@@ -62,31 +62,31 @@ public final class Filter {
       "\001\n\014AuthorFilter\0224\n\007include\030\001 \001(\0132\030.threa" +
       "dkeep.v1.AuthorSetH\000R\007include\0224\n\007exclude" +
       "\030\002 \001(\0132\030.threadkeep.v1.AuthorSetH\000R\007excl" +
-      "udeB\006\n\004kind\"=\n\nPageWindow\022\022\n\004page\030\001 \001(\005R" +
-      "\004page\022\033\n\tpage_size\030\002 \001(\005R\010pageSize\"\212\005\n\013E" +
-      "ventFilter\0227\n\tfrom_time\030\001 \001(\0132\032.google.p" +
-      "rotobuf.TimestampR\010fromTime\0223\n\007to_time\030\002" +
-      " \001(\0132\032.google.protobuf.TimestampR\006toTime" +
-      "\022 \n\tafter_seq\030\003 \001(\003H\001R\010afterSeq\210\001\001\022\"\n\nbe" +
-      "fore_seq\030\004 \001(\003H\002R\tbeforeSeq\210\001\001\022)\n\005roles\030" +
-      "\005 \003(\0162\023.threadkeep.v1.RoleR\005roles\022B\n\016aut" +
-      "hor_filters\030\006 \003(\0132\033.threadkeep.v1.Author" +
-      "FilterR\rauthorFilters\022+\n\021exclude_synthet" +
-      "ic\030\007 \001(\010R\020excludeSynthetic\022*\n\004view\030\010 \001(\016" +
-      "2\026.threadkeep.v1.LogViewR\004view\022\030\n\007keywor" +
-      "d\030\t \001(\tR\007keyword\022\032\n\010keywords\030\n \003(\tR\010keyw" +
-      "ords\022@\n\rkeyword_match\030\013 \001(\0162\033.threadkeep" +
-      ".v1.KeywordMatchR\014keywordMatch\022\026\n\006branch" +
-      "\030\014 \001(\tR\006branch\022\027\n\006last_n\030\r \001(\005H\000R\005lastN\022" +
-      "/\n\004page\030\016 \001(\0132\031.threadkeep.v1.PageWindow" +
-      "H\000R\004pageB\010\n\006windowB\014\n\n_after_seqB\r\n\013_bef" +
-      "ore_seq*N\n\007LogView\022\030\n\024LOG_VIEW_UNSPECIFI" +
-      "ED\020\000\022\023\n\017LOG_VIEW_ACTIVE\020\001\022\024\n\020LOG_VIEW_HI" +
-      "STORY\020\002*[\n\014KeywordMatch\022\035\n\031KEYWORD_MATCH" +
-      "_UNSPECIFIED\020\000\022\025\n\021KEYWORD_MATCH_ANY\020\001\022\025\n" +
-      "\021KEYWORD_MATCH_ALL\020\002BU\n\021dev.threadkeep.v" +
-      "1P\001Z>github.com/threadkeep/threadkeep-go" +
-      "/threadkeep/v1;threadkeepv1b\006proto3"
+      "udeB\006\n\004kind\"?\n\014NumberedPage\022\022\n\004page\030\001 \001(" +
+      "\005R\004page\022\033\n\tpage_size\030\002 \001(\005R\010pageSize\"\213\005\n" +
+      "\013EventFilter\0227\n\tfrom_time\030\001 \001(\0132\032.google" +
+      ".protobuf.TimestampR\010fromTime\0223\n\007to_time" +
+      "\030\002 \001(\0132\032.google.protobuf.TimestampR\006toTi" +
+      "me\022 \n\tafter_seq\030\003 \001(\003H\001R\010afterSeq\210\001\001\022\"\n\n" +
+      "before_seq\030\004 \001(\003H\002R\tbeforeSeq\210\001\001\022)\n\005role" +
+      "s\030\005 \003(\0162\023.threadkeep.v1.RoleR\005roles\022B\n\016a" +
+      "uthor_filters\030\006 \003(\0132\033.threadkeep.v1.Auth" +
+      "orFilterR\rauthorFilters\022+\n\021exclude_synth" +
+      "etic\030\007 \001(\010R\020excludeSynthetic\022*\n\004view\030\010 \001" +
+      "(\0162\026.threadkeep.v1.LogViewR\004view\022\030\n\007keyw" +
+      "ord\030\t \001(\tR\007keyword\022\032\n\010keywords\030\n \003(\tR\010ke" +
+      "ywords\022@\n\rkeyword_match\030\013 \001(\0162\033.threadke" +
+      "ep.v1.KeywordMatchR\014keywordMatch\022\026\n\006bran" +
+      "ch\030\014 \001(\tR\006branch\022\027\n\006last_n\030\r \001(\005H\000R\005last" +
+      "N\0221\n\004page\030\016 \001(\0132\033.threadkeep.v1.Numbered" +
+      "PageH\000R\004pageB\007\n\005limitB\014\n\n_after_seqB\r\n\013_" +
+      "before_seq*N\n\007LogView\022\030\n\024LOG_VIEW_UNSPEC" +
+      "IFIED\020\000\022\023\n\017LOG_VIEW_ACTIVE\020\001\022\024\n\020LOG_VIEW" +
+      "_HISTORY\020\002*[\n\014KeywordMatch\022\035\n\031KEYWORD_MA" +
+      "TCH_UNSPECIFIED\020\000\022\025\n\021KEYWORD_MATCH_ANY\020\001" +
+      "\022\025\n\021KEYWORD_MATCH_ALL\020\002BU\n\021dev.threadkee" +
+      "p.v1P\001Z>github.com/threadkeep/threadkeep" +
+      "-go/threadkeep/v1;threadkeepv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -106,18 +106,18 @@ public final class Filter {
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_AuthorFilter_descriptor,
         new java.lang.String[] { "Include", "Exclude", "Kind", });
-    internal_static_threadkeep_v1_PageWindow_descriptor =
+    internal_static_threadkeep_v1_NumberedPage_descriptor =
       getDescriptor().getMessageTypes().get(2);
-    internal_static_threadkeep_v1_PageWindow_fieldAccessorTable = new
+    internal_static_threadkeep_v1_NumberedPage_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
-        internal_static_threadkeep_v1_PageWindow_descriptor,
+        internal_static_threadkeep_v1_NumberedPage_descriptor,
         new java.lang.String[] { "Page", "PageSize", });
     internal_static_threadkeep_v1_EventFilter_descriptor =
       getDescriptor().getMessageTypes().get(3);
     internal_static_threadkeep_v1_EventFilter_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_EventFilter_descriptor,
-        new java.lang.String[] { "FromTime", "ToTime", "AfterSeq", "BeforeSeq", "Roles", "AuthorFilters", "ExcludeSynthetic", "View", "Keyword", "Keywords", "KeywordMatch", "Branch", "LastN", "Page", "Window", });
+        new java.lang.String[] { "FromTime", "ToTime", "AfterSeq", "BeforeSeq", "Roles", "AuthorFilters", "ExcludeSynthetic", "View", "Keyword", "Keywords", "KeywordMatch", "Branch", "LastN", "Page", "Limit", });
     descriptor.resolveAllFeaturesImmutable();
     com.google.protobuf.TimestampProto.getDescriptor();
     dev.threadkeep.v1.Message.getDescriptor();

@@ -138,31 +138,31 @@ public final class MemoryServiceOuterClass {
       "\n\007entries\030\001 \003(\0132\032.threadkeep.v1.MemoryEn" +
       "tryR\007entries\022&\n\017next_page_token\030\002 \001(\tR\rn" +
       "extPageToken\"\035\n\tMemoryIds\022\020\n\003ids\030\001 \003(\tR\003" +
-      "ids\"\264\001\n\025DeleteMemoriesRequest\0220\n\005scope\030\001" +
+      "ids\"\271\001\n\025DeleteMemoriesRequest\0220\n\005scope\030\001" +
       " \001(\0132\032.threadkeep.v1.MemoryScopeR\005scope\022" +
       ",\n\003ids\030\002 \001(\0132\030.threadkeep.v1.MemoryIdsH\000" +
       "R\003ids\022\037\n\nsession_id\030\003 \001(\tH\000R\tsessionId\022\022" +
-      "\n\003all\030\004 \001(\010H\000R\003allB\006\n\004what\"\273\001\n\026DeleteMem" +
-      "oriesResponse\022\030\n\007deleted\030\001 \001(\003R\007deleted\022" +
-      "-\n\022embeddings_deleted\030\002 \001(\003R\021embeddingsD" +
-      "eleted\022\033\n\tnot_found\030\003 \001(\003R\010notFound\022;\n\013d" +
-      "elete_time\030\004 \001(\0132\032.google.protobuf.Times" +
-      "tampR\ndeleteTime2\372\003\n\rMemoryService\022n\n\022Ad" +
-      "dSessionToMemory\022(.threadkeep.v1.AddSess" +
-      "ionToMemoryRequest\032).threadkeep.v1.AddSe" +
-      "ssionToMemoryResponse\"\003\220\002\002\022Y\n\013AddMemorie" +
-      "s\022!.threadkeep.v1.AddMemoriesRequest\032\".t" +
-      "hreadkeep.v1.AddMemoriesResponse\"\003\220\002\002\022\\\n" +
-      "\014SearchMemory\022\".threadkeep.v1.SearchMemo" +
-      "ryRequest\032#.threadkeep.v1.SearchMemoryRe" +
-      "sponse\"\003\220\002\001\022\\\n\014ListMemories\022\".threadkeep" +
-      ".v1.ListMemoriesRequest\032#.threadkeep.v1." +
-      "ListMemoriesResponse\"\003\220\002\001\022b\n\016DeleteMemor" +
-      "ies\022$.threadkeep.v1.DeleteMemoriesReques" +
-      "t\032%.threadkeep.v1.DeleteMemoriesResponse" +
-      "\"\003\220\002\002BU\n\021dev.threadkeep.v1P\001Z>github.com" +
-      "/threadkeep/threadkeep-go/threadkeep/v1;" +
-      "threadkeepv1b\006proto3"
+      "\n\003all\030\004 \001(\010H\000R\003allB\013\n\tselection\"\273\001\n\026Dele" +
+      "teMemoriesResponse\022\030\n\007deleted\030\001 \001(\003R\007del" +
+      "eted\022-\n\022embeddings_deleted\030\002 \001(\003R\021embedd" +
+      "ingsDeleted\022\033\n\tnot_found\030\003 \001(\003R\010notFound" +
+      "\022;\n\013delete_time\030\004 \001(\0132\032.google.protobuf." +
+      "TimestampR\ndeleteTime2\372\003\n\rMemoryService\022" +
+      "n\n\022AddSessionToMemory\022(.threadkeep.v1.Ad" +
+      "dSessionToMemoryRequest\032).threadkeep.v1." +
+      "AddSessionToMemoryResponse\"\003\220\002\002\022Y\n\013AddMe" +
+      "mories\022!.threadkeep.v1.AddMemoriesReques" +
+      "t\032\".threadkeep.v1.AddMemoriesResponse\"\003\220" +
+      "\002\002\022\\\n\014SearchMemory\022\".threadkeep.v1.Searc" +
+      "hMemoryRequest\032#.threadkeep.v1.SearchMem" +
+      "oryResponse\"\003\220\002\001\022\\\n\014ListMemories\022\".threa" +
+      "dkeep.v1.ListMemoriesRequest\032#.threadkee" +
+      "p.v1.ListMemoriesResponse\"\003\220\002\001\022b\n\016Delete" +
+      "Memories\022$.threadkeep.v1.DeleteMemoriesR" +
+      "equest\032%.threadkeep.v1.DeleteMemoriesRes" +
+      "ponse\"\003\220\002\002BU\n\021dev.threadkeep.v1P\001Z>githu" +
+      "b.com/threadkeep/threadkeep-go/threadkee" +
+      "p/v1;threadkeepv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -237,7 +237,7 @@ public final class MemoryServiceOuterClass {
     internal_static_threadkeep_v1_DeleteMemoriesRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_DeleteMemoriesRequest_descriptor,
-        new java.lang.String[] { "Scope", "Ids", "SessionId", "All", "What", });
+        new java.lang.String[] { "Scope", "Ids", "SessionId", "All", "Selection", });
     internal_static_threadkeep_v1_DeleteMemoriesResponse_descriptor =
       getDescriptor().getMessageTypes().get(11);
     internal_static_threadkeep_v1_DeleteMemoriesResponse_fieldAccessorTable = new

@@ -6,8 +6,8 @@
 package dev.threadkeep.v1;
 
 @com.google.protobuf.Generated
-public interface PageWindowOrBuilder extends
-    // @@protoc_insertion_point(interface_extends:threadkeep.v1.PageWindow)
+public interface NumberedPageOrBuilder extends
+    // @@protoc_insertion_point(interface_extends:threadkeep.v1.NumberedPage)
     com.google.protobuf.MessageOrBuilder {
 
   /**

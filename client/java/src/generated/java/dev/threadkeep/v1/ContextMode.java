@@ -10,51 +10,51 @@ package dev.threadkeep.v1;
  * Whether a participant reads the session, writes to it, or both.
  * </pre>
  *
- * Protobuf enum {@code threadkeep.v1.MemoryMode}
+ * Protobuf enum {@code threadkeep.v1.ContextMode}
  */
 @com.google.protobuf.Generated
-public enum MemoryMode
+public enum ContextMode
     implements com.google.protobuf.ProtocolMessageEnum {
   /**
    * <pre>
-   * Same as MEMORY_MODE_READ_WRITE.
+   * Same as CONTEXT_MODE_READ_WRITE.
    * </pre>
    *
-   * <code>MEMORY_MODE_UNSPECIFIED = 0;</code>
+   * <code>CONTEXT_MODE_UNSPECIFIED = 0;</code>
    */
-  MEMORY_MODE_UNSPECIFIED(0),
+  CONTEXT_MODE_UNSPECIFIED(0),
   /**
    * <pre>
    * No access: the context is empty, and SDKs append nothing.
    * </pre>
    *
-   * <code>MEMORY_MODE_NONE = 1;</code>
+   * <code>CONTEXT_MODE_NONE = 1;</code>
    */
-  MEMORY_MODE_NONE(1),
+  CONTEXT_MODE_NONE(1),
   /**
    * <pre>
    * Reads and writes: the context is returned, and SDKs append.
    * </pre>
    *
-   * <code>MEMORY_MODE_READ_WRITE = 2;</code>
+   * <code>CONTEXT_MODE_READ_WRITE = 2;</code>
    */
-  MEMORY_MODE_READ_WRITE(2),
+  CONTEXT_MODE_READ_WRITE(2),
   /**
    * <pre>
    * Reads only: the context is returned, and SDKs append nothing.
    * </pre>
    *
-   * <code>MEMORY_MODE_READ_ONLY = 3;</code>
+   * <code>CONTEXT_MODE_READ_ONLY = 3;</code>
    */
-  MEMORY_MODE_READ_ONLY(3),
+  CONTEXT_MODE_READ_ONLY(3),
   /**
    * <pre>
    * Writes only: the context is empty, and SDKs append.
    * </pre>
    *
-   * <code>MEMORY_MODE_WRITE_ONLY = 4;</code>
+   * <code>CONTEXT_MODE_WRITE_ONLY = 4;</code>
    */
-  MEMORY_MODE_WRITE_ONLY(4),
+  CONTEXT_MODE_WRITE_ONLY(4),
   UNRECOGNIZED(-1),
   ;
 
@@ -65,48 +65,48 @@ public enum MemoryMode
       /* minor= */ 31,
       /* patch= */ 1,
       /* suffix= */ "",
-      MemoryMode.class.getName());
+      ContextMode.class.getName());
   }
   /**
    * <pre>
-   * Same as MEMORY_MODE_READ_WRITE.
+   * Same as CONTEXT_MODE_READ_WRITE.
    * </pre>
    *
-   * <code>MEMORY_MODE_UNSPECIFIED = 0;</code>
+   * <code>CONTEXT_MODE_UNSPECIFIED = 0;</code>
    */
-  public static final int MEMORY_MODE_UNSPECIFIED_VALUE = 0;
+  public static final int CONTEXT_MODE_UNSPECIFIED_VALUE = 0;
   /**
    * <pre>
    * No access: the context is empty, and SDKs append nothing.
    * </pre>
    *
-   * <code>MEMORY_MODE_NONE = 1;</code>
+   * <code>CONTEXT_MODE_NONE = 1;</code>
    */
-  public static final int MEMORY_MODE_NONE_VALUE = 1;
+  public static final int CONTEXT_MODE_NONE_VALUE = 1;
   /**
    * <pre>
    * Reads and writes: the context is returned, and SDKs append.
    * </pre>
    *
-   * <code>MEMORY_MODE_READ_WRITE = 2;</code>
+   * <code>CONTEXT_MODE_READ_WRITE = 2;</code>
    */
-  public static final int MEMORY_MODE_READ_WRITE_VALUE = 2;
+  public static final int CONTEXT_MODE_READ_WRITE_VALUE = 2;
   /**
    * <pre>
    * Reads only: the context is returned, and SDKs append nothing.
    * </pre>
    *
-   * <code>MEMORY_MODE_READ_ONLY = 3;</code>
+   * <code>CONTEXT_MODE_READ_ONLY = 3;</code>
    */
-  public static final int MEMORY_MODE_READ_ONLY_VALUE = 3;
+  public static final int CONTEXT_MODE_READ_ONLY_VALUE = 3;
   /**
    * <pre>
    * Writes only: the context is empty, and SDKs append.
    * </pre>
    *
-   * <code>MEMORY_MODE_WRITE_ONLY = 4;</code>
+   * <code>CONTEXT_MODE_WRITE_ONLY = 4;</code>
    */
-  public static final int MEMORY_MODE_WRITE_ONLY_VALUE = 4;
+  public static final int CONTEXT_MODE_WRITE_ONLY_VALUE = 4;
 
 
   public final int getNumber() {
@@ -123,7 +123,7 @@ public enum MemoryMode
    * @deprecated Use {@link #forNumber(int)} instead.
    */
   @java.lang.Deprecated
-  public static MemoryMode valueOf(int value) {
+  public static ContextMode valueOf(int value) {
     return forNumber(value);
   }
 
@@ -131,26 +131,26 @@ public enum MemoryMode
    * @param value The numeric wire value of the corresponding enum entry.
    * @return The enum associated with the given numeric wire value.
    */
-  public static MemoryMode forNumber(int value) {
+  public static ContextMode forNumber(int value) {
     switch (value) {
-      case 0: return MEMORY_MODE_UNSPECIFIED;
-      case 1: return MEMORY_MODE_NONE;
-      case 2: return MEMORY_MODE_READ_WRITE;
-      case 3: return MEMORY_MODE_READ_ONLY;
-      case 4: return MEMORY_MODE_WRITE_ONLY;
+      case 0: return CONTEXT_MODE_UNSPECIFIED;
+      case 1: return CONTEXT_MODE_NONE;
+      case 2: return CONTEXT_MODE_READ_WRITE;
+      case 3: return CONTEXT_MODE_READ_ONLY;
+      case 4: return CONTEXT_MODE_WRITE_ONLY;
       default: return null;
     }
   }
 
-  public static com.google.protobuf.Internal.EnumLiteMap<MemoryMode>
+  public static com.google.protobuf.Internal.EnumLiteMap<ContextMode>
       internalGetValueMap() {
     return internalValueMap;
   }
   private static final com.google.protobuf.Internal.EnumLiteMap<
-      MemoryMode> internalValueMap =
-        new com.google.protobuf.Internal.EnumLiteMap<MemoryMode>() {
-          public MemoryMode findValueByNumber(int number) {
-            return MemoryMode.forNumber(number);
+      ContextMode> internalValueMap =
+        new com.google.protobuf.Internal.EnumLiteMap<ContextMode>() {
+          public ContextMode findValueByNumber(int number) {
+            return ContextMode.forNumber(number);
           }
         };
 
@@ -171,9 +171,9 @@ public enum MemoryMode
     return dev.threadkeep.v1.Context.getDescriptor().getEnumTypes().get(0);
   }
 
-  private static final MemoryMode[] VALUES = values();
+  private static final ContextMode[] VALUES = values();
 
-  public static MemoryMode valueOf(
+  public static ContextMode valueOf(
       com.google.protobuf.Descriptors.EnumValueDescriptor desc) {
     if (desc.getType() != getDescriptor()) {
       throw new java.lang.IllegalArgumentException(
@@ -187,10 +187,10 @@ public enum MemoryMode
 
   private final int value;
 
-  private MemoryMode(int value) {
+  private ContextMode(int value) {
     this.value = value;
   }
 
-  // @@protoc_insertion_point(enum_scope:threadkeep.v1.MemoryMode)
+  // @@protoc_insertion_point(enum_scope:threadkeep.v1.ContextMode)
 }
 

@@ -10,13 +10,13 @@ package dev.threadkeep.v1;
  * One numbered page of the matches, in window order. A page beyond the end is empty.
  * </pre>
  *
- * Protobuf type {@code threadkeep.v1.PageWindow}
+ * Protobuf type {@code threadkeep.v1.NumberedPage}
  */
 @com.google.protobuf.Generated
-public final class PageWindow extends
+public final class NumberedPage extends
     com.google.protobuf.GeneratedMessage implements
-    // @@protoc_insertion_point(message_implements:threadkeep.v1.PageWindow)
-    PageWindowOrBuilder {
+    // @@protoc_insertion_point(message_implements:threadkeep.v1.NumberedPage)
+    NumberedPageOrBuilder {
 private static final long serialVersionUID = 0L;
   static {
     com.google.protobuf.RuntimeVersion.validateProtobufGencodeVersion(
@@ -25,26 +25,26 @@ private static final long serialVersionUID = 0L;
       /* minor= */ 31,
       /* patch= */ 1,
       /* suffix= */ "",
-      PageWindow.class.getName());
+      NumberedPage.class.getName());
   }
-  // Use PageWindow.newBuilder() to construct.
-  private PageWindow(com.google.protobuf.GeneratedMessage.Builder<?> builder) {
+  // Use NumberedPage.newBuilder() to construct.
+  private NumberedPage(com.google.protobuf.GeneratedMessage.Builder<?> builder) {
     super(builder);
   }
-  private PageWindow() {
+  private NumberedPage() {
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
       getDescriptor() {
-    return dev.threadkeep.v1.Filter.internal_static_threadkeep_v1_PageWindow_descriptor;
+    return dev.threadkeep.v1.Filter.internal_static_threadkeep_v1_NumberedPage_descriptor;
   }
 
   @java.lang.Override
   protected com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internalGetFieldAccessorTable() {
-    return dev.threadkeep.v1.Filter.internal_static_threadkeep_v1_PageWindow_fieldAccessorTable
+    return dev.threadkeep.v1.Filter.internal_static_threadkeep_v1_NumberedPage_fieldAccessorTable
         .ensureFieldAccessorsInitialized(
-            dev.threadkeep.v1.PageWindow.class, dev.threadkeep.v1.PageWindow.Builder.class);
+            dev.threadkeep.v1.NumberedPage.class, dev.threadkeep.v1.NumberedPage.Builder.class);
   }
 
   public static final int PAGE_FIELD_NUMBER = 1;
@@ -124,10 +124,10 @@ private static final long serialVersionUID = 0L;
     if (obj == this) {
      return true;
     }
-    if (!(obj instanceof dev.threadkeep.v1.PageWindow)) {
+    if (!(obj instanceof dev.threadkeep.v1.NumberedPage)) {
       return super.equals(obj);
     }
-    dev.threadkeep.v1.PageWindow other = (dev.threadkeep.v1.PageWindow) obj;
+    dev.threadkeep.v1.NumberedPage other = (dev.threadkeep.v1.NumberedPage) obj;
 
     if (getPage()
         != other.getPage()) return false;
@@ -153,44 +153,44 @@ private static final long serialVersionUID = 0L;
     return hash;
   }
 
-  public static dev.threadkeep.v1.PageWindow parseFrom(
+  public static dev.threadkeep.v1.NumberedPage parseFrom(
       java.nio.ByteBuffer data)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data);
   }
-  public static dev.threadkeep.v1.PageWindow parseFrom(
+  public static dev.threadkeep.v1.NumberedPage parseFrom(
       java.nio.ByteBuffer data,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data, extensionRegistry);
   }
-  public static dev.threadkeep.v1.PageWindow parseFrom(
+  public static dev.threadkeep.v1.NumberedPage parseFrom(
       com.google.protobuf.ByteString data)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data);
   }
-  public static dev.threadkeep.v1.PageWindow parseFrom(
+  public static dev.threadkeep.v1.NumberedPage parseFrom(
       com.google.protobuf.ByteString data,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data, extensionRegistry);
   }
-  public static dev.threadkeep.v1.PageWindow parseFrom(byte[] data)
+  public static dev.threadkeep.v1.NumberedPage parseFrom(byte[] data)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data);
   }
-  public static dev.threadkeep.v1.PageWindow parseFrom(
+  public static dev.threadkeep.v1.NumberedPage parseFrom(
       byte[] data,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data, extensionRegistry);
   }
-  public static dev.threadkeep.v1.PageWindow parseFrom(java.io.InputStream input)
+  public static dev.threadkeep.v1.NumberedPage parseFrom(java.io.InputStream input)
       throws java.io.IOException {
     return com.google.protobuf.GeneratedMessage
         .parseWithIOException(PARSER, input);
   }
-  public static dev.threadkeep.v1.PageWindow parseFrom(
+  public static dev.threadkeep.v1.NumberedPage parseFrom(
       java.io.InputStream input,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws java.io.IOException {
@@ -198,26 +198,26 @@ private static final long serialVersionUID = 0L;
         .parseWithIOException(PARSER, input, extensionRegistry);
   }
 
-  public static dev.threadkeep.v1.PageWindow parseDelimitedFrom(java.io.InputStream input)
+  public static dev.threadkeep.v1.NumberedPage parseDelimitedFrom(java.io.InputStream input)
       throws java.io.IOException {
     return com.google.protobuf.GeneratedMessage
         .parseDelimitedWithIOException(PARSER, input);
   }
 
-  public static dev.threadkeep.v1.PageWindow parseDelimitedFrom(
+  public static dev.threadkeep.v1.NumberedPage parseDelimitedFrom(
       java.io.InputStream input,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws java.io.IOException {
     return com.google.protobuf.GeneratedMessage
         .parseDelimitedWithIOException(PARSER, input, extensionRegistry);
   }
-  public static dev.threadkeep.v1.PageWindow parseFrom(
+  public static dev.threadkeep.v1.NumberedPage parseFrom(
       com.google.protobuf.CodedInputStream input)
       throws java.io.IOException {
     return com.google.protobuf.GeneratedMessage
         .parseWithIOException(PARSER, input);
   }
-  public static dev.threadkeep.v1.PageWindow parseFrom(
+  public static dev.threadkeep.v1.NumberedPage parseFrom(
       com.google.protobuf.CodedInputStream input,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws java.io.IOException {
@@ -230,7 +230,7 @@ private static final long serialVersionUID = 0L;
   public static Builder newBuilder() {
     return DEFAULT_INSTANCE.toBuilder();
   }
-  public static Builder newBuilder(dev.threadkeep.v1.PageWindow prototype) {
+  public static Builder newBuilder(dev.threadkeep.v1.NumberedPage prototype) {
     return DEFAULT_INSTANCE.toBuilder().mergeFrom(prototype);
   }
   @java.lang.Override
@@ -250,26 +250,26 @@ private static final long serialVersionUID = 0L;
    * One numbered page of the matches, in window order. A page beyond the end is empty.
    * </pre>
    *
-   * Protobuf type {@code threadkeep.v1.PageWindow}
+   * Protobuf type {@code threadkeep.v1.NumberedPage}
    */
   public static final class Builder extends
       com.google.protobuf.GeneratedMessage.Builder<Builder> implements
-      // @@protoc_insertion_point(builder_implements:threadkeep.v1.PageWindow)
-      dev.threadkeep.v1.PageWindowOrBuilder {
+      // @@protoc_insertion_point(builder_implements:threadkeep.v1.NumberedPage)
+      dev.threadkeep.v1.NumberedPageOrBuilder {
     public static final com.google.protobuf.Descriptors.Descriptor
         getDescriptor() {
-      return dev.threadkeep.v1.Filter.internal_static_threadkeep_v1_PageWindow_descriptor;
+      return dev.threadkeep.v1.Filter.internal_static_threadkeep_v1_NumberedPage_descriptor;
     }
 
     @java.lang.Override
     protected com.google.protobuf.GeneratedMessage.FieldAccessorTable
         internalGetFieldAccessorTable() {
-      return dev.threadkeep.v1.Filter.internal_static_threadkeep_v1_PageWindow_fieldAccessorTable
+      return dev.threadkeep.v1.Filter.internal_static_threadkeep_v1_NumberedPage_fieldAccessorTable
           .ensureFieldAccessorsInitialized(
-              dev.threadkeep.v1.PageWindow.class, dev.threadkeep.v1.PageWindow.Builder.class);
+              dev.threadkeep.v1.NumberedPage.class, dev.threadkeep.v1.NumberedPage.Builder.class);
     }
 
-    // Construct using dev.threadkeep.v1.PageWindow.newBuilder()
+    // Construct using dev.threadkeep.v1.NumberedPage.newBuilder()
     private Builder() {
 
     }
@@ -291,17 +291,17 @@ private static final long serialVersionUID = 0L;
     @java.lang.Override
     public com.google.protobuf.Descriptors.Descriptor
         getDescriptorForType() {
-      return dev.threadkeep.v1.Filter.internal_static_threadkeep_v1_PageWindow_descriptor;
+      return dev.threadkeep.v1.Filter.internal_static_threadkeep_v1_NumberedPage_descriptor;
     }
 
     @java.lang.Override
-    public dev.threadkeep.v1.PageWindow getDefaultInstanceForType() {
-      return dev.threadkeep.v1.PageWindow.getDefaultInstance();
+    public dev.threadkeep.v1.NumberedPage getDefaultInstanceForType() {
+      return dev.threadkeep.v1.NumberedPage.getDefaultInstance();
     }
 
     @java.lang.Override
-    public dev.threadkeep.v1.PageWindow build() {
-      dev.threadkeep.v1.PageWindow result = buildPartial();
+    public dev.threadkeep.v1.NumberedPage build() {
+      dev.threadkeep.v1.NumberedPage result = buildPartial();
       if (!result.isInitialized()) {
         throw newUninitializedMessageException(result);
       }
@@ -309,14 +309,14 @@ private static final long serialVersionUID = 0L;
     }
 
     @java.lang.Override
-    public dev.threadkeep.v1.PageWindow buildPartial() {
-      dev.threadkeep.v1.PageWindow result = new dev.threadkeep.v1.PageWindow(this);
+    public dev.threadkeep.v1.NumberedPage buildPartial() {
+      dev.threadkeep.v1.NumberedPage result = new dev.threadkeep.v1.NumberedPage(this);
       if (bitField0_ != 0) { buildPartial0(result); }
       onBuilt();
       return result;
     }
 
-    private void buildPartial0(dev.threadkeep.v1.PageWindow result) {
+    private void buildPartial0(dev.threadkeep.v1.NumberedPage result) {
       int from_bitField0_ = bitField0_;
       if (((from_bitField0_ & 0x00000001) != 0)) {
         result.page_ = page_;
@@ -328,16 +328,16 @@ private static final long serialVersionUID = 0L;
 
     @java.lang.Override
     public Builder mergeFrom(com.google.protobuf.Message other) {
-      if (other instanceof dev.threadkeep.v1.PageWindow) {
-        return mergeFrom((dev.threadkeep.v1.PageWindow)other);
+      if (other instanceof dev.threadkeep.v1.NumberedPage) {
+        return mergeFrom((dev.threadkeep.v1.NumberedPage)other);
       } else {
         super.mergeFrom(other);
         return this;
       }
     }
 
-    public Builder mergeFrom(dev.threadkeep.v1.PageWindow other) {
-      if (other == dev.threadkeep.v1.PageWindow.getDefaultInstance()) return this;
+    public Builder mergeFrom(dev.threadkeep.v1.NumberedPage other) {
+      if (other == dev.threadkeep.v1.NumberedPage.getDefaultInstance()) return this;
       if (other.getPage() != 0) {
         setPage(other.getPage());
       }
@@ -485,23 +485,23 @@ private static final long serialVersionUID = 0L;
       return this;
     }
 
-    // @@protoc_insertion_point(builder_scope:threadkeep.v1.PageWindow)
+    // @@protoc_insertion_point(builder_scope:threadkeep.v1.NumberedPage)
   }
 
-  // @@protoc_insertion_point(class_scope:threadkeep.v1.PageWindow)
-  private static final dev.threadkeep.v1.PageWindow DEFAULT_INSTANCE;
+  // @@protoc_insertion_point(class_scope:threadkeep.v1.NumberedPage)
+  private static final dev.threadkeep.v1.NumberedPage DEFAULT_INSTANCE;
   static {
-    DEFAULT_INSTANCE = new dev.threadkeep.v1.PageWindow();
+    DEFAULT_INSTANCE = new dev.threadkeep.v1.NumberedPage();
   }
 
-  public static dev.threadkeep.v1.PageWindow getDefaultInstance() {
+  public static dev.threadkeep.v1.NumberedPage getDefaultInstance() {
     return DEFAULT_INSTANCE;
   }
 
-  private static final com.google.protobuf.Parser<PageWindow>
-      PARSER = new com.google.protobuf.AbstractParser<PageWindow>() {
+  private static final com.google.protobuf.Parser<NumberedPage>
+      PARSER = new com.google.protobuf.AbstractParser<NumberedPage>() {
     @java.lang.Override
-    public PageWindow parsePartialFrom(
+    public NumberedPage parsePartialFrom(
         com.google.protobuf.CodedInputStream input,
         com.google.protobuf.ExtensionRegistryLite extensionRegistry)
         throws com.google.protobuf.InvalidProtocolBufferException {
@@ -520,17 +520,17 @@ private static final long serialVersionUID = 0L;
     }
   };
 
-  public static com.google.protobuf.Parser<PageWindow> parser() {
+  public static com.google.protobuf.Parser<NumberedPage> parser() {
     return PARSER;
   }
 
   @java.lang.Override
-  public com.google.protobuf.Parser<PageWindow> getParserForType() {
+  public com.google.protobuf.Parser<NumberedPage> getParserForType() {
     return PARSER;
   }
 
   @java.lang.Override
-  public dev.threadkeep.v1.PageWindow getDefaultInstanceForType() {
+  public dev.threadkeep.v1.NumberedPage getDefaultInstanceForType() {
     return DEFAULT_INSTANCE;
   }
 
