@@ -79,17 +79,17 @@ func summarized(summary string) []*Event {
 	return turn
 }
 
-// Summarise is a model of the caller's, asked for the summary that a plan needs.
-type Summarise func(context.Context, *threadkeepv1.SummaryPrompt) (string, error)
+// Summarize is a model of the caller's, asked for the summary that a plan needs.
+type Summarize func(context.Context, *threadkeepv1.SummaryPrompt) (string, error)
 
-// CompactWith compacts with a model of the caller's: it plans, has summarise answer the plan's prompt if there is one, and
+// CompactWith compacts with a model of the caller's: it plans, has summarize answer the plan's prompt if there is one, and
 // applies. It returns nil without an error when there was nothing to do.
 //
 // When another compaction was faster it plans anew, at most five times in all, and does not ask again for the same prompt. The
-// session is as it was when summarise fails, whose error is returned, or answers with a blank text. Errors: SessionNotFound, and
+// session is as it was when summarize fails, whose error is returned, or answers with a blank text. Errors: SessionNotFound, and
 // VersionMismatch when every race was lost.
 func (s *Session) CompactWith(
-	ctx context.Context, summarise Summarise, strategy *threadkeepv1.CompactionStrategy,
+	ctx context.Context, summarize Summarize, strategy *threadkeepv1.CompactionStrategy,
 ) (*threadkeepv1.ApplyCompactionResponse, error) {
 	answers := map[string]string{}
 	var lost error
@@ -106,7 +106,7 @@ func (s *Session) CompactWith(
 		if prompt := plan.GetSummaryPrompt(); prompt != nil {
 			summary, known := answers[prompt.GetDigest()]
 			if !known {
-				if summary, err = summarise(ctx, prompt); err != nil {
+				if summary, err = summarize(ctx, prompt); err != nil {
 					return nil, err
 				}
 				answers[prompt.GetDigest()] = summary

@@ -109,7 +109,7 @@ func TestErrorsWithoutAReason(t *testing.T) {
 		"cut":       {status.Error(codes.Internal, "server closed the stream without sending trailers"), codes.Unavailable, "", nil, "no server at a:1"},
 		"internal":  {status.Error(codes.Internal, "grpc: failed to unmarshal"), codes.Internal, Internal, nil, "unmarshal"},
 		"deadline":  {context.DeadlineExceeded, codes.DeadlineExceeded, DeadlineExceeded, context.DeadlineExceeded, "deadline"},
-		"cancelled": {context.Canceled, codes.Canceled, "", context.Canceled, "canceled"},
+		"canceled": {context.Canceled, codes.Canceled, "", context.Canceled, "canceled"},
 		"token":     {status.Error(codes.Unauthenticated, "who?"), codes.Unauthenticated, Unauthenticated, nil, "who?"},
 		"other":     {errors.New("not of gRPC"), codes.Unknown, "", nil, "not of gRPC"},
 	} {

@@ -104,11 +104,11 @@ func TestCompactWithAsksAndApplies(t *testing.T) {
 		},
 	}
 	var asked []string
-	summarise := func(_ context.Context, prompt *threadkeepv1.SummaryPrompt) (string, error) {
+	summarize := func(_ context.Context, prompt *threadkeepv1.SummaryPrompt) (string, error) {
 		asked = append(asked, prompt.Digest)
 		return "about " + prompt.Digest, nil
 	}
-	answer, err := serve(t, s).Session("s1").CompactWith(t.Context(), summarise, nil)
+	answer, err := serve(t, s).Session("s1").CompactWith(t.Context(), summarize, nil)
 	if err != nil || !answer.GetApplied() {
 		t.Fatal(answer, err)
 	}

@@ -67,9 +67,9 @@ func TestAListAWatchOrADeletionThatLeavesAppOrUserEmptyIsOfTheClients(t *testing
 		if _, err := client.DeleteExpiredSessions(t.Context(), expired, each.opts...); err != nil {
 			t.Error(name, err)
 		}
-		labelled := each.wants + ` labels: {key: "team" value: "red"}`
-		same(t, name+", list", labelled, gotList)
-		same(t, name+", watch", labelled, gotScope)
+		labeled := each.wants + ` labels: {key: "team" value: "red"}`
+		same(t, name+", list", labeled, gotList)
+		same(t, name+", watch", labeled, gotScope)
 		same(t, name+", deletion", each.wants, gotDelete)
 		if listed.App != each.app || listed.UserId != each.user || scope.App != each.app || scope.UserId != each.user {
 			t.Error(name, "the caller's request was changed")

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from google.protobuf.message import Message
-from threadkeep.v1.search_service_pb2 import SearchHit
 
 from threadkeep.v1.compaction_pb2 import Compaction, CompactionStrategy
 from threadkeep.v1.compaction_service_pb2 import ApplyCompactionResponse, CompactSessionResponse
@@ -16,6 +15,7 @@ from threadkeep.v1.context_pb2 import ContextSpec
 from threadkeep.v1.event_pb2 import SessionEvent
 from threadkeep.v1.event_service_pb2 import AppendEventsResponse, GetContextResponse
 from threadkeep.v1.memory_pb2 import MemoryEntry
+from threadkeep.v1.search_service_pb2 import SearchHit
 from threadkeep.v1.session_pb2 import Session, SessionRef
 from threadkeep.v1.subscription_pb2 import Change
 
@@ -217,7 +217,7 @@ class Performer:
         return self.watches[name]
 
     async def receive(self, name: Any, within: float) -> Answer:
-        """The next change of a watch, or how it ended: {"ok": {}} for one that was cancelled."""
+        """The next change of a watch, or how it ended: {"ok": {}} for one that was canceled."""
         call = self._watched(name).call
         item = await call.item(within)
         return call.answer.result() if item is None else {"item": plain(from_wire(Change, item))}

@@ -67,4 +67,4 @@ class Frames(Generic[Frame]):
             task = asyncio.current_task()
             if task is not None and task.cancelling():
                 raise
-            raise ThreadkeepError("the call was cancelled: the client is closed", code=grpc.StatusCode.CANCELLED) from None
+            raise ThreadkeepError("the call was canceled: the client is closed", code=grpc.StatusCode.CANCELLED) from None

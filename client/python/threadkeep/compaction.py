@@ -99,7 +99,7 @@ def recursive_summary(
 
     The model is shown `overlap` (2) of the kept events for continuity; its summary may have `max_summary_tokens` (1,024). The
     prompts are the instructions to it, and the user's text that precedes the summary. Of more than `max_prompt_tokens` (64,000)
-    the oldest turns are summarised; the next compaction goes on.
+    the oldest turns are summarized; the next compaction goes on.
     """
     summary = RecursiveSummary(
         max_events_to_keep=keep,

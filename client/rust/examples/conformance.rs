@@ -107,7 +107,7 @@ async fn watch(client: &Client, p: &Value) -> Result<Value, Error> {
 
 async fn answer(p: &Value) -> Result<Value, Error> {
     let (name, strategy) = (text(p, "client"), p.get("strategy").map(read));
-    let summarise = async |_| Ok::<_, Error>(text(p, "summary").to_owned());
+    let summarize = async |_| Ok::<_, Error>(text(p, "summary").to_owned());
     let limit = p["timeout_ms"].as_u64().filter(|millis| *millis > 0).map(Duration::from_millis);
     let known = CLIENTS.lock().expect("no panic").get(name).cloned().ok_or_else(|| Error::Usage(format!("no client {name}")));
     let client = known.map(|known| if limit.is_some() { known.with_timeout(limit) } else { known });
@@ -125,7 +125,7 @@ async fn answer(p: &Value) -> Result<Value, Error> {
         "watch" => return watch(&client?, p).await,
         "context" => return reply(&client?.context(session(p), p.get("spec").map(read)).await?),
         "compact" => return reply(&client?.compact(session(p), strategy).await?),
-        "compact_with" => return reply(&client?.compact_with(session(p), strategy, summarise).await?.unwrap_or_default()),
+        "compact_with" => return reply(&client?.compact_with(session(p), strategy, summarize).await?.unwrap_or_default()),
         "compact_context" => {
             let seen = read(&p["context"]);
             return reply(&client?.compact_context(session(p), &seen, text(p, "summary")).await?);

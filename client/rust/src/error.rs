@@ -34,7 +34,7 @@ pub enum Error {
     /// The arguments contradict each other, or the client is misconfigured; nothing was sent.
     #[error("{0}")]
     Usage(String),
-    /// The caller's own summariser failed; the session is as it was.
+    /// The caller's own summarizer failed; the session is as it was.
     #[error("the summary was not written: {0}")]
     Summary(#[source] Box<dyn std::error::Error + Send + Sync>),
 }

@@ -21,7 +21,7 @@
 //! requests as they are: app and user are not filled in.
 //!
 //! Calls that may be repeated are sent again, up to four times, while the server is unavailable; others never are.
-//! Futures and streams are cancelled by dropping them.
+//! Futures and streams are canceled by dropping them.
 
 mod address;
 mod append;

@@ -102,13 +102,13 @@ impl Client {
         Ok(self.compaction().compact_session(request).await?.into_inner())
     }
 
-    /// Compacts with a model of the caller's: plans, has `summarise` answer the prompt if the plan needs a summary, and
+    /// Compacts with a model of the caller's: plans, has `summarize` answer the prompt if the plan needs a summary, and
     /// applies. None: there was nothing to do.
     ///
     /// When another compaction was faster it plans anew, at most five times in all, and does not ask again for the same
-    /// prompt. The client's timeout is that of each call to the server, and not of `summarise`.
+    /// prompt. The client's timeout is that of each call to the server, and not of `summarize`.
     ///
-    /// Errors: [`Error::Summary`] with what `summarise` failed with, [`Error::Usage`] when the summary is blank; the session
+    /// Errors: [`Error::Summary`] with what `summarize` failed with, [`Error::Usage`] when the summary is blank; the session
     /// is then as it was. SESSION_NOT_FOUND; VERSION_MISMATCH when every race was lost.
     ///
     /// ```no_run
@@ -122,7 +122,7 @@ impl Client {
         &self,
         session: impl Into<SessionLike>,
         strategy: impl Into<Option<CompactionStrategy>>,
-        mut summarise: F,
+        mut summarize: F,
     ) -> Result<Option<ApplyCompactionResponse>, Error>
     where
         F: FnMut(SummaryPrompt) -> Fut,
@@ -142,7 +142,7 @@ impl Client {
             if let Some(prompt) = plan.summary_prompt.take() {
                 let digest = prompt.digest.clone();
                 if !answers.contains_key(&digest) {
-                    let summary = summarise(prompt).await.map_err(|error| Error::Summary(error.into()))?;
+                    let summary = summarize(prompt).await.map_err(|error| Error::Summary(error.into()))?;
                     answers.insert(digest.clone(), summary);
                 }
                 fill(&mut plan, &answers[&digest])?;

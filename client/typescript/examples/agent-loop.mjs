@@ -50,7 +50,7 @@ async function follow(changes, count) {
   }
 }
 
-await client.append(session, system("You help travellers. Be brief."), { create: true });
+await client.append(session, system("You help travelers. Be brief."), { create: true });
 const following = follow(client.watch(session, { fromBeginning: true }), 7);
 await turn("When does it land?");
 await turn("BA117, I mean.");

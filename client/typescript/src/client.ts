@@ -247,14 +247,14 @@ export class Client {
   }
 
   /**
-   * Compacts with a model of the caller's: plans, has `summarise` answer the prompt if there is one, applies. Undefined: nothing
+   * Compacts with a model of the caller's: plans, has `summarize` answer the prompt if there is one, applies. Undefined: nothing
    * to do. When another compaction was faster it plans anew, and does not ask again for the same prompt. The timeout is that of
-   * each call to the server. A blank answer is a TypeError, and what `summarise` throws is thrown; the session is then as it was.
+   * each call to the server. A blank answer is a TypeError, and what `summarize` throws is thrown; the session is then as it was.
    * Reasons: SESSION_NOT_FOUND, and VERSION_MISMATCH when five races were lost.
    */
   async compactWith(
     session: SessionLike,
-    summarise: (prompt: SummaryPrompt) => string | Promise<string>,
+    summarize: (prompt: SummaryPrompt) => string | Promise<string>,
     options: CompactWithOptions = {},
   ): Promise<compaction.ApplyCompactionResponse | undefined> {
     const service = this.service(compaction.CompactionService);
@@ -265,7 +265,7 @@ export class Client {
       if (!plan || (plan.archiveEventIds.length === 0 && plan.inserts.length === 0)) return undefined;
       if (plan.summaryPrompt) {
         const { digest } = plan.summaryPrompt;
-        const summary = answers.get(digest) ?? (await summarise(plan.summaryPrompt));
+        const summary = answers.get(digest) ?? (await summarize(plan.summaryPrompt));
         requireSummary(summary);
         answers.set(digest, summary);
         complete(plan, summary);

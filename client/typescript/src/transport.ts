@@ -24,11 +24,11 @@ export interface TransportSettings {
   closed: AbortSignal;
 }
 
-/** A Transport whose calls are authorised, limited in time, repeated where that is safe, and fail with ThreadkeepError. */
+/** A Transport whose calls are authorized, limited in time, repeated where that is safe, and fail with ThreadkeepError. */
 export function reliable(inner: Transport, settings: TransportSettings): Transport {
   const { address, token, closed } = settings;
 
-  const authorised = (header: HeadersInit | undefined) => {
+  const authorized = (header: HeadersInit | undefined) => {
     const headers = new Headers(header);
     if (token && !headers.has("authorization")) headers.set("authorization", `Bearer ${token}`);
     return headers;
@@ -42,7 +42,7 @@ export function reliable(inner: Transport, settings: TransportSettings): Transpo
         for (let attempt = 1; ; attempt++) {
           try {
             const left = whole(end - performance.now());
-            return await inner.unary(method, call.signal, left, authorised(header), input, contextValues);
+            return await inner.unary(method, call.signal, left, authorized(header), input, contextValues);
           } catch (cause) {
             const error = typedError(cause, address, call.signal);
             const pause = retryPause(method, attempt, error);
@@ -62,7 +62,7 @@ export function reliable(inner: Transport, settings: TransportSettings): Transpo
         call.release();
         throw typedError(cause, address, call.signal);
       };
-      const response = await inner.stream(method, call.signal, limit, authorised(header), input, contextValues).catch(failed);
+      const response = await inner.stream(method, call.signal, limit, authorized(header), input, contextValues).catch(failed);
       const messages = response.message[Symbol.asyncIterator]();
       const next = () =>
         messages.next().then((result) => {

@@ -64,7 +64,7 @@ for (const [protocol, open] of protocols) {
     const client = open();
     after(() => client.close());
 
-    test("an append is completed, authorised, and answered exactly", async () => {
+    test("an append is completed, authorized, and answered exactly", async () => {
       reset();
       const response = await client.append("s1", [sdk.user("hi")], { create: true, expectedLogVersion: 7n, ignoreExisting: true });
       assert.equal(response.logVersion, 2n ** 62n);

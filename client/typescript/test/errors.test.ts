@@ -78,7 +78,7 @@ test("a code that stands for one reason bears it, whoever gave the code", () => 
 const broken: [string, ConnectError][] = [
   ["fetch failed", ConnectError.from(new TypeError("fetch failed"))],
   ["a reset stream", new ConnectError("http/2 stream closed with error code INTERNAL_ERROR (0x2)", Code.Internal)],
-  ["a stream that the server cancelled", new ConnectError("http/2 stream closed with error code CANCEL (0x8)", Code.Canceled)],
+  ["a stream that the server canceled", new ConnectError("http/2 stream closed with error code CANCEL (0x8)", Code.Canceled)],
   ["no trailers", new ConnectError("protocol error: missing status", Code.Internal)],
   ["half a message", new ConnectError("protocol error: promised 9 bytes in enveloped message, got 3", Code.InvalidArgument)],
   ["no end of a Connect stream", ConnectError.from("missing EndStreamResponse")],

@@ -35,7 +35,7 @@ beforeEach(() => {
 const summary = (digest: string): MessageInitShape<typeof sdk.CompactionPlanSchema> => ({
   archiveEventIds: ["e1", "e2"],
   inserts: [{ beforeEventId: "e3", events: [sdk.user("What came before?"), sdk.assistant("")] }],
-  summaryPrompt: { prompt: "Summarise", digest },
+  summaryPrompt: { prompt: "Summarize", digest },
   strategy: "recursive_summary",
   branch: "b",
 });
@@ -45,7 +45,7 @@ test("the summary is asked for once, put into the plan's empty event, and applie
   const prompts: string[] = [];
   const response = await client.compactWith("s", (prompt) => (prompts.push(prompt.prompt), "In short."), { actor: "me" });
   assert.equal(response!.applied, true);
-  assert.deepEqual(prompts, ["Summarise"]);
+  assert.deepEqual(prompts, ["Summarize"]);
   const [request] = applied;
   assert.deepEqual(request!.inserts[0]!.events.map(sdk.textOf), ["What came before?", "In short."]);
   assert.equal(request!.inserts[0]!.beforeEventId, "e3");

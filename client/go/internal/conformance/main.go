@@ -31,7 +31,7 @@ func main() {
 		} else if limit > 0 {
 			ctx, cancel = context.WithTimeout(ctx, limit)
 		}
-		cancels[p["id"]] = cancel // for good: what is cancelled may just have ended
+		cancels[p["id"]] = cancel // for good: what is canceled may just have ended
 		go serve(ctx, pick(err == nil, clients[p["client"]], clients[nil]), cancels[p["target"]], p, err)
 	}
 }
@@ -77,7 +77,7 @@ func perform(ctx context.Context, client *threadkeep.Client, target context.Canc
 		opts = append(opts, option)
 	}
 	seen := decode(&pb.GetContextResponse{}, p["context"])
-	summarise := func(context.Context, *pb.SummaryPrompt) (string, error) { return text(p, "summary"), nil }
+	summarize := func(context.Context, *pb.SummaryPrompt) (string, error) { return text(p, "summary"), nil }
 	return map[string]func() (object, error){ // lists and feeds are known by their RPC, all else by its op
 		"hello":           func() (object, error) { return object{"language": "go", "version": threadkeep.Version}, nil },
 		"connect":         func() (object, error) { return object{}, failed },
@@ -87,7 +87,7 @@ func perform(ctx context.Context, client *threadkeep.Client, target context.Canc
 		"append":          func() (object, error) { return reply(session.Append(ctx, events, options...)) },
 		"context":         func() (object, error) { return reply(session.Context(ctx, decode(&pb.ContextSpec{}, p["spec"]))) },
 		"compact":         func() (object, error) { return reply(session.Compact(ctx, strategy)) },
-		"compact_with":    func() (object, error) { return reply(session.CompactWith(ctx, summarise, strategy)) },
+		"compact_with":    func() (object, error) { return reply(session.CompactWith(ctx, summarize, strategy)) },
 		"compact_context": func() (object, error) { return reply(session.CompactContext(ctx, seen, text(p, "summary"))) },
 		"call":            func() (object, error) { return reply(out, client.Conn().Invoke(ctx, rpc, in, out)) },
 		"ListSessions": func() (object, error) {

@@ -46,7 +46,7 @@ class AsyncConsumers(AsyncConnection):
         and is parked when it has failed `max_attempts` times; `raise Park("why")` parks it at once. See `list_parked`.
 
         It runs until `stop` is set: then it begins nothing more, waits for the handlers that run, and up to 10 seconds for
-        their acknowledgements to be confirmed. A task that is cancelled cancels its handlers; what they had comes again. The
+        their acknowledgments to be confirmed. A task that is canceled cancels its handlers; what they had comes again. The
         synchronous client runs handlers in threads, which are always let finish; it ends by `stop` or when it is closed.
 
         When the stream breaks, or the server found the member too slow, it joins again, after pauses as in `watch` and for

@@ -144,7 +144,7 @@ class AsyncWindows(AsyncConnection):
     async def compact_with(
         self,
         session: SessionLike,
-        summarise: Callable[[SummaryPrompt], Awaitable[str]],
+        summarize: Callable[[SummaryPrompt], Awaitable[str]],
         strategy: CompactionStrategy | None = None,
         *,
         branch: str = "",
@@ -152,10 +152,10 @@ class AsyncWindows(AsyncConnection):
         attempts: int = 5,
         timeout: float | None = None,
     ) -> Compaction | None:
-        """Compact with a model of the caller's: plan, have `summarise` answer the prompt, apply. None: nothing to do.
+        """Compact with a model of the caller's: plan, have `summarize` answer the prompt, apply. None: nothing to do.
 
         When another compaction was faster it plans anew, at most `attempts` times in all, and does not ask again for the same
-        prompt. `timeout` is that of each call to the server. A blank answer raises ValueError and what `summarise` raises is
+        prompt. `timeout` is that of each call to the server. A blank answer raises ValueError and what `summarize` raises is
         raised; the session is then as it was. Raises SessionNotFound, and VersionMismatch when every race was lost.
         """
         if attempts < 1:
@@ -169,7 +169,7 @@ class AsyncWindows(AsyncConnection):
             if plan.HasField("summary_prompt"):
                 digest = plan.summary_prompt.digest
                 if digest not in answers:
-                    answers[digest] = await summarise(plan.summary_prompt)
+                    answers[digest] = await summarize(plan.summary_prompt)
                 summary = answers[digest]
                 if not check(summary, str, "the summary").strip():
                     raise ValueError("the summary is blank; the session is as it was")

@@ -67,7 +67,7 @@ abstract sealed class Calls implements AutoCloseable permits ThreadkeepClient {
    * @param <R> the response
    * @param method a method of a generated service class
    * @param request the request, sent as it is
-   * @return the response to come, or a ThreadkeepException; cancelling it cancels the call
+   * @return the response to come, or a ThreadkeepException; canceling it cancels the call
    */
   public <Q, R> CompletableFuture<R> callAsync(MethodDescriptor<Q, R> method, Q request) {
     return connection.callAsync(method, request, timeout);

@@ -17,7 +17,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
 
-/** Compacting with a model of the caller's: plan, summarise, apply, and plan anew when another compaction was faster. */
+/** Compacting with a model of the caller's: plan, summarize, apply, and plan anew when another compaction was faster. */
 final class Compactor {
   private static final int ATTEMPTS = 5;
 
@@ -25,12 +25,12 @@ final class Compactor {
   private static final String SHADOW_PROMPT = "Summarize the conversation we had so far.";
 
   private final ThreadkeepClient client;
-  private final Function<SummaryPrompt, String> summarise;
+  private final Function<SummaryPrompt, String> summarize;
   private final Map<String, String> answers = new HashMap<>();
 
-  Compactor(ThreadkeepClient client, Function<SummaryPrompt, String> summarise) {
+  Compactor(ThreadkeepClient client, Function<SummaryPrompt, String> summarize) {
     this.client = client;
-    this.summarise = summarise;
+    this.summarize = summarize;
   }
 
   Optional<ApplyCompactionResponse> run(PlanCompactionRequest request) {
@@ -62,7 +62,7 @@ final class Compactor {
   /** The plan with the model's text in the event that it leaves empty for it. A prompt that was answered is not asked again. */
   private CompactionPlan completed(CompactionPlan plan) {
     var prompt = plan.getSummaryPrompt();
-    String summary = checked(answers.computeIfAbsent(prompt.getDigest(), digest -> summarise.apply(prompt)));
+    String summary = checked(answers.computeIfAbsent(prompt.getDigest(), digest -> summarize.apply(prompt)));
     var filled = plan.toBuilder();
     filled.getInsertsBuilderList().stream()
         .flatMap(insert -> insert.getEventsBuilderList().stream())

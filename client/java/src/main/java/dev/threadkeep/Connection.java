@@ -93,14 +93,14 @@ final class Connection implements AutoCloseable {
   <Q, R> CompletableFuture<R> callAsync(MethodDescriptor<Q, R> method, Q request, Duration timeout) {
     var answer = ClientCalls.futureUnaryCall(channel().newCall(method, options(timeout)), request);
     var future = new CompletableFuture<R>();
-    future.whenComplete((response, error) -> answer.cancel(true)); // does nothing unless the future was cancelled
+    future.whenComplete((response, error) -> answer.cancel(true)); // does nothing unless the future was canceled
     answer.addListener(
         () -> {
           try {
             future.complete(answer.get());
           } catch (ExecutionException error) {
             future.completeExceptionally(failure(Status.fromThrowable(error), Status.trailersFromThrowable(error)));
-          } catch (InterruptedException | RuntimeException cancelled) {
+          } catch (InterruptedException | RuntimeException canceled) {
             future.cancel(false);
           }
         },
@@ -124,7 +124,7 @@ final class Connection implements AutoCloseable {
     var error = ThreadkeepException.of(status, trailers);
     boolean unavailable = error.code() == Status.Code.UNAVAILABLE;
     if (closed && (unavailable || error.code() == Status.Code.CANCELLED)) {
-      return ThreadkeepException.of(Status.Code.CANCELLED, "the call was cancelled: the client is closed");
+      return ThreadkeepException.of(Status.Code.CANCELLED, "the call was canceled: the client is closed");
     }
     boolean unclear = error.code() == Status.Code.INTERNAL || error.code() == Status.Code.UNKNOWN;
     boolean absent = unavailable || unclear && Stream.of(BROKEN).anyMatch(error.getMessage()::contains);

@@ -317,28 +317,28 @@ public final class ThreadkeepClient extends Calls {
    * Compacts with a model of the caller's. See {@link #compactWith(SessionRef, Function, CompactionStrategy)}.
    *
    * @param session the session's id
-   * @param summarise gives the summary
+   * @param summarize gives the summary
    * @return what was applied; empty if there was nothing to do
    */
-  public Optional<ApplyCompactionResponse> compactWith(String session, Function<SummaryPrompt, String> summarise) {
-    return compactWith(ref(session), summarise, null);
+  public Optional<ApplyCompactionResponse> compactWith(String session, Function<SummaryPrompt, String> summarize) {
+    return compactWith(ref(session), summarize, null);
   }
 
   /**
-   * Compacts with a model of the caller's: plans, has {@code summarise} answer the prompt if there is one, applies. When another
+   * Compacts with a model of the caller's: plans, has {@code summarize} answer the prompt if there is one, applies. When another
    * compaction was faster it plans anew, at most 5 times in all, and does not ask again for the same prompt. Reasons to fail:
    * SESSION_NOT_FOUND, VERSION_MISMATCH.
    *
    * @param session the session
-   * @param summarise gives the summary; what it throws is thrown, a blank answer is an IllegalArgumentException
+   * @param summarize gives the summary; what it throws is thrown, a blank answer is an IllegalArgumentException
    * @param strategy how; null is as the session's policy says
    * @return what was applied; empty if there was nothing to do
    */
   public Optional<ApplyCompactionResponse> compactWith(
-      SessionRef session, Function<SummaryPrompt, String> summarise, CompactionStrategy strategy) {
+      SessionRef session, Function<SummaryPrompt, String> summarize, CompactionStrategy strategy) {
     var request = PlanCompactionRequest.newBuilder().setSession(session);
     Optional.ofNullable(strategy).ifPresent(request::setStrategy);
-    return new Compactor(this, summarise).run(request.build());
+    return new Compactor(this, summarize).run(request.build());
   }
 
   /**

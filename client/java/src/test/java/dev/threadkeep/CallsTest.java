@@ -130,7 +130,7 @@ class CallsTest {
   }
 
   @Test
-  void aCancelledFutureCancelsItsCall() throws InterruptedException {
+  void aCanceledFutureCancelsItsCall() throws InterruptedException {
     server.answer = request -> null;
     var future = appendAsync(client);
     while (server.requests.isEmpty()) {
@@ -190,7 +190,7 @@ class CallsTest {
     client.close();
     var error = (ThreadkeepException) assertThrows(CompletionException.class, future::join).getCause();
     assertEquals(Status.Code.CANCELLED, error.code());
-    assertEquals("the call was cancelled: the client is closed", error.getMessage());
+    assertEquals("the call was canceled: the client is closed", error.getMessage());
     assertThrows(IllegalStateException.class, () -> client.append("s", Events.user("Hi")));
     assertThrows(IllegalStateException.class, () -> client.watch("s"));
   }

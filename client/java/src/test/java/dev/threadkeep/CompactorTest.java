@@ -63,7 +63,7 @@ class CompactorTest {
     return ApplyCompactionResponse.newBuilder().setApplied(true).build();
   }
 
-  private String summarise(SummaryPrompt prompt) {
+  private String summarize(SummaryPrompt prompt) {
     asked.add(prompt.getPrompt());
     return "a summary";
   }
@@ -74,7 +74,7 @@ class CompactorTest {
 
   @Test
   void theSummaryIsPutWhereThePlanLeavesRoom() {
-    assertTrue(client.compactWith("s", this::summarise).orElseThrow().getApplied());
+    assertTrue(client.compactWith("s", this::summarize).orElseThrow().getApplied());
     assertEquals(client.ref("s"), last().getSession());
     assertEquals(List.of("what was said"), asked);
     assertEquals("Summarize", Events.textOf(last().getInserts(0).getEvents(0)));
@@ -88,7 +88,7 @@ class CompactorTest {
   @Test
   void aLostRaceIsRunAgainWithoutAskingTwice() {
     races.set(2);
-    assertTrue(client.compactWith(client.ref("s"), this::summarise, null).isPresent());
+    assertTrue(client.compactWith(client.ref("s"), this::summarize, null).isPresent());
     assertEquals(1, asked.size());
     assertEquals(6, server.requests.size());
     assertEquals(5, last().getExpectedWindowVersion());
@@ -97,7 +97,7 @@ class CompactorTest {
   @Test
   void fiveLostRacesAreAnError() {
     races.set(9);
-    var error = assertThrows(ThreadkeepException.class, () -> client.compactWith(client.ref("s"), this::summarise, null));
+    var error = assertThrows(ThreadkeepException.class, () -> client.compactWith(client.ref("s"), this::summarize, null));
     assertEquals("VERSION_MISMATCH", error.reasonName());
     assertEquals(10, server.requests.size());
   }
@@ -105,9 +105,9 @@ class CompactorTest {
   @Test
   void noModelIsAskedForNothing() {
     plan = plan.toBuilder().clearSummaryPrompt().clearInserts().build();
-    assertTrue(client.compactWith(client.ref("s"), this::summarise, null).isPresent());
+    assertTrue(client.compactWith(client.ref("s"), this::summarize, null).isPresent());
     plan = CompactionPlan.getDefaultInstance();
-    assertTrue(client.compactWith(client.ref("s"), this::summarise, null).isEmpty());
+    assertTrue(client.compactWith(client.ref("s"), this::summarize, null).isEmpty());
     assertEquals(List.of(), asked);
     assertEquals(3, server.requests.size());
   }

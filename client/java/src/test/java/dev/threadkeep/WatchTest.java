@@ -168,7 +168,7 @@ class WatchTest {
     client.close();
     var error = waiting.get(5, TimeUnit.SECONDS);
     assertEquals(Status.Code.CANCELLED, error.code());
-    assertEquals("the call was cancelled: the client is closed", error.getMessage());
+    assertEquals("the call was canceled: the client is closed", error.getMessage());
   }
 
   @Test

@@ -17,7 +17,7 @@ public final class Driver {
   private static final PrintStream OUT = new PrintStream(System.out, true, StandardCharsets.UTF_8);
   private static final ExecutorService WORKERS = Executors.newCachedThreadPool();
   private static final Map<String, ThreadkeepClient> CLIENTS = new ConcurrentHashMap<>();
-  /** The watches by their ids; one may be cancelled before it is opened. */
+  /** The watches by their ids; one may be canceled before it is opened. */
   private static final Map<JsonElement, CompletableFuture<Changes>> WATCHES = new ConcurrentHashMap<>();
 
   /** Serves requests until the input ends. */
