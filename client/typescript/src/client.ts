@@ -1,4 +1,4 @@
-import { create, type DescMessage, type DescService, type MessageInitShape } from "@bufbuild/protobuf";
+import { create, type DescService, type MessageInitShape } from "@bufbuild/protobuf";
 import { createClient, type CallOptions, type Client as ServiceClient, Code, type Transport } from "@connectrpc/connect";
 
 import { isReason, ThreadkeepError } from "./errors.js";
@@ -22,6 +22,7 @@ import { SubscriptionService, type ChangeScopeSchema } from "./gen/threadkeep/v1
 import { UserMemory } from "./memory.js";
 import { assistant, newEventId, user, type EventInit } from "./messages.js";
 import { paged } from "./pages.js";
+import type { Fields, ServiceCaller, SessionLike } from "./requests.js";
 import { narrowed, searched, type Reach } from "./scope.js";
 import { keepByteOrderMarks } from "./text.js";
 import { reliable } from "./transport.js";
@@ -45,12 +46,6 @@ export interface ClientOptions {
   /** Milliseconds a call may take, its retries included; 0 for no limit. Streams have none. Default 30,000. */
   timeoutMs?: number | undefined;
 }
-
-/** A session: its id, which the client completes with its app and user, or a SessionRef, taken as it is. */
-export type SessionLike = string | MessageInitShape<typeof SessionRefSchema>;
-
-/** The fields of a request, without those that the client fills in, and the options of its call, `timeoutMs` and `signal` among them. */
-export type Fields<Desc extends DescMessage, Filled extends string> = Omit<MessageInitShape<Desc>, "$typeName" | "$unknown" | Filled> & CallOptions;
 
 export interface AppendOptions extends CallOptions {
   /** Make a session that is missing: true, or how. */
@@ -89,7 +84,7 @@ const PLANS = 5;
  * ThreadkeepError of code Unavailable or DeadlineExceeded, or of reason UNAUTHENTICATED, PERMISSION_DENIED, INVALID_FIELD,
  * STORE_UNAVAILABLE, SERVER_DRAINING, RATE_LIMITED or INTERNAL; further reasons are named with the method.
  */
-export class Client {
+export class Client implements ServiceCaller {
   readonly address: string;
   /** What completes a session's id. */
   readonly app: string;

@@ -7,6 +7,7 @@ export type { FieldViolation } from "./details.js";
 export { isReason, ThreadkeepError, type ReasonName } from "./errors.js";
 export * from "./memory.js";
 export * from "./messages.js";
+export type { Fields, SessionLike } from "./requests.js";
 export type { Reach } from "./scope.js";
 export type { WatchOptions } from "./watch.js";
 

@@ -1,11 +1,11 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import type { CallOptions } from "@connectrpc/connect";
 
-import type { Client, Fields, SessionLike } from "./client.js";
 import { MemoryScopeSchema, type MemoryEntry, type MemoryEntrySchema, type MemoryScope } from "./gen/threadkeep/v1/memory_pb.js";
 import * as memories from "./gen/threadkeep/v1/memory_service_pb.js";
 import { newEventId, user } from "./messages.js";
 import { paged } from "./pages.js";
+import type { Fields, ServiceCaller, SessionLike } from "./requests.js";
 
 /** What is remembered: a text, as the user's, or the fields of a MemoryEntry. */
 export type MemoryInit = string | MessageInitShape<typeof MemoryEntrySchema>;
@@ -24,7 +24,7 @@ export class UserMemory {
   readonly scope: MemoryScope;
 
   /** @internal Use `Client.memory`. */
-  constructor(private readonly client: Client, scope: MessageInitShape<typeof MemoryScopeSchema>) {
+  constructor(private readonly caller: ServiceCaller, scope: MessageInitShape<typeof MemoryScopeSchema>) {
     this.scope = create(MemoryScopeSchema, scope);
   }
 
@@ -75,6 +75,6 @@ export class UserMemory {
   }
 
   get #service() {
-    return this.client.service(memories.MemoryService);
+    return this.caller.service(memories.MemoryService);
   }
 }
