@@ -26,7 +26,7 @@ from ..service.compaction.requests import CompactionService
 from ..store.contract.store import Codec, Store
 from ..transport.convert.events import DraftMaker
 from ..transport.convert.strategies import policy_from_json, stored_policy
-from ..transport.wire.summary_events import EventComposer
+from ..transport.convert.summary_events import EventComposer
 
 _LONGEST_COMPACTION_S = 300.0
 

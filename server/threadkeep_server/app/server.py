@@ -39,6 +39,7 @@ from ..store.sql.engine.base import SqlOptions
 from ..store.sql.store import open_store
 from ..transport.auth import DEFAULT_TENANT, Authenticator
 from ..transport.convert.events import DraftMaker
+from ..transport.convert.feed_encoder import delivery_change
 from ..transport.grpc.server import serve_grpc
 from ..transport.http.connect_adapter import ASGIApp
 from ..transport.http.memory_route import MemoryRoute
@@ -57,7 +58,6 @@ from ..transport.servicers.sessions import SessionServicer
 from ..transport.servicers.subscriptions import SubscriptionServicer
 from ..transport.servicers.tools import ToolServicer
 from ..transport.wire.codec import EventCodec
-from ..transport.wire.feed_encoder import delivery_change
 from . import compaction
 from .feed import Feeding, feeding
 from .search import Recalling, recalling

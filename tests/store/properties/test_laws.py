@@ -46,7 +46,7 @@ from threadkeep_server.store.contract.store import Store
 from threadkeep_server.store.inmemory import MemoryStore
 from threadkeep_server.store.sql.store import open_store
 from threadkeep_server.transport.convert.events import DraftMaker
-from threadkeep_server.transport.wire.summary_events import EventComposer
+from threadkeep_server.transport.convert.summary_events import EventComposer
 
 SMALL: list[Strategy] = [
     SlidingWindow(4),

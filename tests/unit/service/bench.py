@@ -23,7 +23,7 @@ from threadkeep_server.store.contract.store import EventQuery
 from threadkeep_server.store.inmemory import MemoryStore
 from threadkeep_server.transport.convert.events import DraftMaker
 from threadkeep_server.transport.convert.strategies import policy_from_json, stored_policy
-from threadkeep_server.transport.wire.summary_events import EventComposer
+from threadkeep_server.transport.convert.summary_events import EventComposer
 
 CALLER = Caller(TENANT)
 ALICE = Caller(TENANT, "alice")

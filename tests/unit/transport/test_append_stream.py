@@ -13,7 +13,7 @@ from threadkeep_server.domain.errors import RateLimited
 from threadkeep_server.domain.model import Counters
 from threadkeep_server.store.contract.store import Appended, AppendedEvent
 from threadkeep_server.transport.convert.events import set_appended
-from threadkeep_server.transport.grpc.append_stream import AppendStream
+from threadkeep_server.transport.servicers.append_stream import AppendStream
 
 MOST_IN_FLIGHT = 256
 

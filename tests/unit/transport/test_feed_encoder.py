@@ -20,9 +20,9 @@ from threadkeep_server.domain.feed import BEGINNING, Change, ChangeKind, FeedEve
 from threadkeep_server.domain.model import Compaction, Counters, Role, Session, SessionRef, Usage
 from threadkeep_server.feed.encoder import MOST_FRAME_BYTES, CheckpointKind
 from threadkeep_server.transport.convert.compaction import compaction_to
+from threadkeep_server.transport.convert.feed_encoder import FeedDialect, delivery_change
 from threadkeep_server.transport.convert.sessions import ref_to, session_to, set_time
 from threadkeep_server.transport.resume_tokens import ResumeTokens
-from threadkeep_server.transport.wire.feed_encoder import FeedDialect, delivery_change
 
 SCOPE = FeedScope("acme")
 DIALECT = FeedDialect(ResumeTokens("store-1"), b"")

@@ -9,8 +9,8 @@ from threadkeep_server.compaction.plan import NewEvent
 from threadkeep_server.domain.model import NO_USAGE, SECOND_NS, EventDraft, Role, Tools
 from threadkeep_server.domain.text import estimate_tokens
 from threadkeep_server.transport.convert.events import DraftMaker
+from threadkeep_server.transport.convert.summary_events import EventComposer
 from threadkeep_server.transport.wire.codec import EventCodec
-from threadkeep_server.transport.wire.summary_events import EventComposer
 
 NOW = 1_750_000_000 * SECOND_NS + 5
 

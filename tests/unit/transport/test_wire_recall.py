@@ -12,7 +12,7 @@ from threadkeep_server.service.search.literal_search import LiteralHit, LiteralP
 from threadkeep_server.service.search.ranked_search import RankedHit, RankedPage
 from threadkeep_server.service.search.search_pipeline import Highlight
 from threadkeep_server.store.contract.search import FoundEvent
-from threadkeep_server.transport.wire.responses import literal_events_response, ranked_events_response
+from threadkeep_server.transport.convert.responses import literal_events_response, ranked_events_response
 
 REF = SessionRef("shop", "alice", "s1")
 SESSION = session_pb2.SessionRef(app="shop", user_id="alice", session_id="s1")

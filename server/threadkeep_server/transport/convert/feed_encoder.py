@@ -15,11 +15,11 @@ from threadkeep.v1 import subscription_pb2 as pb
 from ...domain.feed import Bookmark, Change, ChangeKind, FeedEvent, FeedScope, Position
 from ...domain.model import SessionRef
 from ...feed.encoder import MOST_FRAME_BYTES, CheckpointKind
-from ..convert.compaction import compaction_to
-from ..convert.sessions import ref_to, session_to, set_time
 from ..resume_tokens import ResumeTokens
-from .codec import published
-from .wire_format import delimited, repeated, single
+from ..wire.codec import published
+from ..wire.wire_format import delimited, repeated, single
+from .compaction import compaction_to
+from .sessions import ref_to, session_to, set_time
 
 _SESSIONS_REMEMBERED = 16_384
 # WatchSessionResponse and WatchAllResponse: changes.

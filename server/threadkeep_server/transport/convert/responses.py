@@ -15,10 +15,10 @@ from ...service.search.ranked_search import RankedHit, RankedPage
 from ...service.search.search_pipeline import Highlights
 from ...store.contract.compaction import ContextPage
 from ...store.contract.store import EventPage
-from ..convert.search import highlights_to
-from ..convert.sessions import counters_to, ref_to
-from .codec import published
-from .wire_format import delimited, repeated, single
+from ..wire.codec import published
+from ..wire.wire_format import delimited, repeated, single
+from .search import highlights_to
+from .sessions import counters_to, ref_to
 
 _FIELD_1, _FIELD_2, _FIELD_5, _FIELD_6 = map(delimited, (1, 2, 5, 6))
 

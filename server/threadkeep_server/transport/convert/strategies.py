@@ -16,7 +16,7 @@ from ...compaction.strategies.turn_window import TurnWindow
 from ...compaction.triggers import MAX_DEPTH, AllOf, AnyOf, ByteSize, EventCount, TokenCount, Trigger, TurnCount
 from ...domain.errors import InvalidField
 from ...service.compaction.policies import Policy
-from ..http.json_codec import from_json
+from ..wire.json_codec import from_json
 
 _MAX_PROMPT_CHARACTERS = 32_768
 _MAX_TRIGGERS = 32

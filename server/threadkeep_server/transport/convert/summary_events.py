@@ -6,7 +6,7 @@ from threadkeep.v1 import event_pb2, message_pb2
 
 from ...compaction.plan import NewEvent
 from ...domain.model import SECOND_NS, EventDraft
-from ..convert.events import DraftMaker
+from .events import DraftMaker
 
 
 class EventComposer:

@@ -29,7 +29,7 @@ from ...domain.model import Caller
 from ..auth import Authenticator
 from ..errors import as_domain_error, status_of
 from ..rpc import Method, Service, encode
-from .json_codec import from_json, to_json
+from ..wire.json_codec import from_json, to_json
 
 # What ASGI says a scope, an event and their channels are.
 Scope = MutableMapping[str, Any]

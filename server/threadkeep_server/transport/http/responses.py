@@ -10,8 +10,8 @@ from google.protobuf import symbol_database
 
 from ...domain.errors import Kind, ThreadkeepError
 from ..errors import status_of
+from ..wire.json_codec import to_json
 from .connect_adapter import Send
-from .json_codec import to_json
 
 JSON = b"application/json"
 TEXT = b"text/plain; charset=utf-8"

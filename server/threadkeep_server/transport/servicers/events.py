@@ -15,10 +15,10 @@ from ...service.sessions import SessionDraft
 from ...store.contract.store import Appended, Cursor, EventQuery
 from ..convert.context import spec_of
 from ..convert.events import DraftMaker, drafts_of, set_appended
+from ..convert.responses import get_context_response, get_event_response, list_events_response
 from ..convert.sessions import expiry_of, filter_of, ref_of
-from ..grpc.append_stream import AppendStream
 from ..page_tokens import PageTokens
-from ..wire.responses import get_context_response, get_event_response, list_events_response
+from .append_stream import AppendStream
 
 _IF_EXISTS = frozenset(pb.IfExists.values())
 _SORT_ORDERS = frozenset(pb.SortOrder.values())

@@ -10,9 +10,9 @@ from threadkeep.v1 import subscription_service_pb2 as pb
 from ...domain.model import Caller
 from ...service.feed.subscriptions import SubscriptionService
 from ..convert.feed import followed_filter_of, scope_of, start_of
+from ..convert.feed_encoder import FeedDialect
 from ..convert.sessions import ref_of
 from ..resume_tokens import ResumeTokens
-from ..wire.feed_encoder import FeedDialect
 
 
 class SubscriptionServicer:
