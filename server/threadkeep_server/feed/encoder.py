@@ -1,4 +1,4 @@
-"""What the feed needs of the wire without knowing it: how a change looks to the subscribers of one request."""
+"""The interface through which the feed encodes changes. The transport implements it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ from enum import IntEnum
 from typing import Protocol
 
 from ..domain.feed import Change, FeedEvent, Position
-
-MOST_FRAME_BYTES = 1 << 20
-"""Where a message ends, unless a single event is larger. Clients refuse messages above 4 MiB unless told otherwise."""
 
 
 class CheckpointKind(IntEnum):
@@ -22,13 +19,15 @@ class CheckpointKind(IntEnum):
     DRAINING = 5
 
 
-class Renderer(Protocol):
-    """Writes the messages of one request: same scope, same filter, resume tokens bound to them. Two messages that follow each
-    other may be sent as one, by concatenation."""
+class ChangeEncoder(Protocol):
+    """Encodes the messages of one request. Resume tokens are bound to its scope and filter. Consecutive messages may be
+    concatenated and sent as one."""
 
     def change(self, change: Change, events: Sequence[FeedEvent], before: Position, skip_seq: int = 0) -> list[bytes]:
-        """A change with those of its events that are wanted: one message, or several where it is larger than MOST_FRAME_BYTES,
-        of which all but the last bear the token of `before`, what precedes the change for this subscriber."""
+        """Encodes a change with the selected events. Returns several messages if the change is larger than MOST_FRAME_BYTES;
+        all but the last carry the token of `before`, the subscriber's position before the change."""
         ...
 
-    def checkpoint(self, kind: CheckpointKind, position: Position, skip_seq: int = 0) -> bytes: ...
+    def checkpoint(self, kind: CheckpointKind, position: Position, skip_seq: int = 0) -> bytes:
+        """Encodes a checkpoint with the token of the position."""
+        ...

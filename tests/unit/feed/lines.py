@@ -20,7 +20,7 @@ EVERYTHING = FeedScope(TENANT)
 
 
 class Lines:
-    """A Renderer. A change is "APPENDED s1 1,2 @3", a checkpoint "#STARTED @2"."""
+    """A ChangeEncoder. A change is "APPENDED s1 1,2 @3", a checkpoint "#STARTED @2"."""
 
     def change(self, change: Change, events: Sequence[FeedEvent], before: Position, skip_seq: int = 0) -> list[bytes]:
         seqs = ",".join(str(event.seq) for event in events)

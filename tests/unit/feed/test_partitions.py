@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.support.sessions import TENANT, ref
 from threadkeep_server.domain.feed import BEGINNING, Change, ChangeKind, Position
-from threadkeep_server.feed.consumers.assignment import Holding
+from threadkeep_server.feed.consumers.assignment import Assignment
 from threadkeep_server.feed.consumers.partition import MOST_QUEUED, Delivery, OwnedPartition, Read, State
 from threadkeep_server.store.contract.consumers import Parked, Partition
 
@@ -127,41 +127,41 @@ def test_what_was_not_handed_over_is_not_when_the_partition_is_to_be_given_back(
 
 
 def test_a_partition_that_moved_meanwhile_starts_anew() -> None:
-    holding = Holding(3, 10)
-    holding.assign([Partition(0, at(5)), Partition(1, at(5))])
-    kept, moved = holding
-    holding.assign([Partition(0, at(5)), Partition(1, at(6)), Partition(2, at(1))])
-    assert [holding.holds(kept), holding.holds(moved)] == [True, False]
-    assert [each.read_to for each in holding] == [at(5), at(6), at(1)]
-    holding.assign([])
-    assert not list(holding)
+    assignment = Assignment(3, 10)
+    assignment.assign([Partition(0, at(5)), Partition(1, at(5))])
+    kept, moved = assignment
+    assignment.assign([Partition(0, at(5)), Partition(1, at(6)), Partition(2, at(1))])
+    assert [assignment.holds(kept), assignment.holds(moved)] == [True, False]
+    assert [each.read_to for each in assignment] == [at(5), at(6), at(1)]
+    assignment.assign([])
+    assert not list(assignment)
 
 
 def test_void_deliveries_are_neither_handed_over_nor_waited_for() -> None:
-    holding = Holding(3, 3)
-    holding.assign([Partition(0, BEGINNING), Partition(1, BEGINNING)])
-    holding.take({0: found(1, 3, 5), 1: found(2)})
-    assert [each.change.position.change for each in holding.next_batch(1.0)] == [1, 3, 5]
-    assert holding.next_batch(2.0) == []
-    holding.reject(1, "no", park=False)
-    holding.acknowledge(2)
-    assert [each.change.position.change for each in holding.next_batch(3.0)] == [2]
-    assert holding.oldest_sent() == 3.0
-    holding.drop([1])
-    assert holding.oldest_sent() is None
+    assignment = Assignment(3, 3)
+    assignment.assign([Partition(0, BEGINNING), Partition(1, BEGINNING)])
+    assignment.take({0: found(1, 3, 5), 1: found(2)})
+    assert [each.change.position.change for each in assignment.next_batch(1.0)] == [1, 3, 5]
+    assert assignment.next_batch(2.0) == []
+    assignment.reject(1, "no", park=False)
+    assignment.acknowledge(2)
+    assert [each.change.position.change for each in assignment.next_batch(3.0)] == [2]
+    assert assignment.oldest_sent() == 3.0
+    assignment.drop([1])
+    assert assignment.oldest_sent() is None
 
 
 def test_a_replay_is_handed_over_once_and_stands_in_nobodys_way() -> None:
-    holding = Holding(3, 10)
-    holding.assign([Partition(0, at(7))])
-    [owned] = holding
+    assignment = Assignment(3, 10)
+    assignment.assign([Partition(0, at(7))])
+    [owned] = assignment
     parked = Parked(11, 0, change(2), attempts=3, reason="no", park_time=0, replaying=True)
     for _ in range(2):
-        holding.replay(parked, ())
-    holding.take({0: found(8)})
-    replay, delivery = holding.next_batch(0.0)
+        assignment.replay(parked, ())
+    assignment.take({0: found(8)})
+    replay, delivery = assignment.next_batch(0.0)
     assert (replay.parked_id, replay.attempt, delivery.attempt) == (11, 4, 1)
-    holding.reject(replay.delivery_id, "still no", park=False)
-    holding.acknowledge(delivery.delivery_id)
+    assignment.reject(replay.delivery_id, "still no", park=False)
+    assignment.acknowledge(delivery.delivery_id)
     assert owned.due() == (at(8), [delivery.delivery_id])
     assert not owned.is_free, "the store does not know yet what became of the replay"

@@ -11,7 +11,7 @@ from threadkeep.v1 import consumer_pb2, session_pb2, subscription_pb2
 from threadkeep.v1 import consumer_service_pb2 as pb
 from threadkeep_server.domain.errors import InvalidField
 from threadkeep_server.domain.feed import Change, ChangeKind, Position
-from threadkeep_server.feed.consumers.member import Told
+from threadkeep_server.feed.consumers.member import MemberUpdate
 from threadkeep_server.feed.consumers.partition import Delivery
 from threadkeep_server.service.feed.consumers import ParkedPage
 from threadkeep_server.store.contract.consumers import Parked
@@ -35,14 +35,14 @@ def render(change: Change, events: object) -> bytes:
 
 def test_a_consume_response() -> None:
     deliveries = [Delivery(3, CHANGE, (), attempt=2, delivery_id=9), Delivery(0, CHANGE, (), parked_id=7, delivery_id=10)]
-    assert pb.ConsumeResponse.FromString(consume_response(Told(deliveries, [1, 2]), render)) == pb.ConsumeResponse(
+    assert pb.ConsumeResponse.FromString(consume_response(MemberUpdate(deliveries, [1, 2]), render)) == pb.ConsumeResponse(
         deliveries=[
             pb.Delivery(delivery_id=9, partition=3, change=RENDERED, attempt=2),
             pb.Delivery(delivery_id=10, partition=0, change=RENDERED, attempt=1, parked_id="7"),
         ],
         acknowledged_ids=[1, 2],
     )
-    assert consume_response(Told(), render) == b""
+    assert consume_response(MemberUpdate(), render) == b""
 
 
 def test_a_page_of_parked_changes() -> None:

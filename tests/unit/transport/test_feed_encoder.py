@@ -18,15 +18,16 @@ from threadkeep.v1 import subscription_pb2 as pb
 from threadkeep.v1 import subscription_service_pb2 as service_pb
 from threadkeep_server.domain.feed import BEGINNING, Change, ChangeKind, FeedEvent, FeedScope, Position
 from threadkeep_server.domain.model import Compaction, Counters, Role, Session, SessionRef, Usage
-from threadkeep_server.feed.encoder import MOST_FRAME_BYTES, CheckpointKind
+from threadkeep_server.feed.encoder import CheckpointKind
+from threadkeep_server.feed.limits import MOST_FRAME_BYTES
 from threadkeep_server.transport.convert.compaction import compaction_to
-from threadkeep_server.transport.convert.feed_encoder import FeedDialect, delivery_change
+from threadkeep_server.transport.convert.feed_encoder import FeedEncoder, delivery_change
 from threadkeep_server.transport.convert.sessions import ref_to, session_to, set_time
 from threadkeep_server.transport.resume_tokens import ResumeTokens
 
 SCOPE = FeedScope("acme")
-DIALECT = FeedDialect(ResumeTokens("store-1"), b"")
-RENDERER = DIALECT.renderer(SCOPE)
+ENCODER = FeedEncoder(ResumeTokens("store-1"), b"")
+WATCH_ENCODER = ENCODER.encoder(SCOPE)
 BEFORE, AT = Position(5, 6), Position(7, 8)
 REF = SessionRef("shop", "ann", "s1")
 MOST = (1 << 63) - 1
@@ -157,23 +158,23 @@ def test_a_change_is_written_as_protobuf_writes_it(change: Change, texts: list[t
     events = [_event(text, archived) for text, archived in texts] if has_events else []
     expected = _expected(change, events)
     assert delivery_change(change, events) == _encoded(expected)
-    expected.resume_token = DIALECT.token(SCOPE, AT)
+    expected.resume_token = ENCODER.token(SCOPE, AT)
     message = _encoded(service_pb.WatchSessionResponse(changes=[expected]))
-    assert RENDERER.change(change, events, BEFORE) == [message]
+    assert WATCH_ENCODER.change(change, events, BEFORE) == [message]
     assert message == _encoded(service_pb.WatchAllResponse(changes=[expected]))
 
 
 @pytest.mark.parametrize("kind", CheckpointKind)
 def test_a_checkpoint_is_a_place_and_nothing_else(kind: CheckpointKind) -> None:
     expected = pb.Change(checkpoint=pb.Checkpoint(kind=pb.CheckpointKind.ValueType(kind)))
-    expected.resume_token = DIALECT.token(SCOPE, AT)
+    expected.resume_token = ENCODER.token(SCOPE, AT)
     assert kind.name == pb.CheckpointKind.Name(expected.checkpoint.kind).removeprefix("CHECKPOINT_KIND_")
-    assert RENDERER.checkpoint(kind, AT) == _encoded(service_pb.WatchSessionResponse(changes=[expected]))
+    assert WATCH_ENCODER.checkpoint(kind, AT) == _encoded(service_pb.WatchSessionResponse(changes=[expected]))
 
 
 def test_messages_that_follow_each_other_are_one_message() -> None:
     change = Change(AT, ChangeKind.APPENDED, "acme", REF, 1, 2)
-    several = [RENDERER.checkpoint(CheckpointKind.STARTED, BEFORE), *RENDERER.change(change, [_event("a")], BEFORE)]
+    several = [WATCH_ENCODER.checkpoint(CheckpointKind.STARTED, BEFORE), *WATCH_ENCODER.change(change, [_event("a")], BEFORE)]
     assert _told([b"".join(several)]) == _told(several)
 
 
@@ -200,7 +201,7 @@ def test_a_large_change_comes_in_parts_that_resume_before_it(kind: ChangeKind, s
     compaction = _COMPACTION if kind is ChangeKind.COMPACTED else None
     change = Change(AT, kind, "acme", REF, 1, 2, log_version=9, compaction=compaction)
     events = [_event(chr(97 + index) * size) for index, size in enumerate(sizes)]
-    told = _told(RENDERER.change(change, events, BEFORE, 7))
+    told = _told(WATCH_ENCODER.change(change, events, BEFORE, 7))
 
     def content(part: pb.Change) -> tuple[Sequence[event_pb2.SessionEvent], bool]:
         if kind is ChangeKind.APPENDED:
@@ -211,7 +212,7 @@ def test_a_large_change_comes_in_parts_that_resume_before_it(kind: ChangeKind, s
     assert [len(content(part)[0]) for part in told] == parts
     assert [each for part in told for each in content(part)[0]] == [_published(each) for each in events]
     assert [content(part)[1] for part in told] == [True] * (len(parts) - 1) + [False]
-    tokens = [DIALECT.read_token(SCOPE, part.resume_token) for part in told]
+    tokens = [ENCODER.read_token(SCOPE, part.resume_token) for part in told]
     assert tokens == [(BEFORE, 7)] * (len(parts) - 1) + [(AT, 0)]
     assert all(part.session == ref_to(REF) and part.versions.log_version == 9 for part in told)
     assert delivery_change(change, events) == _encoded(_expected(change, events))
@@ -219,10 +220,10 @@ def test_a_large_change_comes_in_parts_that_resume_before_it(kind: ChangeKind, s
 
 @pytest.mark.parametrize("other", [{"scope": replace(SCOPE, user_id="ann")}, {"filter_bytes": b"x"}, {"store": "store-2"}])
 def test_a_dialect_speaks_to_one_request_only(other: dict[str, Any]) -> None:
-    token = DIALECT.token(SCOPE, BEGINNING)
-    spoken = FeedDialect(ResumeTokens(other.get("store", "store-1")), other.get("filter_bytes", b""))
+    token = ENCODER.token(SCOPE, BEGINNING)
+    spoken = FeedEncoder(ResumeTokens(other.get("store", "store-1")), other.get("filter_bytes", b""))
     assert spoken.token(other.get("scope", SCOPE), BEGINNING) != token
-    assert FeedDialect(ResumeTokens("store-1"), b"").token(FeedScope("acme"), BEGINNING) == token
+    assert FeedEncoder(ResumeTokens("store-1"), b"").token(FeedScope("acme"), BEGINNING) == token
 
 
 def test_of_a_session_that_is_gone_without_a_trace_its_name_and_labels_are_told() -> None:

@@ -1,4 +1,4 @@
-"""What a member of a consumer writes to the store: its leases, its positions, and what became of deliveries that failed."""
+"""Writes the state of a member to the store: leases, positions, rejected deliveries and replays."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from ...domain.errors import StoreUnavailable
 from ...domain.model import SECOND_NS
 from ...store.contract.consumers import Consumer, ConsumerStore, Parked
 from ...store.contract.feed import FeedStore
-from .assignment import Holding
+from .assignment import Assignment
 from .partition import Delivery, OwnedPartition, Rejection, State
 
 _T = TypeVar("_T")
 
 _FIRST_RETRY_S, _LONGEST_RETRY_S = 0.05, 2.0
-# For so long a member that leaves waits for a store that fails.
-_PARTING_S = 2.0
+# How long a leaving member retries a store that fails.
+_LEAVING_S = 2.0
 
 
 class GroupStore(FeedStore, ConsumerStore, Protocol):
-    """What of the Store contract a member needs."""
+    """The parts of the Store contract that a member needs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How long things take, in seconds: the longest silence towards the member, and the pauses between a rejection and the next
-    delivery, doubling."""
+    """Intervals in seconds: between heartbeats to the member, and the pauses between a rejection and the next delivery, which
+    double from `first_pause` to `longest_pause`."""
 
     heartbeat: float = 15.0
     first_pause: float = 1.0
@@ -38,28 +38,28 @@ class Pace:
 
 @dataclass(slots=True)
 class Signals:
-    """What a member's tasks wait for. Each has one waiter, which clears it before it looks; `stopping` and `over` stay set."""
+    """Events that the tasks of a member wait for. Each has one waiter, which clears it; `stopping` and `over` stay set."""
 
     news: asyncio.Event = field(default_factory=asyncio.Event)
-    """There is something to tell the member."""
+    """There may be something to send to the member."""
     room: asyncio.Event = field(default_factory=asyncio.Event)
-    """There may be partitions to read on."""
+    """There may be partitions to read."""
     at_the_end: asyncio.Event = field(default_factory=asyncio.Event)
     unsettled: asyncio.Event = field(default_factory=asyncio.Event)
-    """There is something to write."""
+    """There may be something to write to the store."""
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-class Ledger:
-    """Keeps a holding and the store at one. Its methods may run at the same time; they write one after the other."""
+class Checkpoints:
+    """Keeps an assignment and the store consistent. Its methods may run concurrently; their writes are serialized."""
 
     def __init__(
         self,
         store: ConsumerStore,
         consumer: Consumer,
         member_id: str,
-        holding: Holding,
+        assignment: Assignment,
         signals: Signals,
         clock: Callable[[], int],
         lease: int,
@@ -68,7 +68,7 @@ class Ledger:
         self._store = store
         self._key = consumer.key
         self._member_id = member_id
-        self._holding = holding
+        self._assignment = assignment
         self._signals = signals
         self._clock = clock
         self._lease = lease
@@ -77,26 +77,26 @@ class Ledger:
         self._leased_until = self._time() + lease / SECOND_NS
         self._confirmed: list[int] = []
         self.counts_attempts = True
-        """Whether work that is outstanding when the member parts is counted against it."""
-        # Between a write and its effects here, no other write may see the two differ.
+        """Whether leaving counts as a failed attempt of the outstanding deliveries."""
+        # Held from a write until its effects are applied here, so that no other write sees the two differ.
         self._writing = asyncio.Lock()
 
     @property
     def is_leased(self) -> bool:
-        """Whether the partitions are the member's for certain."""
+        """Reports whether the member certainly holds its partitions."""
         return self._time() < self._leased_until
 
     def confirmed(self) -> list[int]:
-        """Deliveries whose acknowledgement is durable; each is told once."""
+        """Returns deliveries whose acknowledgement became durable since the last call."""
         confirmed, self._confirmed = self._confirmed, []
         return confirmed
 
-    def part_soon(self) -> None:
-        """From now on a store that fails is not waited for as long as the lease would allow."""
-        self._leased_until = min(self._leased_until, self._time() + _PARTING_S)
+    def limit_retries(self) -> None:
+        """Shortens the retries of a failing store, because the member leaves."""
+        self._leased_until = min(self._leased_until, self._time() + _LEAVING_S)
 
     async def persist(self, call: Callable[[], Awaitable[_T]]) -> _T:
-        """Tries again while the store is unavailable and the lease may hold. Raises StoreUnavailable after that."""
+        """Runs the call; retries while the store is unavailable and the lease may hold. Raises StoreUnavailable after that."""
         delay = _FIRST_RETRY_S
         while True:
             try:
@@ -110,44 +110,44 @@ class Ledger:
     # --- leases
 
     async def balance(self) -> Sequence[Parked]:
-        """Extends the leases, takes and prepares to give back; what is to be replayed and is not yet."""
+        """Renews the leases, takes and gives back partitions. Returns parked changes to replay that are not on their way."""
         async with self._writing:
             started, now = self._time(), self._clock()
             if not self.is_leased:
-                self._holding.drop([each.number for each in self._holding])
+                self._assignment.drop([each.number for each in self._assignment])
             share = await self._store.balance(self._key, self._member_id, now, now + self._lease)
             self._leased_until = started + self._lease / SECOND_NS
-            self._holding.assign(share.partitions)
-            self._holding.give_up(share.surplus)
+            self._assignment.assign(share.partitions)
+            self._assignment.give_up(share.surplus)
         self._pass_idle()
         self._signals.room.set()
         self._signals.news.set()
         self._signals.unsettled.set()
-        return [each for each in share.replays if self._holding.lacks_replay(each)]
+        return [each for each in share.replays if self._assignment.lacks_replay(each)]
 
     def _pass_idle(self) -> None:
-        """So that the lag is honest, and the feed's retention does not run into consumers with nothing to do."""
-        for owned in self._holding:
+        """Moves idle partitions on, so that the lag is correct and retention does not overtake an idle consumer."""
+        for owned in self._assignment:
             owned.pass_idle()
 
-    # --- settling
+    # --- acknowledgements and rejections
 
     async def settle(self) -> None:
-        """Brings the store to where the member is."""
+        """Writes everything that the store does not have yet."""
         await self.persist(self._flush)
-        for owned in self._holding:
+        for owned in self._assignment:
             for replay in list(owned.replays.values()):
                 if replay.state is State.ACKNOWLEDGED or replay.rejection is not None:
                     await self.persist(partial(self._settle_replay, owned, replay))
             while (rejected := owned.rejected()) is not None:
-                await self.persist(self._flush)  # attempts are those of what comes next
+                await self.persist(self._flush)  # the attempts that the store counts are of the delivery after its position
                 await self.persist(partial(self._settle_rejection, owned, rejected))
                 await self.persist(self._flush)
         await self.persist(self._release_free)
 
     async def _flush(self) -> None:
         async with self._writing:
-            due = {owned: owned.due() for owned in self._holding if owned.is_due}
+            due = {owned: owned.due() for owned in self._assignment if owned.is_due}
             if not due:
                 return
             positions = {owned.number: position for owned, (position, _) in due.items()}
@@ -156,33 +156,33 @@ class Ledger:
                 if owned.number not in lost:
                     owned.is_stored(position, counted)
                     self._confirmed.extend(counted)
-            self._holding.drop(lost)
+            self._assignment.drop(lost)
         self._signals.news.set()
 
     async def _settle_rejection(self, owned: OwnedPartition, rejected: Delivery) -> None:
         reason, park, counted = rejected.rejection or Rejection("")
         async with self._writing:
-            if not self._holding.holds(owned):
+            if not self._assignment.holds(owned):
                 return
             attempts = owned.attempts
             if not counted:
                 attempts = await self._store.reject(self._key, self._member_id, owned.number, reason)
-                # Should parking fail, it is tried again without counting again.
+                # If parking fails, the retry must not count the attempt again.
                 owned.attempts, rejected.rejection = attempts, Rejection(reason, park, counted=True)
             if not attempts:
-                self._holding.drop([owned.number])
+                self._assignment.drop([owned.number])
             elif park:
                 await self._park(owned, rejected, reason)
             else:
                 self._pause(owned, attempts)
-            self._holding.forget_void()
+            self._assignment.forget_void()
         self._signals.room.set()
 
     async def _park(self, owned: OwnedPartition, rejected: Delivery, reason: str) -> None:
         if await self._store.park(self._key, self._member_id, rejected.change, reason, self._clock()):
             owned.skip(rejected)
         else:
-            self._holding.drop([owned.number])
+            self._assignment.drop([owned.number])
 
     def _pause(self, owned: OwnedPartition, attempts: int) -> None:
         pause = min(self._pace.first_pause * 2.0 ** min(attempts - 1, 20), self._pace.longest_pause)
@@ -208,20 +208,20 @@ class Ledger:
 
     async def _release_free(self) -> None:
         async with self._writing:
-            free = [each.number for each in self._holding if each.leaving and each.is_free]
+            free = [each.number for each in self._assignment if each.leaving and each.is_free]
             if free:
                 await self._store.release_partitions(self._key, self._member_id, free, lost=False)
-                self._holding.drop(free)
+                self._assignment.drop(free)
 
-    async def part(self, reason: str) -> None:
-        """Settles what can be settled, and gives everything back; for this reason where deliveries are outstanding."""
+    async def leave(self, reason: str) -> None:
+        """Settles, and gives all partitions back. `reason` is stored with outstanding deliveries."""
         self._pass_idle()
         await self.settle()
-        for owned in self._holding:
+        for owned in self._assignment:
             for replay in list(owned.replays.values()):
                 if replay.state is State.SENT and replay.parked_id is not None:
                     await self.persist(partial(self.finish_replay, replay.parked_id, failed=reason))
-        lost = [each.number for each in self._holding if each.is_outstanding]
+        lost = [each.number for each in self._assignment if each.is_outstanding]
         if lost and self.counts_attempts:
             release = self._store.release_partitions
             await self.persist(partial(release, self._key, self._member_id, lost, lost=True, reason=reason))

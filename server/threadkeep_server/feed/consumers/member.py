@@ -1,7 +1,6 @@
-"""One member of a named consumer: what a Consume stream does on the server.
+"""One member of a named consumer: the server side of a Consume stream.
 
-It holds partitions under leases, reads ahead of the member, hands deliveries over, and moves positions on as they are
-acknowledged.
+It holds partitions under leases, reads ahead, sends deliveries, and stores positions as deliveries are acknowledged.
 """
 
 from __future__ import annotations
@@ -17,39 +16,41 @@ from ...domain.feed import FeedTrimmed, Position
 from ...domain.filters import EventFilter
 from ...domain.model import SECOND_NS
 from ...store.contract.consumers import Consumer
-from .assignment import Holding
-from .checkpoints import GroupStore, Ledger, Pace, Signals
+from .assignment import Assignment
+from .checkpoints import Checkpoints, GroupStore, Pace, Signals
 from .partition import Delivery
 from .reader import Reader
 
-# A member that joins gets work soon, and the others hear of it before long.
+# Frequent at first: a new member receives work soon, and the other members notice it.
 _FIRST_BALANCES_S = (0.2, 0.5, 1.0)
 _BALANCES_IN_A_LEASE = 3
 _FLUSH_EVERY_S = 0.02
-# Nothing but a safety net under the wake-ups.
+# A safety net for missed notifications.
 _LOOK_EVERY_S = 30.0
 _LOOKS_IN_A_TIMEOUT = 20
 LEFT = "its member left or died"
 
 
 class Wake(Protocol):
+    """Waits for changes; the tail implements it."""
+
     async def wait_beyond(self, position: Position, timeout: float) -> None:
-        """Returns when the feed may have settled changes beyond the position, or after so many seconds."""
+        """Returns when the feed may have settled changes beyond the position, or after `timeout` seconds."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What to tell the member: deliveries, and acknowledgements that are durable now. Neither: a sign of life."""
+class MemberUpdate:
+    """Deliveries, and ids of deliveries whose acknowledgement is durable. An update with neither is a heartbeat."""
 
     deliveries: Sequence[Delivery] = ()
     acknowledged: Sequence[int] = ()
 
 
-class Membership:
-    """Works while `run` does: until `leave` or `end`, or until it fails, which `told` raises. The consumer has been joined.
+class Member:
+    """A member that has joined. It works while `run` does, until `leave`, `end` or an error, which `updates` raises.
 
-    `lease` in nanoseconds. Cancelling `run` leaves everything as if the server had died: the leases run out.
+    `lease` is in nanoseconds. Canceling `run` has the effect of a crash: the leases run out.
     """
 
     def __init__(
@@ -72,59 +73,59 @@ class Membership:
         self._pace = pace
         self._time = asyncio.get_running_loop().time
         self._signals = Signals()
-        self._holding = Holding(consumer.max_attempts, max_outstanding)
-        self._reader = Reader(store, consumer.scope, wanted, consumer.partitions, self._holding)
-        self._ledger = Ledger(store, consumer, member_id, self._holding, self._signals, clock, lease, pace)
+        self._assignment = Assignment(consumer.max_attempts, max_outstanding)
+        self._reader = Reader(store, consumer.scope, wanted, consumer.partitions, self._assignment)
+        self._checkpoints = Checkpoints(store, consumer, member_id, self._assignment, self._signals, clock, lease, pace)
         self._end: Position | None = None
-        """Where the settled feed ended when that was reached last; None: it may have grown."""
+        """The end of the settled feed when it was last reached; None if it may have grown."""
         self._why_lost = LEFT
         self._failure: Exception | None = None
 
-    # --- what the member says
+    # --- requests of the member
 
     def acknowledge(self, delivery_ids: Iterable[int]) -> None:
-        """They have been handled. Void ones are ignored. Raises InvalidField for what was never delivered."""
+        """Marks deliveries as handled. Ignores void deliveries. Raises InvalidField for an id that was never sent."""
         for delivery_id in delivery_ids:
-            self._holding.acknowledge(delivery_id)
-        self._said()
+            self._assignment.acknowledge(delivery_id)
+        self._signal_request()
 
     def reject(self, delivery_id: int, reason: str, *, park: bool = False) -> None:
-        """It could not be handled. Raises InvalidField for what was never delivered."""
-        self._holding.reject(delivery_id, reason, park=park)
-        self._said()
+        """Marks a delivery as failed. Raises InvalidField for an id that was never sent."""
+        self._assignment.reject(delivery_id, reason, park=park)
+        self._signal_request()
 
-    def _said(self) -> None:
+    def _signal_request(self) -> None:
         self._signals.unsettled.set()
-        self._signals.news.set()  # more may be outstanding now
+        self._signals.news.set()  # more deliveries may be sent now
 
     def leave(self) -> None:
-        """Ends the membership: what is acknowledged by now counts, and is still confirmed."""
+        """Ends the member. Earlier acknowledgements count and are still confirmed."""
         if not self._signals.stopping.is_set():
-            self._ledger.part_soon()
+            self._checkpoints.limit_retries()
             self._signals.stopping.set()
             self._signals.unsettled.set()
 
     def end(self, why: Exception) -> None:
-        """As `leave`, and `told` raises this. Where the server is the one that leaves, no attempt counts against the work."""
+        """Like `leave`, and `updates` raises `why`. ServerDraining does not count as a failed attempt of deliveries."""
         if not self._signals.stopping.is_set():
             self._failure = why
-            self._ledger.counts_attempts = not isinstance(why, ServerDraining)
+            self._checkpoints.counts_attempts = not isinstance(why, ServerDraining)
             self.leave()
 
-    # --- what it is told
+    # --- updates
 
-    async def told(self) -> AsyncIterator[Told]:
-        """Everything there is to tell, until the membership is over. For one reader. Raises what ended it."""
+    async def updates(self) -> AsyncIterator[MemberUpdate]:
+        """Yields updates until the member has left. For one reader. Raises the error that ended the member."""
         quiet = False
         beat_at = self._time() + self._pace.heartbeat
         while True:
             self._signals.news.clear()
-            told = Told(self._next_batch(), self._ledger.confirmed())
-            if told.deliveries or told.acknowledged or quiet:
-                yield told
+            update = MemberUpdate(self._next_batch(), self._checkpoints.confirmed())
+            if update.deliveries or update.acknowledged or quiet:
+                yield update
                 quiet, beat_at = False, self._time() + self._pace.heartbeat
-                for each in told.deliveries:
-                    each.events = ()  # once told, nobody needs them in memory
+                for each in update.deliveries:
+                    each.events = ()  # frees their memory
             elif self._signals.over.is_set():
                 break
             else:
@@ -133,25 +134,25 @@ class Membership:
             raise self._failure
 
     def _next_batch(self) -> list[Delivery]:
-        if self._signals.stopping.is_set() or not self._ledger.is_leased:
-            return []  # what was read may be somebody else's by now
-        batch = self._holding.next_batch(self._time())
+        if self._signals.stopping.is_set() or not self._checkpoints.is_leased:
+            return []  # another member may hold the partitions by now
+        batch = self._assignment.next_batch(self._time())
         self._signals.room.set()
         return batch
 
-    # --- working
+    # --- tasks
 
     async def run(self) -> None:
-        """Never raises."""
-        writers = [self._start(each) for each in (self._balance_all_along, self._settle_all_along)]
-        others = [self._start(each) for each in (self._read_all_along, self._listen, self._watch_the_time)]
+        """Runs until the member has left. Never raises."""
+        writers = [self._start(each) for each in (self._keep_balancing, self._keep_settling)]
+        others = [self._start(each) for each in (self._keep_reading, self._wait_for_changes, self._check_timeouts)]
         try:
             await self._signals.stopping.wait()
             for task in others:
                 task.cancel()
-            # A write is not interrupted: if its outcome were not known, it could come after the farewell.
+            # Writes are not interrupted: one with an unknown outcome could take effect after the member has left.
             await asyncio.gather(*writers, *others, return_exceptions=True)
-            await self._part()
+            await self._finish()
         finally:
             for task in (*writers, *others):
                 task.cancel()
@@ -166,57 +167,57 @@ class Membership:
             await work()
         except FeedTrimmed:
             self.end(ResumePositionExpired())
-        except Exception as exc:  # told to the member, whose stream ends with it
+        except Exception as exc:  # ends the stream of the member
             self.end(exc)
 
-    async def _part(self) -> None:
+    async def _finish(self) -> None:
         try:
-            await self._ledger.part(self._why_lost)
+            await self._checkpoints.leave(self._why_lost)
         except ConsumerNotFound:
-            pass  # it was deleted: nothing is left to be given back
-        except Exception as exc:  # told to the member; the leases run out by themselves
+            pass  # the consumer was deleted: there is nothing to give back
+        except Exception as exc:  # reported to the member; the leases run out
             self._failure = self._failure or exc
 
-    async def _balance_all_along(self) -> None:
+    async def _keep_balancing(self) -> None:
         interval = self._lease_s / _BALANCES_IN_A_LEASE
         waits = [wait for wait in _FIRST_BALANCES_S if wait < interval]
         while not self._signals.stopping.is_set():
-            await self._ledger.persist(self._balance)
+            await self._checkpoints.persist(self._balance)
             await _within(waits.pop(0) if waits else interval, self._signals.stopping)
 
     async def _balance(self) -> None:
-        replays = await self._ledger.balance()
+        replays = await self._checkpoints.balance()
         if not replays:
             return
         for parked, events in await self._reader.replays(replays):
             if events is None:
-                await self._ledger.finish_replay(parked.parked_id, failed=None)
+                await self._checkpoints.finish_replay(parked.parked_id, failed=None)
             else:
-                self._holding.replay(parked, events)
+                self._assignment.replay(parked, events)
         self._signals.news.set()
 
-    async def _settle_all_along(self) -> None:
+    async def _keep_settling(self) -> None:
         while not self._signals.stopping.is_set():
             self._signals.unsettled.clear()
-            await self._ledger.settle()
+            await self._checkpoints.settle()
             await self._signals.unsettled.wait()
             await _within(_FLUSH_EVERY_S, self._signals.stopping)
 
-    async def _read_all_along(self) -> None:
+    async def _keep_reading(self) -> None:
         while True:
             self._signals.room.clear()
-            wanting = self._holding.wanting(self._time(), self._end)
+            wanting = self._assignment.wanting(self._time(), self._end)
             if not wanting:
                 await self._signals.room.wait()
                 continue
-            end = await self._ledger.persist(partial(self._reader.read, wanting))
+            end = await self._checkpoints.persist(partial(self._reader.read, wanting))
             if end is not None:
                 self._end = end
                 self._signals.at_the_end.set()
             self._signals.news.set()
             self._signals.unsettled.set()
 
-    async def _listen(self) -> None:
+    async def _wait_for_changes(self) -> None:
         while True:
             await self._signals.at_the_end.wait()
             self._signals.at_the_end.clear()
@@ -225,24 +226,24 @@ class Membership:
             self._end = None
             self._signals.room.set()
 
-    async def _watch_the_time(self) -> None:
-        """A member that does not acknowledge must not hold its work."""
+    async def _check_timeouts(self) -> None:
+        """Ends a member that does not acknowledge within the timeout, so that others receive its deliveries."""
         timeout = self.consumer.ack_timeout / SECOND_NS
         while True:
             await asyncio.sleep(timeout / _LOOKS_IN_A_TIMEOUT)
-            since = self._holding.oldest_sent()
+            since = self._assignment.oldest_sent()
             if since is not None and self._time() - since >= timeout:
                 self._why_lost = f"not acknowledged within {timeout:g} s"
                 self.end(WatchTooSlow(timeout))
 
 
 async def _within(seconds: float, event: asyncio.Event) -> bool:
-    """Waits for it at most so long; whether it has come."""
+    """Waits at most `seconds` for the event. Reports whether it was set."""
     return await _until(asyncio.get_running_loop().time() + seconds, event)
 
 
 async def _until(time: float, event: asyncio.Event) -> bool:
-    """Waits for it until that time of the loop; whether it has come."""
+    """Waits for the event until `time`, in loop time. Reports whether it was set."""
     try:
         async with asyncio.timeout_at(time):
             return await event.wait()

@@ -1,4 +1,4 @@
-"""A partition in the hands of a member: what of it is on its way, and how far it has come. No input or output here."""
+"""A partition that a member holds: its deliveries and its progress. Performs no I/O."""
 
 from __future__ import annotations
 
@@ -12,20 +12,22 @@ from ...domain.feed import Change, FeedEvent, Position
 from ...store.contract.consumers import Partition
 
 MOST_QUEUED = 64
-"""Deliveries of one partition that are read ahead of their acknowledgement."""
+"""The limit of deliveries of one partition that are read and not acknowledged."""
 
 
 class State(Enum):
+    """The progress of a delivery."""
+
     WAITING = 1
-    """Read, and not handed to the member yet."""
+    """Read, and not sent to the member yet."""
     SENT = 2
     ACKNOWLEDGED = 3
     VOID = 4
-    """Whatever the member says of it counts no more: it comes again, or is somebody else's."""
+    """Acknowledgements are ignored: the change is delivered again, or another member has the partition."""
 
 
 class Rejection(NamedTuple):
-    """Why a delivery was not handled. `park`: it will not be tried again. `counted`: the store knows of the attempt."""
+    """Why a delivery failed. `park`: the change is not retried. `counted`: the store has counted the attempt."""
 
     reason: str
     park: bool = False
@@ -34,8 +36,7 @@ class Rejection(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Delivery:
-    """A change for a member to handle, with those of its events that are wanted. `delivery_id` is given when it is handed
-    over."""
+    """A change for a member, with the selected events. `delivery_id` is assigned when the delivery is sent."""
 
     partition: int
     change: Change
@@ -47,13 +48,13 @@ class Delivery:
     state: State = State.WAITING
     rejection: Rejection | None = None
     alone: bool = False
-    """A member was lost with it: nothing else is to be handed over beside it, or what kills its members would count against
-    everything that they had at the time."""
+    """Must be the only outstanding delivery, because a member was lost while it had it. Otherwise a change that kills members
+    would count failed attempts for the other deliveries of those members."""
 
 
 class Read(NamedTuple):
-    """What a reader found for a partition: everything up to `reached` but for `changes` is of no interest. `to_the_end`: there
-    is nothing more for now."""
+    """The result of a read for one partition: of the feed up to `reached`, only `changes` match. `to_the_end` is set if the
+    settled feed ends there."""
 
     changes: Sequence[tuple[Change, Sequence[FeedEvent]]]
     reached: Position
@@ -63,9 +64,9 @@ class Read(NamedTuple):
 class OwnedPartition:
     """Deliveries of one partition, in order, from the first that is not acknowledged.
 
-    `stored` is the position that the store has, `handled` the one that it should have; `read_to` is where reading goes on. A
-    delivery that is rejected waits until everything before it is acknowledged. If it is to be tried again, what comes after it
-    is void, and read again after it; if it is to be parked, what comes after it goes on.
+    `stored` is the position in the store, `handled` the one that it should have; reading continues at `read_to`. A rejected
+    delivery waits until everything before it is acknowledged. If it is retried, later deliveries become void and are read
+    again; if it is parked, they are not affected.
     """
 
     def __init__(self, partition: Partition, max_attempts: int) -> None:
@@ -75,10 +76,10 @@ class OwnedPartition:
         self.reason = partition.reason
         self._suspect = partition.attempts > 0
         self.leaving = False
-        """It is to be given back as soon as nothing of it is outstanding."""
+        """The partition is given back as soon as nothing of it is outstanding."""
         self.resumes_at = 0.0
         self.replays: dict[int, Delivery] = {}
-        """By parked_id, until the store knows what became of them."""
+        """Replays by parked_id, until the store has their outcome."""
         self._max_attempts = max_attempts
         self._queue: deque[Delivery] = deque()
         self._counted: list[int] = []
@@ -87,12 +88,12 @@ class OwnedPartition:
     # --- reading
 
     def wants(self, now: float) -> bool:
-        """Whether it should be read on. Not at every acknowledgement: reading a page for one change is dear."""
+        """Reports whether the partition should be read. Only when half the room is free: a page for one change is expensive."""
         return not self.leaving and not self.blocked and now >= self.resumes_at and len(self._queue) <= MOST_QUEUED // 2
 
     @property
     def blocked(self) -> bool:
-        """Nothing comes after a delivery that is to be tried again."""
+        """Reports whether the last delivery must be retried before others follow."""
         last = self._queue[-1].rejection if self._queue else None
         return last is not None and not last.park
 
@@ -101,7 +102,7 @@ class OwnedPartition:
         return MOST_QUEUED - len(self._queue)
 
     def take(self, found: Read) -> list[Delivery]:
-        """Takes in what was read from `read_to` on; what of it is to be delivered."""
+        """Queues changes that were read from `read_to`. Returns the deliveries to send."""
         taken: list[Delivery] = []
         self.read_to = max(self.read_to, found.reached)
         for change, events in found.changes:
@@ -109,12 +110,12 @@ class OwnedPartition:
             delivery = Delivery(self.number, change, events, attempt, alone=self._suspect and not self._queue)
             self._queue.append(delivery)
             if attempt > self._max_attempts:
-                # Its members kept dying of it.
+                # Members were lost with this change until its attempts were used up.
                 delivery.rejection = Rejection(self.reason, park=True, counted=True)
             else:
                 taken.append(delivery)
         if found.to_the_end and not self._queue and self.attempts and not self.resumes_at:
-            # A member was lost while there was nothing to do; what comes next is not to pay for it.
+            # A member was lost while the partition was idle; this must not count against the next change.
             self.attempts, self._forgiven = 0, True
         return taken
 
@@ -133,31 +134,31 @@ class OwnedPartition:
         self.pass_idle()
 
     def pass_idle(self) -> None:
-        """With nothing outstanding, what was read and is of no interest counts as handled."""
+        """Marks everything read as handled if nothing is outstanding."""
         if not self._queue and not self.attempts:
             self.handled = max(self.handled, self.read_to)
 
     def reject(self, delivery: Delivery, reason: str, *, park: bool) -> None:
-        """It is parked, if its attempts are used up or it comes from there; else everything after it is void."""
+        """Parks the delivery if its attempts are used up or it is a replay; otherwise later deliveries become void."""
         park = park or delivery.attempt >= self._max_attempts or delivery.parked_id is not None
         delivery.rejection = Rejection(reason, park)
         if not park:
             self._cut(lambda each: not 0 < each.delivery_id <= delivery.delivery_id)
 
     def rejected(self) -> Delivery | None:
-        """The rejected delivery, once it is the first."""
+        """Returns the rejected delivery once it is the first."""
         return self._queue[0] if self._queue and self._queue[0].rejection is not None else None
 
     def retry(self, attempts: int, resumes_at: float) -> None:
-        """The rejected delivery will be read again, and everything after it."""
-        # Whatever else has counted, the member was not told that this was the last attempt.
+        """Prepares to read the rejected delivery and its successors again."""
+        # Below the maximum, whatever the store has counted: the member did not know that this was the last attempt.
         self.attempts, self.resumes_at = min(attempts, self._max_attempts - 1), resumes_at
-        self._suspect = False  # it fails, and leaves its member alive
+        self._suspect = False  # the member survived the failure
         self._void_all()
         self.read_to = self.handled
 
     def skip(self, parked: Delivery) -> None:
-        """The rejected delivery has been parked."""
+        """Continues after a rejected delivery that has been parked."""
         self.attempts, self.resumes_at, self._suspect = 0, 0.0, False
         self.stored = self.handled = parked.change.position
         self.read_to = max(self.read_to, self.handled)
@@ -167,22 +168,22 @@ class OwnedPartition:
 
     @property
     def is_due(self) -> bool:
-        """Whether the store is behind."""
+        """Reports whether the store must be updated."""
         return self.handled != self.stored or self._forgiven
 
     def due(self) -> tuple[Position, list[int]]:
-        """Where the store should have it, and whose acknowledgements are durable once it has."""
+        """Returns the position to store, and the deliveries whose acknowledgement is durable afterwards."""
         return self.handled, list(self._counted)
 
     def is_stored(self, position: Position, counted: Sequence[int]) -> None:
-        """The store has what `due` said."""
+        """Records that the store has the result of `due`."""
         self.stored, self._forgiven = position, False
         del self._counted[: len(counted)]
 
     # --- giving back
 
     def leave(self) -> None:
-        """Nothing more is handed over."""
+        """Stops sending deliveries of this partition."""
         self.leaving = True
         self._cut(lambda each: each.state is State.WAITING)
         for replay in [each for each in self.replays.values() if each.state is State.WAITING]:
@@ -190,16 +191,16 @@ class OwnedPartition:
 
     @property
     def is_free(self) -> bool:
-        """Whether nothing of it waits for the member or for the store."""
+        """Reports whether nothing waits for the member or the store."""
         return not self._queue and not self.replays and not self.is_due
 
     @property
     def is_outstanding(self) -> bool:
-        """Whether a member has had what comes next, and the store counts no attempt for it yet."""
+        """Reports whether a delivery was sent that is neither acknowledged nor rejected."""
         return any(each.state is State.SENT and each.rejection is None for each in self._queue)
 
     def drop(self) -> None:
-        """It is somebody else's now."""
+        """Voids all deliveries: another member holds the partition."""
         self._void_all()
         for replay in list(self.replays.values()):
             self._void_replay(replay)
@@ -207,7 +208,7 @@ class OwnedPartition:
     # --- helpers
 
     def _cut(self, falls: Callable[[Delivery], bool]) -> None:
-        """Voids from the first delivery that falls on."""
+        """Voids the first delivery for which `falls` is true, and all after it."""
         keep = next((index for index, each in enumerate(self._queue) if falls(each)), len(self._queue))
         if keep == len(self._queue):
             return

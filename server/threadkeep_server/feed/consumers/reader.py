@@ -1,4 +1,4 @@
-"""Reading the feed for a member: one page serves all of its partitions that want more."""
+"""Reads the feed for a member. One page serves all partitions that need changes."""
 
 from __future__ import annotations
 
@@ -8,45 +8,50 @@ from ...domain.feed import Change, ChangePage, FeedEvent, FeedScope, Position
 from ...domain.filters import EventFilter, select
 from ...store.contract.consumers import Parked, partition_of
 from ...store.contract.feed import FeedStore
-from .assignment import MOST_WAITING_BYTES, Holding
+from ..limits import CHANGES_PER_READ
+from .assignment import MOST_WAITING_BYTES, Assignment
 from .partition import OwnedPartition, Read
-
-_CHANGES_AT_ONCE = 512
 
 Found = tuple[Change, Sequence[FeedEvent]]
 
 
 class Reader:
-    """Reads what a consumer is interested in."""
+    """Reads the changes within a consumer's scope and filter."""
 
-    def __init__(self, store: FeedStore, scope: FeedScope, wanted: EventFilter, partitions: int, holding: Holding) -> None:
+    def __init__(
+        self, store: FeedStore, scope: FeedScope, wanted: EventFilter, partitions: int, assignment: Assignment
+    ) -> None:
         self._store = store
         self._scope = scope
         self._wanted = wanted
         self._partitions = partitions
-        self._holding = holding
+        self._assignment = assignment
 
     async def read(self, wanting: Sequence[OwnedPartition]) -> Position | None:
-        """Reads these partitions on; where the settled feed ends, if that was reached. Raises FeedTrimmed."""
+        """Reads these partitions. Returns the end of the settled feed if it was reached. Raises FeedTrimmed."""
         starts = {each.number: each.read_to for each in wanting}
-        page = await self._store.changes(min(starts.values()), _CHANGES_AT_ONCE, self._scope)
+        page = await self._store.changes(min(starts.values()), CHANGES_PER_READ, self._scope)
         chosen, reached, full = self._choose(page, wanting)
         to_the_end = not page.more and reached == page.reached
         found: dict[int, list[Found]] = {number: [] for number in starts}
         for change, events in await self._with_events(chosen):
             found[partition_of(change.session, self._partitions)].append((change, events))
-        self._holding.take(
+        self._assignment.take(
             {
                 each.number: Read(found[each.number], full.get(each.number, reached), to_the_end and each.number not in full)
                 for each in wanting
-                # What was dropped, rejected or given up meanwhile is not where the reading began, or wants nothing now.
-                if self._holding.holds(each) and each.read_to == starts[each.number] and not each.leaving and not each.blocked
+                if self._is_current(each, starts[each.number])
             }
         )
         return page.reached if to_the_end else None
 
+    def _is_current(self, partition: OwnedPartition, start: Position) -> bool:
+        """Reports whether a read from `start` still applies: the partition may have been dropped or rejected meanwhile."""
+        held = self._assignment.holds(partition) and partition.read_to == start
+        return held and not partition.leaving and not partition.blocked
+
     async def replays(self, parked: Sequence[Parked]) -> list[tuple[Parked, Sequence[FeedEvent] | None]]:
-        """Parked changes with their events; None where nothing is left to be told."""
+        """Returns parked changes with their selected events; None for a change without a matching event."""
         read = await self._store.change_events([each.change for each in parked], with_text=bool(self._wanted.terms))
         replays: list[tuple[Parked, Sequence[FeedEvent] | None]] = []
         for each, events in zip(parked, read, strict=True):
@@ -57,7 +62,7 @@ class Reader:
     def _choose(
         self, page: ChangePage, wanting: Sequence[OwnedPartition]
     ) -> tuple[list[Change], Position, dict[int, Position]]:
-        """Whose events to load, how far that reaches, and where it ends earlier for partitions that have no more room."""
+        """Returns the changes to load, the position they reach, and an earlier position for each partition that is full."""
         wanted = {each.number: each for each in wanting}
         room = {each.number: each.room for each in wanting}
         full: dict[int, Position] = {}
@@ -79,7 +84,7 @@ class Reader:
         return chosen, page.reached, full
 
     async def _with_events(self, changes: Sequence[Change]) -> Iterable[Found]:
-        """The changes of which something is wanted, with what is."""
+        """Returns the matching changes with their selected events."""
         if not changes:
             return ()
         events = await self._store.change_events(changes, with_text=bool(self._wanted.terms))

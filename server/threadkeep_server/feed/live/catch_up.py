@@ -1,4 +1,4 @@
-"""Reading a part of the feed from the log, one chunk ahead of whoever takes them."""
+"""Reads a part of the feed from the log, one chunk ahead of the subscriber."""
 
 from __future__ import annotations
 
@@ -8,21 +8,19 @@ from typing import NamedTuple
 
 from ...domain.feed import Change, FeedEvent, FeedScope, Position
 from ...store.contract.feed import FeedStore
-from ..encoder import MOST_FRAME_BYTES
-
-_CHANGES_AT_ONCE = 512
+from ..limits import CHANGES_PER_READ, MOST_FRAME_BYTES
 
 
 class Chunk(NamedTuple):
-    """Changes with all their events, and where whoever has taken them stands. `more`: there is more to be read."""
+    """Changes with all their events. `reached` is the position after them; `more` is set if more can be read."""
 
     found: Sequence[tuple[Change, Sequence[FeedEvent]]]
     reached: Position
     more: bool
 
 
-class LogReader:
-    """From a position on, to `upto` or to the settled end of the feed. While one chunk is worked on, the next is read."""
+class CatchUp:
+    """Reads from a position to `upto`, or to the settled end of the feed. Prefetches the next chunk."""
 
     def __init__(
         self, store: FeedStore, scope: FeedScope, position: Position, *, upto: Position | None = None, with_text: bool = False
@@ -38,7 +36,7 @@ class LogReader:
         self._ahead: asyncio.Task[Chunk] | None = None
 
     async def next(self) -> Chunk:
-        """Raises FeedTrimmed. Not to be called again once there is no more."""
+        """Returns the next chunk. Raises FeedTrimmed. Must not be called after a chunk without `more`."""
         ahead, self._ahead = self._ahead, None
         chunk = await (self._load() if ahead is None else ahead)
         if chunk.more:
@@ -51,11 +49,11 @@ class LogReader:
 
     async def _load(self) -> Chunk:
         if not self._changes:
-            page = await self._store.changes(self._position, _CHANGES_AT_ONCE, self._scope, self._upto)
+            page = await self._store.changes(self._position, CHANGES_PER_READ, self._scope, self._upto)
             self._changes, self._page_reached, self._page_more = page.changes, page.reached, page.more
             if self._upto is not None:
                 self._page_more = page.reached < self._upto
-        taken = _fitting(self._changes)
+        taken = _first_frame(self._changes)
         left = self._changes[len(taken) :]
         events = await self._store.change_events(taken, with_text=self._with_text) if taken else ()
         self._changes = left
@@ -63,8 +61,8 @@ class LogReader:
         return Chunk(list(zip(taken, events, strict=True)), self._position, bool(left) or self._page_more)
 
 
-def _fitting(changes: Sequence[Change]) -> Sequence[Change]:
-    """As many of the first as a message should hold, one at least."""
+def _first_frame(changes: Sequence[Change]) -> Sequence[Change]:
+    """Returns the changes that fit into one message, at least one."""
     size = 0
     for count, change in enumerate(changes):
         size += change.size

@@ -1,4 +1,4 @@
-"""What the subscribers of one request share: its messages, written once, the newest of them kept."""
+"""A channel: the messages that all subscribers with the same scope and filter share. They are encoded once."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import NamedTuple
 
 from ...domain.feed import Change, FeedEvent, FeedScope, Position
 from ...domain.filters import ALL, EventFilter, select
-from ..encoder import MOST_FRAME_BYTES, Renderer
+from ..encoder import ChangeEncoder
+from ..limits import MOST_FRAME_BYTES
 
 
 class Frame(NamedTuple):
-    """Messages for consecutive changes. Whoever is before `first` gets them all and is at `end` afterwards; whoever is between
-    the two has had some of them."""
+    """Messages for consecutive changes. A subscriber before `first` receives all and is at `end` afterwards; a subscriber
+    between the two has already received some."""
 
     first: Position
     end: Position
@@ -22,16 +23,16 @@ class Frame(NamedTuple):
     size: int
 
 
-def rendered(
+def encode_changes(
     changes: Sequence[tuple[Change, Sequence[FeedEvent]]],
     before: Position,
     wanted: EventFilter,
-    renderer: Renderer,
+    encoder: ChangeEncoder,
     skip_seq: int = 0,
 ) -> list[bytes]:
-    """The messages for these changes, with those of their events that are wanted; small ones joined.
+    """Returns the messages for these changes with the selected events; small messages are joined.
 
-    `before`, `skip_seq`: where the subscriber stands.
+    `before` and `skip_seq` are the subscriber's position.
     """
     messages: list[bytes] = []
     joined: list[bytes] = []
@@ -41,7 +42,7 @@ def rendered(
         found = events if everything else select(events, wanted)
         if change.adds_only and not found:
             continue
-        for message in renderer.change(change, found, before, skip_seq):
+        for message in encoder.change(change, found, before, skip_seq):
             if size and size + len(message) > MOST_FRAME_BYTES:
                 messages.append(b"".join(joined))
                 joined, size = [], 0
@@ -54,10 +55,10 @@ def rendered(
 
 
 class Channel:
-    """Frames of one scope and filter, numbered from 0 on as they are made. They are complete behind `covered`.
+    """Frames of one scope and filter, numbered from 0. They are complete after `covered`.
 
-    Kept by the tail, which alone changes it. A subscriber reads at its own pace and never holds a frame back: the oldest are
-    dropped when the tail needs the room.
+    Only the tail changes a channel. Subscribers read at their own pace; the oldest frames are dropped when the tail needs room,
+    even if a subscriber has not read them.
     """
 
     __slots__ = (
@@ -66,38 +67,38 @@ class Channel:
         "beats",
         "covered",
         "dropped",
+        "encoder",
         "key",
-        "renderer",
         "scope",
+        "sent_at",
         "subscribers",
-        "told_at",
         "wanted",
     )
 
-    def __init__(self, key: str, scope: FeedScope, wanted: EventFilter, renderer: Renderer, covered: Position) -> None:
+    def __init__(self, key: str, scope: FeedScope, wanted: EventFilter, encoder: ChangeEncoder, covered: Position) -> None:
         self.key = key
         self.scope = scope
         self.wanted = wanted
-        self.renderer = renderer
+        self.encoder = encoder
         self.covered = covered
         self.subscribers = 0
         self.dropped = 0
-        """The number of the oldest frame that is kept."""
+        """The number of the oldest frame kept."""
         self.beats = 0
-        """How often it was quiet for long."""
-        self.told_at = 0.0
-        """When the last frame was made, in the loop's time."""
-        # Most channels are idle most of the time, and an empty deque is larger than all the rest of one.
+        """The number of heartbeats so far."""
+        self.sent_at = 0.0
+        """The loop time of the last frame."""
+        # Created on first use: most channels are idle, and an empty deque is larger than the rest of a channel.
         self._frames: deque[Frame] | tuple[()] = ()
         self._waiting: list[asyncio.Future[None]] = []
 
     @property
     def end(self) -> int:
-        """The number that the next frame will bear."""
+        """The number of the next frame."""
         return self.dropped + len(self._frames)
 
     def after(self, position: Position) -> int:
-        """The number of the first frame that somebody at this position needs; the position must not be before `covered`."""
+        """Returns the number of the first frame after this position, which must not be before `covered`."""
         number = self.end
         for frame in reversed(self._frames):
             if frame.end <= position:
@@ -109,18 +110,18 @@ class Channel:
         return self._frames[number - self.dropped]
 
     def wait(self) -> asyncio.Future[None]:
-        """Until there is something new: a frame, a heartbeat, or an end."""
+        """Returns a future that completes at the next frame, heartbeat, or end."""
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(future)
         return future
 
-    # --- the tail's
+    # --- for the tail
 
     def publish(self, frame: Frame) -> None:
         if not isinstance(self._frames, deque):
             self._frames = deque()
         self._frames.append(frame)
-        self.told_at = asyncio.get_running_loop().time()
+        self.sent_at = asyncio.get_running_loop().time()
         self.wake()
 
     def beat(self) -> None:
@@ -128,29 +129,28 @@ class Channel:
         self.wake()
 
     def wake(self) -> None:
-        # Whoever waits is woken; whoever looks in between finds what it looks for without waiting.
         waiting, self._waiting = self._waiting, []
         for future in waiting:
             if not future.done():
                 future.set_result(None)
 
     def drop(self) -> int:
-        """Drops the oldest frame; its size."""
-        assert isinstance(self._frames, deque)  # noqa: S101 - there is one
+        """Drops the oldest frame and returns its size."""
+        assert isinstance(self._frames, deque)  # noqa: S101 - there is a frame
         frame = self._frames.popleft()
         self.dropped += 1
         self.covered = frame.end
         return frame.size
 
     def restart(self, position: Position) -> None:
-        """Frames before this position will never be made: whoever needs them reads the feed."""
+        """Continues at this position. Subscribers before it read the log."""
         self.dropped = self.end + 1
         self._frames = ()
         self.covered = position
         self.wake()
 
     def close(self) -> None:
-        """Nobody follows any more."""
+        """Drops all frames after the last subscriber has left."""
         self._frames = ()
 
     def kept(self) -> Iterator[Frame]:

@@ -1,4 +1,4 @@
-"""Signs of life for channels that have nothing to tell: one timer for all of them."""
+"""Heartbeats for idle channels. All channels share one timer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .channel import Channel
 
 
 class Heartbeats:
-    """Has every channel beat after it was quiet for so many seconds, and again after as long."""
+    """Sends a heartbeat on each channel that has been idle for `seconds`, and repeats it at that interval."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -19,26 +19,26 @@ class Heartbeats:
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, channel: Channel) -> None:
-        channel.told_at = asyncio.get_running_loop().time()
-        self._push(channel, channel.told_at)
+        channel.sent_at = asyncio.get_running_loop().time()
+        self._push(channel, channel.sent_at)
         self._set_timer()
 
-    def _push(self, channel: Channel, quiet_since: float) -> None:
-        heappush(self._due, (quiet_since + self._seconds, next(self._numbers), channel))
+    def _push(self, channel: Channel, idle_since: float) -> None:
+        heappush(self._due, (idle_since + self._seconds, next(self._numbers), channel))
 
     def _set_timer(self) -> None:
         if self._timer is None and self._due:
-            self._timer = asyncio.get_running_loop().call_at(self._due[0][0], self._look)
+            self._timer = asyncio.get_running_loop().call_at(self._due[0][0], self._send_due)
 
-    def _look(self) -> None:
+    def _send_due(self) -> None:
         now = asyncio.get_running_loop().time()
         self._timer = None
         while self._due and self._due[0][0] <= now:
             channel = heappop(self._due)[2]
             if not channel.subscribers:
                 continue
-            told = channel.told_at + self._seconds > now
-            if not told:
+            active = channel.sent_at + self._seconds > now
+            if not active:
                 channel.beat()
-            self._push(channel, channel.told_at if told else now)
+            self._push(channel, channel.sent_at if active else now)
         self._set_timer()

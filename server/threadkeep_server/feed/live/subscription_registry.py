@@ -1,4 +1,4 @@
-"""Who is interested in a change, found without asking everybody."""
+"""Finds the channels of a change without looking at all channels."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def _name(scope: FeedScope) -> _Name:
     return (scope.tenant, scope.app, scope.user_id) if scope.ref is None else (scope.tenant, scope.ref)
 
 
-class Directory:
-    """Channels by what they follow."""
+class SubscriptionRegistry:
+    """Channels by key and by scope."""
 
     def __init__(self) -> None:
         self._by_key: dict[str, Channel] = {}
@@ -43,7 +43,7 @@ class Directory:
             del self._by_name[name]
 
     def interested(self, change: Change) -> list[Channel]:
-        """A change has five names, however many channels there are."""
+        """Returns the channels whose scope includes the change. Looks up five scopes, however many channels there are."""
         tenant, ref = change.tenant, change.ref
         names: tuple[_Name, ...] = (
             (tenant, ref),

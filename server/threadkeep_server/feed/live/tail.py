@@ -1,7 +1,7 @@
-"""The tail: reads the feed once for all who follow it live.
+"""The tail: reads the feed once for all live subscribers.
 
-It sleeps while nobody does. A hint that something was committed wakes it; what was committed it reads from the feed, so a hint
-that is lost costs time only, at most the polling interval.
+It sleeps while there are none. A commit notification wakes it; the changes are read from the feed, so a lost notification only
+delays them, at most by the polling interval.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from dataclasses import dataclass
 from ...domain.feed import BEGINNING, Change, ChangePage, FeedEvent, FeedScope, FeedTrimmed, Position
 from ...domain.filters import EventFilter
 from ...store.contract.feed import FeedStore
-from ..encoder import Renderer
-from .channel import Channel, Frame, rendered
+from ..encoder import ChangeEncoder
+from ..limits import CHANGES_PER_READ
+from .channel import Channel, Frame, encode_changes
 from .heartbeats import Heartbeats
-from .subscription_registry import Directory
+from .subscription_registry import SubscriptionRegistry
 
 _log = logging.getLogger(__name__)
 
-_CHANGES_AT_ONCE = 512
 _BYTES_AT_ONCE = 4 << 20
-# So that the loop is not held for long, whoever subscribes to whatever.
+# These bound how long the loop is blocked.
 _ROUTED_AT_ONCE = 64
 _CHANNELS_AT_ONCE = 4
 _KEPT_BYTES = 16 << 20
 _MOST_FRAMES = 65_536
-# What is committed and cannot be told yet is asked for again after this, doubled each time up to the polling interval.
+# The first wait for unsettled changes. It doubles up to the polling interval.
 _UNSETTLED_S = 0.005
 _RETRY_S = 1.0
 
@@ -38,7 +38,7 @@ Routed = tuple[Change, Sequence[Channel]]
 
 @dataclass(frozen=True, slots=True)
 class TailStats:
-    """`behind`: subscribers that read from the log for now; `fell_behind`: how often one has had to since the start."""
+    """`behind` counts subscribers that currently read the log, `fell_behind` how often one fell back to it since the start."""
 
     subscribers: int
     behind: int
@@ -49,14 +49,14 @@ class TailStats:
 
 
 class Tail:
-    """`poll` and `heartbeat` in seconds; `kept_bytes` bounds what is kept for all subscribers together."""
+    """`poll` and `heartbeat` are in seconds; `kept_bytes` bounds the frames kept for all subscribers together."""
 
     def __init__(self, store: FeedStore, *, poll: float = 1.0, heartbeat: float = 15.0, kept_bytes: int = _KEPT_BYTES) -> None:
         self._store = store
         self._poll = poll
         self._heartbeats = Heartbeats(heartbeat)
         self._most_kept = kept_bytes
-        self._directory = Directory()
+        self._registry = SubscriptionRegistry()
         self._kept: deque[tuple[Channel, int]] = deque()
         self._kept_bytes = 0
         self._hint = asyncio.Event()
@@ -65,23 +65,23 @@ class Tail:
         self._starting = asyncio.Lock()
         self._reading = False
         self._routed = BEGINNING
-        """Changes up to here have been assigned to the channels that there were."""
+        """Changes up to this position have been assigned to the channels that existed."""
         self.position = BEGINNING
-        """Changes up to here have been published."""
+        """Changes up to this position have been published."""
         self.draining = False
         self.behind = 0
         self.fell_behind = 0
         store.on_change(self._hint.set)
 
-    # --- for those who follow
+    # --- for subscribers
 
-    async def attach(self, key: str, scope: FeedScope, wanted: EventFilter, renderer: Renderer) -> Channel:
-        """The channel of this key, which stands for the scope, the filter and how messages are written. To be given back."""
+    async def attach(self, key: str, scope: FeedScope, wanted: EventFilter, encoder: ChangeEncoder) -> Channel:
+        """Returns the channel of this key, which identifies scope, filter and encoder. Requires a later `detach`."""
         await self._start()
-        channel = self._directory.get(key)
+        channel = self._registry.get(key)
         if channel is None:
-            channel = Channel(key, scope, wanted, renderer, self._routed)
-            self._directory.add(channel)
+            channel = Channel(key, scope, wanted, encoder, self._routed)
+            self._registry.add(channel)
             self._heartbeats.add(channel)
         channel.subscribers += 1
         return channel
@@ -91,10 +91,10 @@ class Tail:
         if not channel.subscribers:
             self._kept_bytes -= sum(frame.size for frame in channel.kept())
             channel.close()
-            self._directory.remove(channel)
+            self._registry.remove(channel)
 
     async def wait_beyond(self, position: Position, timeout: float) -> None:
-        """Until the feed may have settled changes beyond the position, or for this many seconds."""
+        """Waits until the feed may have settled changes beyond the position, at most `timeout` seconds."""
         self._waiting += 1
         try:
             async with asyncio.timeout(timeout):
@@ -107,17 +107,17 @@ class Tail:
             self._waiting -= 1
 
     def drain(self) -> None:
-        """Every subscription ends, with a last checkpoint."""
+        """Ends every subscription with a last checkpoint."""
         self.draining = True
-        for channel in self._directory:
+        for channel in self._registry:
             channel.wake()
 
     def stats(self) -> TailStats:
-        subscribers = sum(channel.subscribers for channel in self._directory)
-        return TailStats(subscribers, self.behind, self.fell_behind, len(self._directory), self._kept_bytes, self.position)
+        subscribers = sum(channel.subscribers for channel in self._registry)
+        return TailStats(subscribers, self.behind, self.fell_behind, len(self._registry), self._kept_bytes, self.position)
 
     async def _start(self) -> None:
-        """Has the tail read on, from the head of the feed if it was asleep."""
+        """Wakes the tail; it continues at the head of the feed if it was asleep."""
         async with self._starting:
             if not self._reading:
                 self.position = self._routed = await self._store.feed_head()
@@ -127,19 +127,19 @@ class Tail:
     # --- reading
 
     async def run(self) -> None:
-        """Runs until cancelled."""
+        """Runs until canceled."""
         pause: float | None = self._poll
         while True:
             await self._rest(pause)
-            if not self._directory and not self._waiting:
+            if not self._registry and not self._waiting:
                 self._reading = False
-            if not self._reading:  # nobody follows, or whoever is to be the first still looks for the head
+            if not self._reading:  # no subscribers, or the first is still reading the head
                 pause = None
                 continue
             pause = await self._read_on(pause)
 
     async def _rest(self, pause: float | None) -> None:
-        """Until there is a hint; or, if somebody follows, for so many seconds."""
+        """Waits for a notification, at most `pause` seconds; None waits without a limit."""
         try:
             async with asyncio.timeout(pause):
                 await self._hint.wait()
@@ -148,13 +148,13 @@ class Tail:
         self._hint.clear()
 
     async def _read_on(self, pause: float | None) -> float:
-        """Publishes what is settled; how long to rest."""
+        """Publishes settled changes. Returns the seconds to wait before the next read."""
         try:
             page = await self._step()
             while page.more:
                 page = await self._step()
-        except Exception as exc:  # the database is gone, a fault of ours: subscribers wait, and we try again
-            _log.warning("the feed cannot be read (%s), next try in %g s", type(exc).__name__, _RETRY_S)
+        except Exception as exc:  # subscribers wait until a retry succeeds
+            _log.warning("reading the feed failed (%s); retrying in %g s", type(exc).__name__, _RETRY_S)
             return _RETRY_S
         if not page.unsettled:
             return self._poll
@@ -164,16 +164,16 @@ class Tail:
         self.position = self._routed = await self._store.feed_head()
         self._kept.clear()
         self._kept_bytes = 0
-        for channel in self._directory:
+        for channel in self._registry:
             channel.restart(self.position)
 
     async def _step(self) -> ChangePage:
         try:
-            page = await self._store.changes(self.position, _CHANGES_AT_ONCE)
+            page = await self._store.changes(self.position, CHANGES_PER_READ)
         except FeedTrimmed:
-            # We were stopped for longer than the feed is kept. Subscribers find out for themselves what they have missed.
+            # The process was stopped for longer than the retention of the feed. Each subscription detects its own gap.
             await self._skip_to_head()
-            page = await self._store.changes(self.position, _CHANGES_AT_ONCE)
+            page = await self._store.changes(self.position, CHANGES_PER_READ)
         for start in range(0, len(page.changes), _ROUTED_AT_ONCE):
             await self._route(page.changes[start : start + _ROUTED_AT_ONCE])
         self._routed = max(self._routed, page.reached)
@@ -181,8 +181,8 @@ class Tail:
         return page
 
     async def _route(self, changes: Sequence[Change]) -> None:
-        # At once for all of these: a channel made from now on starts behind them.
-        routed = [(change, channels) for change in changes if (channels := self._directory.interested(change))]
+        # One step without await: a channel created later starts after these changes.
+        routed = [(change, channels) for change in changes if (channels := self._registry.interested(change))]
         self._routed = max(self._routed, changes[-1].position)
         start, size = 0, 0
         for index, (change, _) in enumerate(routed):
@@ -193,7 +193,7 @@ class Tail:
         await self._publish(routed[start:])
 
     async def _publish(self, routed: Sequence[Routed]) -> None:
-        """One frame for each channel that is concerned."""
+        """Publishes one frame on each channel that has a change."""
         if not routed:
             return
         with_text = any(channel.wanted.terms for _, channels in routed for channel in channels)
@@ -204,20 +204,20 @@ class Tail:
                 concerned.setdefault(channel, []).append(index)
         for number, (channel, indexes) in enumerate(concerned.items()):
             if number % _CHANNELS_AT_ONCE == _CHANNELS_AT_ONCE - 1:
-                await asyncio.sleep(0)  # however many there are, calls are answered in between
-            if channel.subscribers:  # its last one may have left meanwhile
-                self._tell_or_restart(channel, [(routed[index][0], events[index]) for index in indexes])
+                await asyncio.sleep(0)  # lets other tasks run, however many channels there are
+            if channel.subscribers:  # the last subscriber may have left meanwhile
+                self._publish_or_restart(channel, [(routed[index][0], events[index]) for index in indexes])
         self._move(routed[-1][0].position)
 
-    def _tell_or_restart(self, channel: Channel, changes: Sequence[tuple[Change, Sequence[FeedEvent]]]) -> None:
+    def _publish_or_restart(self, channel: Channel, changes: Sequence[tuple[Change, Sequence[FeedEvent]]]) -> None:
         try:
-            self._tell(channel, changes)
-        except Exception as exc:  # a fault of ours: its subscribers meet it in the log, and nobody else does
-            _log.warning("changes cannot be written for a subscription (%s)", type(exc).__name__)
+            self._publish_frame(channel, changes)
+        except Exception as exc:  # the subscribers of this channel get the error from the log; others are not affected
+            _log.warning("encoding changes failed (%s); the subscriptions concerned read the log", type(exc).__name__)
             self._restart(channel, changes[-1][0].position)
 
-    def _tell(self, channel: Channel, changes: Sequence[tuple[Change, Sequence[FeedEvent]]]) -> None:
-        messages = rendered(changes, self.position, channel.wanted, channel.renderer)
+    def _publish_frame(self, channel: Channel, changes: Sequence[tuple[Change, Sequence[FeedEvent]]]) -> None:
+        messages = encode_changes(changes, self.position, channel.wanted, channel.encoder)
         if messages:
             size = sum(map(len, messages))
             channel.publish(Frame(changes[0][0].position, changes[-1][0].position, messages, size))
@@ -235,8 +235,8 @@ class Tail:
             self._moved.clear()
 
     def _keep(self, channel: Channel, size: int) -> None:
-        """Makes room by dropping what is oldest, whosever it is. The newest stays, however large: those who wait for it would
-        else each load it for themselves."""
+        """Drops the oldest frames of all channels until the limits hold. The newest frame stays, however large; otherwise each
+        of its subscribers would read it from the log."""
         self._kept.append((channel, size))
         self._kept_bytes += size
         while len(self._kept) > 1 and (self._kept_bytes > self._most_kept or len(self._kept) > _MOST_FRAMES):

@@ -13,7 +13,7 @@ from ...domain.feed import FeedEvent, FeedScope, FeedTrimmed, Position
 from ...domain.filters import ALL, EventFilter, select
 from ...domain.model import Caller
 from ...feed.consumers.checkpoints import GroupStore, Pace
-from ...feed.consumers.member import Membership, Wake
+from ...feed.consumers.member import Member, Wake
 from ...store.contract.consumers import Consumer, ConsumerKey, ConsumerState, Parked, Partition, partition_of
 from ..access import own_user
 from .subscriptions import Quota
@@ -78,13 +78,13 @@ class ConsumerService:
         self._new_id = new_id
         self._lease = lease
         self._pace = pace
-        self._working: dict[asyncio.Task[None], Membership] = {}
+        self._working: dict[asyncio.Task[None], Member] = {}
         self._ending = False
 
     # --- members
 
     @asynccontextmanager
-    async def consume(self, caller: Caller, join: Join) -> AsyncIterator[Membership]:
+    async def consume(self, caller: Caller, join: Join) -> AsyncIterator[Member]:
         """A member, which leaves when the context is left. Raises ConsumerMismatch, QuotaExceeded."""
         if self._ending:
             raise ServerDraining
@@ -95,7 +95,7 @@ class ConsumerService:
             finally:
                 member.leave()  # what there is to settle is settled in the background
 
-    async def _join(self, caller: Caller, join: Join) -> Membership:
+    async def _join(self, caller: Caller, join: Join) -> Member:
         user_id = own_user(caller, join.scope.user_id, "scope.user_id")
         now = self._clock()
         consumer = Consumer(
@@ -111,7 +111,7 @@ class ConsumerService:
         unique = self._new_id()
         member_id = f"{join.member_id}{_UNIT}{unique}" if join.member_id else unique
         consumer = await self._store.join_consumer(consumer, start, member_id, now, now + self._lease)
-        member = Membership(
+        member = Member(
             self._store,
             self._wake,
             consumer,

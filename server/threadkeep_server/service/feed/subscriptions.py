@@ -12,7 +12,7 @@ from ...domain.errors import InvalidResumeToken, QuotaExceeded, ResumePositionEx
 from ...domain.feed import BEGINNING, Bookmark, FeedScope, FeedTrimmed, Position
 from ...domain.filters import EventFilter
 from ...domain.model import Caller, SessionRef
-from ...feed.encoder import Renderer
+from ...feed.encoder import ChangeEncoder
 from ...feed.live.subscription import Subscription
 from ...feed.live.tail import Tail
 from ...store.contract.store import Store
@@ -31,7 +31,7 @@ class Start:
 class Dialect(Protocol):
     """How the subscribers of one request are spoken to. Tokens are bound to the scope and to the request's filter."""
 
-    def renderer(self, scope: FeedScope) -> Renderer: ...
+    def encoder(self, scope: FeedScope) -> ChangeEncoder: ...
 
     def token(self, scope: FeedScope, position: Position) -> str: ...
 
@@ -121,7 +121,7 @@ class SubscriptionService:
                 position, skip_seq = await self._beginning(scope, start, dialect)
                 # A token for the beginning is the same for equal requests only.
                 key = dialect.token(scope, BEGINNING)
-                channel = await self._tail.attach(key, scope, wanted, dialect.renderer(scope))
+                channel = await self._tail.attach(key, scope, wanted, dialect.encoder(scope))
                 subscription = Subscription(self._store, self._tail, channel, position, skip_seq)
                 try:
                     while True:

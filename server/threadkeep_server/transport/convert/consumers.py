@@ -1,4 +1,4 @@
-"""Between protobuf and named consumers. Deliveries are written from stored bytes, without parsing events."""
+"""Conversion for named consumers. Deliveries are encoded from stored bytes, without parsing events."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...domain.errors import InvalidField
 from ...domain.feed import Change, FeedEvent, FeedScope
 from ...domain.filters import EventFilter
 from ...domain.model import SECOND_NS
-from ...feed.consumers.member import Told
+from ...feed.consumers.member import MemberUpdate
 from ...feed.consumers.partition import Delivery
 from ...service.feed.consumers import Join, ParkedPage, Standing
 from ...store.contract.consumers import Consumer, Parked
@@ -23,8 +23,8 @@ from ..wire.wire_format import delimited, repeated
 from .feed import followed_filter_of, scope_of
 from .sessions import filter_of, set_time
 
-RenderChange = Callable[[Change, Sequence[FeedEvent]], bytes]
-"""The encoding of a Change without a resume token, with these events."""
+EncodeChange = Callable[[Change, Sequence[FeedEvent]], bytes]
+"""Encodes a Change with these events and without a resume token."""
 
 MAX_REASON_CHARACTERS = 1024
 MAX_PARKED_IDS = 1000
@@ -42,7 +42,7 @@ _PARKED_CHANGES, _PARKED_CHANGE = delimited(1), delimited(2)
 
 
 def join_of(join: pb.JoinConsumer) -> Join:
-    """The wish, checked, with defaults. Raises InvalidField naming the field of JoinConsumer."""
+    """Returns the validated request with defaults. Raises InvalidField with the field of JoinConsumer."""
     return Join(
         name=validation.identifier("name", join.name, required=True),
         scope=scope_of(join.scope),
@@ -71,24 +71,24 @@ def _ack_timeout(value: Duration) -> int:
 
 
 def delivery_ids_of(acknowledge: pb.Acknowledge) -> Sequence[int]:
-    """No more than can be outstanding: handling them takes the server's time at a stretch."""
+    """Returns the ids. At most _MAX_OUTSTANDING are allowed, because they are handled in one step."""
     if len(acknowledge.delivery_ids) > _MAX_OUTSTANDING:
         raise InvalidField("acknowledge.delivery_ids", f"must have at most {_MAX_OUTSTANDING:,} entries")
     return acknowledge.delivery_ids
 
 
 def reason_of(reject: pb.Reject) -> str:
-    """As much of it as is kept, without what PostgreSQL cannot store."""
+    """Returns the reason, truncated and without U+0000, which PostgreSQL cannot store."""
     return reject.reason[:MAX_REASON_CHARACTERS].replace("\0", "")
 
 
 def read_filter(stored: bytes) -> EventFilter:
-    """The filter of a stored consumer."""
+    """Decodes the filter of a stored consumer."""
     return filter_of(filter_pb2.EventFilter.FromString(stored))
 
 
 def parked_ids_of(ids: Sequence[str]) -> list[int] | None:
-    """None for all. What cannot be an id is nobody's."""
+    """Returns the ids; None selects all. Ignores strings that cannot be ids."""
     if len(ids) > MAX_PARKED_IDS:
         raise InvalidField("parked_ids", f"must have at most {MAX_PARKED_IDS:,} entries")
     return [int(each) for each in ids if each.isascii() and each.isdigit() and len(each) < 19] if ids else None
@@ -111,7 +111,7 @@ def consumer_to(consumer: Consumer) -> consumer_pb2.Consumer:
 
 
 def fitting(consumers: Sequence[consumer_pb2.Consumer], max_bytes: int) -> Sequence[consumer_pb2.Consumer]:
-    """As many as a response may hold, and at least one."""
+    """Returns the consumers that fit into a response, at least one."""
     sizes = accumulate(consumer.ByteSize() for consumer in consumers)
     return consumers[: max(1, sum(size <= max_bytes for size in sizes))]
 
@@ -139,26 +139,26 @@ def standing_to(standing: Standing) -> pb.GetConsumerResponse:
     return response
 
 
-def consume_response(told: Told, render: RenderChange) -> bytes:
-    """A ConsumeResponse."""
-    rest = pb.ConsumeResponse(acknowledged_ids=told.acknowledged)
-    return repeated(_DELIVERIES, (_delivery(each, render) for each in told.deliveries)) + rest.SerializeToString()
+def consume_response(update: MemberUpdate, encode: EncodeChange) -> bytes:
+    """Returns an encoded ConsumeResponse."""
+    rest = pb.ConsumeResponse(acknowledged_ids=update.acknowledged)
+    return repeated(_DELIVERIES, (_delivery(each, encode) for each in update.deliveries)) + rest.SerializeToString()
 
 
-def _delivery(delivery: Delivery, render: RenderChange) -> bytes:
+def _delivery(delivery: Delivery, encode: EncodeChange) -> bytes:
     rest = pb.Delivery(
         delivery_id=delivery.delivery_id,
         partition=delivery.partition,
         attempt=delivery.attempt,
         parked_id="" if delivery.parked_id is None else str(delivery.parked_id),
     )
-    return repeated(_DELIVERY_CHANGE, [render(delivery.change, delivery.events)]) + rest.SerializeToString()
+    return repeated(_DELIVERY_CHANGE, [encode(delivery.change, delivery.events)]) + rest.SerializeToString()
 
 
-def parked_response(page: ParkedPage, next_page_token: str, render: RenderChange) -> bytes:
-    """A ListParkedChangesResponse."""
+def parked_response(page: ParkedPage, next_page_token: str, encode: EncodeChange) -> bytes:
+    """Returns an encoded ListParkedChangesResponse."""
     rest = pb.ListParkedChangesResponse(next_page_token=next_page_token)
-    parked = (_parked(each, render(each.change, events)) for each, events in page.parked)
+    parked = (_parked(each, encode(each.change, events)) for each, events in page.parked)
     return repeated(_PARKED_CHANGES, parked) + rest.SerializeToString()
 
 
@@ -170,7 +170,7 @@ def _parked(parked: Parked, change: bytes) -> bytes:
     return repeated(_PARKED_CHANGE, [change]) + rest.SerializeToString()
 
 
-# --- page tokens carry numbers: a name as the numbers that its bytes make, each small enough to be one
+# --- page tokens carry numbers, so the bytes of a name are split into numbers
 
 NAME_NUMBERS, _NUMBER_BYTES = 37, 7
 
@@ -181,6 +181,6 @@ def numbers_of(name: str) -> list[int]:
 
 
 def name_of(numbers: Sequence[int | None]) -> str:
-    """What stands before the padding; in a token that was tampered with, something else without a NUL, too."""
+    """Returns the name without padding. A manipulated token yields another name, also without U+0000."""
     raw = b"".join(((number or 0) & ((1 << 56) - 1)).to_bytes(_NUMBER_BYTES, "big") for number in numbers)
     return raw.partition(b"\0")[0].decode(errors="replace")

@@ -14,7 +14,8 @@ from threadkeep.v1 import subscription_pb2 as pb
 
 from ...domain.feed import Bookmark, Change, ChangeKind, FeedEvent, FeedScope, Position
 from ...domain.model import SessionRef
-from ...feed.encoder import MOST_FRAME_BYTES, CheckpointKind
+from ...feed.encoder import CheckpointKind
+from ...feed.limits import MOST_FRAME_BYTES
 from ..resume_tokens import ResumeTokens
 from ..wire.codec import published
 from ..wire.wire_format import delimited, repeated, single
@@ -39,8 +40,8 @@ _SESSION_KINDS = {
 }
 
 
-class FeedRenderer:
-    """feed.frames.Renderer: encodings of WatchSessionResponse, which are those of WatchAllResponse."""
+class WatchEncoder:
+    """feed.frames.ChangeEncoder: encodings of WatchSessionResponse, which are those of WatchAllResponse."""
 
     def __init__(self, tokens: ResumeTokens, digest: bytes) -> None:
         self._token = tokens.maker(digest)
@@ -67,7 +68,7 @@ class FeedRenderer:
         return _CHANGES[len(change)] + change
 
 
-class FeedDialect:
+class FeedEncoder:
     """service.subscriptions.Dialect: how the subscribers of one filter are spoken to. The filter's bytes are those of its
     deterministic encoding."""
 
@@ -75,8 +76,8 @@ class FeedDialect:
         self._tokens = tokens
         self._filter_bytes = filter_bytes
 
-    def renderer(self, scope: FeedScope) -> FeedRenderer:
-        return FeedRenderer(self._tokens, self._digest(scope))
+    def encoder(self, scope: FeedScope) -> WatchEncoder:
+        return WatchEncoder(self._tokens, self._digest(scope))
 
     def token(self, scope: FeedScope, position: Position) -> str:
         return self._tokens.make(self._digest(scope), position)

@@ -11,11 +11,11 @@ from threadkeep.v1 import consumer_service_pb2 as pb
 from ...domain import validation
 from ...domain.errors import InvalidField
 from ...domain.model import Caller
-from ...feed.consumers.member import Membership
+from ...feed.consumers.member import Member
 from ...service.feed.consumers import ConsumerService, shown_id
 from ..convert.consumers import (
     NAME_NUMBERS,
-    RenderChange,
+    EncodeChange,
     consume_response,
     consumer_to,
     delivery_ids_of,
@@ -35,11 +35,11 @@ _JOIN_WITHIN_S = 30.0
 
 
 class ConsumerServicer:
-    def __init__(self, consumers: ConsumerService, limits: validation.Limits, tokens: PageTokens, render: RenderChange) -> None:
+    def __init__(self, consumers: ConsumerService, limits: validation.Limits, tokens: PageTokens, encode: EncodeChange) -> None:
         self._consumers = consumers
         self._limits = limits
         self._tokens = tokens
-        self._render = render
+        self._encode = encode
 
     async def Consume(
         self, requests: AsyncIterator[pb.ConsumeRequest], caller: Caller
@@ -50,8 +50,8 @@ class ConsumerServicer:
             try:
                 joined = pb.Joined(consumer=consumer_to(member.consumer), member_id=shown_id(member.member_id))
                 yield pb.ConsumeResponse(joined=joined)
-                async for told in member.told():
-                    yield consume_response(told, self._render)
+                async for update in member.updates():
+                    yield consume_response(update, self._encode)
             finally:
                 listening.cancel()
                 await asyncio.wait([listening])
@@ -77,7 +77,7 @@ class ConsumerServicer:
         after = self._tokens.read(request, caller, request.page_token, 1)[0] if request.page_token else None
         page = await self._consumers.parked(caller, name, size, self._limits.max_response_bytes, after or 0, read_filter)
         token = "" if page.cursor is None else self._tokens.make(request, caller, page.cursor)
-        return parked_response(page, token, self._render)
+        return parked_response(page, token, self._encode)
 
     async def ReplayParkedChanges(
         self, request: pb.ReplayParkedChangesRequest, caller: Caller
@@ -96,7 +96,7 @@ class ConsumerServicer:
 
 
 async def _join(requests: AsyncIterator[pb.ConsumeRequest]) -> pb.JoinConsumer:
-    """Not waited for without end: until it has joined, a stream counts towards no quota."""
+    """Returns the first request. Waits for a limited time, because a stream that has not joined counts towards no quota."""
     first = None
     with suppress(TimeoutError):
         async with asyncio.timeout(_JOIN_WITHIN_S):
@@ -106,8 +106,8 @@ async def _join(requests: AsyncIterator[pb.ConsumeRequest]) -> pb.JoinConsumer:
     return first.join
 
 
-async def _listen(requests: AsyncIterator[pb.ConsumeRequest], member: Membership) -> None:
-    """Hands on what the client says. The half-close, or its going away, ends the membership; so does what is wrong."""
+async def _listen(requests: AsyncIterator[pb.ConsumeRequest], member: Member) -> None:
+    """Passes requests to the member. A half-close, a lost client or an invalid request ends the member."""
     try:
         async for request in requests:
             kind = request.WhichOneof("request")
@@ -117,7 +117,7 @@ async def _listen(requests: AsyncIterator[pb.ConsumeRequest], member: Membership
                 member.reject(request.reject.delivery_id, reason_of(request.reject), park=request.reject.park)
             else:
                 raise InvalidField("request", "must be acknowledge or reject after the first, which joins")
-    except Exception as exc:  # told to the client, if it still listens
+    except Exception as exc:  # reported to the client
         member.end(exc)
     finally:
         member.leave()

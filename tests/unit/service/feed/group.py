@@ -18,7 +18,7 @@ from threadkeep_server.domain.feed import ChangeKind, Position
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.model import SECOND_NS, Caller
 from threadkeep_server.feed.consumers.checkpoints import Pace
-from threadkeep_server.feed.consumers.member import Membership, Told
+from threadkeep_server.feed.consumers.member import Member, MemberUpdate
 from threadkeep_server.feed.consumers.partition import Delivery
 from threadkeep_server.service.feed.consumers import ConsumerService, Join
 from threadkeep_server.service.feed.subscriptions import Quota
@@ -90,13 +90,13 @@ class Group:
 class Working:
     """A member that does as the test says."""
 
-    def __init__(self, membership: Membership) -> None:
+    def __init__(self, membership: Member) -> None:
         self.membership = membership
-        self._told = membership.told()
+        self._told = membership.updates()
         self.confirmed: set[int] = set()
         self.beats = 0
 
-    async def hear(self) -> Told:
+    async def hear(self) -> MemberUpdate:
         """The next thing that is told. Raises what ended the stream, StopAsyncIteration if nothing did."""
         told = await anext(self._told)
         self.confirmed |= set(told.acknowledged)
@@ -121,7 +121,7 @@ class Working:
             if not hearing.done():
                 hearing.cancel()
                 await asyncio.wait([hearing])
-                self._told = self.membership.told()
+                self._told = self.membership.updates()
                 return
             assert not hearing.result().deliveries
 
@@ -191,7 +191,7 @@ class Record:
 class Worker:
     """A member as the SDK is one: partitions side by side, one delivery of each at a time, in order."""
 
-    def __init__(self, name: str, member: Membership, record: Record, handle: Callable[[Delivery], Awaitable[str]]) -> None:
+    def __init__(self, name: str, member: Member, record: Record, handle: Callable[[Delivery], Awaitable[str]]) -> None:
         self.name = name
         self._member = member
         self._record = record
@@ -203,7 +203,7 @@ class Worker:
 
     async def run(self) -> None:
         try:
-            async for told in self._member.told():
+            async for told in self._member.updates():
                 self._record.confirm([self._told.pop(each) for each in told.acknowledged])
                 for delivery in told.deliveries:
                     self._told[delivery.delivery_id] = delivery

@@ -24,7 +24,7 @@ from threadkeep_server.domain.feed import FeedScope
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.model import Caller
 from threadkeep_server.feed.consumers.partition import Delivery
-from threadkeep_server.feed.encoder import MOST_FRAME_BYTES
+from threadkeep_server.feed.limits import MOST_FRAME_BYTES
 from threadkeep_server.store.contract.consumers import ConsumerKey
 
 ALICE = Caller(TENANT, "alice")
