@@ -33,7 +33,7 @@ from threadkeep.v1.event_pb2 import SessionEvent
 from threadkeep.v1.event_service_pb2 import GetContextResponse
 from threadkeep.v1.message_pb2 import ROLE_SYSTEM, ROLE_USER
 from threadkeep_server.domain.text import estimate_tokens
-from threadkeep_server.transport.wire.prompt_text import measured
+from threadkeep_server.transport.wire.prompt_text import measure
 
 TOKENS = 1_000_000 if LONG else 250_000
 THRESHOLD, LIMIT = 60_000, 100_000
@@ -118,7 +118,7 @@ async def grow(client: threadkeep.AsyncClient, to: Wire, growth: Growth) -> None
     for conversation in conversations():
         answer = await client.append(SESSION, *conversation)
         growth.sent += conversation
-        said += sum(estimate_tokens(len(measured(event.message).prompt_text)) for event in conversation)
+        said += sum(estimate_tokens(len(measure(event.message).prompt_text)) for event in conversation)
         growth.largest = max(growth.largest, answer.window.tokens)
         if answer.window.tokens > LIMIT:
             await until_small(to)

@@ -10,7 +10,7 @@ from threadkeep.v1 import event_pb2, message_pb2
 from threadkeep_server.domain.model import SECOND_NS, EventDraft, Role, StoredEvent, Usage
 from threadkeep_server.domain.text import estimate_tokens
 from threadkeep_server.transport.wire.codec import EventCodec, message_text, published
-from threadkeep_server.transport.wire.prompt_text import measured
+from threadkeep_server.transport.wire.prompt_text import measure
 
 CODEC = EventCodec()
 _ids = count(1)
@@ -56,7 +56,7 @@ def as_draft(message: event_pb2.SessionEvent) -> EventDraft:
     """What the transport hands the store for a message."""
     usage = message.usage
     has_time = message.HasField("event_time")
-    shown = measured(message.message)
+    shown = measure(message.message)
     return EventDraft(
         event_id=message.event_id,
         body=message.SerializeToString(deterministic=True),

@@ -26,7 +26,7 @@ from ..service.compaction.requests import CompactionService
 from ..store.contract.store import Codec, Store
 from ..transport.convert.events import DraftMaker
 from ..transport.convert.strategies import policy_from_json, stored_policy
-from ..transport.convert.summary_events import EventComposer
+from ..transport.convert.summary_events import SummaryEncoder
 
 _LONGEST_COMPACTION_S = 300.0
 
@@ -55,7 +55,7 @@ async def compacting(settings: Settings, store: Store, codec: Codec, counter: To
         summarizer = _summarizer(settings, counter)
         if summarizer is not None:
             stack.push_async_callback(summarizer.aclose)
-        composer = EventComposer(DraftMaker(new_event_id, counter.count))
+        composer = SummaryEncoder(DraftMaker(new_event_id, counter.count))
         compactor = Compactor(store, composer, counter.count, summarizer, time.time_ns, new_event_id)
         book = PolicyBook(store, stored_policy, _default_policy(settings))
         await book.refresh()

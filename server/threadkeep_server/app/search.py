@@ -31,7 +31,7 @@ from ..service.tools.tools import RecallTools
 from ..store.contract.search import Source
 from ..store.contract.store import Codec, Store
 from ..transport.http.metrics import EmbeddingStats
-from ..transport.wire.memory_text import WireReader
+from ..transport.wire.memory_text import MemoryTextReader
 from .compaction import end
 
 _QUESTION_S = 10.0
@@ -79,7 +79,7 @@ async def recalling(settings: Settings, store: Store, codec: Codec, limits: Limi
             facts = EmbeddingFacts(counts, worker)
             added = worker.wake
             stack.push_async_callback(end, asyncio.create_task(worker.run(), name="embedding"))
-        reader = WireReader()
+        reader = MemoryTextReader()
         memory = MemoryService(store, limits, reader, vectors, time.time_ns, enabled=settings.memory, added=added)
         ingestion = _ingestion(settings, store, memory)
         if ingestion is not None:

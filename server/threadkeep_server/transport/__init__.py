@@ -1,1 +1,1 @@
-"""The wire: the only layer that knows grpc, protobuf and HTTP."""
+"""The transport: the only layer that uses gRPC, protobuf and HTTP."""

@@ -1,4 +1,4 @@
-"""Who calls: from the credential, never from a request field alone."""
+"""Authentication: derives the caller from the credential, never from a request field alone."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _PREFIX = "bearer "
 
 
 class Authenticator:
-    """Knows callers by bearer token. Without any token configured every caller is the default tenant's, bound to no user."""
+    """Maps bearer tokens to callers. Without configured tokens, every caller has the default tenant and no user."""
 
     def __init__(self, tokens: Mapping[str, Caller]) -> None:
         self._callers = {_digest(token): caller for token, caller in tokens.items()}
         self.anonymous = None if tokens else Caller(DEFAULT_TENANT)
-        """The caller that everybody is where no token is configured."""
+        """The caller of every request if no token is configured, else None."""
 
     def caller(self, authorization: str | None) -> Caller:
-        """Raises Unauthenticated. `authorization` is the header's value."""
+        """Returns the caller. `authorization` is the value of the header. Raises Unauthenticated."""
         if self.anonymous is not None:
             return self.anonymous
         value = authorization or ""

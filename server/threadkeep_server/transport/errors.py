@@ -1,4 +1,4 @@
-"""From domain errors to google.rpc.Status. Nothing but what a domain error carries ever reaches a client."""
+"""Converts domain errors to google.rpc.Status. Clients receive only the content of a domain error."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ..domain.errors import (
 
 DOMAIN = "threadkeep.dev"
 _RETRY_AFTER_S = 1
-# By what is missing or in the way: its type, and which of the error's metadata names it.
+# By error: the resource type, and the key of the metadata that holds the resource name.
 _RESOURCES = {
     ConsumerNotFound: ("threadkeep.v1.Consumer", "name"),
     EventNotFound: ("threadkeep.v1.SessionEvent", "event_id"),
@@ -36,7 +36,7 @@ _log = logging.getLogger(__name__)
 
 
 def as_domain_error(exc: Exception) -> ThreadkeepError:
-    """The error itself, or Internal with an id under which the log has the rest."""
+    """Returns the error itself, or Internal with a request id. The log has the original error under this id."""
     if isinstance(exc, ThreadkeepError):
         return exc
     error = Internal(str(uuid.uuid4()))
@@ -45,7 +45,7 @@ def as_domain_error(exc: Exception) -> ThreadkeepError:
 
 
 def status_of(error: ThreadkeepError) -> status_pb2.Status:
-    """The status with exactly one ErrorInfo, and BadRequest, RetryInfo or ResourceInfo where apt."""
+    """Returns a status with exactly one ErrorInfo, and BadRequest, RetryInfo or ResourceInfo where applicable."""
     info = error_details_pb2.ErrorInfo(reason=error.reason, domain=DOMAIN, metadata=error.metadata)
     details: list[Message] = [info]
     if error.kind is Kind.INVALID_ARGUMENT and "field" in error.metadata:

@@ -1,5 +1,4 @@
-"""Page tokens: opaque, bound to the store, to whose credential asked and to the request without its paging fields. They are no
-authority."""
+"""Page tokens: opaque; bound to the store, the caller and the request without its paging fields. They grant no access."""
 
 from __future__ import annotations
 
@@ -26,14 +25,14 @@ class PageTokens:
         self._store_id = store_id.encode()
 
     def make(self, request: Message, caller: Caller, *numbers: int | None) -> str:
-        """A token that carries the numbers and is good for this request of this caller only."""
+        """Returns a token that carries the numbers and is valid only for this request of this caller."""
         values = (_ABSENT if number is None else number for number in numbers)
         raw = bytes([_VERSION]) + self._digest(request, caller) + struct.pack(f">{len(numbers)}q", *values)
         return base64.urlsafe_b64encode(raw).decode().rstrip("=")
 
     def read(self, request: Message, caller: Caller, token: str, count: int) -> list[int | None]:
-        """The `count` numbers. Raises InvalidPageToken."""
-        raw = from_text(token)
+        """Returns the `count` numbers of the token. Raises InvalidPageToken."""
+        raw = decode_token(token)
         if raw is None:
             raise InvalidPageToken("is not a page token")
         if len(raw) != _HEAD + 8 * count or raw[0] != _VERSION:
@@ -49,18 +48,18 @@ class PageTokens:
         bound.ClearField("page_token")
         bound.ClearField("page_size")
         name = bound.DESCRIPTOR.full_name.encode()
-        # What a request leaves out may mean whose it is: two callers may ask for different things by the same bytes.
+        # Fields that a request leaves out default to the caller, so equal bytes of two callers may mean different requests.
         who = json.dumps([caller.tenant, caller.user_id]).encode()
         return bound_digest(_DIGEST_BYTES, self._store_id, who, name, bound.SerializeToString(deterministic=True))
 
 
 def bound_digest(size: int, *parts: bytes) -> bytes:
-    """What a token is bound to, in `size` bytes."""
+    """Returns the digest, of `size` bytes, of the values that a token is bound to."""
     return hashlib.blake2b(b"".join(parts), digest_size=size).digest()
 
 
-def from_text(token: str) -> bytes | None:
-    """The bytes of a token, None if it is no base64url."""
+def decode_token(token: str) -> bytes | None:
+    """Returns the bytes of a token, None if it is not base64url."""
     try:
         return base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Resume tokens: opaque places in the feed, bound to the store and to what is followed. They are no authority."""
+"""Resume tokens: opaque positions, bound to the store, the scope and the filter. They grant no access."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import Protocol
 
 from ..domain.errors import InvalidResumeToken
 from ..domain.feed import Bookmark, FeedScope, Position
-from .page_tokens import bound_digest, from_text
+from .page_tokens import bound_digest, decode_token
 
 _VERSION = 1
-# With the version a multiple of three, so that it fills whole characters of base64: what is bound is encoded once.
+# Version and digest are a multiple of three bytes and fill whole base64 characters, so that they are encoded once.
 _DIGEST_BYTES = 14
 _HEAD = 1 + _DIGEST_BYTES
 _POSITION = struct.Struct(">qq")
 _SKIP = struct.Struct(">q")
-"""Behind the position, in tokens of what has not yet passed the seq that it was asked to start after."""
+"""Follows the position in the token of a subscription that has not passed its `after_seq` yet."""
 _PLAIN = _HEAD + _POSITION.size
 _LENGTHS = (_PLAIN, _PLAIN + _SKIP.size)
 _URL_SAFE = bytes.maketrans(b"+/", b"-_")
 
 
-class Maker(Protocol):
-    """Makes tokens for places; see Bookmark.skip_seq."""
+class MakeToken(Protocol):
+    """Makes tokens of positions; see Bookmark.skip_seq."""
 
     def __call__(self, position: Position, skip_seq: int = 0) -> bytes: ...
 
@@ -36,15 +36,15 @@ class ResumeTokens:
         self._store_id = store_id.encode()
 
     def digest(self, scope: FeedScope, filter_bytes: bytes) -> bytes:
-        """What a token is bound to. The filter's bytes are the same for equal filters."""
+        """Returns the digest of the values that a token is bound to. Equal filters must have equal bytes."""
         named = json.dumps([scope.tenant, scope.app, scope.user_id, scope.session_id, scope.labels])
         return bound_digest(_DIGEST_BYTES, self._store_id, named.encode(), filter_bytes)
 
     def make(self, digest: bytes, position: Position) -> str:
         return self.maker(digest)(position).decode()
 
-    def maker(self, digest: bytes) -> Maker:
-        """Makes the tokens of one digest, as ASCII; one for each change that is told."""
+    def maker(self, digest: bytes) -> MakeToken:
+        """Returns a function that makes tokens of one digest, as ASCII bytes. It runs once per delivered change."""
         head, pack, encode = _base64(bytes((_VERSION,)) + digest), _POSITION.pack, _base64
 
         def make(position: Position, skip_seq: int = 0) -> bytes:
@@ -53,8 +53,8 @@ class ResumeTokens:
         return make
 
     def read(self, digest: bytes, token: str) -> Bookmark:
-        """Raises InvalidResumeToken."""
-        raw = from_text(token)
+        """Returns the content of the token. Raises InvalidResumeToken."""
+        raw = decode_token(token)
         if raw is None or len(raw) not in _LENGTHS or raw[0] != _VERSION:
             raise InvalidResumeToken("is not a resume token")
         if raw[1:_HEAD] != digest:

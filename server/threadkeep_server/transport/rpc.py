@@ -1,7 +1,7 @@
-"""The RPCs of a servicer, found by walking its service's descriptor, so that gRPC and HTTP serve the very same methods.
+"""The RPCs of a servicer, read from the descriptor of its service, so that gRPC and HTTP serve the same methods.
 
-A servicer method takes `(request, caller)` and returns the response message, or its encoding as bytes where stored bytes
-are handed through. It raises domain errors and knows no transport.
+A servicer method takes `(request, caller)` and returns the response message, or its encoding as bytes if it contains stored
+bytes. It raises domain errors and does not depend on gRPC or HTTP.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ Handler = Callable[[Any, Any], Any]
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """One RPC. A stream of requests is handed over as an async iterator. A stream of responses is an async generator, which
-    the transport closes as soon as nobody reads on: what it holds is not left to the garbage collector."""
+    """One RPC. A stream of requests is passed as an async iterator. A stream of responses is an async generator; the transport
+    closes it as soon as the client stops reading."""
 
     service: str
     name: str
@@ -44,7 +44,7 @@ class Method:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A proto service and the object that serves it."""
+    """A proto service and its servicer."""
 
     descriptor: ServiceDescriptor
     servicer: object
@@ -69,5 +69,5 @@ class Service:
 
 
 def encode(response: Message | bytes) -> bytes:
-    """The response's encoding."""
+    """Returns the encoded response."""
     return response if isinstance(response, bytes) else response.SerializeToString()

@@ -300,4 +300,4 @@ def test_serve_on_a_taken_port_names_the_flag_and_the_variable(tmp_path: Path, p
     with socket.create_server(("127.0.0.1", 0)) as taken:
         code, said = refused(tmp_path, f"--{port}-address", f"127.0.0.1:{taken.getsockname()[1]}")
     assert code == 1
-    assert f"give another --{port}-address (THREADKEEP_{port.upper()}_ADDRESS)" in said
+    assert f"set another --{port}-address (THREADKEEP_{port.upper()}_ADDRESS)" in said

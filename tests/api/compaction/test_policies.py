@@ -169,7 +169,7 @@ async def _start(settings: Settings) -> None:
     [
         ("{", "is not valid JSON"),
         ("7", "must be a JSON object"),
-        ("{}", "trigger must say when"),
+        ("{}", "trigger must set one of"),
         ('{"trigger": {"tokens": 0}, "strategy": {"turnWindow": {}}}', "trigger.tokens must be at least 1"),
         ('{"trigger": {"tokes": 5}}', "trigger.tokes is not a field"),
         ('{"trigger": {"tokens": 5}, "strategy": {"turnWindow": {"maxTurns": -1}}}', "strategy.turn_window.max_turns"),

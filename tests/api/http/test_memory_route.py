@@ -116,7 +116,7 @@ BAD_BODIES: list[tuple[str | bytes, str]] = [
     ('{"sessionId": "s1", "user": "bob"}', "user is not a field"),
     (json.dumps({"sessionId": "x" * 256}), "at most 255 bytes"),
     ('{"sessionId": "a\\u0000"}', "control characters"),
-    ('{"sessionId": "\\ud800"}', "UTF-8"),
+    ('{"sessionId": "\\ud800"}', "unpaired surrogates"),
     ('{"\\ud800": 1}', "is not a field"),
 ]
 

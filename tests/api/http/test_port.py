@@ -50,7 +50,7 @@ async def test_the_home_page_tells_where_to_look(gateway: Gateway) -> None:
     answer = await gateway.call("GET", "/")
     assert answer.status == 200
     assert answer.headers["content-type"].startswith("text/plain")
-    calls, streams = answer.body.decode().split("Streams, for SDKs, gRPC")
+    calls, streams = answer.body.decode().split("Streams (SDKs, gRPC")
     assert (LIST in calls, STREAM in calls) == (True, False)
     assert (LIST in streams, STREAM in streams) == (False, True)
 
@@ -110,7 +110,7 @@ async def test_without_tokens_reads_by_get_are_for_this_machines_names(gateway: 
 
 
 async def test_a_taken_port_is_told_with_its_address(gateway: Gateway) -> None:
-    with pytest.raises(AddressInUse, match=rf"127\.0\.0\.1:{gateway.port} is taken"):
+    with pytest.raises(AddressInUse, match=rf"127\.0\.0\.1:{gateway.port} is in use"):
         async with serve_http(gateway.app, "127.0.0.1", gateway.port):
             pass
 

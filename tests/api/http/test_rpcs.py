@@ -215,7 +215,7 @@ async def test_a_wrong_enum_value_is_told_with_the_names_there_are(gateway: Gate
 async def test_wrong_protobuf_is_told(gateway: Gateway) -> None:
     answer = await gateway.call("POST", LIST, b"\xff\xff\xff", {"content-type": "application/proto"})
     assert answer.error() == (400, "invalid_argument", "INVALID_FIELD")
-    assert "is no encoding of threadkeep.v1.ListEventsRequest" in answer.json["message"]
+    assert "is not a valid threadkeep.v1.ListEventsRequest" in answer.json["message"]
 
 
 async def test_a_request_over_the_limit_is_refused(gateway: Gateway) -> None:
@@ -266,7 +266,7 @@ async def test_a_stream_called_with_plain_json_is_told_how(gateway: Gateway, hea
     answer = await gateway.call("POST", STREAM, "{}", headers)
     assert answer.status == 415
     assert f"{STREAM} is a stream" in answer.json["message"]
-    assert "from an SDK or by gRPC" in answer.json["message"]
+    assert "use an SDK, gRPC" in answer.json["message"]
     assert "application/connect+json" in answer.json["message"]
 
 

@@ -198,7 +198,7 @@ async def test_without_a_token_nothing_is_told() -> None:
             assert _token((await stream.frame())[1]) == "acme/s1"
 
 
-@pytest.mark.parametrize(("method", "status", "says"), [("GET", 405, "send it frames by POST"), ("POST", 415, "ListEvents")])
+@pytest.mark.parametrize(("method", "status", "says"), [("GET", 405, "send frames by POST"), ("POST", 415, "ListEvents")])
 async def test_a_stream_is_neither_read_by_get_nor_called_with_plain_json(
     port: Port, method: str, status: int, says: str
 ) -> None:

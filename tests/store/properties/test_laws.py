@@ -46,7 +46,7 @@ from threadkeep_server.store.contract.store import Store
 from threadkeep_server.store.inmemory import MemoryStore
 from threadkeep_server.store.sql.store import open_store
 from threadkeep_server.transport.convert.events import DraftMaker
-from threadkeep_server.transport.convert.summary_events import EventComposer
+from threadkeep_server.transport.convert.summary_events import SummaryEncoder
 
 SMALL: list[Strategy] = [
     SlidingWindow(4),
@@ -111,7 +111,7 @@ class World:
     def __init__(self, store: Store) -> None:
         self.store = store
         ids, times = count(1), count(NOW)
-        composer = EventComposer(DraftMaker(lambda: "unused", estimated))
+        composer = SummaryEncoder(DraftMaker(lambda: "unused", estimated))
         self.compactor = Compactor(store, composer, estimated, Digests(), times.__next__, lambda: f"new-{next(ids)}")
 
     async def window(self, of: SessionRef) -> WindowRead:

@@ -23,7 +23,7 @@ from threadkeep_server.store.contract.store import EventQuery
 from threadkeep_server.store.inmemory import MemoryStore
 from threadkeep_server.transport.convert.events import DraftMaker
 from threadkeep_server.transport.convert.strategies import policy_from_json, stored_policy
-from threadkeep_server.transport.convert.summary_events import EventComposer
+from threadkeep_server.transport.convert.summary_events import SummaryEncoder
 
 CALLER = Caller(TENANT)
 ALICE = Caller(TENANT, "alice")
@@ -131,7 +131,7 @@ class Bench:
         self.store = store or WatchedStore(self.clock)
         self.model = Model()
         self._numbers = count(1)
-        self.composer = EventComposer(DraftMaker(self.new_id, self.count))
+        self.composer = SummaryEncoder(DraftMaker(self.new_id, self.count))
         self.compactor = Compactor(
             self.store, self.composer, self.count, self.model if summarizer else None, self.clock, self.new_id
         )

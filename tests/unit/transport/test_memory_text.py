@@ -8,9 +8,9 @@ from threadkeep import SessionEvent, assistant, event, media, reasoning, tool_ca
 from threadkeep.v1.message_pb2 import ChatMessage, Part, ToolResultPart
 from threadkeep_server.domain.model import SECOND_NS, Role
 from threadkeep_server.service.memory.memories import RememberedEvent
-from threadkeep_server.transport.wire.memory_text import WireReader, searched_text
+from threadkeep_server.transport.wire.memory_text import MemoryTextReader, searched_text
 
-READER = WireReader()
+READER = MemoryTextReader()
 TIME = 1_750_000_000 * SECOND_NS + 5
 
 

@@ -8,15 +8,13 @@ import pytest
 
 from threadkeep.v1 import message_pb2
 from threadkeep_server.domain.model import Tools
-from threadkeep_server.transport.wire.prompt_text import Measured, measured
+from threadkeep_server.transport.wire.prompt_text import Measured, measure
 
 _USER, _ASSISTANT, _TOOL = message_pb2.ROLE_USER, message_pb2.ROLE_ASSISTANT, message_pb2.ROLE_TOOL
 
 
 def _shown(role: int, *parts: dict[str, Any]) -> Measured:
-    return measured(
-        message_pb2.ChatMessage(role=message_pb2.Role.ValueType(role), parts=[message_pb2.Part(**p) for p in parts])
-    )
+    return measure(message_pb2.ChatMessage(role=message_pb2.Role.ValueType(role), parts=[message_pb2.Part(**p) for p in parts]))
 
 
 _CALL = {"tool_call": {"id": "c1", "name": "look", "arguments_json": '{"q":"ü"}'}}

@@ -9,7 +9,7 @@ from threadkeep_server.compaction.plan import NewEvent
 from threadkeep_server.domain.model import NO_USAGE, SECOND_NS, EventDraft, Role, Tools
 from threadkeep_server.domain.text import estimate_tokens
 from threadkeep_server.transport.convert.events import DraftMaker
-from threadkeep_server.transport.convert.summary_events import EventComposer
+from threadkeep_server.transport.convert.summary_events import SummaryEncoder
 from threadkeep_server.transport.wire.codec import EventCodec
 
 NOW = 1_750_000_000 * SECOND_NS + 5
@@ -19,7 +19,7 @@ def count(text: str) -> int:
     return estimate_tokens(len(text))
 
 
-COMPOSER = EventComposer(DraftMaker(lambda: "unused", count))
+COMPOSER = SummaryEncoder(DraftMaker(lambda: "unused", count))
 
 
 def composed(new: NewEvent, original: event_pb2.SessionEvent | None = None) -> tuple[EventDraft, event_pb2.SessionEvent]:

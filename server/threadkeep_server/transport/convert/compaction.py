@@ -1,4 +1,4 @@
-"""Between protobuf and the domain: plans, records and a caller's own compactions."""
+"""Conversion for compaction: plans, records, requests of callers, and policies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...store.contract.compaction import Placed, PolicyKey, PolicyScope
 from .events import DraftMaker, drafts_of
 from .sessions import counters_to, ref_of, ref_to, set_time, usage_to
 
-# What one request may name; a window that is larger is compacted by strategies or by through_seq.
+# The most ids in one request; a larger window is compacted by strategies or by through_seq.
 _MAX_NAMED = 100_000
 
 
@@ -66,19 +66,7 @@ def compaction_to(compaction: Compaction) -> compaction_pb2.Compaction:
 def application_of(
     request: compaction_service_pb2.ApplyCompactionRequest, limits: validation.Limits, make_draft: DraftMaker
 ) -> Application:
-    kind = request.WhichOneof("archive")
-    if kind is None and not request.inserts:
-        raise InvalidField("archive", "is required where nothing is inserted: event_ids or through_seq")
-    if kind == "event_ids" and not request.event_ids.ids:
-        raise InvalidField("event_ids.ids", "must name at least one event; leave event_ids out to insert alone")
-    if kind == "through_seq" and request.through_seq < 1:
-        raise InvalidField("through_seq", "must be at least 1")
-    if request.from_seq < 0:
-        raise InvalidField("from_seq", "must not be negative")
-    if request.from_seq and kind != "through_seq":
-        raise InvalidField("from_seq", "goes with through_seq only")
-    if request.from_seq and request.from_seq > request.through_seq:
-        raise InvalidField("from_seq", "must not be greater than through_seq")
+    kind = _check_archive(request)
     return Application(
         ref=ref_of(request.session),
         expected_window_version=request.expected_window_version,
@@ -96,6 +84,24 @@ def application_of(
     )
 
 
+def _check_archive(request: compaction_service_pb2.ApplyCompactionRequest) -> str | None:
+    """Validates which events to archive. Returns the field of the oneof."""
+    kind = request.WhichOneof("archive")
+    if kind is None and not request.inserts:
+        raise InvalidField("archive", "is required where nothing is inserted: event_ids or through_seq")
+    if kind == "event_ids" and not request.event_ids.ids:
+        raise InvalidField("event_ids.ids", "must name at least one event; leave event_ids out to insert alone")
+    if kind == "through_seq" and request.through_seq < 1:
+        raise InvalidField("through_seq", "must be at least 1")
+    if request.from_seq < 0:
+        raise InvalidField("from_seq", "must not be negative")
+    if request.from_seq and kind != "through_seq":
+        raise InvalidField("from_seq", "goes with through_seq only")
+    if request.from_seq and request.from_seq > request.through_seq:
+        raise InvalidField("from_seq", "must not be greater than through_seq")
+    return kind
+
+
 def _ids(field: str, ids: Sequence[str]) -> Sequence[str]:
     if len(ids) > _MAX_NAMED:
         raise InvalidField(field, f"must have at most {_MAX_NAMED} ids")
@@ -109,7 +115,7 @@ def _ids(field: str, ids: Sequence[str]) -> Sequence[str]:
 
 
 def _places(request: compaction_service_pb2.ApplyCompactionRequest) -> dict[str, str]:
-    """Of inserts before the same event the first is named."""
+    """Returns the field that names each event of an insert; for several inserts before one event, the first."""
     named = ((insert.before_event_id, f"inserts[{i}].before_event_id") for i, insert in enumerate(request.inserts))
     return dict(reversed([*named]))
 
@@ -117,7 +123,7 @@ def _places(request: compaction_service_pb2.ApplyCompactionRequest) -> dict[str,
 def _inserts(
     request: compaction_service_pb2.ApplyCompactionRequest, limits: validation.Limits, make_draft: DraftMaker
 ) -> dict[str | None, list[EventDraft]]:
-    """By the event that they go before; inserts of one place follow each other."""
+    """Returns the inserted events by the event that they precede, in request order."""
     placed: dict[str | None, list[EventDraft]] = {}
     seen: set[str] = set()
     _check_size("inserts", [event for insert in request.inserts for event in insert.events], limits)
@@ -133,7 +139,7 @@ def _inserts(
 
 def _check_synthetic(field: str, event: event_pb2.SessionEvent, branch: str) -> None:
     if not event.synthetic:
-        raise InvalidField(f"{field}.synthetic", "must be true: what was said is appended, not inserted")
+        raise InvalidField(f"{field}.synthetic", "must be true; use AppendEvents for other events")
     if not event.compaction_source:
         raise InvalidField(f"{field}.compaction_source", "is required")
     if branch and event.branch != branch:
@@ -158,7 +164,7 @@ def _drafts(
 
 
 def _check_size(field: str, events: Sequence[event_pb2.SessionEvent], limits: validation.Limits) -> None:
-    """What one transaction may insert is what one append may."""
+    """Applies the limits of an append to the inserted events."""
     if len(events) > limits.max_batch_events:
         raise BatchTooLarge(field, len(events), limits.max_batch_events, "events")
     size = sum(event.ByteSize() for event in events)
@@ -170,7 +176,7 @@ def _check_size(field: str, events: Sequence[event_pb2.SessionEvent], limits: va
 def conflicts_named(
     request: compaction_service_pb2.ApplyCompactionRequest | compaction_service_pb2.ReplaceEventsRequest,
 ) -> Iterator[None]:
-    """A store that finds an id taken does not know where in the request it stands."""
+    """Adds the field of the request to EventIdConflict, which the store raises without it."""
     try:
         yield
     except EventIdConflict as error:
@@ -205,7 +211,7 @@ def replacement_of(
 
 
 def key_of(scope: compaction_service_pb2.PolicyScope) -> PolicyKey:
-    """The key, without its tenant."""
+    """Returns the key without its tenant."""
     kind = scope.WhichOneof("kind")
     if kind == "session":
         try:
@@ -228,7 +234,7 @@ def key_of(scope: compaction_service_pb2.PolicyScope) -> PolicyKey:
 
 
 def scope_to(key: PolicyKey | None) -> compaction_service_pb2.PolicyScope:
-    """None: the server's configuration."""
+    """Returns the scope of a key; None is the configuration of the server."""
     scope = compaction_service_pb2.PolicyScope()
     if key is None:
         scope.server = False

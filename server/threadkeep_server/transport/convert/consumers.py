@@ -123,7 +123,7 @@ def _set_scope(result: consumer_pb2.Consumer, scope: FeedScope) -> None:
         result.scope.app = scope.app
 
 
-def standing_to(standing: Standing) -> pb.GetConsumerResponse:
+def get_consumer_response(standing: Standing) -> pb.GetConsumerResponse:
     state, lags = standing
     response = pb.GetConsumerResponse(consumer=consumer_to(state.consumer), parked_changes=state.parked)
     for member in state.members:

@@ -1,4 +1,4 @@
-"""From a ContextSpec to the domain's."""
+"""Conversion of context specifications."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _MODES = {
     context_pb2.CONTEXT_MODE_WRITE_ONLY: ContextMode.WRITE_ONLY,
 }
 _MAX_AUTHOR_ROLES = 1024
-_REMEMBERED_BYTES = 1024
+_MAX_CACHED_BYTES = 1024
 
 
 def spec_of(spec: context_pb2.ContextSpec) -> ContextSpec:
-    """The spec, validated. Raises InvalidField naming `spec.<field>`. Agents ask the same again and again: remembered."""
+    """Returns the validated spec. Raises InvalidField with `spec.<field>`. Cached, because agents repeat the same specs."""
     raw = spec.SerializeToString(deterministic=True)
-    return _remembered_spec(raw) if len(raw) <= _REMEMBERED_BYTES else _spec_of(spec)
+    return _cached_spec(raw) if len(raw) <= _MAX_CACHED_BYTES else _spec_of(spec)
 
 
 @lru_cache(maxsize=1024)
-def _remembered_spec(raw: bytes) -> ContextSpec:
+def _cached_spec(raw: bytes) -> ContextSpec:
     return _spec_of(context_pb2.ContextSpec.FromString(raw))
 
 

@@ -1,6 +1,6 @@
-"""From a SessionEvent to a draft, and from an append to its answer.
+"""Converts SessionEvents to drafts, and append results to responses.
 
-Everything the server wants to know of an event is read out of it here, once.
+Reads all facts that the server stores of an event, once.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ...domain import validation
 from ...domain.errors import BatchTooLarge, EventTooLarge, InvalidField
 from ...domain.model import NO_USAGE, EventDraft, Tools, Usage
 from ...store.contract.store import Appended
-from ..wire.prompt_text import measured
+from ..wire.prompt_text import measure
 from .sessions import role_of, time_of
 
 _NAMES = ("author", "author_role", "invocation_id", "compaction_source")
@@ -21,7 +21,7 @@ _OUTPUT_ONLY = ("seq", "record_time", "archived", "token_estimate", "size_bytes"
 
 
 def drafts_of(events: Sequence[event_pb2.SessionEvent], limits: validation.Limits, make: DraftMaker) -> list[EventDraft]:
-    """Drafts in order. Clears OUTPUT_ONLY fields of the given messages and sets missing ids."""
+    """Returns drafts in order. Clears OUTPUT_ONLY fields of the messages and sets missing ids."""
     if len(events) > limits.max_batch_events:
         raise BatchTooLarge("events", len(events), limits.max_batch_events, "events")
     drafts = []
@@ -37,14 +37,14 @@ def drafts_of(events: Sequence[event_pb2.SessionEvent], limits: validation.Limit
 
 
 class DraftMaker:
-    """Makes drafts of messages. `count` counts the tokens of a line of a prompt; `new_id` makes ids that callers leave out."""
+    """Makes drafts. `count` returns the tokens of a prompt line; `new_id` returns an id for an event without one."""
 
     def __init__(self, new_id: Callable[[], str], count: Callable[[str], int]) -> None:
         self._new_id = new_id
         self._count = count
 
     def __call__(self, event: event_pb2.SessionEvent) -> EventDraft:
-        """Raises InvalidField naming the field within the event. On the path of every append: what is not set costs nothing."""
+        """Returns the draft. Raises InvalidField with the field of the event. Skips unset fields: every append calls this."""
         for name in _OUTPUT_ONLY:
             event.ClearField(name)  # type: ignore[arg-type]
         event_id = event.event_id
@@ -53,7 +53,7 @@ class DraftMaker:
             event_id = event.event_id = self._new_id()
         message = event.message
         _check(event, event_id, message)
-        shown = measured(message)
+        shown = measure(message)
         if shown.tools & Tools.RESULTS:
             check_nesting("message.parts", message.parts)
         return EventDraft(
@@ -91,7 +91,7 @@ def _check(event: event_pb2.SessionEvent, event_id: str, message: message_pb2.Ch
 
 
 def check_nesting(field: str, parts: Iterable[message_pb2.Part], left: int = validation.MAX_NESTING) -> None:
-    """Raises InvalidField for tool results that nest too deep."""
+    """Raises InvalidField for tool results that are nested too deeply."""
     for part in parts:
         if part.HasField("tool_result"):
             if not left:
@@ -100,7 +100,7 @@ def check_nesting(field: str, parts: Iterable[message_pb2.Part], left: int = val
 
 
 def set_appended(target: event_service_pb2.AppendEventsResponse, appended: Appended) -> None:
-    """Fills an empty message: a third of what building it from its parts costs."""
+    """Fills an empty message, which takes a third of the time of constructing it."""
     for event in appended.events:
         target.events.add(event_id=event.event_id, seq=event.seq, replayed=event.replayed)
     target.log_version = appended.log_version
@@ -122,7 +122,7 @@ def _usage(field: str, usage: session_pb2.TokenUsage) -> Usage:
         usage.cached_tokens,
         usage.reasoning_tokens,
     )
-    # A session's totals are sums of these in 64 bits.
+    # The totals of a session are 64-bit sums of these.
     if any(not 0 <= value < 1 << 40 for value in values):
-        raise InvalidField(field, "must not hold negative or absurdly large counts")
+        raise InvalidField(field, "must not contain a negative count or one of 2^40 or more")
     return Usage(*values)

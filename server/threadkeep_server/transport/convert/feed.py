@@ -1,4 +1,4 @@
-"""Between protobuf and the domain: what is followed, and from where."""
+"""Conversion for subscriptions: scope, filter and start."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ...service.feed.subscriptions import Start
 from .sessions import filter_of
 
 MAX_FILTER_BYTES = 128 << 10
-"""A filter that is followed is held in memory for as long, and kept with its consumer."""
+"""The limit of a subscription's filter, which stays in memory and is stored with a consumer."""
 
 
 def scope_of(scope: pb.ChangeScope, field: str = "scope") -> FeedScope:
-    """The scope, without its tenant."""
+    """Returns the scope without its tenant."""
     user_id = validation.identifier(f"{field}.user_id", scope.user_id)
     if user_id and not user_id.strip():
         raise InvalidField(f"{field}.user_id", "must not be blank")
@@ -30,12 +30,12 @@ def scope_of(scope: pb.ChangeScope, field: str = "scope") -> FeedScope:
 
 
 def followed_filter_of(wanted: filter_pb2.EventFilter) -> EventFilter:
-    """The filter of what has no end, from which a window could be counted. Raises InvalidField."""
+    """Returns the filter of a subscription, which must not have a window. Raises InvalidField."""
     if window := wanted.WhichOneof("limit"):
         raise InvalidField(f"filter.{window}", "is not for subscriptions, which have no window")
     if wanted.ByteSize() > MAX_FILTER_BYTES:
         raise InvalidField(
-            "filter", f"must have at most {MAX_FILTER_BYTES} bytes; follow more and leave out what is not wanted"
+            "filter", f"must have at most {MAX_FILTER_BYTES} bytes; use a wider filter and skip events in the client"
         )
     return filter_of(wanted)
 
@@ -45,7 +45,7 @@ def start_of(request: pb.WatchSessionRequest | pb.WatchAllRequest) -> Start:
     if kind is None:
         return Start()
     if kind == "resume_token":
-        if not request.resume_token:  # not to be taken for none, which would skip what came since
+        if not request.resume_token:  # must not mean "no token", which would skip changes
             raise InvalidResumeToken("is empty")
         return Start(resume_token=request.resume_token)
     value: int = getattr(request, kind)

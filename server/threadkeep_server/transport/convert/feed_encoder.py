@@ -1,6 +1,6 @@
-"""Changes as subscribers and consumers get them, put together from stored bytes: no event is parsed.
+"""Encodes changes for subscribers and consumers from stored bytes, without parsing events.
 
-A test holds them equal to what protobuf writes.
+Tests compare the result with the encoding that protobuf produces.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..wire.wire_format import delimited, repeated, single
 from .compaction import compaction_to
 from .sessions import ref_to, session_to, set_time
 
-_SESSIONS_REMEMBERED = 16_384
+_CACHED_SESSIONS = 16_384
 # WatchSessionResponse and WatchAllResponse: changes.
 _CHANGES = delimited(1)
 # Change.
@@ -41,7 +41,7 @@ _SESSION_KINDS = {
 
 
 class WatchEncoder:
-    """feed.frames.ChangeEncoder: encodings of WatchSessionResponse, which are those of WatchAllResponse."""
+    """Implements feed.encoder.ChangeEncoder. Encodes WatchSessionResponse, which equals WatchAllResponse."""
 
     def __init__(self, tokens: ResumeTokens, digest: bytes) -> None:
         self._token = tokens.maker(digest)
@@ -69,8 +69,7 @@ class WatchEncoder:
 
 
 class FeedEncoder:
-    """service.subscriptions.Dialect: how the subscribers of one filter are spoken to. The filter's bytes are those of its
-    deterministic encoding."""
+    """Encodes the changes and tokens of subscriptions with one filter, given in its deterministic encoding."""
 
     def __init__(self, tokens: ResumeTokens, filter_bytes: bytes) -> None:
         self._tokens = tokens
@@ -90,17 +89,17 @@ class FeedEncoder:
 
 
 def delivery_change(change: Change, events: Sequence[FeedEvent]) -> bytes:
-    """The encoding of threadkeep.v1.Change as consumers get it: as a whole, however large, and without a resume token."""
+    """Returns an encoded threadkeep.v1.Change for consumers: one message of any size, without a resume token."""
     return _session(change.ref) + _kind(change, [published(event) for event in events]) + _rest(change)
 
 
-@lru_cache(maxsize=_SESSIONS_REMEMBERED)
+@lru_cache(maxsize=_CACHED_SESSIONS)
 def _session(ref: SessionRef) -> bytes:
     return single(_SESSION, ref_to(ref).SerializeToString())
 
 
 def _parts(bodies: Sequence[bytes]) -> list[Sequence[bytes]]:
-    """The events of each message: at least one, and no more than MOST_FRAME_BYTES unless it is one."""
+    """Splits events into messages: each has at least one event, and at most MOST_FRAME_BYTES unless it has only one."""
     parts: list[Sequence[bytes]] = []
     part: list[bytes] = []
     size = 0
@@ -115,7 +114,7 @@ def _parts(bodies: Sequence[bytes]) -> list[Sequence[bytes]]:
 
 
 def _kind(change: Change, bodies: Sequence[bytes], *, continues: bool = False) -> bytes:
-    """The field of Change.kind."""
+    """Returns the encoded field of Change.kind."""
     if change.kind is ChangeKind.APPENDED:
         return single(_BATCH, repeated(_EVENTS, bodies) + (_BATCH_CONTINUES if continues else b""))
     if change.kind is ChangeKind.COMPACTED:
@@ -138,8 +137,8 @@ def _session_change(change: Change) -> pb.SessionChange:
 
 
 class _Rest(threading.local):
-    """The fields behind the resume token: versions and change_time. Messages are kept to be filled again: making one takes as
-    long as filling and writing it."""
+    """Encodes the fields after the resume token: versions and change_time. Reuses its messages, because creating one takes as
+    long as filling and encoding it."""
 
     def __init__(self) -> None:
         self._timed = pb.Change()

@@ -1,4 +1,4 @@
-"""Between protobuf and long-term memory."""
+"""Conversion for long-term memory."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MOST_FILTER_VALUES = 1000
 def scope_of(
     request: pb.AddMemoriesRequest | pb.SearchMemoryRequest | pb.ListMemoriesRequest | pb.DeleteMemoriesRequest,
 ) -> MemoryScope:
-    """Whose memories. Which user a caller may leave out, or name, is not asked here. Raises InvalidField."""
+    """Returns the scope. Does not check whether the caller may use it. Raises InvalidField."""
     if not request.HasField("scope"):
         raise InvalidField("scope", "is required")
     app, user_id = request.scope.app, request.scope.user_id
@@ -39,7 +39,7 @@ def scope_of(
     return MemoryScope(app, user_id)
 
 
-def remembering_of(request: pb.AddSessionToMemoryRequest) -> Remembering:
+def ingestion_of(request: pb.AddSessionToMemoryRequest) -> Remembering:
     return Remembering(
         event_ids=_ids("event_ids", request.event_ids),
         include_tools=request.include_tools,
@@ -52,7 +52,7 @@ def remembering_of(request: pb.AddSessionToMemoryRequest) -> Remembering:
 def drafts_of(
     entries: Sequence[memory_pb2.MemoryEntry], limits: validation.Limits, new_id: Callable[[], str]
 ) -> list[MemoryDraft]:
-    """Drafts in order. Raises InvalidField, BatchTooLarge, EventTooLarge."""
+    """Returns drafts in order. Raises InvalidField, BatchTooLarge, EventTooLarge."""
     if not entries:
         raise InvalidField("memories", "must not be empty")
     if len(entries) > limits.max_batch_events:
@@ -139,12 +139,12 @@ def _conditions(metadata: Mapping[str, str]) -> dict[str, str]:
         validation.identifier("filter.metadata key", key, required=True)
         field = f"filter.metadata[{key!r}]"
         if "\0" in validation.term(field, value):
-            raise InvalidField(field, "must not hold U+0000")
+            raise InvalidField(field, "must not contain U+0000")
     return dict(metadata)
 
 
 def forget_of(request: pb.DeleteMemoriesRequest) -> Forget:
-    """Which to delete. Raises InvalidField: nothing is ever deleted because something was left out."""
+    """Returns which memories to delete. Raises InvalidField if the request does not specify them."""
     what = request.WhichOneof("selection")
     if what == "ids":
         if not request.ids.ids:
@@ -153,7 +153,7 @@ def forget_of(request: pb.DeleteMemoriesRequest) -> Forget:
     if what == "session_id":
         return Forget(session_id=validation.identifier("session_id", request.session_id, required=True))
     if what == "all" and not request.all:
-        raise InvalidField("all", "must be true; to delete some name ids or session_id")
+        raise InvalidField("all", "must be true; to delete some memories, set ids or session_id")
     if what is None:
         raise InvalidField("selection", "is required: ids, session_id or all")
     return Forget()
@@ -169,7 +169,7 @@ def _ids(field: str, ids: Sequence[str]) -> tuple[str, ...]:
 
 
 def entry_to(found: FoundMemory) -> memory_pb2.MemoryEntry:
-    """An entry that was found."""
+    """Returns a search result."""
     result = memory_to(found.memory)
     result.score = found.score
     result.highlights.extend(highlights_to(found.highlights))

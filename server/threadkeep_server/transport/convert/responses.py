@@ -1,6 +1,6 @@
-"""Responses put together from stored bytes, so that reading an event costs no parsing.
+"""Encodes responses from stored bytes, without parsing events.
 
-Each function writes the encoding of one message; a test holds them equal to what protobuf writes.
+Each function returns one encoded message. Tests compare it with the encoding that protobuf produces.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def get_context_response(page: ContextPage) -> bytes:
 
 
 def literal_events_response(page: LiteralPage, next_page_token: str) -> bytes:
-    """Of a search by SUBSTRING."""
+    """Returns the response of a search by SUBSTRING."""
     hits = (_hit(hit.ref, hit.event, hit.before, hit.after, _ranked(1.0, hit.highlights)) for hit in page.hits)
     rest = search_service_pb2.SearchEventsResponse(next_page_token=next_page_token, mode=search_pb2.SEARCH_MODE_SUBSTRING)
     return repeated(_FIELD_1, hits) + rest.SerializeToString()
@@ -76,14 +76,14 @@ def _ranked_hit(hit: RankedHit) -> bytes:
 
 
 def _ranked(score: float, highlights: Highlights) -> bytes:
-    """Fields 3 and 4 of a SearchHit."""
+    """Encodes fields 3 and 4 of a SearchHit."""
     return search_service_pb2.SearchHit(score=score, highlights=highlights_to(highlights)).SerializeToString()
 
 
 def _hit(
     ref: SessionRef, event: StoredEvent, before: Sequence[StoredEvent], after: Sequence[StoredEvent], ranked: bytes
 ) -> bytes:
-    """A SearchHit; `ranked` are its fields 3 and 4."""
+    """Encodes a SearchHit; `ranked` contains its fields 3 and 4."""
     found = single(_FIELD_1, ref_to(ref).SerializeToString()) + single(_FIELD_2, published(event))
     around = repeated(_FIELD_5, map(published, before)) + repeated(_FIELD_6, map(published, after))
     return found + ranked + around

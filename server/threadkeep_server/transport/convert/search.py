@@ -1,4 +1,4 @@
-"""From requests to searches, and what searches of events and of memories have in common on the wire."""
+"""Conversion for searches of events, and the parts that searches of memories share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ...store.contract.store import AppScope, EventScope, UserScope
 from .sessions import filter_of, ref_of, time_of
 
 MOST_NEIGHBORS = 10
-# What a Duration may be by its own rules.
+# The range of google.protobuf.Duration.
 _MAX_DURATION_S = 315_576_000_000
 _FIELDS = dict(enumerate(FIELDS, start=1))
 _NUMBERS = {field: number for number, field in _FIELDS.items()}
@@ -38,7 +38,7 @@ def mode_of(value: int) -> SearchMode:
 
 
 def scope_of(request: pb.SearchEventsRequest) -> EventScope:
-    """Where to look, as it is asked for. Raises InvalidField."""
+    """Returns the requested scope. Raises InvalidField."""
     scope = request.WhichOneof("scope")
     if scope == "session":
         return ref_of(request.session)
@@ -51,21 +51,21 @@ def scope_of(request: pb.SearchEventsRequest) -> EventScope:
 
 
 def understood_as(request: pb.SearchEventsRequest, best: SearchMode) -> Understood:
-    """How the query is understood. Raises InvalidField for a mode that there is not."""
+    """Returns the mode and the text of the query. Raises InvalidField for an unknown mode."""
     literal = request.filter.HasField("page")
     return understood(mode_of(request.mode), request.query, best, literal=literal, ranks=_ranks(request))
 
 
 def _ranks(request: pb.SearchEventsRequest) -> bool:
-    """Whether it has what SUBSTRING does not take."""
+    """Reports whether the request has fields that SUBSTRING does not support."""
     beyond = any(field != search_pb2.SEARCH_FIELD_TEXT for field in request.fields)
     return bool(beyond or request.grouping or request.HasField("recency") or request.HasField("reference_time"))
 
 
 def check_substring(request: pb.SearchEventsRequest) -> None:
-    """Refuses what only makes sense where hits are ranked."""
+    """Rejects fields that require ranked hits."""
     if fields_of(request.fields) & ~Field.TEXT:
-        raise InvalidField("fields", "must be SEARCH_FIELD_TEXT with SEARCH_MODE_SUBSTRING, which looks at nothing else")
+        raise InvalidField("fields", "must be SEARCH_FIELD_TEXT with SEARCH_MODE_SUBSTRING, which searches no other field")
     if grouping_of(request.grouping) is not Grouping.NONE:
         raise InvalidField("grouping", _OF_SUBSTRING)
     refuse_ranking(request)
@@ -73,14 +73,14 @@ def check_substring(request: pb.SearchEventsRequest) -> None:
 
 
 def refuse_ranking(request: pb.SearchEventsRequest | memory_service_pb2.SearchMemoryRequest) -> None:
-    """Refuses the fields of a search that only a mode which ranks takes."""
+    """Rejects the fields of a search that require a mode that ranks."""
     for name in ("recency", "reference_time"):
         if request.HasField(name):
             raise InvalidField(name, _OF_SUBSTRING)
 
 
 def ranked_query_of(request: pb.SearchEventsRequest, how: Understood, limit: int, offset: int) -> RankedQuery:
-    """The search, checked but for who may ask it. Raises InvalidField."""
+    """Returns the validated search. Does not check access. Raises InvalidField."""
     mode, text = how
     if not text.strip():
         raise InvalidField("query", "must not be blank with a mode that ranks")
@@ -110,7 +110,7 @@ def _without_window(wanted: EventFilter) -> EventFilter:
 
 
 def fields_of(values: Sequence[int]) -> Field:
-    """The fields together; none if none are named."""
+    """Returns the union of the fields, empty if none is given."""
     fields = Field(0)
     for index, value in enumerate(values):
         if value not in _FIELDS:
@@ -149,7 +149,7 @@ def _nanoseconds(field: str, value: Duration) -> int:
 
 
 def tool_ref_of(session: session_pb2.SessionRef) -> SessionRef:
-    """For whom a tool is run; it may name the user and the app alone."""
+    """Returns the session of a tool call; the session id is optional."""
     if session.session_id:
         return ref_of(session)
     return ref_of(session, creating=True)

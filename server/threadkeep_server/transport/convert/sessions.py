@@ -1,4 +1,4 @@
-"""Between protobuf and the domain; `convert_event` does the events that are appended."""
+"""Conversion of sessions and filters; `events` converts appended events."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from ...domain.model import ROLES, SECOND_NS, Counters, Role, Session, SessionRe
 from ...service.sessions import Expiry, SessionDraft
 
 _MIN_NS, _MAX_NS = -(1 << 63), (1 << 63) - 1
-_REMEMBERED_BYTES = 256
+_MAX_CACHED_BYTES = 256
 _VIEWS = frozenset(filter_pb2.LogView.values())
 _KEYWORD_MATCHES = frozenset(filter_pb2.KeywordMatch.values())
-# The longest span that still is a number of nanoseconds.
+# The longest span that fits into 64 bits of nanoseconds.
 _MAX_TTL_S = 200 * 365 * 86_400
 
 
 def time_of(field: str, value: Timestamp) -> int:
-    """Nanoseconds since the epoch."""
+    """Returns nanoseconds since the epoch."""
     if not 0 <= value.nanos < SECOND_NS:
         raise InvalidField(f"{field}.nanos", "must be between 0 and 999,999,999")
     total = value.seconds * SECOND_NS + value.nanos
@@ -127,13 +127,13 @@ def usage_to(usage: Usage) -> session_pb2.TokenUsage:
 
 
 def filter_of(wanted: filter_pb2.EventFilter) -> EventFilter:
-    """The filter, validated. Raises InvalidField naming `filter.<field>`. Agents ask the same again and again: remembered."""
+    """Returns the validated filter. Raises InvalidField with `filter.<field>`. Cached: agents repeat the same filters."""
     raw = wanted.SerializeToString(deterministic=True)
-    return _remembered_filter(raw) if len(raw) <= _REMEMBERED_BYTES else _filter_of(wanted)
+    return _cached_filter(raw) if len(raw) <= _MAX_CACHED_BYTES else _filter_of(wanted)
 
 
 @lru_cache(maxsize=1024)
-def _remembered_filter(raw: bytes) -> EventFilter:
+def _cached_filter(raw: bytes) -> EventFilter:
     return _filter_of(filter_pb2.EventFilter.FromString(raw))
 
 

@@ -1,4 +1,4 @@
-"""Between protobuf and the domain: triggers, strategies and policies."""
+"""Conversion of triggers, strategies and policies."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from ..wire.json_codec import from_json
 
 _MAX_PROMPT_CHARACTERS = 32_768
 _MAX_TRIGGERS = 32
-# Of all triggers of a tree together, which are looked at after each append.
+# The size of a tree of triggers, which each append evaluates.
 _MAX_TRIGGER_BYTES = 4096
-# Two prompts of the longest, in the widest of scripts, and room for the rest.
+# Two prompts of maximum length, at 4 bytes per character, and room for the rest.
 _MAX_POLICY_BYTES = 512 << 10
 
 
 def trigger_of(trigger: pb.CompactionTrigger, field: str = "trigger", depth: int = 0) -> Trigger:
-    """The trigger, validated. Raises InvalidField naming a field within `field`."""
+    """Returns the validated trigger. Raises InvalidField with a field within `field`."""
     if depth == 0 and trigger.ByteSize() > _MAX_TRIGGER_BYTES:
         raise InvalidField(field, f"must have at most {_MAX_TRIGGER_BYTES} bytes")
     kind = trigger.WhichOneof("kind")
@@ -43,7 +43,7 @@ def trigger_of(trigger: pb.CompactionTrigger, field: str = "trigger", depth: int
         return AnyOf(_several(trigger.any_of, f"{field}.any_of", depth), field=field)
     if kind == "all_of":
         return AllOf(_several(trigger.all_of, f"{field}.all_of", depth), field=field)
-    raise InvalidField(field, "must say when: turns_over, tokens, bytes, events, any_of or all_of")
+    raise InvalidField(field, "must set one of turns_over, tokens, bytes, events, any_of or all_of")
 
 
 def _several(triggers: pb.TriggerList, field: str, depth: int) -> tuple[Trigger, ...]:
@@ -55,7 +55,7 @@ def _several(triggers: pb.TriggerList, field: str, depth: int) -> tuple[Trigger,
 
 
 def strategy_of(strategy: pb.CompactionStrategy, field: str = "strategy") -> Strategy:
-    """The strategy with its defaults, validated. Raises InvalidField naming a field within `field`."""
+    """Returns the validated strategy with defaults. Raises InvalidField with a field within `field`."""
     kind = strategy.WhichOneof("kind")
     if kind == "sliding_window":
         return SlidingWindow(**_given(max_events=strategy.sliding_window.max_events), field=field)
@@ -74,12 +74,12 @@ def strategy_of(strategy: pb.CompactionStrategy, field: str = "strategy") -> Str
         return Pipeline(tuple(_step_of(step, f"{at}[{i}]") for i, step in enumerate(strategy.pipeline.steps)), field=field)
     raise InvalidField(
         field,
-        "must say how: sliding_window, turn_window, token_budget, recursive_summary, trim_tool_results or pipeline",
+        "must set one of sliding_window, turn_window, token_budget, recursive_summary, trim_tool_results or pipeline",
     )
 
 
 def _step_of(step: pb.CompactionStrategy, field: str) -> Strategy:
-    if step.HasField("pipeline"):  # before it is read, for pipelines within pipelines have no end
+    if step.HasField("pipeline"):  # checked first, because pipelines can nest without limit
         raise InvalidField(f"{field}.pipeline", "must not be nested")
     return strategy_of(step, field)
 
@@ -106,7 +106,7 @@ def _trim_tool_results(wanted: pb.TrimToolResults, field: str) -> TrimToolResult
 
 
 def _given(**options: Any) -> dict[str, Any]:
-    """What is set; the strategies have the defaults."""
+    """Returns the options that are set; the strategies define the defaults."""
     return {name: value for name, value in options.items() if value}
 
 
@@ -117,7 +117,7 @@ def _prompt(field: str, value: str) -> str:
 
 
 def policy_of(policy: pb.CompactionPolicy, field: str = "policy") -> Policy | None:
-    """None: compaction is disabled. Raises InvalidField naming a field within `field`."""
+    """Returns the policy; None disables compaction. Raises InvalidField with a field within `field`."""
     if policy.ByteSize() > _MAX_POLICY_BYTES:
         raise InvalidField(field, f"must have at most {_MAX_POLICY_BYTES} bytes")
     if policy.disabled:
@@ -126,12 +126,12 @@ def policy_of(policy: pb.CompactionPolicy, field: str = "policy") -> Policy | No
 
 
 def stored_policy(body: bytes) -> Policy | None:
-    """service.policies.Decode."""
+    """Decodes a stored policy; see service.compaction.policies.Decode."""
     return policy_of(pb.CompactionPolicy.FromString(body))
 
 
 def policy_from_json(text: str) -> bytes:
-    """The stored encoding of a policy that is given as JSON. Raises InvalidField naming a field within the policy."""
+    """Returns the stored encoding of a policy in JSON. Raises InvalidField with a field of the policy."""
     policy = from_json(text.encode(errors="surrogatepass"), pb.CompactionPolicy)
     try:
         policy_of(policy)

@@ -1,4 +1,4 @@
-"""Making the events that a compaction inserts."""
+"""Makes the events that a compaction inserts."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from ...domain.model import SECOND_NS, EventDraft
 from .events import DraftMaker
 
 
-class EventComposer:
-    """service.compactor.Composer for threadkeep.v1.SessionEvent."""
+class SummaryEncoder:
+    """Implements service.compaction.compaction_runner.Composer for threadkeep.v1.SessionEvent."""
 
     def __init__(self, make_draft: DraftMaker) -> None:
         self._make_draft = make_draft
@@ -22,12 +22,12 @@ class EventComposer:
         if original is None:
             event.message.parts.add().text = new.text
         else:
-            _stand_in(event, new.text, event_pb2.SessionEvent.FromString(original))
+            _replace_results(event, new.text, event_pb2.SessionEvent.FromString(original))
         return self._make_draft(event)
 
 
-def _stand_in(event: event_pb2.SessionEvent, text: str, original: event_pb2.SessionEvent) -> None:
-    """Answers the calls that the original answers, with the text for each result."""
+def _replace_results(event: event_pb2.SessionEvent, text: str, original: event_pb2.SessionEvent) -> None:
+    """Adds a tool result with this text for each tool result of the original."""
     event.author, event.author_role = original.author, original.author_role
     event.invocation_id = original.invocation_id
     for part in original.message.parts:

@@ -1,4 +1,4 @@
-"""The gRPC server: one error boundary, health, reflection, channelz, and a drain that loses nothing."""
+"""The gRPC server: error conversion, health, reflection, channelz, and graceful shutdown."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 _PING_INTERVAL_MS = 10_000
 _CONNECTION_AGE_MS = 3_600_000
 _CONNECTION_AGE_GRACE_MS = 60_000
-# Above the largest append, so that a batch that is too large is answered by us, with its field and limit.
+# Above the largest append, so that the service, not grpc, rejects a batch that is too large, with its field and limit.
 _MESSAGE_SLACK = 4 << 20
 _CANCELLED_WITHIN_S = 1.0
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
@@ -33,11 +33,11 @@ Context = grpc.aio.ServicerContext[Any, Any]
 
 
 class CannotListen(OSError):
-    """The address is taken or not ours."""
+    """The address is in use or not local."""
 
 
 class _Boundary:
-    """Between grpc and the servicers: parsing, who calls, and errors. One for each server."""
+    """Connects grpc and the servicers: parses requests, authenticates callers, converts errors. One per server."""
 
     def __init__(self, authenticator: Authenticator) -> None:
         self._authenticator = authenticator
@@ -59,7 +59,7 @@ class _Boundary:
                 response: Message | bytes = await method.call(parse(raw), caller)
             except Exception as exc:
                 await _abort(context, exc)
-                raise  # abort always raises; this says so
+                raise  # unreachable: abort always raises
             return response
 
         return unary
@@ -81,7 +81,7 @@ class _Boundary:
         return bidirectional
 
     async def _respond(self, method: Method, request: Callable[[], Any], context: Context) -> None:
-        """Writes the responses. grpc would also take them from a generator, but drops it unclosed when the client goes away."""
+        """Writes the responses. grpc would accept a generator, but does not close it when the client disconnects."""
         try:
             caller = self._admit(context)
             async with aclosing(method.call(request(), caller)) as responses:
@@ -105,7 +105,7 @@ async def _write(context: Context, response: Message | bytes) -> None:
     try:
         await context.write(response)
     except grpc.aio.InternalError:
-        # The client is gone. The cancellation that follows is waited for here, lest it interrupts the closing of the responses.
+        # The client is gone. Waits for the cancellation that follows, so that it does not interrupt closing the responses.
         await asyncio.sleep(_CANCELLED_WITHIN_S)
         raise asyncio.CancelledError from None
 
@@ -118,7 +118,7 @@ def _parser(method: Method) -> Callable[[bytes], Message]:
             return parse(raw)
         except (DecodeError, UnicodeDecodeError):
             name = method.request_type.DESCRIPTOR.full_name
-            raise InvalidField("request", f"is not a valid {name}: broken encoding, or a string that is not UTF-8") from None
+            raise InvalidField("request", f"is not a valid {name}: invalid encoding, or a string that is not UTF-8") from None
 
     return parsed
 
@@ -143,17 +143,13 @@ async def serve_grpc(
     with_reflection: bool = True,
     with_channelz: bool = True,
 ) -> AsyncIterator[int]:
-    """Serves while the context is open; yields the port. Leaving drains: health says so, calls in flight may finish.
+    """Serves while the context is open; yields the port. On exit, health reports NOT_SERVING and calls in flight may finish.
 
     Raises CannotListen.
     """
     boundary = _Boundary(authenticator)
     server = grpc.aio.server(options=_options(max_request_bytes))
-    for service in services:
-        handlers = {method.name: boundary.handler(method) for method in service.methods()}
-        name = service.descriptor.full_name
-        server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(name, handlers),))
-    names = [service.descriptor.full_name for service in services]
+    names = _add_services(server, services, boundary)
     status = health.aio.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(status, server)
     if with_reflection:
@@ -169,14 +165,23 @@ async def serve_grpc(
     finally:
         boundary.draining = True
         await status.enter_graceful_shutdown()
-        # One moment for clients that watch health to go elsewhere before connections are told to.
+        # Gives clients that watch health time to reconnect elsewhere before connections close.
         await asyncio.sleep(min(0.1, drain_grace))
         await server.stop(drain_grace)
 
 
+def _add_services(server: grpc.aio.Server, services: Sequence[Service], boundary: _Boundary) -> list[str]:
+    """Registers the services and returns their names."""
+    for service in services:
+        handlers = {method.name: boundary.handler(method) for method in service.methods()}
+        name = service.descriptor.full_name
+        server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(name, handlers),))
+    return [service.descriptor.full_name for service in services]
+
+
 def _options(max_request_bytes: int) -> list[tuple[str, int]]:
     return [
-        # By default a second server on the same port silently takes half of the calls.
+        # By default a second server on the same port silently receives half of the calls.
         ("grpc.so_reuseport", 0),
         ("grpc.max_receive_message_length", max_request_bytes + _MESSAGE_SLACK),
         ("grpc.max_send_message_length", -1),
@@ -194,7 +199,7 @@ def _bind(server: grpc.aio.Server, address: str, credentials: grpc.ServerCredent
         port = 0
     if not port:
         raise CannotListen(
-            f"cannot listen for gRPC on {address}: the port is taken or the address is not this machine's; "
-            "give another --grpc-address (THREADKEEP_GRPC_ADDRESS)"
+            f"cannot listen for gRPC on {address}: the port is in use, or the address is not local; "
+            "set another --grpc-address (THREADKEEP_GRPC_ADDRESS)"
         )
     return port

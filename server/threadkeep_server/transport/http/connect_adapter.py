@@ -1,7 +1,7 @@
-"""The servicers over Connect and gRPC-Web: the only module that knows the connectrpc library.
+"""The servicers over Connect and gRPC-Web: the only module that uses the connectrpc library.
 
-That library brings a protobuf runtime of its own. Messages here are google.protobuf ones: they pass through codecs, and
-the library's runtime sees error details only.
+The library has its own protobuf runtime. Messages here are google.protobuf messages: they pass through codecs, and the runtime
+of the library handles only error details.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ..errors import as_domain_error, status_of
 from ..rpc import Method, Service, encode
 from ..wire.json_codec import from_json, to_json
 
-# What ASGI says a scope, an event and their channels are.
+# The types of the ASGI specification.
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -40,7 +40,7 @@ ASGIApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class _Response:
-    """What a servicer returned. Stored bytes stay bytes unless the client wants JSON."""
+    """The result of a servicer. Encoded responses are decoded only for JSON."""
 
     value: Message | bytes
     type: type[Message]
@@ -60,7 +60,7 @@ class _ProtoCodec(Codec[_Response, Message]):
         try:
             return message_class.FromString(bytes(data))
         except DecodeError:
-            raise _connect_error(InvalidField("body", f"is no encoding of {message_class.DESCRIPTOR.full_name}")) from None
+            raise _connect_error(InvalidField("body", f"is not a valid {message_class.DESCRIPTOR.full_name}")) from None
 
 
 class _JsonCodec(Codec[_Response, Message]):
@@ -78,7 +78,7 @@ class _JsonCodec(Codec[_Response, Message]):
 
 
 class _Detail(ErrorDetail):
-    """A detail that people can read: beside the bytes, an error in JSON shows it as `debug`."""
+    """An error detail that JSON shows in readable form, as `debug`, in addition to its bytes."""
 
     def __init__(self, detail: any_pb2.Any) -> None:
         super().__init__(WireAny(type_url=detail.type_url, value=detail.value))
@@ -91,13 +91,13 @@ class _Detail(ErrorDetail):
 
 
 def _connect_error(error: ThreadkeepError) -> ConnectError:
-    """The same code, message and details that gRPC clients get."""
+    """Returns an error with the same code, message and details as over gRPC."""
     status = status_of(error)
     return ConnectError(Code[error.kind.name], status.message, [_Detail(each) for each in status.details])
 
 
 class _Calls:
-    """Around every call: who calls, before any of the request is read, and errors as gRPC tells them."""
+    """Interceptor of every call: authenticates the caller before the request is read, and converts errors as over gRPC."""
 
     def __init__(self, authenticator: Authenticator) -> None:
         self._authenticator = authenticator
@@ -130,12 +130,12 @@ class _Calls:
         async def unary(request: Message, ctx: RequestContext[Any, Any]) -> _Response:
             return _Response(await method.call(request, self._callers[ctx]), method.response_type)
 
-        # One request or a stream of them: the servicer knows which it takes.
+        # `request` is one message or a stream of messages, as the method requires.
         async def stream(request: Any, ctx: RequestContext[Any, Any]) -> AsyncIterator[_Response]:
             async with aclosing(method.call(request, self._callers[ctx])) as responses:
                 async for response in responses:
                     yield _Response(response, method.response_type)
-                    # Sending to a client that is gone returns at once: without a pause nothing would ever learn of it.
+                    # Sending to a client that is gone returns at once. The pause lets the disconnect be noticed.
                     await asyncio.sleep(0)
 
         if method.client_streaming:
@@ -156,7 +156,7 @@ class _Application(ConnectASGIApplication[Mapping[str, Any]]):
 
 
 def connect_app(services: Sequence[Service], authenticator: Authenticator, *, max_bytes: int) -> ASGIApp:
-    """The services' RPCs as JSON, Connect and gRPC-Web. A request of more than `max_bytes` is refused."""
+    """Returns an app that serves the RPCs as JSON, Connect and gRPC-Web. Rejects requests of more than `max_bytes`."""
     calls = _Calls(authenticator)
     endpoints = {method.path: calls.endpoint(method) for service in services for method in service.methods()}
     return _Application(

@@ -1,4 +1,4 @@
-"""PATCH /apps/{app}/users/{user}/memory: taking a session into long-term memory by plain HTTP, as agent frameworks do."""
+"""PATCH /apps/{app}/users/{user}/memory: adds a session to long-term memory over plain HTTP, as agent frameworks do."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...service.memory.memories import MemoryService
 from ..auth import Authenticator
 from ..errors import as_domain_error
 from .connect_adapter import Receive, Scope, Send
-from .responses import answer_error, answer_json
+from .responses import respond_error, respond_json
 
 PATTERN = "/apps/{app}/users/{user}/memory"
 SHOWN = f'{PATTERN} with {{"sessionId": "..."}}'
@@ -25,11 +25,11 @@ _NAMES = ("sessionId", "session_id")
 
 
 class _TooLarge(Exception):
-    """The body."""
+    """The body is too large."""
 
 
 class MemoryRoute:
-    """Answers like AddSessionToMemory for the session's text: its counts, or the error that the RPC would give."""
+    """Serves AddSessionToMemory with default options: returns its counts, or the error of the RPC."""
 
     def __init__(self, memory: MemoryService, authenticator: Authenticator) -> None:
         self._memory = memory
@@ -37,14 +37,14 @@ class MemoryRoute:
 
     @staticmethod
     def matches(scope: Scope) -> bool:
-        """Whether the path is one of these, whatever the method."""
+        """Reports whether the path matches. Ignores the method."""
         parts = _parts(scope)
         return len(parts) == _SEGMENTS and (parts[0], parts[1], parts[3], parts[5]) == (b"", b"apps", b"users", b"memory")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != _METHOD:
             message = f"this path is called by {_METHOD}: {SHOWN}"
-            await answer_json(send, 405, {"code": "unimplemented", "message": message}, [(b"allow", _METHOD.encode())])
+            await respond_json(send, 405, {"code": "unimplemented", "message": message}, [(b"allow", _METHOD.encode())])
             return
         try:
             authorization = dict(scope["headers"]).get(b"authorization")
@@ -52,22 +52,22 @@ class MemoryRoute:
             done = await self._memory.add_session(caller, _named(scope, await _body(receive)))
         except _TooLarge:
             message = f"the body must have at most {_MOST_BYTES:,} bytes"
-            await answer_json(send, 413, {"code": "resource_exhausted", "message": message}, [(b"connection", b"close")])
+            await respond_json(send, 413, {"code": "resource_exhausted", "message": message}, [(b"connection", b"close")])
         except Exception as exc:
             error: ThreadkeepError = as_domain_error(exc)
-            await answer_error(send, error)
+            await respond_error(send, error)
         else:
-            await answer_json(send, 200, asdict(done))
+            await respond_json(send, 200, asdict(done))
 
 
 def _parts(scope: Scope) -> list[bytes]:
-    """Segments as they were sent: an encoded slash does not part them."""
+    """Returns the segments of the raw path, in which an encoded slash is not a separator."""
     raw: bytes = scope.get("raw_path") or scope["path"].encode()
     return raw.partition(b"?")[0].split(b"/")
 
 
 def _named(scope: Scope, body: bytes) -> SessionRef:
-    """The session that path and body name. Raises InvalidField."""
+    """Returns the session of path and body. Raises InvalidField."""
     _, _, app, _, user, _ = _parts(scope)
     return SessionRef(
         app=validation.identifier("app", _decoded("app", app)),
@@ -107,7 +107,7 @@ def _without_surrogates(session_id: str) -> str:
     try:
         session_id.encode()
     except UnicodeEncodeError:
-        raise InvalidField("sessionId", "must be text that has a UTF-8 form") from None
+        raise InvalidField("sessionId", "must not contain unpaired surrogates") from None
     return session_id
 
 
@@ -118,7 +118,7 @@ async def _body(receive: Receive) -> bytes:
     while more:
         event = await receive()
         if event["type"] != "http.request":
-            break  # the client is gone, and nobody hears the answer
+            break  # the client is gone
         pieces.append(event.get("body", b""))
         size += len(pieces[-1])
         if size > _MOST_BYTES:

@@ -1,6 +1,6 @@
-"""The /metrics page: numbers about the server in the text format that Prometheus reads.
+"""The /metrics page in the text format of Prometheus.
 
-Whoever reaches the HTTP port may read it, so it holds counts only: no tenant, no user and no session, not even as a label.
+It requires no token. Therefore it contains only counts: no tenant, user or session, not even as a label.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _log = logging.getLogger(__name__)
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 _TIMEOUT_S = 5.0
-# However many ask, the database is asked this often at most.
+# The page is generated at most this often.
 _FRESH_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingStats:
-    """`waiting`: documents without an embedding, as last counted; `failures`: requests that the embedder did not answer."""
+    """`waiting`: documents without an embedding, as last counted; `failures`: failed requests to the embedder."""
 
     waiting: int
     failures: int
@@ -39,7 +39,7 @@ class EmbeddingStats:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Where the numbers come from. `feed` and `store` ask the database; the others know by themselves, and None is unknown."""
+    """The sources of the metrics. `feed` and `store` read the database. A source that is None is left out."""
 
     feed: Callable[[], Awaitable[FeedState]]
     store: Callable[[], Awaitable[StoreInfo]]
@@ -49,7 +49,7 @@ class Sources:
 
 
 class Metrics:
-    """Writes the page anew for who asks, at most once a second. `clock` in nanoseconds, as the times of changes are."""
+    """Generates the page on request, at most once per second. `clock` returns nanoseconds, like the times of changes."""
 
     def __init__(
         self, sources: Sources, *, clock: Callable[[], int] = time.time_ns, monotonic: Callable[[], float] = time.monotonic
@@ -62,27 +62,27 @@ class Metrics:
         self._fresh_until = float("-inf")
 
     async def page(self) -> bytes:
-        """Never raises for a database that does not answer: `threadkeep_up` is 0 then, and what only it knows is left out."""
+        """Returns the page. If the database does not answer, `threadkeep_up` is 0 and the metrics from it are left out."""
         async with self._one_at_a_time:
             if self._monotonic() >= self._fresh_until:
-                self._page = await self._written()
+                self._page = await self._generate()
                 self._fresh_until = self._monotonic() + _FRESH_S
             return self._page
 
-    async def _written(self) -> bytes:
-        facts = await self._asked()
+    async def _generate(self) -> bytes:
+        facts = await self._read_database()
         registry = CollectorRegistry()
         registry.register(_Once(self._families(facts)))
         return generate_latest(registry)
 
-    async def _asked(self) -> tuple[FeedState, StoreInfo] | None:
+    async def _read_database(self) -> tuple[FeedState, StoreInfo] | None:
         try:
             async with asyncio.timeout(_TIMEOUT_S):
                 return await self._sources.feed(), await self._sources.store()
-        except (ThreadkeepError, TimeoutError, asyncio.CancelledError):  # cancelled: the server is leaving
+        except (ThreadkeepError, TimeoutError, asyncio.CancelledError):  # canceled: the server is shutting down
             return None
         except Exception as exc:
-            _log.warning("metrics lack what the database knows: %s", type(exc).__name__)
+            _log.warning("reading metrics from the database failed (%s); the page omits them", type(exc).__name__)
             return None
 
     def _families(self, facts: tuple[FeedState, StoreInfo] | None) -> Iterator[Metric]:
@@ -91,7 +91,7 @@ class Metrics:
             feed, store = facts
             yield from self._of_feed(feed)
             if store.indexed:
-                yield _gauge("search_index_lag_batches", "Changes that the search index has yet to take in.", store.index_lag)
+                yield _gauge("search_index_lag_batches", "Batches that the search index has not processed.", store.index_lag)
         if self._sources.tail is not None:
             yield from _of_tail(self._sources.tail(), None if facts is None else facts[0].head)
         if self._sources.consumer_members is not None:
@@ -100,10 +100,10 @@ class Metrics:
             yield from _of_embedding(embedding)
 
     def _of_feed(self, feed: FeedState) -> Iterator[Metric]:
-        yield _gauge("feed_head", "Number of the last change that can be told.", feed.head.change)
+        yield _gauge("feed_head", "Number of the last change that can be delivered.", feed.head.change)
         yield _gauge(
             "feed_unsettled_changes",
-            "Changes that are committed and cannot be told yet, because one that sorts before them may still come.",
+            "Committed changes that cannot be delivered yet, because an earlier one may still be committed.",
             feed.unsettled,
         )
         age = 0 if feed.oldest_time is None else max(0, self._clock() - feed.oldest_time)
@@ -115,27 +115,27 @@ def _of_tail(tail: TailStats, head: Position | None) -> Iterator[Metric]:
     states.add_metric(["live"], max(0, tail.subscribers - tail.behind))
     states.add_metric(["catching_up"], tail.behind)
     yield states
-    told = "How often a live subscription fell behind and went on from the log."
-    yield CounterMetricFamily("threadkeep_subscription_fell_behind_total", told, value=tail.fell_behind)
-    yield _gauge("subscription_channels", "Scopes and filters that subscriptions of this server share.", tail.channels)
+    text = "How often a live subscription fell behind and continued from the log."
+    yield CounterMetricFamily("threadkeep_subscription_fell_behind_total", text, value=tail.fell_behind)
+    yield _gauge("subscription_channels", "Distinct scopes and filters of the subscriptions on this server.", tail.channels)
     yield _gauge("subscription_kept_bytes", "Messages kept for live subscriptions, in bytes.", tail.kept_bytes)
-    if head is not None and tail.subscribers:  # where nobody follows the tail rests, and lags behind nothing
+    if head is not None and tail.subscribers:  # without subscribers the tail sleeps and has no lag
         lag = max(0, head.change - tail.position.change) if tail.position < head else 0
-        yield _gauge("feed_tail_lag_changes", "Changes that could be told, and this server has yet to read, about.", lag)
+        yield _gauge("feed_tail_lag_changes", "Approximate number of settled changes that this server has not read.", lag)
 
 
 def _of_embedding(stats: EmbeddingStats) -> Iterator[Metric]:
-    yield _gauge("embedding_waiting", "Events and memories that wait for their embedding, as last counted.", stats.waiting)
-    told = "Requests that the embedder did not answer with vectors."
-    yield CounterMetricFamily("threadkeep_embedding_failures_total", told, value=stats.failures)
+    yield _gauge("embedding_waiting", "Events and memories without an embedding, as last counted.", stats.waiting)
+    text = "Failed requests to the embedder."
+    yield CounterMetricFamily("threadkeep_embedding_failures_total", text, value=stats.failures)
 
 
-def _gauge(name: str, told: str, value: float) -> GaugeMetricFamily:
-    return GaugeMetricFamily(f"threadkeep_{name}", told, value=value)
+def _gauge(name: str, text: str, value: float) -> GaugeMetricFamily:
+    return GaugeMetricFamily(f"threadkeep_{name}", text, value=value)
 
 
 class _Once(Collector):
-    """What is true of one moment: a page is written of it, and nothing is kept from one page to the next."""
+    """The metrics of one page."""
 
     def __init__(self, families: Iterable[Metric]) -> None:
         self._families = list(families)

@@ -1,4 +1,4 @@
-"""Answers over HTTP that no RPC library writes."""
+"""HTTP responses outside the RPC library."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ JSON = b"application/json"
 TEXT = b"text/plain; charset=utf-8"
 Header = tuple[bytes, bytes]
 
-# As the Connect protocol has it, so that every path of the port tells the same failure by the same number.
+# As in the Connect protocol, so that all paths return the same status for the same error.
 _STATUS = {
     Kind.INVALID_ARGUMENT: 400,
     Kind.DEADLINE_EXCEEDED: 504,
@@ -34,20 +34,20 @@ _STATUS = {
 }
 
 
-async def answer(send: Send, status: int, content_type: bytes, body: bytes, headers: Iterable[Header] = ()) -> None:
-    """A whole answer."""
+async def respond(send: Send, status: int, content_type: bytes, body: bytes, headers: Iterable[Header] = ()) -> None:
+    """Sends a complete response."""
     own = [(b"content-type", content_type), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": [*own, *headers]})
     await send({"type": "http.response.body", "body": body, "more_body": False})
 
 
-async def answer_json(send: Send, status: int, value: object, headers: Iterable[Header] = ()) -> None:
-    """The value as JSON on a line of its own."""
-    await answer(send, status, JSON, json.dumps(value, ensure_ascii=False).encode() + b"\n", headers)
+async def respond_json(send: Send, status: int, value: object, headers: Iterable[Header] = ()) -> None:
+    """Sends a value as one line of JSON."""
+    await respond(send, status, JSON, json.dumps(value, ensure_ascii=False).encode() + b"\n", headers)
 
 
-async def answer_error(send: Send, error: ThreadkeepError) -> None:
-    """What an RPC that failed so is told, in the form of the Connect protocol."""
+async def respond_error(send: Send, error: ThreadkeepError) -> None:
+    """Sends an error in the form of the Connect protocol."""
     status = status_of(error)
     details = []
     for detail in status.details:
@@ -56,4 +56,4 @@ async def answer_error(send: Send, error: ThreadkeepError) -> None:
         value = base64.b64encode(detail.value).decode().rstrip("=")
         details.append({"type": detail.TypeName(), "value": value, "debug": json.loads(to_json(unpacked))})
     body = {"code": error.kind.name.lower(), "message": status.message, "details": details}
-    await answer_json(send, _STATUS[error.kind], body)
+    await respond_json(send, _STATUS[error.kind], body)

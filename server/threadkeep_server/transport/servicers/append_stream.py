@@ -1,4 +1,4 @@
-"""The pipelined append: requests go on while earlier ones wait for their commit; results come in request order, grouped."""
+"""Pipelined appends: requests are read while earlier ones wait for their commit. Results are returned in order, in groups."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from ...store.contract.store import Appended
 from ..convert.events import set_appended
 from ..errors import as_domain_error
 
-# The session is the one that the request means; as long as the stream stays with it, it is the same object.
+# Receives the session of the request; the same object until the stream changes the session.
 Append = Callable[[pb.AppendEventsRequest, session_pb2.SessionRef], Awaitable[Appended]]
 
-# A request's bytes, and its append or the error with which it was not taken in. Not a class: there is one for each event.
+# The size of a request, and its append or the error that rejected it. Not a class: there is one per event.
 _Pending = tuple[int, asyncio.Future[Appended] | Exception]
 
-# What one stream may have in flight before its requests are no longer read; gRPC's flow control then holds the client.
+# Limits per stream. Beyond them, requests are not read, and the flow control of gRPC blocks the client.
 _MOST_IN_FLIGHT = 256
 _MOST_BYTES_IN_FLIGHT = 16 << 20
 _RESULTS_AT_ONCE = 64
 
 
 class AppendStream:
-    """One stream. `append` takes a request in: it raises what is wrong with it, and what it returns ends when it is done."""
+    """One stream. `append` starts an append: it raises an error for an invalid request, or returns an awaitable result."""
 
     def __init__(self, append: Append) -> None:
         self._append = append
-        # In request order; the first is number `_answered`.
+        # In request order; `_answered` is the index of the first.
         self._in_flight: deque[_Pending] = deque()
         self._answered = 0
         self._bytes = 0
@@ -47,7 +47,7 @@ class AppendStream:
                 yield self._response()
             await reader
         finally:
-            # The client is gone, or the stream is at its end: what is not committed yet is of no use to anybody.
+            # The client is gone or the stream has ended: appends that are not committed are canceled.
             reader.cancel()
             for _, outcome in self._in_flight:
                 if not isinstance(outcome, Exception):
@@ -55,7 +55,7 @@ class AppendStream:
             await asyncio.gather(reader, return_exceptions=True)
 
     async def _first_is_done(self) -> bool:
-        """Waits until there is something to answer; False if there never will be."""
+        """Waits until the first append is done; returns False if there are no more."""
         while not self._in_flight:
             if self._ended:
                 return False
@@ -63,12 +63,12 @@ class AppendStream:
             await self._arrived.wait()
         _, outcome = self._in_flight[0]
         if not isinstance(outcome, Exception) and not outcome.done():
-            with contextlib.suppress(Exception):  # told in its result
+            with contextlib.suppress(Exception):  # reported in its result
                 await outcome
         return True
 
     def _response(self) -> pb.AppendStreamResponse:
-        """The results of all that is done. Built in place: messages put together from parts are copied at every level."""
+        """Returns the results of the appends that are done. Fills the message in place, which avoids copies at every level."""
         response = pb.AppendStreamResponse()
         results = response.results
         while self._in_flight and len(results) < _RESULTS_AT_ONCE and _is_done(self._in_flight[0][1]):
@@ -80,7 +80,7 @@ class AppendStream:
         return response
 
     async def _read(self, requests: AsyncIterator[pb.AppendStreamRequest]) -> None:
-        """Starts an append for each request. Ended by the client's half-close, or by its going away."""
+        """Starts an append for each request until the client half-closes or disconnects."""
         session = session_pb2.SessionRef()
         try:
             async for request in requests:
@@ -101,7 +101,7 @@ class AppendStream:
     def _begin(self, append: pb.AppendEventsRequest, session: session_pb2.SessionRef) -> asyncio.Future[Appended] | Exception:
         try:
             return asyncio.ensure_future(self._append(append, session))
-        except Exception as exc:  # told in its result
+        except Exception as exc:  # reported in its result
             return exc
 
 
@@ -114,7 +114,7 @@ def _set_outcome(result: pb.AppendStreamResult, outcome: asyncio.Future[Appended
         if isinstance(outcome, Exception):
             raise outcome
         set_appended(result.appended, outcome.result())
-    except Exception as exc:  # told in its result; the stream goes on
+    except Exception as exc:  # reported in its result; the stream continues
         error = as_domain_error(exc)
         failure = pb.AppendError(code=error.kind.value, message=error.message, reason=error.reason, metadata=error.metadata)
         result.error.CopyFrom(failure)

@@ -59,7 +59,7 @@ class CompactionServicer:
             dry_run=True,
         )
         prepared = (await self._compaction.run(caller, run)).prepared
-        assert prepared is not None  # noqa: S101 - without a trigger there is always a plan
+        assert prepared is not None  # noqa: S101 - a run without a trigger always has a plan
         session = prepared.session
         return pb.PlanCompactionResponse(
             plan=plan_to(prepared, run.branch),

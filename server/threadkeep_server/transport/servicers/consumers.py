@@ -20,6 +20,7 @@ from ..convert.consumers import (
     consumer_to,
     delivery_ids_of,
     fitting,
+    get_consumer_response,
     join_of,
     name_of,
     numbers_of,
@@ -27,7 +28,6 @@ from ..convert.consumers import (
     parked_response,
     read_filter,
     reason_of,
-    standing_to,
 )
 from ..page_tokens import PageTokens
 
@@ -67,7 +67,7 @@ class ConsumerServicer:
         )
 
     async def GetConsumer(self, request: pb.GetConsumerRequest, caller: Caller) -> pb.GetConsumerResponse:
-        return standing_to(await self._consumers.get(caller, _name(request.name)))
+        return get_consumer_response(await self._consumers.get(caller, _name(request.name)))
 
     async def DeleteConsumer(self, request: pb.DeleteConsumerRequest, caller: Caller) -> pb.DeleteConsumerResponse:
         return pb.DeleteConsumerResponse(deleted=await self._consumers.delete(caller, _name(request.name)))

@@ -95,14 +95,14 @@ class EventServicer:
 
 
 class _LastRef:
-    """Reads a stream's session once, not with each of its messages. Whether the caller may name it is asked each time."""
+    """Converts the session of a stream once, not for each message. Access is checked for each message."""
 
     def __init__(self) -> None:
         self._session: session_pb2.SessionRef | None = None
         self._ref = SessionRef("", "", "")
 
     def of(self, session: session_pb2.SessionRef) -> SessionRef:
-        """Raises InvalidField, each time anew."""
+        """Returns the reference. Raises InvalidField on every call with an invalid session."""
         if session is not self._session:
             self._ref = ref_of(session)
             self._session = session

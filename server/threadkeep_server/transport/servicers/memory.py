@@ -10,13 +10,13 @@ from threadkeep.v1 import search_pb2
 from ...domain import validation
 from ...domain.model import Caller
 from ...service.memory.memories import MemoryService
-from ..convert.memories import drafts_of, entry_to, forget_of, memory_filter_of, memory_to, query_of, remembering_of, scope_of
+from ..convert.memories import drafts_of, entry_to, forget_of, ingestion_of, memory_filter_of, memory_to, query_of, scope_of
 from ..convert.sessions import ref_of, set_time
 from ..page_tokens import PageTokens
 
 
 class MemoryServicer:
-    """`new_id` makes the ids that callers leave out."""
+    """`new_id` returns an id for a memory without one."""
 
     def __init__(self, memory: MemoryService, limits: validation.Limits, tokens: PageTokens, new_id: Callable[[], str]) -> None:
         self._memory = memory
@@ -25,7 +25,7 @@ class MemoryServicer:
         self._new_id = new_id
 
     async def AddSessionToMemory(self, request: pb.AddSessionToMemoryRequest, caller: Caller) -> pb.AddSessionToMemoryResponse:
-        done = await self._memory.add_session(caller, ref_of(request.session), remembering_of(request))
+        done = await self._memory.add_session(caller, ref_of(request.session), ingestion_of(request))
         return pb.AddSessionToMemoryResponse(
             added=done.added, existing=done.existing, skipped=done.skipped, deleted=done.deleted
         )

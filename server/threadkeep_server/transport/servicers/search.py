@@ -66,7 +66,7 @@ class SearchServicer:
 
 
 def _with_query(wanted: EventFilter, query: str) -> EventFilter:
-    """The filter with the query as one more condition beside the filter's own."""
+    """Returns the filter with the query as an additional condition."""
     if not query.strip():
         return wanted
     if not wanted.keyword:

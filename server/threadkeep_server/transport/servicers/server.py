@@ -13,14 +13,14 @@ from ...service.server import ServerService
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What the server is; empty where there is none of it."""
+    """Properties of the server; empty if not configured."""
 
     version: str
     token_counter: str
     summarizer_model: str
     memory: bool = False
     semantic: bool = False
-    """Events can be searched by meaning."""
+    """Whether semantic search of events is enabled."""
 
 
 class ServerServicer:

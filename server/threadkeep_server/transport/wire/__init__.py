@@ -1,1 +1,1 @@
-"""Messages encoded by hand from stored bytes."""
+"""Encodings: protobuf fields around stored bytes, JSON, and the texts of messages."""

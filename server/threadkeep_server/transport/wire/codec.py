@@ -1,7 +1,7 @@
-"""Between an event's protobuf bytes and what the store keeps: the draft's bytes stay verbatim, the rest is appended.
+"""The codec of the store. An event keeps the bytes of its draft verbatim; the fields of the server are appended.
 
-Protobuf parsers merge concatenated encodings of one message, so sealing an event is appending the server's fields to
-the caller's bytes, and handing it to a reader is copying bytes.
+Protobuf parsers merge concatenated encodings of one message. Therefore sealing an event appends fields to the caller's bytes,
+and reading it copies bytes.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from ...domain.search import Texts, Words
 from ...search.analysis.analyzer import ANALYZER_VERSION
 from ...search.analysis.terms import words_of
 from ...store.contract.store import Reading
-from .prompt_text import measured
+from .prompt_text import measure
 
 # SessionEvent.archived = true: field 15, wire type varint.
 _ARCHIVED = bytes((15 << 3, 1))
 
 
 class EventCodec:
-    """store.base.Codec for threadkeep.v1.SessionEvent. `token_counter` is noted with each event; empty is the estimate."""
+    """Implements store.contract.store.Codec for threadkeep.v1.SessionEvent. `token_counter` is stored with each event; empty
+    means the estimate."""
 
     words_version = ANALYZER_VERSION
 
@@ -49,7 +50,7 @@ class EventCodec:
 
     def reading(self, body: bytes) -> Reading:
         message = event_pb2.SessionEvent.FromString(body).message
-        shown = measured(message)
+        shown = measure(message)
         return Reading(shown.prompt_text, shown.content_bytes, *message_ties(message))
 
     def ties(self, body: bytes) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -57,7 +58,7 @@ class EventCodec:
 
 
 def message_text(message: message_pb2.ChatMessage) -> str:
-    """The text that keyword filters and substring search look at."""
+    """Returns the text that keyword filters and substring search match."""
     return "\n".join([part.text for part in message.parts if part.HasField("text")])
 
 
@@ -77,7 +78,7 @@ def message_texts(message: message_pb2.ChatMessage) -> Texts:
 
 
 def _result_text(result: message_pb2.ToolResultPart) -> str:
-    """Results inside results too; appends bound how deep they nest."""
+    """Returns the text of a result and of nested results. Appends limit the nesting."""
     pieces = [result.name]
     for part in result.parts:
         if part.HasField("text"):
@@ -89,12 +90,12 @@ def _result_text(result: message_pb2.ToolResultPart) -> str:
 
 
 def message_ties(message: message_pb2.ChatMessage) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The ids of the tool calls that a message makes, and of those that it answers."""
+    """Returns the ids of the tool calls in a message, and the call ids of its tool results."""
     calls = tuple([part.tool_call.id for part in message.parts if part.HasField("tool_call")])
     results = tuple([part.tool_result.call_id for part in message.parts if part.HasField("tool_result")])
     return calls, results
 
 
 def published(event: StoredEvent | FeedEvent) -> bytes:
-    """The encoding of threadkeep.v1.SessionEvent that a reader gets."""
+    """Returns the encoded threadkeep.v1.SessionEvent that readers receive."""
     return event.body + _ARCHIVED if event.archived else event.body

@@ -1,4 +1,4 @@
-"""Between JSON and protobuf messages, with faults told by field."""
+"""Converts between JSON and protobuf messages. Errors name the field."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _ONEOF = re.compile(r'should not have multiple "(\w+)" oneof fields')
 
 
 def to_json(message: Message) -> bytes:
-    """Canonical protobuf JSON on one line."""
+    """Returns canonical protobuf JSON on one line."""
     return json_format.MessageToJson(message, indent=None, ensure_ascii=False).encode()
 
 
 def from_json(data: bytes, message_type: type[M]) -> M:
-    """The message; no body at all is an empty one. Raises InvalidField."""
+    """Returns the message; an empty body is an empty message. Raises InvalidField."""
     text = data.strip() or b"{}"
     if not text.startswith(b"{"):
         raise InvalidField(_BODY, "must be a JSON object")
@@ -43,7 +43,7 @@ def from_json(data: bytes, message_type: type[M]) -> M:
         raise InvalidField(_BODY, "must be UTF-8") from None
     except (json.JSONDecodeError, RecursionError, _DuplicateName) as error:
         raise _named(_BODY, f"is not valid JSON: {error}") from None
-    except Exception as error:  # whatever the parser makes of the input, the input is at fault
+    except Exception as error:  # the parser raises many types; all are caused by the input
         raise _invalid_field(str(error), message_type.DESCRIPTOR.name) from None
 
 
@@ -60,7 +60,7 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _check_base64(value: dict[str, Any], descriptor: Any, path: str) -> None:  # Any: one of two Descriptor classes
-    """The parser drops what is not base64 from bytes fields: that would store other bytes than were sent."""
+    """Rejects bytes fields that are not base64. The parser would drop the invalid characters and change the value."""
     for name, item in value.items():
         field = descriptor.fields_by_camelcase_name.get(name) or descriptor.fields_by_name.get(name)
         if field is None or (field.type != FieldDescriptor.TYPE_BYTES and field.message_type is None):
@@ -79,7 +79,7 @@ def _is_base64(text: str) -> bool:
 
 
 def _invalid_field(text: str, root: str) -> InvalidField:
-    """Reads the parser's message: it names fields in a chain of prefixes, as a path after "at", or in both ways."""
+    """Converts the message of the parser, which names fields in a chain of prefixes, as a path after "at", or both."""
     chain = _IN_FIELD.findall(text)
     problem = _IN_FIELD.sub("", text).rstrip(".")
     path = ".".join(chain)
@@ -90,7 +90,7 @@ def _invalid_field(text: str, root: str) -> InvalidField:
         known = unknown[2].replace("'", "") or "none"
         return _named(f"{path}.{unknown[1]}".lstrip("."), f"is not a field; the fields here are: {known}")
     if oneof := _ONEOF.search(problem):
-        return _named(f"{path}.{oneof[1]}".lstrip("."), "has several of its alternatives set; keep one")
+        return _named(f"{path}.{oneof[1]}".lstrip("."), "is a oneof with several fields set; keep one")
     if enum := _ENUM.search(problem):
         return _named(path or _BODY, f"must be {_names_of(enum[2])}, not {enum[1]}")
     if at is not None:
@@ -105,7 +105,7 @@ def _invalid_field(text: str, root: str) -> InvalidField:
 
 
 def _names_of(enum: str) -> str:
-    """The names that JSON may give for an enum's value."""
+    """Returns the names of the enum's values."""
     values = descriptor_pool.Default().FindEnumTypeByName(enum).values
     return "one of " + ", ".join(each.name for each in values if each.number)
 

@@ -1,4 +1,4 @@
-"""Reading what the wire has encoded: what of an event is remembered, and what of it a model is shown."""
+"""The content that long-term memory stores of an event, and the text that a model receives of it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ...service.memory.memories import RememberedEvent, ShownEvent
 from .codec import message_texts
 
 
-class WireReader:
-    """service.memory.EventReader for threadkeep.v1.SessionEvent."""
+class MemoryTextReader:
+    """Implements service.memory.EventReader for threadkeep.v1.SessionEvent."""
 
     def remember(self, body: bytes, *, include_tools: bool, include_reasoning: bool) -> RememberedEvent | None:
         event = event_pb2.SessionEvent.FromString(body)
         content = message_pb2.ChatMessage(role=event.message.role)
-        content.parts.extend(_remembered(event.message.parts, include_tools, include_reasoning))
+        content.parts.extend(_kept_parts(event.message.parts, include_tools, include_reasoning))
         text = searched_text(content)
         if not text.strip():
             return None
@@ -48,7 +48,7 @@ class WireReader:
 
 
 def searched_text(message: message_pb2.ChatMessage) -> str:
-    """What of a memory is searched by substring and embedded: the texts of all its fields."""
+    """Returns the text of a memory that is embedded and matched by substring: the texts of all fields."""
     return _joined(message_texts(message))
 
 
@@ -61,8 +61,8 @@ def _time(event: event_pb2.SessionEvent) -> int:
     return time.seconds * SECOND_NS + time.nanos
 
 
-def _remembered(parts: Iterable[message_pb2.Part], include_tools: bool, include_reasoning: bool) -> Iterable[message_pb2.Part]:
-    """Text as it is. Reasoning as text, for whoever asks for it wants it found; a signature is worth nothing elsewhere."""
+def _kept_parts(parts: Iterable[message_pb2.Part], include_tools: bool, include_reasoning: bool) -> Iterable[message_pb2.Part]:
+    """Yields the parts to store. Reasoning becomes text, so that it is searchable; its signature is dropped."""
     for part in parts:
         kind = part.WhichOneof("content")
         if kind == "text" or (kind == "tool_call" and include_tools):
@@ -74,7 +74,7 @@ def _remembered(parts: Iterable[message_pb2.Part], include_tools: bool, include_
 
 
 def _without_media(result: message_pb2.ToolResultPart) -> message_pb2.ToolResultPart:
-    """The result's texts and JSON: an image in it would be kept a second time, and found by nothing."""
+    """Returns the texts and JSON of the result. Media would be stored twice and is not searchable."""
     kept = message_pb2.ToolResultPart(
         call_id=result.call_id, name=result.name, structured_json=result.structured_json, is_error=result.is_error
     )

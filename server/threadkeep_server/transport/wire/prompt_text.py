@@ -1,4 +1,4 @@
-"""What a model would be shown of a message: the line of a prompt that tokens are counted on, and its size."""
+"""The text of a message in a prompt, on which tokens are counted, and its size."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from ...domain.text import prompt_line
 
 
 class Measured(NamedTuple):
-    """What is kept of a message beside its bytes; see domain.model.WindowEvent."""
+    """The stored facts of a message; see domain.model.WindowEvent."""
 
     prompt_text: str
     content_bytes: int
     tools: Tools
 
 
-def measured(message: message_pb2.ChatMessage) -> Measured:
-    """Goes through the parts once; on the path of every append."""
+def measure(message: message_pb2.ChatMessage) -> Measured:
+    """Measures a message in one pass over its parts; every append calls this."""
     texts: list[str] = []
     calls: list[str] = []
     results: list[str] = []
@@ -35,9 +35,9 @@ def measured(message: message_pb2.ChatMessage) -> Measured:
             calls.append(f"{call.name}({call.arguments_json})")
             size += _utf8(call.name) + _utf8(call.arguments_json)
         elif kind == "tool_result":
-            result, told = part.tool_result, _result(part.tool_result)
-            results.append(f"{result.name} -> {told.prompt_text}")
-            size += _utf8(result.name) + told.content_bytes
+            result, content = part.tool_result, _result(part.tool_result)
+            results.append(f"{result.name} -> {content.prompt_text}")
+            size += _utf8(result.name) + content.content_bytes
         elif kind == "data":
             texts.append(part.data.json)
             size += _utf8(part.data.json)
@@ -58,7 +58,7 @@ _TOOLS = {
 
 
 def _result(result: message_pb2.ToolResultPart) -> Measured:
-    """A result's own text, and its size without its name."""
+    """Measures a tool result without its name."""
     texts = [part.text if part.HasField("text") else part.data.json for part in result.parts]
     uris = [part.media.uri for part in result.parts]
     size = sum(map(_utf8, (*texts, *uris, result.structured_json)))

@@ -1,4 +1,4 @@
-"""Length-delimited protobuf fields written by hand, where stored bytes go into a response as they are."""
+"""Length-delimited protobuf fields, for responses that contain stored bytes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _varint(value: int) -> bytes:
 
 
 class Prefixes(dict[int, bytes]):
-    """A field's tag and length by length, each encoded once: values that follow each other differ little in length."""
+    """Maps a length to the encoded tag and length of a field. Entries are encoded once and kept."""
 
     def __init__(self, tag: bytes) -> None:
         self._tag = tag
@@ -32,15 +32,17 @@ class Prefixes(dict[int, bytes]):
 
 
 def delimited(field: int) -> Prefixes:
-    """The field of that number, with wire type 2 (length-delimited)."""
+    """Returns the prefixes of the field with this number and wire type 2 (length-delimited)."""
     return Prefixes(_varint(field << 3 | 2))
 
 
 def single(prefixes: Prefixes, value: bytes) -> bytes:
+    """Encodes a field."""
     return prefixes[len(value)] + value
 
 
 def repeated(prefixes: Prefixes, values: Iterable[bytes]) -> bytes:
+    """Encodes a repeated field."""
     parts: list[bytes] = []
     for value in values:
         parts.append(prefixes[len(value)])

@@ -18,7 +18,7 @@ from threadkeep_server.service.memory.ingestion import AutoIngestion
 from threadkeep_server.service.memory.memories import TEXT_ONLY, Ingested, MemoryService, Remembering
 from threadkeep_server.service.sessions import SessionService
 from threadkeep_server.store.inmemory import MemoryStore
-from threadkeep_server.transport.wire.memory_text import WireReader
+from threadkeep_server.transport.wire.memory_text import MemoryTextReader
 
 
 class Faulty(MemoryService):
@@ -39,7 +39,7 @@ class Server:
 
     def __init__(self, store: MemoryStore | None = None, owner: str = "me", **policies: Any) -> None:
         self.store = store or MemoryStore(CODEC, clock)
-        self.memory = Faulty(self.store, Limits(), WireReader(), None, clock)
+        self.memory = Faulty(self.store, Limits(), MemoryTextReader(), None, clock)
         self.memory.fails, self.memory.ingested = {}, []
         self.ingestion = AutoIngestion(self.store, self.memory, clock, owner, **policies)
         self.sessions = SessionService(self.store, Limits(), clock, lambda: "id", self.ingestion.before_delete)

@@ -19,7 +19,7 @@ from threadkeep_server.service.memory.ingestion import MOST_ATTEMPTS, AutoIngest
 from threadkeep_server.service.memory.memories import TEXT_ONLY, Ingested, Remembering
 from threadkeep_server.service.sessions import SessionService
 from threadkeep_server.store.contract.maintenance import Expired
-from threadkeep_server.transport.wire.memory_text import WireReader
+from threadkeep_server.transport.wire.memory_text import MemoryTextReader
 
 
 def test_nothing_expires_unremembered() -> None:
@@ -111,7 +111,7 @@ def test_a_session_that_changes_while_it_is_remembered_is_left_to_the_next_sweep
     async def main() -> None:
         nonlocal server
         server = Server()
-        memory = Meanwhile(server.store, Limits(), WireReader(), None, clock)
+        memory = Meanwhile(server.store, Limits(), MemoryTextReader(), None, clock)
         memory.fails, memory.ingested = {}, []
         ingestion = AutoIngestion(server.store, memory, clock, "me")
         sessions = SessionService(server.store, Limits(), clock, lambda: "id", ingestion.before_delete)

@@ -30,7 +30,7 @@ from threadkeep_server.service.tools.tools import RecallTools
 from threadkeep_server.store.contract.search import Source
 from threadkeep_server.store.contract.store import Appended, Store
 from threadkeep_server.store.inmemory import MemoryStore
-from threadkeep_server.transport.wire.memory_text import WireReader
+from threadkeep_server.transport.wire.memory_text import MemoryTextReader
 
 ANYONE = Caller(TENANT)
 ALICE = Caller(TENANT, "alice")
@@ -102,7 +102,7 @@ class Recalling:
             self.waiting = WaitingCounts(self.store, embedder.model, lambda: self.clock.now / SECOND_NS)
             self.vectors = VectorSearch(self.store, self.model, Matrices(self.cache, self.clock), self.waiting)
             self.worker = EmbeddingWorker(self.store, self.model, sources=list(Source), batch=4)
-        self.reader = WireReader()
+        self.reader = MemoryTextReader()
         self.ranked = RankedSearch(self.store, self.limits, CODEC.texts, self.vectors, self.clock)
         self.recall = RecallService(self.store, self.limits, CODEC.texts)
         self.memory = MemoryService(self.store, self.limits, self.reader, self.vectors, self.clock, enabled=memory)
