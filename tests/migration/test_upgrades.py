@@ -14,7 +14,10 @@ from sqlalchemy import Connection
 from tests.support.codec import CODEC, draft, parse, texts
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.model import SessionRef, Usage
-from threadkeep_server.store.contract.store import AppendRequest, EventQuery, SearchQuery, SessionQuery, UserScope
+from threadkeep_server.domain.scopes import UserScope
+from threadkeep_server.store.contract.events import AppendRequest, EventQuery
+from threadkeep_server.store.contract.search import SearchQuery
+from threadkeep_server.store.contract.sessions import SessionQuery
 from threadkeep_server.store.sql.engine.base import Engine, SqlOptions
 from threadkeep_server.store.sql.engine.factory import open_engine
 from threadkeep_server.store.sql.engine.sqlite import DatabaseInUse

@@ -10,9 +10,10 @@ from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, append, create
 from threadkeep_server.domain.filters import ALL, EventFilter
 from threadkeep_server.domain.model import EventDraft
+from threadkeep_server.domain.scopes import AppScope, EventScope, UserScope
 from threadkeep_server.domain.search import ALL_FIELDS, Candidates, Field, WordQuery
-from threadkeep_server.store.contract.store import AppScope, EventScope, Store, UserScope
-from threadkeep_server.store.contract.terms import as_text, asked
+from threadkeep_server.store.contract.store import Store
+from threadkeep_server.store.contract.terms import as_text, selected
 
 ALICE = UserScope("alice")
 SHOP = AppScope("shop")
@@ -40,7 +41,7 @@ def terms(*texts: str) -> tuple[str, ...]:
 
 def words(sent: EventDraft, fields: Field = ALL_FIELDS) -> str:
     assert sent.event_time is not None
-    return asked(as_text(CODEC.words(sent.body, sent.event_time)), fields)
+    return selected(as_text(CODEC.words(sent.body, sent.event_time)), fields)
 
 
 async def ask(

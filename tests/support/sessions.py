@@ -9,16 +9,11 @@ from typing import Any
 from tests.support.clock import NOW
 from threadkeep_server.domain.filters import ALL, EventFilter
 from threadkeep_server.domain.model import EventDraft, NewSession, Session, SessionRef, StoredEvent
+from threadkeep_server.domain.scopes import EventScope
 from threadkeep_server.store.contract.compaction import Compacted, CompactionRequest, Placed
-from threadkeep_server.store.contract.store import (
-    Appended,
-    AppendRequest,
-    EventQuery,
-    EventScope,
-    SearchHit,
-    SearchQuery,
-    Store,
-)
+from threadkeep_server.store.contract.events import Appended, AppendRequest, EventQuery
+from threadkeep_server.store.contract.search import SearchHit, SearchQuery
+from threadkeep_server.store.contract.store import Store
 
 TENANT = "acme"
 _numbers = count(1)

@@ -23,7 +23,8 @@ from ..service.compaction.auto_compaction import AutoCompactor
 from ..service.compaction.compaction_runner import Compactor
 from ..service.compaction.policies import PolicyBook, PolicyService
 from ..service.compaction.requests import CompactionService
-from ..store.contract.store import Codec, Store
+from ..store.contract.codec import Codec
+from ..store.contract.store import Store
 from ..transport.convert.events import DraftMaker
 from ..transport.convert.strategies import policy_from_json, stored_policy
 from ..transport.convert.summary_events import SummaryEncoder
@@ -69,7 +70,7 @@ async def compacting(settings: Settings, store: Store, codec: Codec, counter: To
             # A lost race, and what was appended meanwhile is to be summarised too.
             longest_s=max(_LONGEST_COMPACTION_S, 2 * settings.summarizer_deadline.total_seconds()),
         )
-        store.listen(auto.note)
+        store.on_append(auto.note)
         for work in (book.run(), auto.run()):
             stack.push_async_callback(end, asyncio.create_task(work))
         yield Compacting(

@@ -28,8 +28,9 @@ from ..service.search.vector_search import VectorSearch
 from ..service.server import EmbeddingFacts
 from ..service.sessions import BeforeDelete
 from ..service.tools.tools import RecallTools
-from ..store.contract.search import Source
-from ..store.contract.store import Codec, Store
+from ..store.contract.codec import Codec
+from ..store.contract.store import Store
+from ..store.contract.vectors import Source
 from ..transport.http.metrics import EmbeddingStats
 from ..transport.wire.memory_text import MemoryTextReader
 from .compaction import end

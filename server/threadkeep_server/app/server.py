@@ -33,7 +33,8 @@ from ..providers.tokenizers import CHARACTER_ESTIMATE, TokenCounter
 from ..service.events import EventService
 from ..service.server import ServerService
 from ..service.sessions import SessionService
-from ..store.contract.store import Store, StoreInfo
+from ..store.contract.maintenance import StoreInfo
+from ..store.contract.store import Store
 from ..store.inmemory import MemoryStore
 from ..store.sql.engine.base import SqlOptions
 from ..store.sql.store import open_store

@@ -7,7 +7,7 @@ from dataclasses import replace
 from ..domain.errors import InvalidField, PermissionDenied
 from ..domain.memories import MemoryScope
 from ..domain.model import Caller, SessionRef
-from ..store.contract.store import AppScope, EventScope
+from ..domain.scopes import AppScope, EventScope
 
 
 def own_ref(caller: Caller, ref: SessionRef) -> SessionRef:

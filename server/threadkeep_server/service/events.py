@@ -9,8 +9,8 @@ from ..domain.context import ContextSpec
 from ..domain.errors import BatchTooLarge, InvalidField
 from ..domain.model import Caller, EventDraft, NewSession, SessionRef, StoredEvent
 from ..domain.validation import Limits
-from ..store.contract.compaction import ContextPage
-from ..store.contract.store import Appended, AppendRequest, EventPage, EventQuery, Store
+from ..store.contract.events import Appended, AppendRequest, ContextPage, EventPage, EventQuery
+from ..store.contract.store import Store
 from .access import own_ref
 from .sessions import SessionDraft, SessionService
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 from ..domain.errors import PermissionDenied
 from ..domain.model import Caller
-from ..store.contract.store import Store, StoreInfo
+from ..store.contract.maintenance import StoreInfo
+from ..store.contract.store import Store
 from .search.embedding import EmbeddingWorker
 from .search.embedding_backlog import WaitingCounts
 

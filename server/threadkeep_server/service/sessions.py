@@ -9,8 +9,8 @@ from ..domain import validation
 from ..domain.errors import InvalidField
 from ..domain.model import Caller, NewSession, Session, SessionChange, SessionRef
 from ..domain.validation import Limits
-from ..store.contract.maintenance import EXPIRED, Expired
-from ..store.contract.store import SessionPage, SessionQuery, Store
+from ..store.contract.sessions import EXPIRED, Expired, SessionPage, SessionQuery
+from ..store.contract.store import Store
 from .access import own_ref, own_user
 
 SWEEP_AT_MOST = 1000

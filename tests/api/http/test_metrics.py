@@ -19,7 +19,7 @@ from threadkeep_server.domain.errors import StoreUnavailable
 from threadkeep_server.domain.feed import BEGINNING, FeedState, Position
 from threadkeep_server.domain.model import SECOND_NS, Caller
 from threadkeep_server.feed.live.tail import Tail, TailStats
-from threadkeep_server.store.contract.store import StoreInfo
+from threadkeep_server.store.contract.maintenance import StoreInfo
 from threadkeep_server.store.inmemory import MemoryStore
 from threadkeep_server.transport.auth import Authenticator
 from threadkeep_server.transport.http import metrics as page

@@ -16,6 +16,7 @@ from tests.bench.lines.base import compared
 from tests.bench.questions import KINDS, QUESTIONS
 from tests.bench.report import Line, at_most, duration, medians
 from threadkeep_server.domain.filters import ALL
+from threadkeep_server.domain.scopes import UserScope
 from threadkeep_server.providers.embedders.base import Vectors
 from threadkeep_server.providers.embedders.hashing import HashingEmbedder
 from threadkeep_server.search.vectors import VectorCache, normalised, top
@@ -23,8 +24,8 @@ from threadkeep_server.service.search.embedding_backlog import WaitingCounts
 from threadkeep_server.service.search.vector_cache import Matrices
 from threadkeep_server.service.search.vector_model import VectorModel
 from threadkeep_server.service.search.vector_search import VectorSearch
-from threadkeep_server.store.contract.search import Embedded
-from threadkeep_server.store.contract.store import Store, UserScope
+from threadkeep_server.store.contract.store import Store
+from threadkeep_server.store.contract.vectors import Embedded
 
 EVENT_BYTES = 400
 SESSIONS = 50

@@ -13,7 +13,9 @@ import pytest
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, append, create
 from threadkeep_server.domain.filters import EventFilter
-from threadkeep_server.store.contract.store import SearchQuery, Store, UserScope
+from threadkeep_server.domain.scopes import UserScope
+from threadkeep_server.store.contract.search import SearchQuery
+from threadkeep_server.store.contract.store import Store
 from threadkeep_server.store.sql.schema.tables import SCHEMA_VERSION
 from threadkeep_server.store.sql.schema.versions import current
 from threadkeep_server.store.sql.store import open_store

@@ -18,9 +18,11 @@ from tests.support.sessions import append, compact, create, new_session, placed,
 from threadkeep_server.domain.context import ContextSpec
 from threadkeep_server.domain.filters import Authors, AuthorStep, EventFilter
 from threadkeep_server.domain.model import Role
+from threadkeep_server.domain.scopes import EventScope, UserScope
 from threadkeep_server.domain.search import WordQuery
 from threadkeep_server.store.contract.compaction import CompactionRequest
-from threadkeep_server.store.contract.store import Cursor, EventQuery, EventScope, SearchCursor, SearchQuery, UserScope
+from threadkeep_server.store.contract.events import Cursor, EventQuery
+from threadkeep_server.store.contract.search import SearchCursor, SearchQuery
 from threadkeep_server.store.sql.compaction import compact_queries
 from threadkeep_server.store.sql.engine import statements
 from threadkeep_server.store.sql.engine.sqlite import SqliteEngine

@@ -14,7 +14,7 @@ from tests.support.sessions import TENANT, append, create, ref
 from threadkeep_server.domain.context import ContextSpec
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.model import Role
-from threadkeep_server.store.contract.store import EventQuery
+from threadkeep_server.store.contract.events import EventQuery
 from threadkeep_server.store.sql.engine.postgres import PostgresEngine
 from threadkeep_server.store.sql.store import SqlStore, open_store
 

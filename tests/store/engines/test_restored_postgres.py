@@ -19,7 +19,7 @@ from tests.support.databases.postgres import PostgresCluster, find_binaries
 from tests.support.feed import follow, kinds, settled, trim
 from tests.support.sessions import TENANT, append, create, ref, search
 from threadkeep_server.domain.feed import BEGINNING, Position
-from threadkeep_server.store.contract.store import UserScope
+from threadkeep_server.domain.scopes import UserScope
 from threadkeep_server.store.sql.store import SqlStore, open_store
 
 pytestmark = pytest.mark.postgres

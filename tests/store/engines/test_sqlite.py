@@ -15,7 +15,8 @@ from tests.support.codec import CODEC, draft
 from tests.support.sessions import append, create, new_session, ref
 from threadkeep_server.domain.errors import SessionNotFound, StoreUnavailable
 from threadkeep_server.domain.model import EventDraft
-from threadkeep_server.store.contract.store import Store, Totals
+from threadkeep_server.store.contract.maintenance import Totals
+from threadkeep_server.store.contract.store import Store
 from threadkeep_server.store.sql.engine.sqlite import DatabaseInUse
 from threadkeep_server.store.sql.store import open_store
 from threadkeep_server.transport.wire.codec import EventCodec

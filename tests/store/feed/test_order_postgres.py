@@ -20,7 +20,7 @@ from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, append, compact, create, new_session, placed, ref
 from threadkeep_server.domain.errors import SessionAlreadyExists
 from threadkeep_server.domain.model import SessionChange
-from threadkeep_server.store.contract.store import AppendRequest
+from threadkeep_server.store.contract.events import AppendRequest
 from threadkeep_server.store.sql.engine.base import SessionName
 from threadkeep_server.store.sql.engine.postgres import PostgresEngine
 from threadkeep_server.store.sql.schema.tables import APPENDED, CREATED, changes

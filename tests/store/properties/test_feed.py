@@ -19,7 +19,9 @@ from threadkeep_server.domain.errors import ThreadkeepError
 from threadkeep_server.domain.feed import BEGINNING, Change, ChangeKind, FeedScope, FeedTrimmed, Position
 from threadkeep_server.domain.model import EventDraft, SessionChange, SessionRef
 from threadkeep_server.store.contract.compaction import CompactionRequest, Placed
-from threadkeep_server.store.contract.store import AppendRequest, SessionQuery, Store
+from threadkeep_server.store.contract.events import AppendRequest
+from threadkeep_server.store.contract.sessions import SessionQuery
+from threadkeep_server.store.contract.store import Store
 
 # Two sessions share each part of their names; few labels and ids, so that they collide.
 NAMES = st.sampled_from([ref("one"), ref("two"), ref("one", user="bob"), ref("one", app="")])

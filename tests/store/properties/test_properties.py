@@ -21,15 +21,11 @@ from tests.support.sessions import TENANT, append, new_session, read_in_pages, r
 from threadkeep_server.domain.errors import ThreadkeepError
 from threadkeep_server.domain.filters import ALL, Authors, AuthorStep, EventFilter
 from threadkeep_server.domain.model import EventDraft, Role, SessionChange, SessionRef, Usage
-from threadkeep_server.store.contract.store import (
-    AppendRequest,
-    EventQuery,
-    SearchHit,
-    SearchQuery,
-    SessionQuery,
-    Store,
-    UserScope,
-)
+from threadkeep_server.domain.scopes import UserScope
+from threadkeep_server.store.contract.events import AppendRequest, EventQuery
+from threadkeep_server.store.contract.search import SearchHit, SearchQuery
+from threadkeep_server.store.contract.sessions import SessionQuery
+from threadkeep_server.store.contract.store import Store
 
 # The examples of a test share one store, each with sessions of its own: making a database costs more than asking it.
 EXAMPLES = on_stores(40)

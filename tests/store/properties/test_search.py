@@ -19,9 +19,10 @@ from tests.support.codec import draft
 from tests.support.sessions import TENANT, append, compact, new_session, placed, ref
 from threadkeep.v1 import event_pb2
 from threadkeep_server.domain.filters import EventFilter
+from threadkeep_server.domain.scopes import AppScope, EventScope, UserScope
 from threadkeep_server.domain.search import ALL_FIELDS, Candidate, Candidates, Field, WordQuery, Words
 from threadkeep_server.store.contract.search import FoundEvent
-from threadkeep_server.store.contract.store import AppScope, EventScope, Store, UserScope
+from threadkeep_server.store.contract.store import Store
 from threadkeep_server.store.inmemory import MemoryStore
 from threadkeep_server.store.sql.store import open_store
 from threadkeep_server.transport.wire.codec import EventCodec

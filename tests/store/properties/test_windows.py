@@ -19,8 +19,10 @@ from threadkeep.v1 import message_pb2
 from threadkeep_server.domain.context import ContextMode, ContextSpec, is_lead, select_context
 from threadkeep_server.domain.filters import EventFilter, select
 from threadkeep_server.domain.model import EventDraft, SessionRef, WindowEvent
-from threadkeep_server.store.contract.compaction import CompactionRequest, ContextPage, Placed, WindowRead
-from threadkeep_server.store.contract.store import EventQuery, SearchQuery, UserScope
+from threadkeep_server.domain.scopes import UserScope
+from threadkeep_server.store.contract.compaction import CompactionRequest, Placed, WindowRead
+from threadkeep_server.store.contract.events import ContextPage, EventQuery
+from threadkeep_server.store.contract.search import SearchQuery
 from threadkeep_server.store.sql.log import context_queries
 
 CALL_IDS = st.lists(st.sampled_from(["x", "y"]), max_size=2, unique=True)

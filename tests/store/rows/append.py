@@ -13,7 +13,8 @@ from tests.support.codec import draft, parse, texts
 from tests.support.sessions import TENANT, append, create, new_session, read, ref, search, session_with
 from threadkeep_server.domain.errors import EventIdConflict, SessionNotFound, VersionMismatch
 from threadkeep_server.domain.model import SECOND_NS, Counters, EventDraft, Role, Usage
-from threadkeep_server.store.contract.store import Appended, Store
+from threadkeep_server.store.contract.events import Appended
+from threadkeep_server.store.contract.store import Store
 
 
 def seqs(appended: Appended) -> list[tuple[int, bool]]:

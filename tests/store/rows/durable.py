@@ -17,8 +17,9 @@ from tests.support.sessions import TENANT, append, compact, create, placed, read
 from threadkeep_server.domain.errors import EventIdConflict, VersionMismatch
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.model import Usage
+from threadkeep_server.domain.scopes import UserScope
 from threadkeep_server.store.contract.compaction import PolicyKey, PolicyScope, StoredPolicy
-from threadkeep_server.store.contract.store import Store, UserScope
+from threadkeep_server.store.contract.store import Store
 
 Opener = Callable[[], AbstractAsyncContextManager[Store]]
 

@@ -12,8 +12,10 @@ from tests.support.codec import draft, texts
 from tests.support.sessions import TENANT, append, create, read, ref, search, session_with
 from threadkeep_server.domain.errors import SessionAlreadyExists
 from threadkeep_server.domain.model import SessionChange
-from threadkeep_server.store.contract.maintenance import Expired
-from threadkeep_server.store.contract.store import Store, Totals, UserScope
+from threadkeep_server.domain.scopes import UserScope
+from threadkeep_server.store.contract.maintenance import Totals
+from threadkeep_server.store.contract.sessions import Expired
+from threadkeep_server.store.contract.store import Store
 
 
 class ExpiryRows:

@@ -23,8 +23,9 @@ from threadkeep_server.domain.errors import (
 )
 from threadkeep_server.domain.feed import Change, ChangeKind
 from threadkeep_server.domain.model import NO_COUNTERS, Counters, Session, SessionChange, Versions
+from threadkeep_server.store.contract.events import Appended
 from threadkeep_server.store.contract.feed import MOST_METADATA_BYTES
-from threadkeep_server.store.contract.store import Appended, Store
+from threadkeep_server.store.contract.store import Store
 
 
 def versions(change: Change) -> Versions:

@@ -12,7 +12,8 @@ from tests.support.runs.thoroughness import size
 from tests.support.sessions import TENANT, append, compact, create, placed, read, ref, search, session_with
 from threadkeep_server.domain.errors import EventIdConflict, VersionMismatch
 from threadkeep_server.domain.filters import EventFilter
-from threadkeep_server.store.contract.store import Store, UserScope
+from threadkeep_server.domain.scopes import UserScope
+from threadkeep_server.store.contract.store import Store
 
 
 class InsertionRows:

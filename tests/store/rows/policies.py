@@ -161,7 +161,7 @@ class LeaseRows:
 class ListenerRows:
     async def test_a_listener_hears_of_each_append_before_its_caller(self, store: Store) -> None:
         heard: list[tuple[str, int]] = []
-        store.listen(lambda request, appended: heard.append((request.ref.session_id, appended.last_seq)))
+        store.on_append(lambda request, appended: heard.append((request.ref.session_id, appended.last_seq)))
         await append(store, draft("a"), create=new_session())
         assert heard == [("s1", 1)]
         await append(store, draft("b"), draft("c"))
@@ -177,6 +177,6 @@ class ListenerRows:
         await create(store)
         heard: list[tuple[str, int]] = []
         for name in ("one", "two"):
-            store.listen(lambda _, appended, name=name: heard.append((name, appended.last_seq)))  # type: ignore[misc]
+            store.on_append(lambda _, appended, name=name: heard.append((name, appended.last_seq)))  # type: ignore[misc]
         await asyncio.gather(*(append(store, draft("a")) for _ in range(20)))
         assert sorted(heard) == [(name, seq) for name in ("one", "two") for seq in range(1, 21)]

@@ -14,7 +14,8 @@ from threadkeep.v1 import event_pb2, message_pb2
 from threadkeep_server.domain.errors import EventNotFound
 from threadkeep_server.domain.filters import ALL, EventFilter
 from threadkeep_server.domain.model import SECOND_NS, Role, Usage
-from threadkeep_server.store.contract.store import EventQuery, Store
+from threadkeep_server.store.contract.events import EventQuery
+from threadkeep_server.store.contract.store import Store
 
 EVERY_TEXT = ["", "\x00", "a\x00b", "it's", "🦀👩‍👩‍👧", "e\u0301", "漢字", "line\nbreak\r\n", "\ufffd", "\u202e", "x" * 100_000]
 

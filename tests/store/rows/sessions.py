@@ -11,7 +11,11 @@ from tests.support.codec import draft, texts
 from tests.support.sessions import TENANT, append, create, new_session, read, ref, search, session_with
 from threadkeep_server.domain.errors import AmbiguousSession, SessionAlreadyExists, SessionNotFound
 from threadkeep_server.domain.model import SECOND_NS, Counters, SessionChange, Usage
-from threadkeep_server.store.contract.store import EventQuery, SessionQuery, Store, Totals, UserScope
+from threadkeep_server.domain.scopes import UserScope
+from threadkeep_server.store.contract.events import EventQuery
+from threadkeep_server.store.contract.maintenance import Totals
+from threadkeep_server.store.contract.sessions import SessionQuery
+from threadkeep_server.store.contract.store import Store
 
 HOUR = 3600 * SECOND_NS
 

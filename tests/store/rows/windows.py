@@ -17,7 +17,7 @@ from threadkeep_server.domain.context import ContextMode, ContextSpec
 from threadkeep_server.domain.errors import AmbiguousSession, SessionNotFound
 from threadkeep_server.domain.filters import Authors, AuthorStep, EventFilter
 from threadkeep_server.domain.model import Counters, Role, SessionChange, SessionRef, StoredEvent
-from threadkeep_server.store.contract.compaction import ContextPage
+from threadkeep_server.store.contract.events import ContextPage
 from threadkeep_server.store.contract.store import Store
 
 ENOUGH = 1 << 40

@@ -12,8 +12,8 @@ from tests.support.codec import CODEC, draft
 from tests.support.memories import candidates, memory, remember
 from tests.support.sessions import TENANT, append, session_with
 from threadkeep_server.domain.feed import BEGINNING, ChangeKind
+from threadkeep_server.domain.scopes import UserScope
 from threadkeep_server.domain.search import WordQuery, Words
-from threadkeep_server.store.contract.store import UserScope
 from threadkeep_server.store.sql.engine.base import SqlOptions
 from threadkeep_server.store.sql.memories.store import SqlMemories
 from threadkeep_server.store.sql.store import open_store

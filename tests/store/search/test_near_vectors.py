@@ -15,8 +15,8 @@ from tests.support.memories import ALICE, forget, memory, remember
 from tests.support.models.vectors import DIMENSION, EVENTS, MEMORIES, embed_all, vector
 from tests.support.runs.thoroughness import size
 from tests.support.sessions import TENANT, ref, session_with
-from threadkeep_server.store.contract.search import Floats, Source
-from threadkeep_server.store.contract.store import AppScope, UserScope
+from threadkeep_server.domain.scopes import AppScope, UserScope
+from threadkeep_server.store.contract.vectors import Floats, Source
 from threadkeep_server.store.sql.memories.rows import marker_of
 from threadkeep_server.store.sql.schema.tables import memory_vectors
 from threadkeep_server.store.sql.store import SqlStore, open_store

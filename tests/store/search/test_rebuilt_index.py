@@ -14,8 +14,9 @@ from tests.support.candidates import terms
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, append, compact, create, placed, ref
 from threadkeep_server.domain.filters import EventFilter
+from threadkeep_server.domain.scopes import UserScope
 from threadkeep_server.domain.search import WordQuery, Words
-from threadkeep_server.store.contract.store import SearchQuery, UserScope
+from threadkeep_server.store.contract.search import SearchQuery
 from threadkeep_server.store.sql.schema.tables import changes, event_text, feed_floor, index_progress
 from threadkeep_server.store.sql.search import indexer
 from threadkeep_server.store.sql.search.indexer import Indexer

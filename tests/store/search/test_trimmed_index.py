@@ -10,7 +10,7 @@ import pytest
 from tests.support.clock import NOW
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, append, create, ref, search
-from threadkeep_server.store.contract.store import UserScope
+from threadkeep_server.domain.scopes import UserScope
 from threadkeep_server.store.sql.engine.base import SqlOptions
 from threadkeep_server.store.sql.schema.tables import event_text
 from threadkeep_server.store.sql.search.indexer import Indexer

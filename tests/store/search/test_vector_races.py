@@ -16,7 +16,7 @@ from tests.support.codec import CODEC, draft
 from tests.support.memories import forget, memory, remember
 from tests.support.models.vectors import DIMENSION, EVENTS, MEMORIES, caught_up, embed_all, queue, vectors
 from tests.support.sessions import TENANT, ref, session_with
-from threadkeep_server.store.contract.search import Source
+from threadkeep_server.store.contract.vectors import Source
 from threadkeep_server.store.sql.log import session_queries
 from threadkeep_server.store.sql.schema.tables import event_text, memory_vectors
 from threadkeep_server.store.sql.store import SqlStore, open_store

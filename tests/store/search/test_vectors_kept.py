@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 from tests.support.codec import CODEC, draft
 from tests.support.models.vectors import DIMENSION, EVENTS, embed_all, put, queue, texts_of, told
 from tests.support.sessions import TENANT, append, create, ref, session_with
-from threadkeep_server.store.contract.store import UserScope
+from threadkeep_server.domain.scopes import UserScope
 from threadkeep_server.store.sql.schema.tables import events, index_progress
 from threadkeep_server.store.sql.search import indexer
 from threadkeep_server.store.sql.search.indexer import Indexer

@@ -12,8 +12,9 @@ import numpy as np
 from tests.support.sessions import TENANT
 from threadkeep_server.domain.memories import MemoryScope
 from threadkeep_server.domain.model import SessionRef
-from threadkeep_server.store.contract.search import Embedded, Floats, Source, Unembedded
-from threadkeep_server.store.contract.store import EventScope, Store
+from threadkeep_server.domain.scopes import EventScope
+from threadkeep_server.store.contract.store import Store
+from threadkeep_server.store.contract.vectors import Embedded, Floats, Source, Unembedded
 
 DIMENSION = 8
 EVENTS, MEMORIES = Source

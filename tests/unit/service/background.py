@@ -53,7 +53,7 @@ class Background:
             longest_s=longest_s,
             later=self.timers.later,
         )
-        bench.store.listen(self.auto.note)
+        bench.store.on_append(self.auto.note)
         self.task: asyncio.Task[None] | None = None
 
     async def settle(self) -> None:

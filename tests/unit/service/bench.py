@@ -19,7 +19,7 @@ from threadkeep_server.service.compaction.compaction_runner import Compactor, Ou
 from threadkeep_server.service.compaction.policies import PolicyBook, PolicyService
 from threadkeep_server.service.compaction.requests import Application, Applied, CompactionService, Replacement, Run
 from threadkeep_server.store.contract.compaction import PolicyKey, PolicyScope
-from threadkeep_server.store.contract.store import EventQuery
+from threadkeep_server.store.contract.events import EventQuery
 from threadkeep_server.store.inmemory import MemoryStore
 from threadkeep_server.transport.convert.events import DraftMaker
 from threadkeep_server.transport.convert.strategies import policy_from_json, stored_policy

@@ -11,7 +11,7 @@ from threadkeep.v1 import event_service_pb2 as pb
 from threadkeep.v1 import session_pb2
 from threadkeep_server.domain.errors import RateLimited
 from threadkeep_server.domain.model import Counters
-from threadkeep_server.store.contract.store import Appended, AppendedEvent
+from threadkeep_server.store.contract.events import Appended, AppendedEvent
 from threadkeep_server.transport.convert.events import set_appended
 from threadkeep_server.transport.servicers.append_stream import AppendStream
 

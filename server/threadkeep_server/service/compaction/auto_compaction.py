@@ -15,7 +15,8 @@ from typing import NamedTuple, TypeVar
 
 from ...domain.errors import AmbiguousSession, SessionNotFound, ThreadkeepError
 from ...domain.model import SECOND_NS, Counters, Session, SessionRef
-from ...store.contract.store import Appended, AppendRequest, Store
+from ...store.contract.events import Appended, AppendRequest
+from ...store.contract.store import Store
 from .compaction_runner import Compactor, Job
 from .policies import Policy, PolicyBook
 

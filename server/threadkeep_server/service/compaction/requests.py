@@ -10,8 +10,9 @@ from ...compaction.triggers import Trigger
 from ...compaction.validation import resulting, through, torn_pair
 from ...domain.errors import BrokenToolPair, EventIdConflict, EventNotFound, InvalidField, NothingToCompact, VersionMismatch
 from ...domain.model import Caller, Compaction, EventDraft, SessionRef, Versions, WindowEvent
+from ...store.contract.codec import Codec
 from ...store.contract.compaction import CompactionPage, CompactionRequest, Placed, WindowRead
-from ...store.contract.store import Codec, Store
+from ...store.contract.store import Store
 from ..access import own_ref
 from ..run_in_thread import MOST_EVENTS, aside
 from .compaction_runner import Compactor, Job, Outcome

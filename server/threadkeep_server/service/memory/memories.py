@@ -16,9 +16,10 @@ from ...domain.text import fold
 from ...domain.validation import DEFAULT_HITS, Limits
 from ...search import query as questions
 from ...search.ranking.fusion import recency
+from ...store.contract.events import EventQuery
 from ...store.contract.memories import MemoryPage
-from ...store.contract.search import Source
-from ...store.contract.store import EventQuery, Store
+from ...store.contract.store import Store
+from ...store.contract.vectors import Source
 from ..access import own_memories, own_ref
 from ..run_in_thread import MOST_EVENTS, aside
 from ..search.search_pipeline import (

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...providers.embedders.base import EmbedFailed, Vectors
-from ...store.contract.search import Source, Unembedded
 from ...store.contract.store import Store
+from ...store.contract.vectors import Source, Unembedded
 from .vector_model import PROBE, VectorModel
 
 _log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from weakref import WeakValueDictionary
 
 from ...domain.model import Caller
-from ...store.contract.search import RecallStore, Source
+from ...store.contract.vectors import Source, VectorStore
 
 _KEPT_S = 1.0
 _COUNTS_KEPT = 10_000
@@ -27,7 +27,7 @@ class WaitingCounts:
     """Counts what waits for an embedding by the `model` of that name, of what a caller's credential reaches: its tenant's, or
     its user's. `monotonic` in seconds. Keeps the counts of 10,000 credentials and sources."""
 
-    def __init__(self, store: RecallStore, model: str, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, store: VectorStore, model: str, monotonic: Callable[[], float] = time.monotonic) -> None:
         self.model = model
         self._store = store
         self._monotonic = monotonic

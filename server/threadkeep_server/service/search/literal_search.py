@@ -9,8 +9,8 @@ from ...domain.errors import InvalidField
 from ...domain.model import Caller, SessionRef, StoredEvent
 from ...domain.search import Field
 from ...domain.validation import Limits
-from ...store.contract.search import beside
-from ...store.contract.store import SearchCursor, SearchHit, SearchQuery, Store
+from ...store.contract.search import SearchCursor, SearchHit, SearchQuery, neighbor_filter
+from ...store.contract.store import Store
 from ..access import own_scope
 from .search_pipeline import Events, Highlights, TextsOf, check_neighbors, fitting, marked_literally
 
@@ -67,7 +67,7 @@ class RecallService:
         """The neighbours of hits, as long as they fit into the answer beside these."""
         room = self._limits.max_response_bytes - sum(len(hit.event.body) for hit in hits)
         around: dict[Place, tuple[Events, Events]] = {}
-        near = beside(query.filter)
+        near = neighbor_filter(query.filter)
         for start in range(0, len(hits), _LOADED_AT_ONCE):
             if room <= 0:
                 break

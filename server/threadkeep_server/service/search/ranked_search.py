@@ -10,13 +10,15 @@ from enum import IntEnum
 from ...domain.errors import InvalidField
 from ...domain.filters import ALL, EventFilter
 from ...domain.model import Caller
+from ...domain.scopes import EventScope
 from ...domain.search import ALL_FIELDS, Candidate, Candidates, Field, Scored, SearchMode, WordQuery
 from ...domain.validation import DEFAULT_HITS, Limits
 from ...search import query as questions
 from ...search.query import Query
 from ...search.ranking.fusion import recency
-from ...store.contract.search import FoundEvent, Source
-from ...store.contract.store import EventScope, Store
+from ...store.contract.search import FoundEvent
+from ...store.contract.store import Store
+from ...store.contract.vectors import Source
 from ..access import own_scope
 from .search_pipeline import (
     MOST_RANKED,
@@ -197,7 +199,7 @@ class RankedSearch:
             return []
         best = [each.key for each in scored[:_BESIDE_BEST]]
         known = {each.key for each in candidates.found}
-        near = await self._store.candidates_beside(tenant, query.scope, best, query.fields, query.filter) if best else []
+        near = await self._store.neighbor_candidates(tenant, query.scope, best, query.fields, query.filter) if best else []
         return [each for each in near if each.key not in known]
 
     async def _group(self, tenant: str, query: RankedQuery, ranking: _Ranking) -> Mapping[int, int]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...domain.model import SECOND_NS
 from ...search.vectors import Entry, VectorCache
-from ...store.contract.search import Embedded
+from ...store.contract.vectors import Embedded
 
 _T = TypeVar("_T")
 

@@ -7,7 +7,7 @@ import asyncio
 from ...providers.embedders.base import Embedder, EmbedFailed
 from ...search.ranking import relevance
 from ...search.ranking.relevance import CosineScale
-from ...store.contract.search import RecallStore
+from ...store.contract.vectors import VectorStore
 
 PROBE = "probe"
 """A text that any endpoint which works at all embeds."""
@@ -16,7 +16,7 @@ PROBE = "probe"
 class VectorModel:
     """The embedder, and the number that the store has given to its model."""
 
-    def __init__(self, store: RecallStore, embedder: Embedder) -> None:
+    def __init__(self, store: VectorStore, embedder: Embedder) -> None:
         self.embedder = embedder
         self._store = store
         self._number: int | None = None

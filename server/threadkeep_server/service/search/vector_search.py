@@ -14,11 +14,13 @@ import numpy as np
 from ...domain.filters import EventFilter
 from ...domain.memories import Memory, MemoryFilter, MemoryScope
 from ...domain.model import Caller, SessionRef
+from ...domain.scopes import EventScope
 from ...domain.search import SearchMode
 from ...providers.embedders.base import Vectors
 from ...search.vectors import BestRows, top
-from ...store.contract.search import FoundEvent, Source
-from ...store.contract.store import EventScope, Store
+from ...store.contract.search import FoundEvent
+from ...store.contract.store import Store
+from ...store.contract.vectors import Source
 from ..run_in_thread import aside
 from .embedding_backlog import WaitingCounts
 from .vector_cache import BLOCK_ROWS, Matrices, Read

@@ -13,8 +13,11 @@ from ...domain.errors import InvalidField, MemoryNotConfigured, SessionNotFound
 from ...domain.filters import EventFilter
 from ...domain.memories import MemoryScope
 from ...domain.model import Caller, Role, SessionRef, StoredEvent
+from ...domain.scopes import UserScope
 from ...domain.search import SearchMode
-from ...store.contract.store import EventQuery, SearchQuery, Store, UserScope
+from ...store.contract.events import EventQuery
+from ...store.contract.search import SearchQuery
+from ...store.contract.store import Store
 from ..access import own_ref
 from ..memory.memories import EventReader, FoundMemory, MemoryQuery, MemoryService
 from ..search.literal_search import RecallService

@@ -1,47 +1,19 @@
-"""What is asked of a store, and answered, about windows, compactions and policies."""
+"""Windows, compactions, policies and leases: part of the Store contract."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from ...domain.context import Context, ContextSpec
 from ...domain.errors import NothingToCompact, VersionMismatch
-from ...domain.model import (
-    NO_COUNTERS,
-    NO_USAGE,
-    NOWHERE,
-    Compaction,
-    Counters,
-    EventDraft,
-    Session,
-    SessionRef,
-    StoredEvent,
-    Usage,
-    Versions,
-    WindowEvent,
-)
-
-
-@dataclass(frozen=True, slots=True)
-class ContextPage:
-    """What GetContext hands out; the fields are those of domain.windows.Context, the events as stored."""
-
-    events: Sequence[StoredEvent] = ()
-    truncated: bool = False
-    first_seq: int = 0
-    last_seq: int = 0
-    over_budget: bool = False
-    context: Counters = NO_COUNTERS
-    versions: Versions = NOWHERE
-    compactable_through_seq: int = 0
+from ...domain.model import NO_USAGE, Compaction, Counters, EventDraft, Session, SessionRef, Usage, Versions, WindowEvent
 
 
 @dataclass(frozen=True, slots=True)
 class WindowRead:
-    """Every active event in window order, with its sealed bytes, and where the session stood when they were read."""
+    """Every active event in window order, with its sealed bytes, and the session at the time of the read."""
 
     events: Sequence[WindowEvent]
     bodies: Sequence[bytes]
@@ -50,7 +22,7 @@ class WindowRead:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """New events and the active event, by id, that they go before; None: the end of the window. One for each such place."""
+    """New events and the id of the active event to insert them before; None: the end of the window. One per place."""
 
     before: str | None
     drafts: Sequence[EventDraft]
@@ -58,7 +30,7 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class CompactionRequest:
-    """Events to archive and to insert, in one transaction. `usage` is what was spent on it; it is added to the session's."""
+    """Events to archive and to insert, in one transaction. `usage`: the cost of the compaction, added to the session's."""
 
     tenant: str
     ref: SessionRef
@@ -76,13 +48,13 @@ class CompactionRequest:
 
     @property
     def drafts(self) -> list[EventDraft]:
-        """Everything that is inserted, in order."""
+        """The inserted events, in order."""
         return [draft for placed in self.inserts for draft in placed.drafts]
 
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """`replayed`: it had been applied before, and nothing was changed now."""
+    """`replayed`: the compaction was applied by an earlier call; this call changed nothing."""
 
     compaction: Compaction
     replayed: bool = False
@@ -95,7 +67,7 @@ class CompactionPage:
 
 
 class PolicyScope(IntEnum):
-    """What a policy is for, narrowest first."""
+    """The level that a policy is set for, narrowest first."""
 
     SESSION = 1
     USER_OF_APP = 2
@@ -105,7 +77,7 @@ class PolicyScope(IntEnum):
 
 
 class PolicyKey(NamedTuple):
-    """Names a policy; the parts of the name that the scope does not need are empty."""
+    """Identifies a policy; parts that the scope does not need are empty."""
 
     tenant: str
     scope: PolicyScope
@@ -120,39 +92,65 @@ class PolicyKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StoredPolicy:
-    """`body` is the caller's encoding; None: it was removed."""
+    """`body` is the caller's encoding; None: the policy was removed."""
 
     key: PolicyKey
     body: bytes | None
     time: int
 
 
-# --- rules that every store shares
+class CompactionStore(Protocol):
+    """Reads and compacts windows; stores policies and leases."""
+
+    async def read_window(self, tenant: str, ref: SessionRef) -> WindowRead:
+        """Returns every active event. Raises SessionNotFound, AmbiguousSession."""
+        ...
+
+    async def compact(self, request: CompactionRequest) -> Compacted:
+        """Archives events and inserts others, all or nothing; the cost depends on these, not on the log. Archiving changes no
+        position, seq or body; inserted events get the next seqs. Both versions grow by one. A dry run checks everything,
+        returns the record, and changes nothing.
+
+        A compaction_id that the session has is a replay: its record is returned, and the rest of the request is ignored. Raises
+        SessionNotFound, AmbiguousSession, VersionMismatch, NothingToCompact, EventNotFound for an event to archive or to insert
+        before that is not active (or is to be archived), EventIdConflict for the id of a stored event, StoreUnavailable.
+        """
+        ...
+
+    async def get_compaction(self, tenant: str, ref: SessionRef, compaction_id: str) -> Compaction | None:
+        """Returns the record; None if the session has no such compaction. Raises SessionNotFound, AmbiguousSession."""
+        ...
+
+    async def list_compactions(self, tenant: str, ref: SessionRef, limit: int, cursor: int | None) -> CompactionPage:
+        """Returns records, newest first; `cursor` is the previous page's. Raises SessionNotFound, AmbiguousSession."""
+        ...
+
+    async def put_policy(self, policy: StoredPolicy) -> None:
+        """Sets or (without a body) removes a policy. A session's policy is removed with the session. Raises SessionNotFound for
+        the policy of an unknown session."""
+        ...
+
+    async def policies(self, since: int) -> Sequence[StoredPolicy]:
+        """Returns the policies of every tenant that were set or removed at or after `since`; removed ones without a body."""
+        ...
+
+    async def lease(self, tenant: str, ref: SessionRef, owner: str, now: int, until: int) -> bool:
+        """Takes or extends the lease on compacting a session. Returns False while another owner's lease is valid. Raises
+        SessionNotFound, AmbiguousSession."""
+        ...
+
+    async def release(self, tenant: str, ref: SessionRef, owner: str) -> None:
+        """Releases the lease; does nothing if it is not the owner's."""
+        ...
+
+
+# --- rules that all stores share
 
 _SPACING = 1024
 
 
-def budgeted(spec: ContextSpec, context_bytes: int, default_bytes: int) -> ContextSpec:
-    """The spec with the size that holds for it: its own, else the session's, else the server's."""
-    return spec if spec.max_bytes is not None else replace(spec, max_bytes=context_bytes or default_bytes)
-
-
-def context_page(context: Context, events: Sequence[StoredEvent], versions: Versions) -> ContextPage:
-    """`events`: those of the context, as stored."""
-    return ContextPage(
-        events,
-        context.truncated,
-        context.first_seq,
-        context.last_seq,
-        context.over_budget,
-        context.window,
-        versions,
-        context.compactable_through(versions.last_seq),
-    )
-
-
 def check_versions(request: CompactionRequest, log_version: int, window_version: int) -> None:
-    """Raises VersionMismatch, or NothingToCompact where there is nothing to check it for."""
+    """Raises VersionMismatch; NothingToCompact if the request archives and inserts nothing."""
     if not request.archive and not request.drafts:
         raise NothingToCompact(request.ref)
     for expected, actual in (
@@ -164,14 +162,14 @@ def check_versions(request: CompactionRequest, log_version: int, window_version:
 
 
 class Archived(NamedTuple):
-    """What is asked of the events that a compaction archives."""
+    """The seqs and counters of the events that a compaction archives."""
 
     seqs: Sequence[int]
     counters: Counters
 
 
 def compaction_of(request: CompactionRequest, versions: Versions, archived: Archived) -> Compaction:
-    """The record of a request on a session that stands there."""
+    """Returns the record of a request on a session with these versions."""
     drafts = request.drafts
     return Compaction(
         compaction_id=request.compaction_id,
@@ -192,15 +190,15 @@ def compaction_of(request: CompactionRequest, versions: Versions, archived: Arch
 
 
 def spread(low: int, high: int, count: int) -> list[int] | None:
-    """Positions for `count` events between two others; None if there is no room. Near to the first and apart from each other,
-    so that room remains both behind and between."""
+    """Returns positions for `count` events between two others; None if there is no room. They are near the first position,
+    with gaps, so that room remains between and after them."""
     step = min((high - low) // (count + 1), _SPACING)
     return [low + step * place for place in range(1, count + 1)] if step else None
 
 
 def parted(before: int, behind: int, size: int) -> list[int]:
-    """Offsets into a range of that size for events to move to: those before a place into the first quarter, those behind it
-    into the last. What is left free between them grows not with each insertion but with many, so moving stays rare."""
+    """Returns offsets in a range of this size for events to move to: events before an insertion into the first quarter, events
+    after it into the last. The half between them stays free for many insertions, so moves are rare."""
     quarter = size // 4
     ahead = [quarter * place // (before + 1) for place in range(1, before + 1)]
     return ahead + [size - quarter + quarter * place // (behind + 1) for place in range(1, behind + 1)]

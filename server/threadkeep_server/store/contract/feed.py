@@ -1,4 +1,4 @@
-"""What a store promises of the feed: part of the Store contract."""
+"""The feed: part of the Store contract."""
 
 from __future__ import annotations
 
@@ -10,63 +10,61 @@ from ...domain.feed import Change, ChangePage, FeedEvent, FeedScope, FeedState, 
 from ...domain.model import Session, SessionRef
 
 MOST_METADATA_BYTES = 16 << 10
-"""Of a session's metadata, in a change. It may have 256 KiB, and readers take 512 changes at once: so they hold 8 MiB of it at
-most."""
+"""Largest metadata of a session, in bytes, that a change contains. Metadata may have 256 KiB and readers read 512 changes at
+once, so they hold at most 8 MiB of it."""
 
 
-def as_told(session: Session) -> Session:
-    """The session as changes tell of it: without metadata that is larger than MOST_METADATA_BYTES."""
+def change_snapshot(session: Session) -> Session:
+    """Returns the session as changes contain it: without metadata that is larger than MOST_METADATA_BYTES."""
     large = len(session.metadata_json.encode()) > MOST_METADATA_BYTES
     return replace(session, metadata_json="") if large else session
 
 
 class FeedStore(Protocol):
-    """Reading the feed.
+    """Reads the feed.
 
-    One change is recorded with each committed creation, update, append, compaction and deletion, in the transaction that
-    makes it; an append that was a replay as a whole and a dry run record none. Readers see changes in one order, in which
-    those of a session ascend in the order of its log; a position that a reader has passed never gets a change before it.
-    Changes of a session that has been deleted are no longer read, but for its deletion. Of a session they tell what `as_told`
-    leaves.
+    Each committed creation, update, append, compaction and deletion records one change in its transaction; an append of
+    replays only and a dry run record none. Readers see changes in one order, in which those of a session ascend in the order
+    of its log; no change is ever added before a position that a reader has passed. Of a deleted session, only the deletion is
+    still read. Changes contain sessions as `change_snapshot` returns them.
     """
 
     async def changes(
         self, after: Position, limit: int, scope: FeedScope | None = None, upto: Position | None = None
     ) -> ChangePage:
-        """Up to `limit` changes beyond `after`, and not beyond `upto`, that the scope admits (None: everybody's). A page may
-        hold fewer, or none, and still not be the last. Raises FeedTrimmed if `after` is before what the feed still has."""
+        """Returns up to `limit` changes after `after`, up to `upto`, that the scope admits (None: all). A page may hold fewer,
+        or none, and not be the last. Raises FeedTrimmed if the feed was trimmed beyond `after`."""
         ...
 
     async def change_events(self, changes: Sequence[Change], *, with_text: bool) -> Sequence[Sequence[FeedEvent]]:
-        """The events that each of these APPENDED or COMPACTED changes added, in the order of their seqs; none for other kinds,
-        nor where the session is gone."""
+        """Returns, for each change, the events that it added, by seq; none for kinds other than APPENDED and COMPACTED, or if
+        the session was deleted."""
         ...
 
     async def feed_head(self) -> Position:
-        """The last settled change: whatever is committed after this call is beyond it."""
+        """Returns the position of the last visible change. Changes committed after this call come after it."""
         ...
 
     async def feed_floor(self) -> Position:
-        """What has been trimmed: the first position that `changes` can start after."""
+        """Returns the first position that `changes` can start after; the feed is trimmed up to it."""
         ...
 
     async def locate(self, tenant: str, ref: SessionRef, after_seq: int) -> Position:
-        """Where to start for the session's events after a seq: all of them and nothing of before but what shares their change;
-        for after_seq 0, with its creation. The head for a session that does not exist. Raises FeedTrimmed with `oldest_seq`,
-        InvalidField("after_seq") beyond its last seq, AmbiguousSession."""
+        """Returns the position to start from for the session's events after a seq: all of them, and earlier ones only if they
+        share a change with them; for after_seq 0, from its creation. The head for an unknown session. Raises FeedTrimmed with
+        `oldest_seq`, InvalidField("after_seq") beyond its last seq, AmbiguousSession."""
         ...
 
     async def trim_feed(self, before: int, limit: int) -> int:
-        """Forgets up to `limit` of the oldest changes, as long as they are older than the time `before` and nothing of the
-        store's own still needs them; how many."""
+        """Deletes up to `limit` of the oldest changes that are older than the time `before` and that the store itself does not
+        need any more. Returns their number."""
         ...
 
     async def feed_state(self) -> FeedState:
-        """Facts for operators; costs a few index look-ups."""
+        """Returns facts for operators; costs a few index look-ups."""
         ...
 
-    def on_change(self, heard: Callable[[], None]) -> None:
-        """From now on `heard` is called whenever changes may have been committed, by this server or by another on the
-        same database. A hint: it may be called for nothing, late, or (from another server) not at all. It must be quick
-        and must not raise."""
+    def on_change(self, listener: Callable[[], None]) -> None:
+        """Subscribes to commits, of this server and of others on the same database. A hint: the listener may be called without
+        a change, late, or (for another server's commit) not at all. It must be quick and must not raise."""
         ...

@@ -1,51 +1,50 @@
-"""What a store promises to what runs beside the calls: part of the Store contract."""
+"""Facts about the store, notes of background work, and its end: part of the Store contract."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ...domain.model import Session
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    sessions: int
+    events: int
 
 
 @dataclass(frozen=True, slots=True)
-class Expired:
-    """Which expired sessions: those of an app and a user (None: of any) whose expire_time is at or before `before`."""
+class StoreInfo:
+    """Facts about the store. `index_lag`: committed change batches that the search index does not hold yet."""
 
-    app: str | None = None
-    user_id: str | None = None
-    before: int | None = None
-
-    def until(self, now: int) -> int:
-        """The latest expire_time of them."""
-        return now if self.before is None else min(self.before, now)
-
-
-EXPIRED = Expired()
-"""All of them."""
+    store_id: str
+    engine: str
+    durability: str
+    schema_version: int
+    indexed: bool
+    index_lag: int
+    totals: Totals | None = None
 
 
-class UpkeepStore(Protocol):
-    """Sessions that are about to go, and notes of background work that outlive the server."""
-
-    async def expired_sessions(
-        self, tenant: str | None, now: int, limit: int, skip: int = 0, which: Expired = EXPIRED
-    ) -> Sequence[tuple[str, Session]]:
-        """Up to `limit` of these sessions whose expire_time <= now (tenant None: of all), each with its tenant: the first to
-        expire first, without `skip` of them."""
-        ...
-
-    async def delete_seen(self, tenant: str, seen: Session, now: int) -> bool:
-        """Deletes an expired session like delete_expired, unless it has been extended or appended to since it was seen, or is
-        gone; whether it did."""
-        ...
+class MaintenanceStore(Protocol):
+    """Facts, notes that outlive the server, and the end of the store."""
 
     async def note(self, name: str) -> str | None:
-        """What is noted under the name, of at most 60 characters; None if nothing is."""
+        """Returns the note of this name, of at most 60 characters; None if there is none."""
         ...
 
     async def put_note(self, name: str, value: str, expected: str | None) -> bool:
-        """Notes the value, durably, if what is noted is still `expected` (None: nothing); whether it was. Of concurrent callers
-        that expect the same one wins."""
+        """Stores the note, durably, if the stored value is still `expected` (None: there is none). Returns whether it was
+        stored. Of concurrent callers that expect the same value, one wins."""
+        ...
+
+    async def info(self, tenant: str, *, totals: bool) -> StoreInfo:
+        """Returns facts; counting totals costs a scan of the tenant's sessions."""
+        ...
+
+    async def ping(self) -> None:
+        """Raises StoreUnavailable if the database does not answer."""
+        ...
+
+    async def aclose(self) -> None:
+        """Completes accepted appends, then releases everything."""
         ...

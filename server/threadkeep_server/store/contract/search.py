@@ -1,39 +1,68 @@
-"""What a store promises of searches that rank, and of embeddings: part of the Store contract."""
+"""Search: literal search, the candidates of ranked search, and events by key; part of the Store contract."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import IntEnum
-from typing import TYPE_CHECKING, NamedTuple, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Protocol
 
 from ...domain.filters import ALL, EventFilter
-from ...domain.memories import MemoryScope
-from ...domain.model import Caller, SessionRef, StoredEvent
+from ...domain.model import SessionRef, StoredEvent
+from ...domain.scopes import EventScope
 from ...domain.search import Candidate, Candidates, Field, WordQuery
 
-if TYPE_CHECKING:
-    from .store import EventScope
 
-Floats = NDArray[np.float32]
-Keys = NDArray[np.int64]
+@dataclass(frozen=True, slots=True)
+class SearchCursor:
+    """Continues after this hit, in the order (time, session, position). `left`: remaining hits of a numbered page."""
+
+    time: int
+    session: int
+    position: int
+    left: int | None = None
+
+    @classmethod
+    def after(cls, time: int, session: int, position: int, *, query: SearchQuery, taken: int) -> SearchCursor | None:
+        """Returns the cursor of `query` after `taken` more hits; None if its numbered page is complete."""
+        window = query.filter.page_size if query.cursor is None else query.cursor.left
+        left = None if window is None else window - taken
+        return None if left == 0 else cls(time, session, position, left)
 
 
-class Source(IntEnum):
-    """What is embedded."""
+@dataclass(frozen=True, slots=True)
+class SearchQuery:
+    """A literal search. `filter` has at least one text condition; its window may be a numbered page, not last_n."""
 
-    EVENTS = 1
-    MEMORIES = 2
+    scope: EventScope
+    filter: EventFilter
+    limit: int = 10
+    max_bytes: int = 1 << 62
+    cursor: SearchCursor | None = None
+
+    @property
+    def most(self) -> int:
+        """Maximum number of hits of this call."""
+        window = self.filter.page_size if self.cursor is None else self.cursor.left
+        return self.limit if window is None else min(self.limit, window)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    ref: SessionRef
+    event: StoredEvent
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPage:
+    hits: Sequence[SearchHit]
+    cursor: SearchCursor | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class FoundEvent:
-    """An event by its key, with the session that it belongs to. `turn` is the key of the event that starts its turn, 0 before
-    the first. `before` and `after` are its neighbours in window order, oldest first."""
+    """An event with its key and its session. `turn` is the key of the event that starts its turn, 0 before the first turn.
+    `before` and `after` are its neighbors in window order, oldest first."""
 
     key: int
     session: int
@@ -45,122 +74,53 @@ class FoundEvent:
     after: Sequence[StoredEvent] = ()
 
 
-class Unembedded(NamedTuple):
-    """A document that waits for its embedding. `text` is not folded; it may be blank."""
-
-    key: int
-    text: str
-
-
-class Embedded(NamedTuple):
-    """Vectors of one scope: keys ascending, the number of the session that each is of (0: of none), and a row for each."""
-
-    keys: Keys
-    sessions: Keys
-    vectors: Floats
-
-
 def most_counted(documents: int, limit: int) -> int:
-    """How far a store counts the documents that have a term. A term that as many have says little: it alone makes nothing a
-    candidate as long as rarer terms make enough."""
+    """Returns the number up to which a store counts the documents that have a term. A term of so many documents is common: it
+    alone selects no candidate while rarer terms select enough."""
     return max(1024, min(documents // 8, 1 << 16), limit + 1)
 
 
 def rarity(frequency: int, documents: int) -> float:
-    """What having a term is worth when candidates are chosen: its inverse document frequency, above 0."""
+    """Returns the weight of a term when candidates are selected: its inverse document frequency, above 0."""
     return math.log1p((documents + 0.5) / (frequency + 0.5))
 
 
-def beside(wanted: EventFilter) -> EventFilter:
-    """What neighbours of an event that satisfies the filter have to satisfy."""
+def neighbor_filter(wanted: EventFilter) -> EventFilter:
+    """Returns the conditions on the neighbors of an event that matches the filter."""
     return EventFilter(exclude_archived=wanted.exclude_archived, branch=wanted.branch)
 
 
-def check_dimension(name: str, dimension: int, known: int | None) -> None:
-    """Whether a model can have this dimension; `known` is the one that is stored under its name. Raises ValueError."""
-    if dimension < 1:
-        raise ValueError(f"the embedding model {name!r} has the dimension {dimension}; it must be 1 or more")
-    if known is not None and dimension != known:
-        message = (
-            f"the embedding model {name!r} gives vectors of {dimension} dimensions, and those that are stored have {known}: "
-            f"set its dimension back to {known}, or give what has changed another name"
-        )
-        raise ValueError(message)
+class SearchStore(Protocol):
+    """Searches events. Keys are the store's numbers of events; they are never reused."""
 
-
-def check_vectors(vectors: Floats, rows: int, dimension: int) -> None:
-    """Raises ValueError for an array that is not of (rows, dimension)."""
-    if vectors.shape != (rows, dimension):
-        raise ValueError(f"vectors have the shape {vectors.shape}, and should have {(rows, dimension)}")
-
-
-class RecallStore(Protocol):
-    """Candidates to rank, and vectors. Keys are the store's numbers of events or of memories and are never used again."""
-
-    async def word_candidates(self, tenant: str, scope: EventScope, query: WordQuery, wanted: EventFilter = ALL) -> Candidates:
-        """The best events of the scope, by a coarse measure, that have any of the terms and satisfy the filter (conditions and
-        keywords; no window). Everything committed before the call is searched. Where no more match than `query.limit`, they are
-        all there, the same in every store; else which are left out is the store's own. Frequencies are of the whole scope, in
-        the fields asked for, whatever the filter; they are counted up to `most_counted`, and what was deleted a moment ago may
-        be counted still. Raises SessionNotFound, AmbiguousSession for a session scope."""
+    async def search(self, tenant: str, query: SearchQuery) -> SearchPage:
+        """Returns the events of the scope that match, including everything committed before the call. One session: in window
+        order; a user's or an app's: by (time, session creation, position). Raises SessionNotFound, AmbiguousSession for a
+        session scope."""
         ...
 
-    async def candidates_beside(
+    async def word_candidates(self, tenant: str, scope: EventScope, query: WordQuery, wanted: EventFilter = ALL) -> Candidates:
+        """Returns the best events of the scope, by a coarse measure, that have any of the terms and match the filter
+        (conditions and keywords; no window). Everything committed before the call is searched. If no more than `query.limit`
+        match, all are returned, the same in every store; otherwise the store chooses which ones to leave out. Frequencies are
+        those of the whole scope in the selected fields, without the filter; they are counted up to `most_counted`, and may
+        include events deleted a moment ago. Raises SessionNotFound, AmbiguousSession for a session scope."""
+        ...
+
+    async def neighbor_candidates(
         self, tenant: str, scope: EventScope, keys: Sequence[int], fields: Field, wanted: EventFilter = ALL
     ) -> Sequence[Candidate]:
-        """The event before and the one after each of these in window order, among those of the filter's view and branch, where
-        it is in the scope and satisfies the filter. Each once, in no order."""
+        """Returns the event before and the one after each of these in window order, among those of the filter's view and
+        branch, if it is in the scope and matches the filter. Each once, unordered."""
         ...
 
     async def events_by_key(
         self, tenant: str, scope: EventScope, keys: Sequence[int], wanted: EventFilter = ALL, *, neighbors: int = 0
     ) -> Sequence[FoundEvent]:
-        """Those of these events that are (still) in the scope and satisfy the filter, in the order of the keys given.
-        Neighbours satisfy the filter's view and branch (`beside`). Raises SessionNotFound, AmbiguousSession for a session
-        scope."""
+        """Returns the events that are (still) in the scope and match the filter, in the order of `keys`. Neighbors match
+        `neighbor_filter`. Raises SessionNotFound, AmbiguousSession for a session scope."""
         ...
 
     async def event_keys(self, tenant: str, places: Sequence[tuple[SessionRef, int]]) -> Sequence[int]:
-        """The keys of events that are known by their session's whole name and their seq, in the order of the places; those that
-        are gone are left out."""
-        ...
-
-    async def vector_model(self, name: str, dimension: int) -> int:
-        """The number of a model, given to it at the first call. The last model that this was called for is the present one:
-        what was embedded by another waits for an embedding again. Raises ValueError if the name is known with another
-        dimension, or the dimension is not positive."""
-        ...
-
-    async def unembedded(self, source: Source, model: int, limit: int) -> Sequence[Unembedded]:
-        """Documents without an embedding of the model, the oldest first: a hint of what to do next, it reserves nothing. None
-        wait for a model that is not the present one. A store with a search index tells of events once they are indexed, soon
-        after they were committed; where no index is wanted, of none."""
-        ...
-
-    async def put_embeddings(self, source: Source, model: int, keys: Sequence[int], vectors: Floats | None) -> int:
-        """Stores one vector, of (keys, dimension), for each key, replacing another model's; None: these have no text, and need
-        none. Passed over is what has been deleted meanwhile, what the model has done already, and everything if it is not the
-        present one; how many were stored. Raises ValueError for vectors of another shape."""
-        ...
-
-    async def waiting_for(self, name: str, sources: Sequence[Source], whose: Caller | None = None) -> int:
-        """How many documents of these sources have no embedding by the model of this name: all, if vector_model was never
-        called for it. Of everybody's, or of those that `whose` credential reaches."""
-        ...
-
-    async def event_vectors(self, tenant: str, scope: EventScope, model: int, after: int, limit: int) -> Embedded:
-        """Up to `limit` vectors of the scope's events with keys beyond `after`, the lowest. Raises SessionNotFound,
-        AmbiguousSession for a session scope."""
-        ...
-
-    async def memory_vectors(self, tenant: str, scope: MemoryScope, model: int, after: int, limit: int) -> Embedded:
-        """Up to `limit` vectors of the scope's memories with keys beyond `after`, the lowest."""
-        ...
-
-    async def nearest(
-        self, source: Source, tenant: str, scope: EventScope | MemoryScope, model: int, vector: Floats, limit: int
-    ) -> list[tuple[int, float]] | None:
-        """The keys of the scope's documents whose vectors are nearest to this one, of (dimension,), with their cosines, best
-        first. In a large scope some may be missed. None: the store has no index of its own, compare what event_vectors or
-        memory_vectors tell. Raises like event_vectors."""
+        """Returns the keys of events given by full session ref and seq, in the order of `places`, without deleted ones."""
         ...

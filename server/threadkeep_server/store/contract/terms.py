@@ -1,4 +1,4 @@
-"""The terms of documents, as stores keep them and hand them over: the form of domain.recall.Candidate.words."""
+"""The terms of documents in the form that stores keep and return: that of domain.search.Candidate.words."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .search import most_counted, rarity
 
 
 def as_text(words: Words) -> str:
-    """One blank between terms, a line feed between fields."""
+    """Joins terms with a blank, fields with a line feed."""
     return "\n".join(map(" ".join, words))
 
 
-def asked(text: str, fields: Field) -> str:
-    """Without the terms of fields that are not asked for. The dates always are."""
+def selected(text: str, fields: Field) -> str:
+    """Returns the terms of the selected fields and the dates, which are always selected."""
     if fields & ALL_FIELDS == ALL_FIELDS:
         return text
     *lines, dates = text.split("\n")
@@ -26,22 +26,22 @@ def asked(text: str, fields: Field) -> str:
     return "\n".join([*kept, dates])
 
 
-def held(text: str, terms: AbstractSet[str], fields: Field) -> AbstractSet[str]:
-    """Those of the terms that the document has in the fields asked for, or in its dates."""
-    return terms & set(asked(text, fields).split())
+def matched(text: str, terms: AbstractSet[str], fields: Field) -> AbstractSet[str]:
+    """Returns the terms that the document has in the selected fields or in its dates."""
+    return terms & set(selected(text, fields).split())
 
 
 def choose(every: Iterable[tuple[Candidate, bool]], documents: int, query: WordQuery) -> Candidates:
-    """The answer of a store that goes through all documents of a scope: `every` gives each with all its words, and whether it
-    satisfies the filter; `documents` is how many there are. What RecallStore.word_candidates means by the best."""
+    """Selects the best candidates from all documents of a scope; defines "best" of SearchStore.word_candidates. `every` yields
+    each document with all its terms, and whether it matches the filter; `documents` is their number."""
     terms = frozenset(query.terms)
     counts: Counter[str] = Counter()
     found: list[tuple[Candidate, AbstractSet[str]]] = []
     for candidate, admitted in every:
-        has = held(candidate.words, terms, query.fields)
+        has = matched(candidate.words, terms, query.fields)
         counts.update(has)
         if has and admitted:
-            found.append((replace(candidate, words=asked(candidate.words, query.fields)), has))
+            found.append((replace(candidate, words=selected(candidate.words, query.fields)), has))
     documents = max(1, documents)
     worth = {term: rarity(count, documents) for term, count in counts.items()}
     best = heapq.nlargest(query.limit, found, key=lambda each: (sum(worth[term] for term in each[1]), each[0].key))

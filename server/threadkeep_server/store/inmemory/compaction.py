@@ -14,19 +14,16 @@ from ..contract.compaction import (
     Compacted,
     CompactionPage,
     CompactionRequest,
-    ContextPage,
     Placed,
     PolicyScope,
     StoredPolicy,
     WindowRead,
-    budgeted,
     check_versions,
     compaction_of,
-    context_page,
     parted,
     spread,
 )
-from ..contract.store import Listener
+from ..contract.events import AppendListener, ContextPage, budgeted, context_page
 from .logs import POSITION_SHIFT, Entry, Log, MemoryLogs
 
 
@@ -125,7 +122,7 @@ class MemoryWindows(MemoryLogs):
         if log is not None and log.lease[0] == owner:
             log.lease = ("", 0)
 
-    def listen(self, listener: Listener) -> None:
+    def on_append(self, listener: AppendListener) -> None:
         self._listeners.append(listener)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from ...domain import errors
 from ...domain.feed import Change, Position
+from ..contract.codec import Codec
 from ..contract.consumers import (
     LOST,
     MOST_REPLAYS,
@@ -21,7 +22,6 @@ from ..contract.consumers import (
     fair_share,
     partition_of,
 )
-from ..contract.store import Codec
 from .logs import MemoryLogs
 
 

@@ -12,9 +12,10 @@ from typing import Any
 from ...domain import errors
 from ...domain.feed import BEGINNING, Change, ChangeKind, Position
 from ...domain.model import Compaction, EventDraft, NewSession, Session, SessionRef, StoredEvent, WindowEvent
+from ..contract.codec import Codec
 from ..contract.compaction import PolicyKey, PolicyScope, StoredPolicy
-from ..contract.feed import as_told
-from ..contract.store import AppendedEvent, Codec, Listener
+from ..contract.events import AppendedEvent, AppendListener
+from ..contract.feed import change_snapshot
 
 # Positions leave room between appended events, where a compaction puts its summary.
 POSITION_SHIFT = 20
@@ -68,7 +69,7 @@ class MemoryLogs:
         self._keys = count(1)
         self._logs: dict[tuple[str, SessionRef], Log] = {}
         self._policies: dict[PolicyKey, StoredPolicy] = {}
-        self._listeners: list[Listener] = []
+        self._listeners: list[AppendListener] = []
         self._feed: list[Change] = []
         self._head = self._floor = BEGINNING
         self._hints: list[Callable[[], None]] = []
@@ -111,7 +112,7 @@ class MemoryLogs:
             context_bytes=new.context_bytes,
         )
         log = self._logs[tenant, new.ref] = Log(next(self._numbers), session)
-        self._record(tenant, log, ChangeKind.CREATED, new.now, after=as_told(session))
+        self._record(tenant, log, ChangeKind.CREATED, new.now, after=change_snapshot(session))
         return log
 
     def _record(self, tenant: str, log: Log, kind: ChangeKind, time: int, *, since: int | None = None, **details: Any) -> None:

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Sequence
 
 from ...domain.model import Session
-from ..contract.maintenance import EXPIRED, Expired
-from ..contract.store import Codec
+from ..contract.codec import Codec
+from ..contract.sessions import EXPIRED, Expired
 from .logs import Log, MemoryLogs
 
 

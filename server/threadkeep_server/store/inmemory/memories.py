@@ -20,10 +20,10 @@ from ...domain.memories import (
 )
 from ...domain.search import Candidate, Candidates, WordQuery
 from ...domain.text import fold
-from ..contract import terms as words
+from ..contract.codec import Codec
 from ..contract.memories import MemoryPage, is_replay, leaves_tombstone
-from ..contract.search import Floats
-from ..contract.store import Codec
+from ..contract.terms import as_text, choose
+from ..contract.vectors import Floats
 from .logs import MemoryLogs
 
 
@@ -75,7 +75,7 @@ class MemoryMemories(MemoryLogs):
         self._tombstones.discard(tombstone)
         self._memory_count += 1
         memory = Memory(self._memory_count, scope, draft, now)
-        terms = words.as_text(self._codec.memory_words(draft.content, memory.time))
+        terms = as_text(self._codec.memory_words(draft.content, memory.time))
         self._memories.append(Remembered(tenant, memory, terms))
         return MemoryOutcome.ADDED
 
@@ -102,7 +102,7 @@ class MemoryMemories(MemoryLogs):
         self, tenant: str, scope: MemoryScope, query: WordQuery, wanted: MemoryFilter = ALL_MEMORIES
     ) -> Candidates:
         inside = self._remembered(tenant, scope)
-        return words.choose(((_candidate(each), admits(each.memory, wanted)) for each in inside), len(inside), query)
+        return choose(((_candidate(each), admits(each.memory, wanted)) for each in inside), len(inside), query)
 
     async def forget(self, tenant: str, scope: MemoryScope, what: Forget, now: int) -> Forgotten:
         chosen = [each for each in self._remembered(tenant, scope) if _is_meant(each.memory.draft, what)]

@@ -8,10 +8,10 @@ from itertools import pairwise
 
 from ...domain.filters import ALL, EventFilter, matches
 from ...domain.model import SessionRef
+from ...domain.scopes import EventScope, UserScope
 from ...domain.search import Candidate, Candidates, Field, WordQuery
-from ..contract.search import FoundEvent, beside
-from ..contract.store import EventScope, UserScope
-from ..contract.terms import as_text, asked, choose
+from ..contract.search import FoundEvent, neighbor_filter
+from ..contract.terms import as_text, choose, selected
 from .logs import Entry, Log, MemoryLogs
 
 
@@ -27,16 +27,16 @@ class MemoryRecall(MemoryLogs):
         )
         return choose(every, sum(log.session.last_seq for log in logs), query)
 
-    async def candidates_beside(
+    async def neighbor_candidates(
         self, tenant: str, scope: EventScope, keys: Sequence[int], fields: Field, wanted: EventFilter = ALL
     ) -> Sequence[Candidate]:
         found: dict[int, Candidate] = {}
         for log in self._within(tenant, scope):
-            seen = [entry for entry in log.entries if entry.key in keys or matches(entry, beside(wanted))]
+            seen = [entry for entry in log.entries if entry.key in keys or matches(entry, neighbor_filter(wanted))]
             for earlier, later in pairwise(seen):
                 for hit, near in ((earlier, later), (later, earlier)):
                     if hit.key in keys and matches(near, wanted):
-                        found[near.key] = _candidate(near, asked(as_text(self._codec.words(near.sealed, near.time)), fields))
+                        found[near.key] = _candidate(near, selected(as_text(self._codec.words(near.sealed, near.time)), fields))
         return list(found.values())
 
     async def events_by_key(
@@ -44,7 +44,7 @@ class MemoryRecall(MemoryLogs):
     ) -> Sequence[FoundEvent]:
         places = {entry.key: (log, entry) for log in self._within(tenant, scope) for entry in log.entries}
         found = [places[key] for key in keys if key in places and matches(places[key][1], wanted)]
-        return [_found(log, entry, beside(wanted), neighbors) for log, entry in found]
+        return [_found(log, entry, neighbor_filter(wanted), neighbors) for log, entry in found]
 
     async def event_keys(self, tenant: str, places: Sequence[tuple[SessionRef, int]]) -> Sequence[int]:
         logs = {ref: self._logs.get((tenant, ref)) for ref, _ in places}

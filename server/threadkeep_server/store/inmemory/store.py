@@ -9,24 +9,11 @@ from ...domain import errors
 from ...domain.feed import ChangeKind
 from ...domain.filters import select
 from ...domain.model import NewSession, Session, SessionChange, SessionRef, StoredEvent
-from ..contract.feed import as_told
-from ..contract.maintenance import EXPIRED, Expired
-from ..contract.store import (
-    Appended,
-    AppendedEvent,
-    AppendRequest,
-    Cursor,
-    EventPage,
-    EventQuery,
-    SearchCursor,
-    SearchHit,
-    SearchPage,
-    SearchQuery,
-    SessionPage,
-    SessionQuery,
-    StoreInfo,
-    Totals,
-)
+from ..contract.events import Appended, AppendedEvent, AppendRequest, Cursor, EventPage, EventQuery
+from ..contract.feed import change_snapshot
+from ..contract.maintenance import StoreInfo, Totals
+from ..contract.search import SearchCursor, SearchHit, SearchPage, SearchQuery
+from ..contract.sessions import EXPIRED, Expired, SessionPage, SessionQuery
 from .compaction import MemoryWindows
 from .consumers import MemoryConsumers
 from .feed import MemoryFeed
@@ -75,7 +62,8 @@ class MemoryStore(MemoryWindows, MemoryFeed, MemoryConsumers, MemoryUpkeep, Memo
             session = replace(session, context_bytes=change.context_bytes)
         log.session = session
         labels_before = None if session.labels == before else before
-        self._record(tenant, log, ChangeKind.UPDATED, change.update_time, after=as_told(session), labels_before=labels_before)
+        after = change_snapshot(session)
+        self._record(tenant, log, ChangeKind.UPDATED, change.update_time, after=after, labels_before=labels_before)
         return session
 
     async def delete_session(self, tenant: str, ref: SessionRef) -> int | None:

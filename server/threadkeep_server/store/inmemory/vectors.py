@@ -10,8 +10,9 @@ import numpy as np
 
 from ...domain.memories import MemoryScope
 from ...domain.model import Caller
-from ..contract.search import Embedded, Floats, Source, Unembedded, check_dimension, check_vectors
-from ..contract.store import Codec, EventScope
+from ...domain.scopes import EventScope
+from ..contract.codec import Codec
+from ..contract.vectors import Embedded, Floats, Source, Unembedded, check_dimension, check_vectors
 from .memories import MemoryMemories
 from .search import MemoryRecall
 

@@ -14,21 +14,12 @@ from sqlalchemy import Connection
 
 from ...domain.context import ContextSpec
 from ...domain.model import Compaction, NewSession, Session, SessionChange, SessionRef, StoredEvent
-from ..contract.compaction import Compacted, CompactionPage, CompactionRequest, ContextPage, StoredPolicy, WindowRead
-from ..contract.maintenance import EXPIRED, Expired
-from ..contract.store import (
-    Appended,
-    AppendRequest,
-    Codec,
-    EventPage,
-    EventQuery,
-    Listener,
-    SearchPage,
-    SearchQuery,
-    SessionPage,
-    SessionQuery,
-    StoreInfo,
-)
+from ..contract.codec import Codec
+from ..contract.compaction import Compacted, CompactionPage, CompactionRequest, StoredPolicy, WindowRead
+from ..contract.events import Appended, AppendListener, AppendRequest, ContextPage, EventPage, EventQuery
+from ..contract.maintenance import StoreInfo
+from ..contract.search import SearchPage, SearchQuery
+from ..contract.sessions import EXPIRED, Expired, SessionPage, SessionQuery
 from .compaction import compact_queries, policy_queries
 from .consumers.store import SqlConsumers
 from .engine.base import Engine, SqlOptions
@@ -72,7 +63,7 @@ class SqlStore(SqlFeed, SqlUpkeep, SqlConsumers, SqlRecall, SqlVectors, SqlMemor
         self._append = AppendUnit(engine, codec, self._statements)
         self._writer = Writer(self._commit, engine.problem, max_pending_bytes=options.max_pending_bytes)
         self._indexer = None if index is None else Indexer(engine, index, codec, busy=self._writer.busy)
-        self._listeners: list[Listener] = []
+        self._listeners: list[AppendListener] = []
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
@@ -179,7 +170,7 @@ class SqlStore(SqlFeed, SqlUpkeep, SqlConsumers, SqlRecall, SqlVectors, SqlMemor
     async def release(self, tenant: str, ref: SessionRef, owner: str) -> None:
         await self._write(lambda connection: policy_queries.release(connection, tenant, ref, owner))
 
-    def listen(self, listener: Listener) -> None:
+    def on_append(self, listener: AppendListener) -> None:
         self._listeners.append(listener)
 
     async def search(self, tenant: str, query: SearchQuery) -> SearchPage:

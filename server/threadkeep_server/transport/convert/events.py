@@ -12,7 +12,7 @@ from threadkeep.v1 import event_pb2, event_service_pb2, message_pb2, session_pb2
 from ...domain import validation
 from ...domain.errors import BatchTooLarge, EventTooLarge, InvalidField
 from ...domain.model import NO_USAGE, EventDraft, Tools, Usage
-from ...store.contract.store import Appended
+from ...store.contract.events import Appended
 from ..wire.prompt_text import measure
 from .sessions import role_of, time_of
 

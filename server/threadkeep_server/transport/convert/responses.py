@@ -13,8 +13,7 @@ from ...domain.model import SessionRef, StoredEvent
 from ...service.search.literal_search import LiteralPage
 from ...service.search.ranked_search import RankedHit, RankedPage
 from ...service.search.search_pipeline import Highlights
-from ...store.contract.compaction import ContextPage
-from ...store.contract.store import EventPage
+from ...store.contract.events import ContextPage, EventPage
 from ..wire.codec import published
 from ..wire.wire_format import delimited, repeated, single
 from .search import highlights_to

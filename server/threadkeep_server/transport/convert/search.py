@@ -14,10 +14,10 @@ from ...domain import validation
 from ...domain.errors import InvalidField
 from ...domain.filters import EventFilter
 from ...domain.model import SECOND_NS, SessionRef
+from ...domain.scopes import AppScope, EventScope, UserScope
 from ...domain.search import ALL_FIELDS, FIELDS, Field, SearchMode, Understood, understood
 from ...service.search.ranked_search import Grouping, RankedQuery
 from ...service.search.search_pipeline import MOST_WEIGHT, Highlights, Recency, check_min_score
-from ...store.contract.store import AppScope, EventScope, UserScope
 from .sessions import filter_of, ref_of, time_of
 
 MOST_NEIGHBORS = 10

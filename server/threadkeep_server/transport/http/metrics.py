@@ -19,7 +19,7 @@ from ...domain.errors import ThreadkeepError
 from ...domain.feed import FeedState, Position
 from ...domain.model import SECOND_NS
 from ...feed.live.tail import TailStats
-from ...store.contract.store import StoreInfo
+from ...store.contract.maintenance import StoreInfo
 
 _log = logging.getLogger(__name__)
 

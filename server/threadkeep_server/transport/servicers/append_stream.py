@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from threadkeep.v1 import event_service_pb2 as pb
 from threadkeep.v1 import session_pb2
 
-from ...store.contract.store import Appended
+from ...store.contract.events import Appended
 from ..convert.events import set_appended
 from ..errors import as_domain_error
 

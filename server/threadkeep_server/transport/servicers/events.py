@@ -12,7 +12,7 @@ from ...domain.errors import InvalidField
 from ...domain.model import Caller, SessionRef
 from ...service.events import Append, EventService
 from ...service.sessions import SessionDraft
-from ...store.contract.store import Appended, Cursor, EventQuery
+from ...store.contract.events import Appended, Cursor, EventQuery
 from ..convert.context import spec_of
 from ..convert.events import DraftMaker, drafts_of, set_appended
 from ..convert.responses import get_context_response, get_event_response, list_events_response

@@ -14,7 +14,7 @@ from ...domain.search import SearchMode, Understood
 from ...domain.text import fold
 from ...service.search.literal_search import RecallService
 from ...service.search.ranked_search import RankedSearch
-from ...store.contract.store import SearchCursor, SearchQuery
+from ...store.contract.search import SearchCursor, SearchQuery
 from ..convert.responses import literal_events_response, ranked_events_response
 from ..convert.search import check_substring, neighbors_of, ranked_query_of, scope_of, understood_as
 from ..convert.sessions import filter_of

@@ -8,8 +8,7 @@ from ...domain import validation
 from ...domain.errors import InvalidField
 from ...domain.model import Caller
 from ...service.sessions import SWEEP_AT_MOST, SessionService
-from ...store.contract.maintenance import Expired
-from ...store.contract.store import SessionQuery
+from ...store.contract.sessions import Expired, SessionQuery
 from ..convert.sessions import ref_of, session_draft, session_to, time_of
 from ..page_tokens import PageTokens
 

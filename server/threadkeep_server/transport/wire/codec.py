@@ -13,7 +13,7 @@ from ...domain.model import SECOND_NS, EventDraft, StoredEvent
 from ...domain.search import Texts, Words
 from ...search.analysis.analyzer import ANALYZER_VERSION
 from ...search.analysis.terms import words_of
-from ...store.contract.store import Reading
+from ...store.contract.codec import Reading
 from .prompt_text import measure
 
 # SessionEvent.archived = true: field 15, wire type varint.

@@ -9,7 +9,9 @@ from tests.support.codec import draft, texts
 from tests.support.sessions import append, create, ref, search, search_in_pages, session_with
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.model import Role
-from threadkeep_server.store.contract.store import AppScope, SearchHit, Store
+from threadkeep_server.domain.scopes import AppScope
+from threadkeep_server.store.contract.search import SearchHit
+from threadkeep_server.store.contract.store import Store
 
 SHOP = AppScope("shop")
 

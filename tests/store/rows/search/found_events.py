@@ -7,8 +7,9 @@ from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, compact, placed, ref, session_with
 from threadkeep_server.domain.filters import ALL, EventFilter
 from threadkeep_server.domain.model import Role
+from threadkeep_server.domain.scopes import EventScope, UserScope
 from threadkeep_server.domain.search import Field
-from threadkeep_server.store.contract.store import EventScope, Store, UserScope
+from threadkeep_server.store.contract.store import Store
 
 
 class FoundEventRows:
@@ -107,7 +108,7 @@ class FoundEventRows:
         await compact(store, ["a"])
 
         async def beside(places: list[int], wanted: EventFilter = ALL, scope: EventScope = ALICE) -> list[int]:
-            found = await store.candidates_beside(TENANT, scope, [keys[place - 1] for place in places], Field.TEXT, wanted)
+            found = await store.neighbor_candidates(TENANT, scope, [keys[place - 1] for place in places], Field.TEXT, wanted)
             assert all(each.words.startswith(terms("animal")[0]) for each in found)
             return sorted(each.position >> 20 for each in found)
 

@@ -11,7 +11,9 @@ from tests.support.sessions import TENANT, append, create, ref, search, search_i
 from threadkeep.v1 import message_pb2
 from threadkeep_server.domain.filters import Authors, AuthorStep, EventFilter
 from threadkeep_server.domain.model import EventDraft, Role
-from threadkeep_server.store.contract.store import SearchHit, SearchQuery, Store, UserScope
+from threadkeep_server.domain.scopes import UserScope
+from threadkeep_server.store.contract.search import SearchHit, SearchQuery
+from threadkeep_server.store.contract.store import Store
 
 ALICE = UserScope("alice")
 

@@ -12,7 +12,8 @@ from tests.support.memories import ALICE, forget, memory, of_event, remember
 from tests.support.models.vectors import DIMENSION, EVENTS, MEMORIES, caught_up, embed_all, put, queue, texts_of, told, vector
 from tests.support.sessions import TENANT, append, ref, session_with
 from threadkeep_server.domain.memories import MemoryScope
-from threadkeep_server.store.contract.store import Store, UserScope
+from threadkeep_server.domain.scopes import UserScope
+from threadkeep_server.store.contract.store import Store
 
 BOB = MemoryScope("shop", "bob")
 

@@ -12,8 +12,9 @@ from tests.support.sessions import TENANT, append, compact, create, placed, ref,
 from threadkeep.v1 import message_pb2
 from threadkeep_server.domain.filters import ALL, Authors, AuthorStep, EventFilter
 from threadkeep_server.domain.model import Role
+from threadkeep_server.domain.scopes import EventScope, UserScope
 from threadkeep_server.domain.search import Candidates, Field, WordQuery
-from threadkeep_server.store.contract.store import EventScope, Store, UserScope
+from threadkeep_server.store.contract.store import Store
 
 
 class CandidateRows:

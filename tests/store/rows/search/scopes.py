@@ -12,8 +12,9 @@ from tests.support.sessions import TENANT, append, create, ref, session_with
 from threadkeep_server.domain.errors import AmbiguousSession, SessionNotFound
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.model import Role, SessionRef
+from threadkeep_server.domain.scopes import AppScope, UserScope
 from threadkeep_server.store.contract.search import most_counted
-from threadkeep_server.store.contract.store import AppScope, Store, UserScope
+from threadkeep_server.store.contract.store import Store
 
 
 class CandidateScopeRows:

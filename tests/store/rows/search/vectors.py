@@ -25,7 +25,8 @@ from tests.support.models.vectors import (
 from tests.support.sessions import TENANT, append, compact, create, placed, ref, session_with
 from threadkeep_server.domain.errors import AmbiguousSession, SessionNotFound
 from threadkeep_server.domain.model import Caller, Role, SessionRef
-from threadkeep_server.store.contract.store import AppScope, EventScope, Store, UserScope
+from threadkeep_server.domain.scopes import AppScope, EventScope, UserScope
+from threadkeep_server.store.contract.store import Store
 
 TEXTS = ("one", "two", "three", "four", "five")
 

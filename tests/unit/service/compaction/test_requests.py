@@ -18,7 +18,7 @@ from threadkeep_server.domain.errors import (
     ThreadkeepError,
 )
 from threadkeep_server.domain.model import NO_COUNTERS, EventDraft, Role, Usage
-from threadkeep_server.store.contract.store import EventQuery
+from threadkeep_server.store.contract.events import EventQuery
 
 FOUR = "U1 A1 U2 A2"
 

@@ -18,7 +18,7 @@ from threadkeep_server.domain.validation import Limits
 from threadkeep_server.service.memory.ingestion import MOST_ATTEMPTS, AutoIngestion
 from threadkeep_server.service.memory.memories import TEXT_ONLY, Ingested, Remembering
 from threadkeep_server.service.sessions import SessionService
-from threadkeep_server.store.contract.maintenance import Expired
+from threadkeep_server.store.contract.sessions import Expired
 from threadkeep_server.transport.wire.memory_text import MemoryTextReader
 
 

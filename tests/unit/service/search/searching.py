@@ -27,8 +27,9 @@ from threadkeep_server.service.search.vector_cache import Matrices
 from threadkeep_server.service.search.vector_model import VectorModel
 from threadkeep_server.service.search.vector_search import VectorSearch
 from threadkeep_server.service.tools.tools import RecallTools
-from threadkeep_server.store.contract.search import Source
-from threadkeep_server.store.contract.store import Appended, Store
+from threadkeep_server.store.contract.events import Appended
+from threadkeep_server.store.contract.store import Store
+from threadkeep_server.store.contract.vectors import Source
 from threadkeep_server.store.inmemory import MemoryStore
 from threadkeep_server.transport.wire.memory_text import MemoryTextReader
 
@@ -91,7 +92,7 @@ class Recalling:
         store: Store | None = None,
     ) -> None:
         self.clock = Clock()
-        self.store = store or MemoryStore(CODEC, self.clock)
+        self.store: Store = store or MemoryStore(CODEC, self.clock)
         self.limits = limits or Limits()
         self.embedder = embedder
         self.vectors: VectorSearch | None = None

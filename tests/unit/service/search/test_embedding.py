@@ -18,13 +18,13 @@ from tests.unit.service.search.searching import ANYONE, DIMENSION, Meanings, Rec
 from threadkeep.v1 import message_pb2
 from threadkeep_server.domain.errors import StoreUnavailable
 from threadkeep_server.domain.memories import Forget, MemoryScope
+from threadkeep_server.domain.scopes import UserScope
 from threadkeep_server.providers.embedders.base import EmbedFailed, Vectors
 from threadkeep_server.service.search.embedding import EmbeddingWorker
 from threadkeep_server.service.search.embedding_backlog import WaitingCounts
 from threadkeep_server.service.search.vector_model import VectorModel
 from threadkeep_server.service.server import EmbeddingFacts
-from threadkeep_server.store.contract.search import Source, Unembedded
-from threadkeep_server.store.contract.store import UserScope
+from threadkeep_server.store.contract.vectors import Source, Unembedded
 from threadkeep_server.store.inmemory import MemoryStore
 
 EVENTS, MEMORIES = Source.EVENTS, Source.MEMORIES

@@ -16,7 +16,7 @@ from threadkeep_server.domain.model import SECOND_NS, Caller
 from threadkeep_server.domain.search import SearchMode
 from threadkeep_server.service.search import embedding_backlog
 from threadkeep_server.service.search.embedding_backlog import WaitingCounts
-from threadkeep_server.store.contract.search import Source
+from threadkeep_server.store.contract.vectors import Source
 from threadkeep_server.store.inmemory import MemoryStore
 
 EVENTS, MEMORIES = Source.EVENTS, Source.MEMORIES

@@ -19,6 +19,7 @@ from threadkeep_server.domain.errors import (
 )
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.model import SECOND_NS, Role
+from threadkeep_server.domain.scopes import AppScope, UserScope
 from threadkeep_server.domain.search import Candidates, Field, Scored, SearchMode, Span
 from threadkeep_server.domain.validation import Limits
 from threadkeep_server.providers.embedders.base import EmbedFailed
@@ -27,7 +28,7 @@ from threadkeep_server.search.ranking.scoring import rank
 from threadkeep_server.service.search import search_pipeline
 from threadkeep_server.service.search.ranked_search import Grouping
 from threadkeep_server.service.search.search_pipeline import Recency
-from threadkeep_server.store.contract.store import AppScope, SearchQuery, UserScope
+from threadkeep_server.store.contract.search import SearchQuery
 from threadkeep_server.transport.wire.codec import message_text
 
 ALICES = UserScope("alice")

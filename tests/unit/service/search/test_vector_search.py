@@ -18,13 +18,13 @@ from threadkeep_server.domain.errors import AmbiguousSession
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.memories import Forget, MemoryFilter
 from threadkeep_server.domain.model import Role, SessionRef
+from threadkeep_server.domain.scopes import EventScope, UserScope
 from threadkeep_server.providers.embedders.base import EmbedFailed
 from threadkeep_server.search.vectors import VectorCache
 from threadkeep_server.service.search import vector_cache, vector_search
 from threadkeep_server.service.search.vector_cache import Matrices
 from threadkeep_server.service.search.vector_model import VectorModel
-from threadkeep_server.store.contract.search import Embedded, Source
-from threadkeep_server.store.contract.store import EventScope, UserScope
+from threadkeep_server.store.contract.vectors import Embedded, Source
 from threadkeep_server.store.inmemory import MemoryStore
 
 ALICES = UserScope("alice", "shop")

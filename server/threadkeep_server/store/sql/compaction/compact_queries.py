@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Row
 
 from ....domain.errors import EventIdConflict, EventNotFound
 from ....domain.model import Compaction, Counters, EventDraft, SessionRef, Versions
+from ...contract.codec import Codec
 from ...contract.compaction import (
     Archived,
     Compacted,
@@ -25,7 +26,6 @@ from ...contract.compaction import (
     parted,
     spread,
 )
-from ...contract.store import Codec
 from ..engine.base import Engine
 from ..feed import change_details
 from ..log.append_queries import event_row

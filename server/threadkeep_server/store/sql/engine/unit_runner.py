@@ -8,7 +8,7 @@ from typing import TypeVar
 from sqlalchemy import Connection
 
 from ....domain.errors import StoreUnavailable, ThreadkeepError
-from ...contract.store import Codec
+from ...contract.codec import Codec
 from ..log.scan import Scanner
 from ..search.analysis_cache import Analysed
 from ..search.term_index import words_text

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from ....domain.model import Counters, Session, SessionRef, Usage, Versions
-from ...contract.feed import as_told
+from ...contract.feed import change_snapshot
 from ..schema.tables import COUNTED, USED
 
 
@@ -30,11 +30,11 @@ def standing(versions: Versions) -> dict[str, int]:
 
 
 def created(after: Session) -> bytes:
-    return _dump({"after": _snapshot(as_told(after))})
+    return _dump({"after": _snapshot(change_snapshot(after))})
 
 
 def updated(after: Session, before: Session) -> bytes:
-    detail: dict[str, Any] = {"after": _snapshot(as_told(after))}
+    detail: dict[str, Any] = {"after": _snapshot(change_snapshot(after))}
     if before.labels != after.labels:
         detail["before"] = dict(before.labels)
     return _dump(detail)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from ....domain.feed import Change, ChangePage, FeedEvent, FeedScope, FeedState, Position
 from ....domain.model import SessionRef
-from ...contract.store import Codec
+from ...contract.codec import Codec
 from ..engine.base import Engine
 from ..engine.unit_runner import FEW_ROWS, Running
 from . import positions

@@ -16,7 +16,8 @@ from sqlalchemy import Connection, Row
 
 from ....domain.errors import AmbiguousSession, EventIdConflict, SessionNotFound, ThreadkeepError, VersionMismatch
 from ....domain.model import NO_USAGE, Counters, EventDraft, SessionRef, Usage
-from ...contract.store import Appended, AppendedEvent, AppendRequest, Codec
+from ...contract.codec import Codec
+from ...contract.events import Appended, AppendedEvent, AppendRequest
 from ..engine.base import Engine
 from ..engine.statements import Statements
 from ..schema.tables import APPENDED, INSERTED, POSITION_STEP, events, sessions

@@ -11,8 +11,9 @@ from sqlalchemy.sql import ClauseElement
 
 from ....domain.context import ContextSpec, select_context
 from ....domain.model import ROLES, SessionRef, Tools, Versions, WindowEvent
-from ...contract.compaction import ContextPage, WindowRead, budgeted, context_page
-from ...contract.store import Reading
+from ...contract.codec import Reading
+from ...contract.compaction import WindowRead
+from ...contract.events import ContextPage, budgeted, context_page
 from ..engine.statements import Record
 from ..schema.tables import ACTIVE_LEAD, LEAD, events
 from .rows import counters_of, find_head, require, session_of

@@ -11,8 +11,8 @@ from sqlalchemy.sql import ColumnElement, Select
 
 from ....domain.filters import EventFilter
 from ....domain.model import StoredEvent
-from ...contract.search import FoundEvent, beside
-from ...contract.store import EventScope
+from ....domain.scopes import EventScope
+from ...contract.search import FoundEvent, neighbor_filter
 from ..engine.statements import Record
 from ..schema.tables import events, sessions
 from ..search.scopes import Place, place_of
@@ -101,7 +101,7 @@ def _turn() -> ColumnElement[Any]:
 
 def _around(scanner: Scanner, keys: Sequence[int], wanted: EventFilter, neighbors: int) -> Sequence[Record]:
     """For each of these events the keys of its neighbours."""
-    near = conditions(beside(wanted))
+    near = conditions(neighbor_filter(wanted))
 
     def build() -> Select[Any]:
         columns: list[ColumnElement[Any]] = [_hit.c.id]

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 
 from ....domain.errors import RateLimited, StoreUnavailable, ThreadkeepError
-from ...contract.store import Appended, AppendRequest
+from ...contract.events import Appended, AppendRequest
 from .append_queries import Outcome
 
 Commit = Callable[[Sequence[AppendRequest]], Awaitable[list[Outcome]]]

@@ -13,7 +13,7 @@ from sqlalchemy.sql import ColumnElement, Select
 from ....domain.errors import EventNotFound
 from ....domain.filters import EventFilter
 from ....domain.model import SessionRef, StoredEvent
-from ...contract.store import Cursor, EventPage, EventQuery
+from ...contract.events import Cursor, EventPage, EventQuery
 from ..schema.tables import events, sessions
 from .conditions import session_conditions
 from .rows import find_head, require

@@ -17,7 +17,7 @@ from sqlalchemy.sql import ColumnElement, Select
 from ....domain.filters import EventFilter
 from ....domain.model import StoredEvent
 from ....domain.text import fold
-from ...contract.store import Codec
+from ...contract.codec import Codec
 from ..engine.base import Engine
 from ..engine.statements import ROWS_AT_ONCE, Record, Statements
 from ..schema.tables import INSERTED, POSITION_STEP, event_text, events

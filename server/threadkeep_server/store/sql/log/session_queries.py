@@ -10,8 +10,8 @@ from sqlalchemy import ColumnElement, Connection, Row
 
 from ....domain.errors import SessionAlreadyExists
 from ....domain.model import NewSession, Session, SessionChange, SessionRef
-from ...contract.maintenance import EXPIRED, Expired
-from ...contract.store import SessionPage, SessionQuery, Totals
+from ...contract.maintenance import Totals
+from ...contract.sessions import EXPIRED, Expired, SessionPage, SessionQuery
 from ..compaction.policy_queries import forget_policy
 from ..engine.base import Engine
 from ..feed import change_details

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row
 from sqlalchemy.sql import ColumnElement
 
 from ....domain.memories import Memory, MemoryDraft, MemoryFilter, MemoryScope, top_values
-from ...contract.store import UserScope
+from ....domain.scopes import UserScope
 from ..schema.tables import memories
 from ..search.term_index import scope_marker
 

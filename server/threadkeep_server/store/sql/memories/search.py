@@ -15,7 +15,7 @@ from sqlalchemy.sql import ColumnElement
 
 from ....domain.memories import MemoryFilter, MemoryScope
 from ....domain.search import Candidate, Candidates, Field, WordQuery
-from ...contract import terms as words
+from ...contract.terms import matched, selected
 from ..log.scan import Scanner
 from ..schema.tables import memories
 from ..search.candidate_selection import Choice, Unindexed
@@ -46,14 +46,14 @@ def candidates(
 
 
 def _candidate(row: Row[Any], text: str, fields: Field) -> Candidate:
-    return Candidate(row.id, 0, 0, row.time, 0, row.author, words.asked(text, fields))
+    return Candidate(row.id, 0, 0, row.time, 0, row.author, selected(text, fields))
 
 
 def _unindexed(behind: Mapping[int, str], query: WordQuery) -> Unindexed:
     terms = frozenset(query.terms)
     keys: dict[str, list[int]] = {}
     for key, text in behind.items():
-        for term in words.held(text, terms, query.fields):
+        for term in matched(text, terms, query.fields):
             keys.setdefault(term, []).append(key)
     return Unindexed(keys, {term: len(having) for term, having in keys.items()})
 

@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Connection, Row, Select
 
 from ....domain.text import fold
-from ...contract.store import Codec
+from ...contract.codec import Codec
 from ..engine.base import Engine
 from ..schema.tables import (
     ADDING,

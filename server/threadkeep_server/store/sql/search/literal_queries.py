@@ -12,7 +12,9 @@ from sqlalchemy import BigInteger, BindParameter
 from sqlalchemy.sql import Select
 
 from ....domain.model import SessionRef
-from ...contract.store import AppScope, Cursor, EventQuery, SearchCursor, SearchHit, SearchPage, SearchQuery, UserScope
+from ....domain.scopes import AppScope, UserScope
+from ...contract.events import Cursor, EventQuery
+from ...contract.search import SearchCursor, SearchHit, SearchPage, SearchQuery
 from ..engine.statements import Prepared, Record
 from ..log.conditions import Conditions, conditions, parameter
 from ..log.list_queries import SessionLog

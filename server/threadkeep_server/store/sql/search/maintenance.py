@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from ....domain.model import Session, SessionRef
-from ...contract.maintenance import EXPIRED, Expired
+from ...contract.sessions import EXPIRED, Expired
 from ..engine.unit_runner import Running
 from ..log.rows import named, session_of
 from ..log.session_queries import expired

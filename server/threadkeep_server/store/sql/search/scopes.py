@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
 
 from ....domain.model import SessionRef
-from ...contract.store import AppScope, EventScope, UserScope
+from ....domain.scopes import AppScope, EventScope, UserScope
 from ..log.conditions import Conditions, parameter
 from ..log.rows import require
 from ..log.scan import Scanner

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from functools import partial
 
 from ....domain.filters import ALL, EventFilter
+from ....domain.scopes import EventScope
 from ....domain.search import Candidate, Candidates, Field, WordQuery
 from ...contract.search import FoundEvent
-from ...contract.store import EventScope
 from ..engine.unit_runner import Running
 from ..log.event_lookup import events_by_key, of_one_moment
-from .term_queries import candidates_beside, word_candidates
+from .term_queries import neighbor_candidates, word_candidates
 from .text_index import TextIndex
 
 
@@ -25,10 +25,10 @@ class SqlRecall(Running):
         unit = partial(word_candidates, index=index, tenant=tenant, scope=scope, query=query, wanted=wanted)
         return await self._scan(unit, snapshot=True)
 
-    async def candidates_beside(
+    async def neighbor_candidates(
         self, tenant: str, scope: EventScope, keys: Sequence[int], fields: Field, wanted: EventFilter = ALL
     ) -> Sequence[Candidate]:
-        unit = partial(candidates_beside, tenant=tenant, scope=scope, keys=keys, fields=fields, wanted=wanted)
+        unit = partial(neighbor_candidates, tenant=tenant, scope=scope, keys=keys, fields=fields, wanted=wanted)
         return await self._scan(unit, snapshot=True)
 
     async def events_by_key(

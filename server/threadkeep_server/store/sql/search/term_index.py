@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from sqlalchemy import Connection
 
+from ....domain.scopes import AppScope, UserScope
 from ....domain.search import FIELDS, Field, Words
-from ...contract.store import AppScope, UserScope
 from ...contract.terms import as_text
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement, Select
 
 from ....domain.filters import EventFilter
+from ....domain.scopes import EventScope
 from ....domain.search import ALL_FIELDS, Candidate, Candidates, Field, WordQuery
-from ...contract.store import EventScope
-from ...contract.terms import asked, held
+from ...contract.terms import matched, selected
 from ..engine.statements import Record
 from ..log.conditions import conditions
 from ..log.event_lookup import neighbor_keys, stored_events
@@ -71,7 +71,7 @@ def _standing(scanner: Scanner, index: WordIndex | None, place: Place) -> tuple[
     return max(1, int(row.documents)), ["all"] if index is None else tail.told(row)
 
 
-def candidates_beside(
+def neighbor_candidates(
     scanner: Scanner, tenant: str, scope: EventScope, keys: Sequence[int], fields: Field, wanted: EventFilter
 ) -> Sequence[Candidate]:
     """In a snapshot."""
@@ -116,7 +116,7 @@ class _Looking:
         found: dict[int, Candidate] = {}
         for row in rows:
             words = row.words if row.words is not None else unknown.get(row.id, "")
-            words = words if every else asked(words, self._fields)
+            words = words if every else selected(words, self._fields)
             found[row.id] = Candidate(row.id, row.session, row.position, row.time, row.role, row.author, words)
         return found
 
@@ -149,7 +149,7 @@ class _Looking:
         wanted_terms = frozenset(terms)
         words = self._scanner.analysed.words
         for part in parts:
-            told = self._aside(self._bodies(part), lambda row, body: held(words(body, row.time), wanted_terms, self._fields))
+            told = self._aside(self._bodies(part), lambda row, body: matched(words(body, row.time), wanted_terms, self._fields))
             for row, having in told:
                 found.counts.update(having)
                 if having and row.wanted and self._holds(row):

@@ -8,8 +8,8 @@ from typing import Protocol
 from sqlalchemy import Connection
 
 from ....domain.memories import MemoryScope
-from ...contract.search import Floats, Source
-from ...contract.store import EventScope
+from ....domain.scopes import EventScope
+from ...contract.vectors import Floats, Source
 
 
 class VectorIndex(Protocol):

@@ -21,8 +21,8 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql import ColumnElement
 
 from ....domain.memories import MemoryScope
-from ...contract.search import Floats, Source
-from ...contract.store import EventScope, UserScope
+from ....domain.scopes import EventScope, UserScope
+from ...contract.vectors import Floats, Source
 from ..engine.base import Engine
 from ..memories.rows import marker_of
 from . import pgvector_hnsw

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Table
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.sql import ColumnElement
 
-from ...contract.search import Floats, Source
+from ...contract.vectors import Floats, Source
 from .pgvector_tables import COPIES, as_indexed, given, parameter
 
 # Candidates that a search keeps in sight: that of the ten nearest vectors more than nine and a half are found, on average, of

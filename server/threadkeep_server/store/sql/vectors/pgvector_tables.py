@@ -12,7 +12,7 @@ from sqlalchemy.dialects.postgresql import ARRAY, REAL
 from sqlalchemy.sql import ColumnElement
 from sqlalchemy.types import UserDefinedType
 
-from ...contract.search import Floats, Source
+from ...contract.vectors import Floats, Source
 from ..schema.tables import memory_vectors
 from .tables import event_vectors
 

@@ -14,8 +14,8 @@ import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Connection, Row, Select
 
 from ....domain.model import Caller
-from ...contract.search import Source, Unembedded
-from ...contract.store import Codec
+from ...contract.codec import Codec
+from ...contract.vectors import Source, Unembedded
 from ..schema.tables import event_text, events, memories, sessions, vector_models
 from .tables import event_vectors, vector_progress
 

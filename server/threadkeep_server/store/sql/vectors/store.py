@@ -9,8 +9,8 @@ from sqlalchemy import Connection
 
 from ....domain.memories import MemoryScope
 from ....domain.model import Caller
-from ...contract.search import Embedded, Floats, Source, Unembedded
-from ...contract.store import EventScope
+from ....domain.scopes import EventScope
+from ...contract.vectors import Embedded, Floats, Source, Unembedded
 from ..engine.base import Unit
 from ..engine.unit_runner import Running, explained
 from ..schema import versions

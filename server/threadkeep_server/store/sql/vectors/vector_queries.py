@@ -12,8 +12,8 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, Table
 
 from ....domain.memories import MemoryScope
 from ....domain.model import SessionRef
-from ...contract.search import Embedded, Floats, check_dimension, check_vectors
-from ...contract.store import AppScope, EventScope
+from ....domain.scopes import AppScope, EventScope
+from ...contract.vectors import Embedded, Floats, check_dimension, check_vectors
 from ..log.rows import require
 from ..memories.rows import marker_of
 from ..schema.tables import event_text, events, memories, memory_vectors, sessions, vector_models

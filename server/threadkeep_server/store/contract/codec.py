@@ -1,0 +1,54 @@
+"""The codec: what a store needs from the bytes of an event, without parsing them itself."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from ...domain.model import EventDraft
+from ...domain.search import Texts, Words
+
+
+class Reading(NamedTuple):
+    """The fields of WindowEvent that are parsed from the body."""
+
+    prompt_text: str
+    content_bytes: int
+    calls: tuple[str, ...]
+    results: tuple[str, ...]
+
+
+class Codec(Protocol):
+    """Encodes and parses events. Sealed bytes are those that `seal` returned."""
+
+    @property
+    def words_version(self) -> int:
+        """Changes when the same bytes give other terms; the index is then derived again."""
+        ...
+
+    def seal(self, draft: EventDraft, seq: int, record_time: int) -> bytes:
+        """Returns the bytes to store: the draft's body, unchanged, then the server's fields (seq, record time, sizes)."""
+        ...
+
+    def text(self, body: bytes) -> str:
+        """Returns the message text of sealed bytes: text parts joined by a line feed. Not folded."""
+        ...
+
+    def texts(self, body: bytes) -> Texts:
+        """Returns the searchable texts of sealed bytes. Not folded."""
+        ...
+
+    def words(self, body: bytes, time: int) -> Words:
+        """Returns the terms of sealed bytes for the index; `time` is the event's."""
+        ...
+
+    def memory_words(self, content: bytes, time: int) -> Words:
+        """Returns the terms of a memory's content, which is an encoded message."""
+        ...
+
+    def reading(self, body: bytes) -> Reading:
+        """Returns the facts of sealed bytes that planners need and that have no column."""
+        ...
+
+    def ties(self, body: bytes) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Returns the ids of the tool calls that sealed bytes make, and of the calls that they answer."""
+        ...
