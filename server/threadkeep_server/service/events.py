@@ -9,8 +9,7 @@ from ..domain.context import ContextSpec
 from ..domain.errors import BatchTooLarge, InvalidField
 from ..domain.model import Caller, EventDraft, NewSession, SessionRef, StoredEvent
 from ..domain.validation import Limits
-from ..store.contract.events import Appended, AppendRequest, ContextPage, EventPage, EventQuery
-from ..store.contract.store import Store
+from ..store.contract.events import Appended, AppendRequest, ContextPage, EventPage, EventQuery, EventStore
 from .access import own_ref
 from .sessions import SessionDraft, SessionService
 
@@ -30,7 +29,7 @@ class Append:
 class EventService:
     """Use cases on the log. `clock` gives nanoseconds."""
 
-    def __init__(self, store: Store, sessions: SessionService, limits: Limits, clock: Callable[[], int]) -> None:
+    def __init__(self, store: EventStore, sessions: SessionService, limits: Limits, clock: Callable[[], int]) -> None:
         self._store = store
         self._sessions = sessions
         self._limits = limits

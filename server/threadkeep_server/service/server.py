@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 
 from ..domain.errors import PermissionDenied
 from ..domain.model import Caller
-from ..store.contract.maintenance import StoreInfo
-from ..store.contract.store import Store
+from ..store.contract.maintenance import MaintenanceStore, StoreInfo
 from .search.embedding import EmbeddingWorker
 from .search.embedding_backlog import WaitingCounts
 
@@ -32,7 +31,7 @@ class EmbeddingFacts:
 class ServerService:
     """`embedding` is None where nothing is embedded."""
 
-    def __init__(self, store: Store, embedding: EmbeddingFacts | None = None) -> None:
+    def __init__(self, store: MaintenanceStore, embedding: EmbeddingFacts | None = None) -> None:
         self._store = store
         self._embedding = embedding
 

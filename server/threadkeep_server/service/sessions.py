@@ -9,8 +9,7 @@ from ..domain import validation
 from ..domain.errors import InvalidField
 from ..domain.model import Caller, NewSession, Session, SessionChange, SessionRef
 from ..domain.validation import Limits
-from ..store.contract.sessions import EXPIRED, Expired, SessionPage, SessionQuery
-from ..store.contract.store import Store
+from ..store.contract.sessions import EXPIRED, Expired, SessionPage, SessionQuery, SessionStore
 from .access import own_ref, own_user
 
 SWEEP_AT_MOST = 1000
@@ -51,7 +50,7 @@ class SessionService:
 
     def __init__(
         self,
-        store: Store,
+        store: SessionStore,
         limits: Limits,
         clock: Callable[[], int],
         new_id: Callable[[], str],

@@ -11,12 +11,13 @@ import logging
 import random
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from ...domain.errors import AmbiguousSession, SessionNotFound, ThreadkeepError
 from ...domain.model import SECOND_NS, Counters, Session, SessionRef
+from ...store.contract.compaction import CompactionStore
 from ...store.contract.events import Appended, AppendRequest
-from ...store.contract.store import Store
+from ...store.contract.sessions import SessionStore
 from .compaction_runner import Compactor, Job
 from .policies import Policy, PolicyBook
 
@@ -54,13 +55,17 @@ class _Name(NamedTuple):
     until: int
 
 
+class AutoCompactionStore(SessionStore, CompactionStore, Protocol):
+    """The part of the store that automatic compaction uses."""
+
+
 class AutoCompactor:
     """Runs policies. `note` is called after each append; `owner` names this server in leases; `longest_s` bounds
     the work on one session."""
 
     def __init__(
         self,
-        store: Store,
+        store: AutoCompactionStore,
         book: PolicyBook,
         compactor: Compactor,
         owner: str,

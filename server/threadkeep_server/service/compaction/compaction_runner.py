@@ -17,8 +17,7 @@ from ...domain.errors import SummarizerFailed, SummarizerNotConfigured, VersionM
 from ...domain.model import NO_COUNTERS, NO_USAGE, Compaction, Counters, EventDraft, Session, SessionRef, Usage, counted
 from ...providers.summarizers.base import Summarizer, Summary
 from ...providers.summarizers.base import SummarizerFailed as ModelFailed
-from ...store.contract.compaction import CompactionRequest, Placed, WindowRead
-from ...store.contract.store import Store
+from ...store.contract.compaction import CompactionRequest, CompactionStore, Placed, WindowRead
 from ..run_in_thread import MOST_EVENTS, aside
 
 _log = logging.getLogger(__name__)
@@ -78,7 +77,7 @@ class Compactor:
 
     def __init__(
         self,
-        store: Store,
+        store: CompactionStore,
         composer: Composer,
         count: Count,
         summarizer: Summarizer | None,

@@ -11,13 +11,14 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 from ...compaction.plan import Strategy
 from ...compaction.triggers import Trigger
 from ...domain.errors import InvalidField, PermissionDenied, ThreadkeepError
 from ...domain.model import SECOND_NS, Caller, SessionRef
-from ...store.contract.compaction import PolicyKey, PolicyScope, StoredPolicy
-from ...store.contract.store import Store
+from ...store.contract.compaction import CompactionStore, PolicyKey, PolicyScope, StoredPolicy
+from ...store.contract.sessions import SessionStore
 from ..access import own_user
 
 _log = logging.getLogger(__name__)
@@ -52,7 +53,7 @@ Decode = Callable[[bytes], Policy | None]
 class PolicyBook:
     """Every policy there is. `default` is the encoding of the server's configured one."""
 
-    def __init__(self, store: Store, decode: Decode, default: bytes | None = None) -> None:
+    def __init__(self, store: CompactionStore, decode: Decode, default: bytes | None = None) -> None:
         self._store = store
         self._decode = decode
         self._default = default
@@ -147,10 +148,14 @@ def _keys(tenant: str, ref: SessionRef) -> Iterator[PolicyKey]:
     yield PolicyKey(tenant, PolicyScope.SERVER)
 
 
+class PolicyStore(SessionStore, CompactionStore, Protocol):
+    """The part of the store that policies use."""
+
+
 class PolicyService:
     """Use cases on policies. A caller that is bound to a user reaches that user's only."""
 
-    def __init__(self, store: Store, book: PolicyBook, clock: Callable[[], int]) -> None:
+    def __init__(self, store: PolicyStore, book: PolicyBook, clock: Callable[[], int]) -> None:
         self._store = store
         self._book = book
         self._clock = clock

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from ...compaction.plan import Strategy, Window
 from ...compaction.triggers import Trigger
@@ -11,8 +12,9 @@ from ...compaction.validation import resulting, through, torn_pair
 from ...domain.errors import BrokenToolPair, EventIdConflict, EventNotFound, InvalidField, NothingToCompact, VersionMismatch
 from ...domain.model import Caller, Compaction, EventDraft, SessionRef, Versions, WindowEvent
 from ...store.contract.codec import Codec
-from ...store.contract.compaction import CompactionPage, CompactionRequest, Placed, WindowRead
-from ...store.contract.store import Store
+from ...store.contract.compaction import CompactionPage, CompactionRequest, CompactionStore, Placed, WindowRead
+from ...store.contract.events import EventStore
+from ...store.contract.sessions import SessionStore
 from ..access import own_ref
 from ..run_in_thread import MOST_EVENTS, aside
 from .compaction_runner import Compactor, Job, Outcome
@@ -74,12 +76,16 @@ class Applied:
     replayed: bool = False
 
 
+class CompactionRequestStore(SessionStore, EventStore, CompactionStore, Protocol):
+    """The part of the store that compaction requests use."""
+
+
 class CompactionService:
     """Use cases on windows. `clock` gives nanoseconds, `new_id` time-ordered unique ids."""
 
     def __init__(
         self,
-        store: Store,
+        store: CompactionRequestStore,
         compactor: Compactor,
         book: PolicyBook,
         codec: Codec,

@@ -15,7 +15,8 @@ from ...domain.model import Caller, SessionRef
 from ...feed.encoder import ChangeEncoder
 from ...feed.live.subscription import Subscription
 from ...feed.live.tail import Tail
-from ...store.contract.store import Store
+from ...store.contract.feed import FeedStore
+from ...store.contract.sessions import SessionStore
 from ..access import own_ref, own_user
 
 
@@ -68,10 +69,14 @@ class Quota:
                 del self._held[caller]
 
 
+class SubscriptionStore(SessionStore, FeedStore, Protocol):
+    """The part of the store that subscriptions use."""
+
+
 class SubscriptionService:
     """Use cases of watching. Both streams are without end; they raise what is wrong with the request when first asked."""
 
-    def __init__(self, store: Store, tail: Tail, quota: Quota) -> None:
+    def __init__(self, store: SubscriptionStore, tail: Tail, quota: Quota) -> None:
         self._store = store
         self._tail = tail
         self._quota = quota

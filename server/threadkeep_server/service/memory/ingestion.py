@@ -15,12 +15,13 @@ import random
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from ...domain.errors import SessionNotFound, StoreUnavailable, ThreadkeepError
 from ...domain.feed import Change, ChangeKind, FeedTrimmed, Position
 from ...domain.model import SECOND_NS, Session, SessionRef
-from ...store.contract.store import Store
+from ...store.contract.feed import FeedStore
+from ...store.contract.maintenance import MaintenanceStore
 from .memories import MemoryService
 
 _log = logging.getLogger(__name__)
@@ -66,6 +67,10 @@ class _Note(NamedTuple):
         return cls(Position(xid, change), owner, until)
 
 
+class IngestionStore(FeedStore, MaintenanceStore, Protocol):
+    """The part of the store that ingestion uses."""
+
+
 class AutoIngestion:
     """Ingests sessions as they are compacted (`on_compaction`), once nothing has been appended for `idle_ns` nanoseconds (None:
     never), and before they expire (`before_delete`, to be given to SessionService). `owner` names this server.
@@ -75,7 +80,7 @@ class AutoIngestion:
 
     def __init__(
         self,
-        store: Store,
+        store: IngestionStore,
         memory: MemoryService,
         clock: Callable[[], int],
         owner: str,

@@ -16,9 +16,9 @@ from ...domain.text import fold
 from ...domain.validation import DEFAULT_HITS, Limits
 from ...search import query as questions
 from ...search.ranking.fusion import recency
-from ...store.contract.events import EventQuery
-from ...store.contract.memories import MemoryPage
-from ...store.contract.store import Store
+from ...store.contract.events import EventQuery, EventStore
+from ...store.contract.memories import MemoriesStore, MemoryPage
+from ...store.contract.sessions import SessionStore
 from ...store.contract.vectors import Source
 from ..access import own_memories, own_ref
 from ..run_in_thread import MOST_EVENTS, aside
@@ -170,6 +170,10 @@ class Receipt(NamedTuple):
     time: int
 
 
+class MemoryServiceStore(SessionStore, EventStore, MemoriesStore, Protocol):
+    """The part of the store that long-term memory uses."""
+
+
 class MemoryService:
     """Use cases of memory. Each raises MemoryNotConfigured where `enabled` is False, InvalidField for a scope without a user,
     and PermissionDenied for another user's. Without `vectors` there is neither SEMANTIC nor HYBRID. `added` is called when
@@ -177,7 +181,7 @@ class MemoryService:
 
     def __init__(
         self,
-        store: Store,
+        store: MemoryServiceStore,
         limits: Limits,
         reader: EventReader,
         vectors: VectorSearch | None,

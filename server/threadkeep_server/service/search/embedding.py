@@ -8,12 +8,13 @@ import logging
 import random
 import time
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 
 from ...providers.embedders.base import EmbedFailed, Vectors
-from ...store.contract.store import Store
-from ...store.contract.vectors import Source, Unembedded
+from ...store.contract.feed import FeedStore
+from ...store.contract.vectors import Source, Unembedded, VectorStore
 from .vector_model import PROBE, VectorModel
 
 _log = logging.getLogger(__name__)
@@ -26,6 +27,10 @@ _GATHER_S = 0.05
 _COUNTED_EVERY_S = 10.0
 
 
+class EmbeddingStore(FeedStore, VectorStore, Protocol):
+    """The part of the store that embedding uses."""
+
+
 class EmbeddingWorker:
     """Embeds what waits. Several servers on one database may do so at once: that wastes work, and stores nothing twice.
 
@@ -33,7 +38,7 @@ class EmbeddingWorker:
     """
 
     def __init__(
-        self, store: Store, model: VectorModel, *, sources: Sequence[Source], batch: int = 64, poll_s: float = 5.0
+        self, store: EmbeddingStore, model: VectorModel, *, sources: Sequence[Source], batch: int = 64, poll_s: float = 5.0
     ) -> None:
         self._store = store
         self._model = model

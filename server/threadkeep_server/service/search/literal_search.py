@@ -9,8 +9,7 @@ from ...domain.errors import InvalidField
 from ...domain.model import Caller, SessionRef, StoredEvent
 from ...domain.search import Field
 from ...domain.validation import Limits
-from ...store.contract.search import SearchCursor, SearchHit, SearchQuery, neighbor_filter
-from ...store.contract.store import Store
+from ...store.contract.search import SearchCursor, SearchHit, SearchQuery, SearchStore, neighbor_filter
 from ..access import own_scope
 from .search_pipeline import Events, Highlights, TextsOf, check_neighbors, fitting, marked_literally
 
@@ -40,7 +39,7 @@ class LiteralPage:
 class RecallService:
     """Use cases of search by SUBSTRING. `texts` reads sealed bytes; without it hits have no highlights."""
 
-    def __init__(self, store: Store, limits: Limits, texts: TextsOf | None = None) -> None:
+    def __init__(self, store: SearchStore, limits: Limits, texts: TextsOf | None = None) -> None:
         self._store = store
         self._limits = limits
         self._texts = texts

@@ -16,8 +16,7 @@ from ...domain.validation import DEFAULT_HITS, Limits
 from ...search import query as questions
 from ...search.query import Query
 from ...search.ranking.fusion import recency
-from ...store.contract.search import FoundEvent
-from ...store.contract.store import Store
+from ...store.contract.search import FoundEvent, SearchStore
 from ...store.contract.vectors import Source
 from ..access import own_scope
 from .search_pipeline import (
@@ -124,7 +123,7 @@ class RankedSearch:
     """Searches of events that rank. `texts` reads sealed bytes; without `vectors` there is neither SEMANTIC nor HYBRID."""
 
     def __init__(
-        self, store: Store, limits: Limits, texts: TextsOf, vectors: VectorSearch | None, clock: Callable[[], int]
+        self, store: SearchStore, limits: Limits, texts: TextsOf, vectors: VectorSearch | None, clock: Callable[[], int]
     ) -> None:
         self._store = store
         self._limits = limits

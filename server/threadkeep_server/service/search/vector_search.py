@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -18,9 +18,10 @@ from ...domain.scopes import EventScope
 from ...domain.search import SearchMode
 from ...providers.embedders.base import Vectors
 from ...search.vectors import BestRows, top
-from ...store.contract.search import FoundEvent
-from ...store.contract.store import Store
-from ...store.contract.vectors import Source
+from ...store.contract.memories import MemoriesStore
+from ...store.contract.search import FoundEvent, SearchStore
+from ...store.contract.sessions import SessionStore
+from ...store.contract.vectors import Source, VectorStore
 from ..run_in_thread import aside
 from .embedding_backlog import WaitingCounts
 from .vector_cache import BLOCK_ROWS, Matrices, Read
@@ -58,10 +59,14 @@ class _Place:
     read: Read
 
 
+class VectorSearchStore(SessionStore, SearchStore, VectorStore, MemoriesStore, Protocol):
+    """The part of the store that vector search uses."""
+
+
 class VectorSearch:
     """Searches by vectors. What was embedded before the call is found, as `Matrices` says. `waiting`: what is not yet."""
 
-    def __init__(self, store: Store, model: VectorModel, matrices: Matrices, waiting: WaitingCounts) -> None:
+    def __init__(self, store: VectorSearchStore, model: VectorModel, matrices: Matrices, waiting: WaitingCounts) -> None:
         self._store = store
         self._model = model
         self._matrices = matrices

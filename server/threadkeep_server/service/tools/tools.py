@@ -7,7 +7,7 @@ import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from ...domain.errors import InvalidField, MemoryNotConfigured, SessionNotFound
 from ...domain.filters import EventFilter
@@ -15,9 +15,9 @@ from ...domain.memories import MemoryScope
 from ...domain.model import Caller, Role, SessionRef, StoredEvent
 from ...domain.scopes import UserScope
 from ...domain.search import SearchMode
-from ...store.contract.events import EventQuery
+from ...store.contract.events import EventQuery, EventStore
 from ...store.contract.search import SearchQuery
-from ...store.contract.store import Store
+from ...store.contract.sessions import SessionStore
 from ..access import own_ref
 from ..memory.memories import EventReader, FoundMemory, MemoryQuery, MemoryService
 from ..search.literal_search import RecallService
@@ -55,11 +55,15 @@ _Run = Callable[[Caller, SessionRef, Mapping[str, Any]], Awaitable[dict[str, Any
 _NO_RESULTS = "No results found."
 
 
+class ToolStore(SessionStore, EventStore, Protocol):
+    """The part of the store that the tools use."""
+
+
 class RecallTools:
     """The tools, run for a session and its user."""
 
     def __init__(
-        self, store: Store, recall: RecallService, ranked: RankedSearch, memory: MemoryService, reader: EventReader
+        self, store: ToolStore, recall: RecallService, ranked: RankedSearch, memory: MemoryService, reader: EventReader
     ) -> None:
         self._store = store
         self._recall = recall
