@@ -8,8 +8,8 @@ from . import _lazy_imports
 from ._async.memory.session_memory import AsyncSessionMemoryAdvisor
 from ._async.providers.model import AsyncChatModel
 from ._async.providers.scripted import AsyncScriptedModel
-from ._async.runtime.advisor import AsyncAdvisor, AsyncBaseAdvisor, AsyncMemoryAdvisor, AsyncToolAdvisor
-from ._async.runtime.chain import AsyncAdvisorChain
+from ._async.runtime.advisor import AsyncBaseAdvisor, AsyncMemoryAdvisor, AsyncToolAdvisor
+from ._async.runtime.chain import AsyncAdvisor, AsyncAdvisorChain
 from ._async.runtime.client import AsyncChatClient
 from ._async.runtime.prompt import AsyncPromptSpec
 from ._async.tool_search.tool_index import AsyncEmbeddingToolIndex, AsyncKeywordToolIndex, AsyncToolIndex
@@ -22,8 +22,8 @@ from ._async.tools.tool_manager import AsyncToolCallingManager, AsyncToolManager
 from ._sync.memory.session_memory import SessionMemoryAdvisor
 from ._sync.providers.model import ChatModel
 from ._sync.providers.scripted import ScriptedModel
-from ._sync.runtime.advisor import Advisor, BaseAdvisor, MemoryAdvisor, ToolAdvisor
-from ._sync.runtime.chain import AdvisorChain
+from ._sync.runtime.advisor import BaseAdvisor, MemoryAdvisor, ToolAdvisor
+from ._sync.runtime.chain import Advisor, AdvisorChain
 from ._sync.runtime.client import ChatClient
 from ._sync.runtime.prompt import PromptSpec
 from ._sync.tool_search.tool_index import EmbeddingToolIndex, KeywordToolIndex, ToolIndex

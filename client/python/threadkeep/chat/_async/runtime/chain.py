@@ -1,17 +1,38 @@
-"""The order of advisors around a model."""
+"""Advisors around a model, and the order in which a request passes them."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
-from typing import cast
+from typing import Protocol, cast, runtime_checkable
 
 from ...errors import InvalidChain
 from ...types.requests import ChatClientRequest, ChatClientResponse
 from ..providers.model import AsyncChatModel, closable
-from .advisor import AsyncAdvisor
 
 Chunks = AsyncGenerator[ChatClientResponse, None]
+
+
+@runtime_checkable
+class AsyncAdvisor(Protocol):
+    """Sees every request on its way in and every response on its way out, and may change, repeat or answer them itself.
+
+    Advisors stand in ascending `order`, those of equal order as they were given; the lowest is outermost. One object serves
+    many requests at once: what belongs to one request stands in its context.
+    """
+
+    @property
+    def name(self) -> str:
+        """For logs and spans; a chain holds no two advisors that are the same object."""
+
+    @property
+    def order(self) -> int: ...
+
+    async def advise_call(self, request: ChatClientRequest, chain: AsyncAdvisorChain) -> ChatClientResponse:
+        """Goes on with `chain.next_call(request)`, as often as it likes."""
+
+    def advise_stream(self, request: ChatClientRequest, chain: AsyncAdvisorChain) -> AsyncIterator[ChatClientResponse]:
+        """The same in chunks, with `chain.next_stream(request)`. Closing it closes what is further in."""
 
 
 class AsyncAdvisorChain:

@@ -13,7 +13,7 @@ from ...types.messages import Content, Message
 from ...types.options import ChatOptions, ToolOptions
 from ..providers.model import AsyncChatModel
 from ..tools.tool_manager import AsyncToolManager
-from .advisor import AsyncAdvisor
+from .chain import AsyncAdvisor
 from .prompt import CLIENT, AsyncAgent, AsyncPromptSpec, advisors_of
 from .registration import registration
 

@@ -19,8 +19,7 @@ from ...types.messages import Content, Message
 from ...types.options import ChatOptions, ToolOptions
 from ...types.requests import ChatClientRequest, ChatClientResponse
 from ..providers.model import AsyncChatModel
-from .advisor import AsyncAdvisor
-from .chain import AsyncAdvisorChain
+from .chain import AsyncAdvisor, AsyncAdvisorChain
 from .registration import AsyncRegistration, has_memory, uses_session
 from .tracing import AsyncObservedModel, observed_call, observed_stream
 

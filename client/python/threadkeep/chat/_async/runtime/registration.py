@@ -9,7 +9,8 @@ from ...errors import InvalidChain
 from ...telemetry.choice import TracerProvider
 from ..tools.tool_calling import AsyncToolCallingAdvisor
 from ..tools.tool_manager import AsyncToolCallingManager, AsyncToolManager
-from .advisor import AsyncAdvisor, AsyncMemoryAdvisor, AsyncToolAdvisor
+from .advisor import AsyncMemoryAdvisor, AsyncToolAdvisor
+from .chain import AsyncAdvisor
 
 
 @dataclass(frozen=True, slots=True)

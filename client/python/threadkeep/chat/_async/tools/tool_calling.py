@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from ...context_keys import HIGHEST_PRECEDENCE, LOWEST_PRECEDENCE, TOOL_CALLING_ORDER
 from ...errors import AnswerNotStored, ToolCallLimitExceeded, ToolFailed, UnknownTool
@@ -15,10 +15,8 @@ from ...types.messages import Message, Role
 from ...types.options import ToolOptions
 from ...types.requests import ChatClientRequest, ChatClientResponse, Prompt
 from ..runtime.advisor import AsyncMemoryAdvisor
+from ..runtime.chain import AsyncAdvisorChain
 from .tool_manager import AsyncToolCallingManager, AsyncToolManager
-
-if TYPE_CHECKING:
-    from ..runtime.chain import AsyncAdvisorChain
 
 Eligible = Callable[[ChatClientResponse], bool]
 

@@ -1,5 +1,5 @@
 # Generated from _async by `make sync-client`. Do not edit.
-"""What stands around a call of a model: advisors, and the kinds of them that others look for."""
+"""A base class for advisors, and the protocols of advisors that others look for: of tools and of memory."""
 
 from __future__ import annotations
 
@@ -10,28 +10,7 @@ from typing import Protocol, runtime_checkable
 from ...types.aggregate import Aggregator
 from ...types.messages import Message
 from ...types.requests import ChatClientRequest, ChatClientResponse
-
-
-@runtime_checkable
-class Advisor(Protocol):
-    """Sees every request on its way in and every response on its way out, and may change, repeat or answer them itself.
-
-    Advisors stand in ascending `order`, those of equal order as they were given; the lowest is outermost. One object serves
-    many requests at once: what belongs to one request stands in its context.
-    """
-
-    @property
-    def name(self) -> str:
-        """For logs and spans; a chain holds no two advisors that are the same object."""
-
-    @property
-    def order(self) -> int: ...
-
-    def advise_call(self, request: ChatClientRequest, chain: AdvisorChain) -> ChatClientResponse:
-        """Goes on with `chain.next_call(request)`, as often as it likes."""
-
-    def advise_stream(self, request: ChatClientRequest, chain: AdvisorChain) -> Iterator[ChatClientResponse]:
-        """The same in chunks, with `chain.next_stream(request)`. Closing it closes what is further in."""
+from .chain import Advisor, AdvisorChain
 
 
 class BaseAdvisor:

@@ -14,7 +14,7 @@ from ...types.messages import Content, Message
 from ...types.options import ChatOptions, ToolOptions
 from ..providers.model import ChatModel
 from ..tools.tool_manager import ToolManager
-from .advisor import Advisor
+from .chain import Advisor
 from .prompt import CLIENT, Agent, PromptSpec, advisors_of
 from .registration import registration
 

@@ -20,8 +20,7 @@ from ...types.messages import Content, Message
 from ...types.options import ChatOptions, ToolOptions
 from ...types.requests import ChatClientRequest, ChatClientResponse
 from ..providers.model import ChatModel
-from .advisor import Advisor
-from .chain import AdvisorChain
+from .chain import Advisor, AdvisorChain
 from .registration import Registration, has_memory, uses_session
 from .tracing import ObservedModel, observed_call, observed_stream
 

@@ -10,7 +10,8 @@ from ...errors import InvalidChain
 from ...telemetry.choice import TracerProvider
 from ..tools.tool_calling import ToolCallingAdvisor
 from ..tools.tool_manager import ToolCallingManager, ToolManager
-from .advisor import Advisor, MemoryAdvisor, ToolAdvisor
+from .advisor import MemoryAdvisor, ToolAdvisor
+from .chain import Advisor
 
 
 @dataclass(frozen=True, slots=True)

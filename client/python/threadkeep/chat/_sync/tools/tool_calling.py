@@ -16,6 +16,7 @@ from ...types.messages import Message, Role
 from ...types.options import ToolOptions
 from ...types.requests import ChatClientRequest, ChatClientResponse, Prompt
 from ..runtime.advisor import MemoryAdvisor
+from ..runtime.chain import AdvisorChain
 from .tool_manager import ToolCallingManager, ToolManager
 
 Eligible = Callable[[ChatClientResponse], bool]
