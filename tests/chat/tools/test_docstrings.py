@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from threadkeep.chat.tools.docstrings import read_docstring
+from threadkeep.chat.tools.docstrings import Docstring, read_docstring
 
 GOOGLE = """Finds flights.
 
@@ -69,6 +69,19 @@ def test_plain_text_is_a_description_even_if_it_has_colons() -> None:
     assert read_docstring(text).description == text
     assert read_docstring(text).parameters == {}
     assert read_docstring(None).description == read_docstring("").description == ""
+
+
+def test_roles_at_the_start_of_a_line_are_no_fields_and_text_after_fields_is_description() -> None:
+    read = read_docstring("Closes\n:class:`Door`.\n\n:param door: One\n :class:`Door`.\n\nIt stays open.")
+    assert (read.description, read.parameters) == (
+        "Closes\n:class:`Door`.\n\nIt stays open.",
+        {"door": "One :class:`Door`."},
+    )
+
+
+def test_a_section_that_cannot_be_parsed_is_description() -> None:
+    text = "Do it.\n\nArgs:\n    the first one\n"
+    assert read_docstring(text) == Docstring(text.strip())
 
 
 def test_a_section_ends_where_the_next_begins() -> None:

@@ -15,5 +15,5 @@ def required(module: str, by: str) -> ModuleType:
         raise ImportError(f'{by} needs {lacks}, which is not installed: pip install "threadkeep[chat]"', name=lacks) from None
 
 
-for _name in ("jsonschema", "pydantic", "referencing"):
+for _name in ("docstring_parser", "jsonschema", "pydantic", "referencing"):
     required(_name, "threadkeep.chat")

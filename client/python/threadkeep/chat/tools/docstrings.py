@@ -1,4 +1,4 @@
-"""What a function's docstring says about it and about its parameters, for models to read."""
+"""Descriptions of a function and its parameters, read from its docstring for the model."""
 
 from __future__ import annotations
 
@@ -6,97 +6,57 @@ import inspect
 import re
 from dataclasses import dataclass, field
 
-_PARAMETERS = {"args", "arguments", "params", "parameters", "keyword args", "keyword arguments", "other parameters"}
-_OTHERS = {"attributes", "example", "examples", "note", "notes", "raises", "references", "return", "returns", "see also"}
-_OTHERS |= {"todo", "warning", "warnings", "warns", "yield", "yields"}
-_RULE = re.compile(r"\s*-{3,}\s*")
-_FIELD = re.compile(r":(\w+)\b([^:]*):\s*(.*)")
-_GOOGLE = re.compile(r"\*{0,2}(\w+)\s*(?:\(.*?\))?\s*:(?!\S)\s*(.*)")
-_NUMPY = re.compile(r"(\*{0,2}\w+(?:\s*,\s*\*{0,2}\w+)*)\s*(?:$|:)")
+from docstring_parser import Docstring as Parsed
+from docstring_parser import ParseError, google, numpydoc, rest
+
+_PARAMETERS = ("Args", "Arguments", "Keyword Args", "Keyword Arguments", "Other Parameters", "Parameters", "Params")
+_OTHERS = (
+    *("Attributes", "Example", "Examples", "Note", "Notes", "Raises", "References", "Return", "Returns", "See Also"),
+    *("Todo", "Warning", "Warnings", "Warns", "Yield", "Yields"),
+)
+# The parser's own list lacks some titles, and it rejects plain text under "Raises:".
+_GOOGLE = google.GoogleParser(
+    [google.Section(title, "param", google.SectionType.MULTIPLE) for title in _PARAMETERS]
+    + [google.Section(title, title, google.SectionType.SINGULAR) for title in _OTHERS]
+)
+_INDENTED = r"(?:[ \t].*\n?|\n)*"
+_SECTION = re.compile(rf"^(?:{'|'.join((*_PARAMETERS, *_OTHERS))}):[ \t]*$\n?{_INDENTED}", re.MULTILINE)
+_FIELDS = "param|parameter|arg|argument|key|keyword|type|raises?|except|exception|returns?|rtype|yields?|ytype"
+_FIELD = re.compile(rf"^:(?:{_FIELDS})\b[^:\n]*:.*\n?{_INDENTED}", re.MULTILINE)
 
 
 @dataclass(slots=True)
 class Docstring:
-    """`description`: what stands before the first section. `parameters`: by name; line breaks within them are joined."""
+    """`description`: the text outside of sections. `parameters`: descriptions by name, each on one line."""
 
     description: str = ""
     parameters: dict[str, str] = field(default_factory=dict)
 
 
 def read_docstring(text: str | None) -> Docstring:
-    """Reads the style of Google ("Args:"), of NumPy (a heading over a rule), that of Sphinx (":param name:"), and plain text.
+    """Reads the styles of Google ("Args:"), NumPy (a heading over a rule) and Sphinx (":param name:"), and plain text.
 
-    A section that is none of the parameters' (Returns, Raises, Examples...) is left out.
+    Other sections (Returns, Raises, Examples, ...) are left out. A docstring that cannot be parsed is plain text.
     """
-    lines = inspect.cleandoc(text or "").splitlines()
-    found = Docstring()
-    before: list[str] = []
-    at = 0
-    while at < len(lines):
-        heading, start = _heading(lines, at)
-        if _FIELD.match(lines[at]):
-            at = _sphinx(lines, at, found)
-        elif heading:
-            end = _end(lines, start)
-            if heading in _PARAMETERS:
-                found.parameters.update(_entries(lines[start:end], numpy=start == at + 2))
-            at = end
-        else:
-            before.append(lines[at])
-            at += 1
-    found.description = "\n".join(before).strip()
-    return found
+    plain = inspect.cleandoc(text or "")
+    try:
+        description, parsed = _parsed(plain)
+    except ParseError:
+        return Docstring(plain)
+    parameters: dict[str, str] = {}
+    for parameter in parsed.params:
+        if parameter.args[0] != "attribute":
+            for name in parameter.arg_name.split(","):
+                parameters[name.strip().lstrip("*")] = " ".join((parameter.description or "").split())
+    return Docstring(description.strip(), parameters)
 
 
-def _heading(lines: list[str], at: int) -> tuple[str, int]:
-    """The section that begins here, in lower case, and where its text does; "" for none."""
-    line = lines[at]
-    name = line.strip().rstrip(":").lower()
-    if line[:1].isspace() or name not in _PARAMETERS | _OTHERS:
-        return "", at
-    if at + 1 < len(lines) and _RULE.fullmatch(lines[at + 1]):
-        return name, at + 2
-    return (name, at + 1) if line.rstrip().endswith(":") else ("", at)
-
-
-def _end(lines: list[str], start: int) -> int:
-    """The section's text is indented, or goes on to the next heading (NumPy's is not)."""
-    numpy = start >= 2 and _RULE.fullmatch(lines[start - 1]) is not None
-    for at in range(start, len(lines)):
-        flush = bool(lines[at]) and not lines[at][:1].isspace()
-        if _heading(lines, at)[0] or (flush and (not numpy or _FIELD.match(lines[at]))):
-            return at
-    return len(lines)
-
-
-def _entries(lines: list[str], *, numpy: bool) -> dict[str, str]:
-    """The parameters of a section: each begins at its left margin; what is indented further goes on with it."""
-    margin = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
-    pattern = _NUMPY if numpy else _GOOGLE
-    entries: dict[str, list[str]] = {}
-    current: list[str] = []
-    for line in lines:
-        at_margin = bool(line.strip()) and not line[margin : margin + 1].isspace()
-        match = pattern.match(line[margin:]) if at_margin else None
-        if match:
-            current = [] if numpy else [match[2]]
-            for name in match[1].split(","):
-                entries[name.strip().lstrip("*")] = current
-        else:
-            current.append(line)
-    return {name: _joined(said) for name, said in entries.items()}
-
-
-def _sphinx(lines: list[str], at: int, found: Docstring) -> int:
-    """Reads one field with the lines that go on with it; returns where the next begins."""
-    match = _FIELD.match(lines[at])
-    end = at + 1
-    while end < len(lines) and (lines[end][:1].isspace() or not lines[end]):
-        end += 1
-    if match and match[1] in {"param", "parameter", "arg", "argument", "key", "keyword"} and match[2].strip():
-        found.parameters[match[2].split()[-1].lstrip("*")] = _joined([match[3], *lines[at + 1 : end]])
-    return end
-
-
-def _joined(lines: list[str]) -> str:
-    return " ".join(" ".join(lines).split())
+def _parsed(text: str) -> tuple[str, Parsed]:
+    """The description and the sections. The parsers for Google and Sphinx lose text that follows a section."""
+    if _FIELD.search(text):
+        lines = (" ".join(found.split()) for found in _FIELD.findall(text))
+        return _FIELD.sub("", text), rest.parse("\n".join(lines))
+    if _SECTION.search(text):
+        return _SECTION.sub("", text), _GOOGLE.parse(text)
+    parsed = numpydoc.parse(text)
+    return parsed.description or "" if parsed.meta else text, parsed
