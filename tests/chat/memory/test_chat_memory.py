@@ -15,7 +15,6 @@ CALL = assistant(tool_calls=[ToolCall("c1", "look", "{}")])
 FOUND = tool(ToolResult("c1", "look", (Text("found"),)))
 
 
-@pytest.mark.row("L-50")
 async def test_where_a_memory_stands(talk: Talk) -> None:
     inside = talk.memory()
     assert (inside.name, inside.order) == ("Session Memory Advisor", context_keys.SESSION_MEMORY_ORDER)
@@ -24,7 +23,6 @@ async def test_where_a_memory_stands(talk: Talk) -> None:
     assert (outside.name, outside.order) == ("chats", context_keys.CHAT_MEMORY_ORDER)
 
 
-@pytest.mark.row("L-50")
 async def test_it_needs_to_know_the_conversation(talk: Talk) -> None:
     model = talk.kit.ScriptedModel()
     client = talk.kit.ChatClient(model, advisors=[talk.memory(order=context_keys.CHAT_MEMORY_ORDER)])
@@ -33,7 +31,6 @@ async def test_it_needs_to_know_the_conversation(talk: Talk) -> None:
     assert model.prompts == []
 
 
-@pytest.mark.row("L-51")
 async def test_it_stores_what_the_user_says_and_what_tools_answer(talk: Talk) -> None:
     model, memory = talk.kit.ScriptedModel([CALL, "done"]), talk.memory(order=context_keys.CHAT_MEMORY_ORDER)
     client = talk.kit.ChatClient(model, advisors=[memory], auto_tool_calling=False)
@@ -44,7 +41,6 @@ async def test_it_stores_what_the_user_says_and_what_tools_answer(talk: Talk) ->
     assert await talk.log() == [*asked(model), "assistant: done"]
 
 
-@pytest.mark.row("L-52")
 @pytest.mark.parametrize("turns", [None, 1])
 async def test_what_a_request_brings_along_is_not_said_twice(talk: Talk, turns: int | None) -> None:
     """All of the memory, or as much as its window holds, is a part of what is asked."""
@@ -57,7 +53,6 @@ async def test_what_a_request_brings_along_is_not_said_twice(talk: Talk, turns: 
     assert await talk.log() == [*asked(model), "assistant: 3"]
 
 
-@pytest.mark.row("L-53")
 @pytest.mark.parametrize("first", [True, False])
 async def test_instructions_are_first_wherever_they_stood(talk: Talk, first: bool) -> None:
     await talk.append(threadkeep.user("one"), threadkeep.assistant("1"))

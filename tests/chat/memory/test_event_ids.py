@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from itertools import permutations
 from typing import Any
 
-import pytest
-
 from threadkeep.chat import (
     Data,
     Media,
@@ -68,7 +66,6 @@ def test_other_content_has_another_id() -> None:
     assert len({random_ids(VARIED[0], {}) for _ in range(100)}) == 100
 
 
-@pytest.mark.row("G-06")
 def test_ids_are_short_and_plain() -> None:
     every = [*ids(VARIED), *ids(VARIED, run="x" * 1000), results_id([("e" * 255, "c" * 255)] * 9), answer_id("e", 7)]
     assert max(map(len, every)) <= 74
@@ -76,7 +73,6 @@ def test_ids_are_short_and_plain() -> None:
     assert {each.partition("-")[0] for each in every} == {"user", "assistant", "system", "tool"}
 
 
-@pytest.mark.row("G-05", "G-06")
 def test_an_answer_with_calls_is_named_after_them() -> None:
     plain, [other] = ids([assistant("I look.", tool_calls=[CALL])]), ids([assistant(tool_calls=[CALL])])
     assert plain == [other]
@@ -99,7 +95,6 @@ def idempotent(talk: Talk, *context_keys: str) -> object:
     return talk.memory(request_ids=made, response_ids=made)
 
 
-@pytest.mark.row("G-01", "G-02")
 async def test_a_turn_that_is_repeated_adds_nothing(talk: Talk) -> None:
     memory = idempotent(talk)
     for _ in range(2):
@@ -109,7 +104,6 @@ async def test_a_turn_that_is_repeated_adds_nothing(talk: Talk) -> None:
     assert len(await talk.events()) == 4
 
 
-@pytest.mark.row("G-03", "G-04")
 async def test_runs_are_told_apart(talk: Talk) -> None:
     memory = idempotent(talk, context_keys.RUN)
     for run, events in (("run-1", 2), ("run-1", 2), ("run-2", 4)):
@@ -117,7 +111,6 @@ async def test_runs_are_told_apart(talk: Talk) -> None:
         assert len(await talk.events()) == events
 
 
-@pytest.mark.row("G-05")
 async def test_a_round_of_tools_that_is_repeated_adds_nothing(talk: Talk) -> None:
     for found in ("found", "found later"):
         model = talk.kit.ScriptedModel([assistant(tool_calls=[CALL]), "done"])

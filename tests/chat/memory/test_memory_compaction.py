@@ -18,7 +18,6 @@ from ..serving import Counted, Talk, asked, looks
 TWO_TURNS: dict[str, Any] = {"trigger": compaction.turns_over(2), "strategy": compaction.turn_window(1)}
 
 
-@pytest.mark.row("A-06")
 async def test_the_window_is_kept_small(talk: Talk) -> None:
     model = talk.kit.ScriptedModel([f"a{n}" for n in range(4)])
     memory = talk.memory(trigger=compaction.turns_over(2), strategy=compaction.sliding_window(2), author="chief")
@@ -33,7 +32,6 @@ async def test_the_window_is_kept_small(talk: Talk) -> None:
     assert done.actor == "chief"
 
 
-@pytest.mark.row("A-22")
 async def test_a_compaction_that_fails_does_not_fail_the_reply(talk: Talk, caplog: pytest.LogCaptureFixture) -> None:
     """The server has no model for this strategy."""
     memory = talk.memory(trigger=compaction.events(1), strategy=compaction.recursive_summary(2, overlap=1))
@@ -48,7 +46,6 @@ async def test_a_compaction_that_fails_does_not_fail_the_reply(talk: Talk, caplo
     assert [event.name for event in span.events] == ["a session could not be compacted"]  # type: ignore[attr-defined]
 
 
-@pytest.mark.row("A-22")
 async def test_a_trigger_that_fails_does_not_fail_the_reply(
     talk: Talk, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -65,7 +62,6 @@ async def test_a_trigger_that_fails_does_not_fail_the_reply(
     assert "secret" not in caplog.text
 
 
-@pytest.mark.row("A-22")
 @pytest.mark.parametrize("problem", ["it raises", "it says nothing"])
 async def test_a_summarizer_that_fails_does_not_fail_the_reply(talk: Talk, problem: str) -> None:
     failing = talk.kit.ScriptedModel([RuntimeError("overloaded") if problem == "it raises" else " "] * 3)
@@ -97,7 +93,6 @@ async def test_a_model_of_the_agents_summarises(talk: Talk) -> None:
     assert asked(model)[1:] == ["assistant: They talked about q0.", "user: q1", "assistant: a1", "user: q2"]
 
 
-@pytest.mark.row("A-24")
 async def test_nothing_is_compacted_between_the_rounds_of_a_turn(talk: Talk) -> None:
     async def compactions() -> list[Any]:
         return await talk.kit.all(talk.sdk.compactions(talk.session))

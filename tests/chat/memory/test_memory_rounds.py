@@ -44,7 +44,6 @@ def found(call_id: str, text: str = "found") -> Any:
 ROUND = ["user: hi", "assistant: [look c1]", "tool: c1=found"]
 
 
-@pytest.mark.row("A-23")
 async def test_every_step_is_stored_before_the_next_begins(talk: Talk) -> None:
     seen: list[list[str]] = []
 
@@ -67,7 +66,6 @@ async def test_every_step_is_stored_before_the_next_begins(talk: Talk) -> None:
     assert await talk.log() == [*ROUND, "assistant: done"]
 
 
-@pytest.mark.row("A-23")
 @pytest.mark.parametrize("internal_history", [True, False])
 async def test_each_round_is_told_everything_once(talk: Talk, internal_history: bool) -> None:
     await talk.append(threadkeep.user("before"), threadkeep.assistant("yes"))
@@ -104,7 +102,6 @@ async def test_all_instructions_hold_in_every_round(talk: Talk) -> None:
     assert [each for each in asked(bare) if each.startswith("system")] == [], "none is made up"
 
 
-@pytest.mark.row("A-16")
 async def test_a_result_is_stored_if_and_only_if_its_call_is(talk: Talk) -> None:
     for roles, stored in (
         ((Role.USER, Role.ASSISTANT), [*ROUND, "assistant: done"]),
@@ -117,7 +114,6 @@ async def test_a_result_is_stored_if_and_only_if_its_call_is(talk: Talk) -> None
         assert await talk.log(session) == stored
 
 
-@pytest.mark.row("A-16", "A-23")
 async def test_a_program_that_runs_the_tools_itself(talk: Talk) -> None:
     """Each of its requests brings the whole turn along."""
     memory, model = talk.memory(), talk.kit.ScriptedModel([calls("c1"), "done"])
@@ -135,7 +131,6 @@ async def test_a_program_that_runs_the_tools_itself(talk: Talk) -> None:
         assert await talk.log(session) == ([*ROUND, "assistant: done"] if mode.writes else [])
 
 
-@pytest.mark.row("A-23")
 @pytest.mark.parametrize("mode", ["none", "read_only", "write_only"])
 async def test_rounds_work_whatever_is_remembered(talk: Talk, mode: str) -> None:
     provider = MemoryProvider.none() if mode == "none" else getattr(MemoryProvider.limited_window(), mode)()
@@ -157,7 +152,6 @@ async def test_call_ids_that_come_again_are_told_apart(talk: Talk) -> None:
     assert asked(model) == log[:-1]
 
 
-@pytest.mark.row("A-25")
 async def test_half_of_a_pair_is_not_shown(talk: Talk, caplog: pytest.LogCaptureFixture) -> None:
     def made(call: str) -> Any:
         return threadkeep.tool_call(call, "look", "{}")
@@ -181,7 +175,6 @@ async def test_half_of_a_pair_is_not_shown(talk: Talk, caplog: pytest.LogCapture
     assert "tool: c8=brought along" not in await talk.log()
 
 
-@pytest.mark.row("A-25")
 async def test_results_are_shown_right_behind_their_calls(talk: Talk) -> None:
     """An agent on a branch wrote while the one that had called it waited; a user did not wait."""
     await talk.append(
@@ -251,7 +244,6 @@ async def test_turns_at_once_in_one_session_keep_their_pairs(talk: Talk) -> None
         assert shown[at + 1] == f"tool: c{number}=found {number}"
 
 
-@pytest.mark.row("L-15")
 async def test_a_result_that_is_the_answer_is_stored(talk: Talk) -> None:
     model = talk.kit.ScriptedModel([calls("c1", "c2"), "next"])
     answers = await talk.ask_with_tools(model, talk.memory(), "hi", tools=[looks(return_direct=True)])
@@ -262,7 +254,6 @@ async def test_a_result_that_is_the_answer_is_stored(talk: Talk) -> None:
     assert asked(model) == [*turn, "user: more"]
 
 
-@pytest.mark.row("L-21")
 async def test_a_turn_that_ends_at_a_limit_leaves_no_call_open(talk: Talk) -> None:
     manager = talk.kit.ToolCallingManager(limits=ToolCallLimits(per_tool=1))
     model = talk.kit.ScriptedModel([calls("c1", "c2"), "next"])

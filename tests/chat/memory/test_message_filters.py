@@ -28,19 +28,16 @@ CALL = ToolCall("c1", "look")
 EACH = (user("hi"), assistant("hello"), system("Be brief."), tool(ToolResult("c1")))
 
 
-@pytest.mark.row("MF-01")
 @pytest.mark.parametrize("message", [*EACH, user(""), assistant(), assistant(" "), assistant(tool_calls=[CALL])])
 def test_all_accepts_everything(message: Message) -> None:
     assert accept_all(message)
 
 
-@pytest.mark.row("MF-02", "MF-03", "MF-04")
 @pytest.mark.parametrize("nothing", [assistant(""), assistant("  \n\t"), assistant(), assistant(Reasoning("hm", b"signed"))])
 def test_skip_empty_rejects_answers_that_say_nothing(nothing: Message) -> None:
     assert not skip_empty(nothing)
 
 
-@pytest.mark.row("MF-05", "MF-06", "MF-07")
 @pytest.mark.parametrize(
     "message",
     [assistant("x"), assistant("", tool_calls=[CALL]), assistant(Media("image/png", uri="x:y")), assistant([" ", "x"])],
@@ -49,19 +46,16 @@ def test_skip_empty_accepts_text_calls_and_media(message: Message) -> None:
     assert skip_empty(message)
 
 
-@pytest.mark.row("MF-08")
 @pytest.mark.parametrize("message", [user(""), system(" "), tool(), tool(ToolResult("c1"))])
 def test_skip_empty_accepts_whatever_is_no_answer(message: Message) -> None:
     assert skip_empty(message)
 
 
-@pytest.mark.row("MF-09", "MF-10")
 def test_by_role_accepts_those_roles_alone() -> None:
     wanted = by_role(Role.USER, Role.TOOL)
     assert [wanted(message) for message in EACH] == [True, False, False, True]
 
 
-@pytest.mark.row("MF-11")
 def test_by_role_needs_a_role() -> None:
     with pytest.raises(ValueError, match="at least one role"):
         by_role()
@@ -69,26 +63,22 @@ def test_by_role_needs_a_role() -> None:
         by_role("robot")  # type: ignore[arg-type]
 
 
-@pytest.mark.row("MF-12")
 def test_contains_text_ignores_case() -> None:
     wanted = contains_text("straße")
     assert [wanted(user(text)) for text in ("Die STRASSE", "strasse", "Strase", "")] == [True, True, False, False]
 
 
-@pytest.mark.row("MF-13")
 @pytest.mark.parametrize("message", [assistant(), assistant(tool_calls=[CALL]), tool(ToolResult("look"))])
 def test_contains_text_rejects_what_has_no_text(message: Message) -> None:
     assert not contains_text("look")(message)
 
 
-@pytest.mark.row("MF-14")
 @pytest.mark.parametrize("blank", ["", "  ", "\n"])
 def test_contains_text_needs_a_keyword(blank: str) -> None:
     with pytest.raises(ValueError, match="keyword must not be blank"):
         contains_text(blank)
 
 
-@pytest.mark.row("MF-15", "MF-16")
 @pytest.mark.parametrize(("one", "other"), [(a, b) for a in (True, False) for b in (True, False)])
 def test_and_or_and_not(one: bool, other: bool) -> None:
     first, second = MessageFilter(lambda _: one), MessageFilter(lambda _: other)
@@ -99,7 +89,6 @@ def test_and_or_and_not(one: bool, other: bool) -> None:
     assert (~(first & second) | second)(said) is ((not (one and other)) or other)
 
 
-@pytest.mark.row("MF-17")
 @pytest.mark.parametrize("wrong", [None, "user", lambda message: True])
 def test_a_filter_combines_with_filters_alone(wrong: Any) -> None:
     with pytest.raises(TypeError, match="a filter combines with a filter"):

@@ -34,14 +34,12 @@ from ..serving import Counted, Talk, asked, looks, told
 CALL = ToolCall("c1", "look", "{}")
 
 
-@pytest.mark.row("A-01", "A-04")
 async def test_what_the_user_and_the_model_say_is_stored(talk: Talk) -> None:
     model = talk.kit.ScriptedModel([lambda prompt: "hello there"])
     assert text_of(await talk.ask(model, talk.memory(), "hi")) == "hello there"
     assert await talk.log() == ["user: hi", "assistant: hello there"]
 
 
-@pytest.mark.row("A-01")
 async def test_the_question_is_durable_before_the_model_is_asked(talk: Talk) -> None:
     failing = talk.kit.ScriptedModel([RuntimeError("no model")])
     with pytest.raises(RuntimeError, match="no model"):
@@ -49,7 +47,6 @@ async def test_the_question_is_durable_before_the_model_is_asked(talk: Talk) -> 
     assert await talk.log() == ["user: hi"]
 
 
-@pytest.mark.row("A-02", "A-05")
 async def test_the_history_comes_before_what_is_asked(talk: Talk) -> None:
     model, memory = talk.kit.ScriptedModel(["one", "two"]), talk.memory()
     await talk.ask(model, memory, "first")
@@ -59,7 +56,6 @@ async def test_the_history_comes_before_what_is_asked(talk: Talk) -> None:
     assert len(await talk.events()) == 4
 
 
-@pytest.mark.row("A-03")
 async def test_a_request_without_a_session_is_told_what_is_missing(talk: Talk) -> None:
     for nothing in ({context_keys.SESSION: ""}, {context_keys.SESSION: None}):
         with pytest.raises(MissingSession, match=r"threadkeep\.session") as caught:
@@ -67,7 +63,6 @@ async def test_a_request_without_a_session_is_told_what_is_missing(talk: Talk) -
         assert '.session("...")' in str(caught.value)
 
 
-@pytest.mark.row("A-07")
 async def test_instructions_come_first_stored_ones_before_new_ones(talk: Talk) -> None:
     await talk.append(threadkeep.system("Be brief."), threadkeep.user("hi"), threadkeep.assistant("hello"))
     model = talk.kit.ScriptedModel(["fine", "fine"])
@@ -78,7 +73,6 @@ async def test_instructions_come_first_stored_ones_before_new_ones(talk: Talk) -
     assert (await talk.log()).count("system: Be brief.") == 1, "instructions of a request are not stored"
 
 
-@pytest.mark.row("A-08")
 async def test_a_session_is_its_users(talk: Talk) -> None:
     model, memory = talk.kit.ScriptedModel(["1", "2"]), talk.memory()
     await talk.ask(model, memory, "hi", context={context_keys.USER: "alice"})
@@ -92,7 +86,6 @@ async def test_a_session_is_its_users(talk: Talk) -> None:
     assert len(await talk.events()) == 4
 
 
-@pytest.mark.row("A-08")
 async def test_users_may_name_their_sessions_alike_where_that_is_wanted(talk: Talk) -> None:
     model, memory = talk.kit.ScriptedModel(["1", "2"]), talk.memory(check_owner=False)
     await talk.ask(model, memory, "hi")
@@ -102,7 +95,6 @@ async def test_users_may_name_their_sessions_alike_where_that_is_wanted(talk: Ta
     assert [event.message.parts[0].text for event in await talk.kit.all(talk.sdk.events(bobs))] == ["hi, too", "2"]
 
 
-@pytest.mark.row("A-09")
 async def test_siblings_do_not_see_each_other(talk: Talk) -> None:
     model = talk.kit.ScriptedModel(["root", "found", "written", "done"])
     await talk.ask(model, talk.memory(author="chief"), "go")
@@ -115,7 +107,6 @@ async def test_siblings_do_not_see_each_other(talk: Talk) -> None:
     assert asked(model) == ["user: go", "assistant: root", "user: research", "assistant: found", "user: more"]
 
 
-@pytest.mark.row("A-10", "A-11")
 async def test_a_request_says_what_it_wants_to_see(talk: Talk) -> None:
     for turn in range(3):
         await talk.append(threadkeep.user(f"q{turn}"), threadkeep.assistant(f"a{turn}"))
@@ -152,14 +143,12 @@ async def test_authors_are_filtered(talk: Talk) -> None:
     assert asked(model) == ["user: q", "assistant: mine", "user: new"]
 
 
-@pytest.mark.row("A-12")
 @pytest.mark.parametrize("nothing", [assistant(""), assistant("  \n"), assistant()])
 async def test_an_answer_that_says_nothing_is_not_stored(talk: Talk, nothing: Any) -> None:
     await talk.ask(talk.kit.ScriptedModel([nothing]), talk.memory(), "hi")
     assert await talk.log() == ["user: hi"]
 
 
-@pytest.mark.row("A-13")
 @pytest.mark.parametrize(
     ("parts", "kinds"),
     [
@@ -175,7 +164,6 @@ async def test_an_answer_that_says_something_is_stored(talk: Talk, parts: Any, k
     assert [part.WhichOneof("content") for part in stored.message.parts] == kinds
 
 
-@pytest.mark.row("A-14")
 async def test_of_several_generations_the_empty_one_is_neither_stored_nor_said_again(talk: Talk) -> None:
     both = ChatResponse((Generation(assistant(tool_calls=[CALL]), "tool_calls"), Generation(assistant(""), "stop")))
     model = talk.kit.ScriptedModel([both, "done", "again"])
@@ -187,7 +175,6 @@ async def test_of_several_generations_the_empty_one_is_neither_stored_nor_said_a
     assert asked(model) == [*turn, "assistant: done", "user: more"]
 
 
-@pytest.mark.row("A-15")
 async def test_what_is_not_stored_is_asked_all_the_same(talk: Talk) -> None:
     model = talk.kit.ScriptedModel([assistant(tool_calls=[CALL]), "done"])
     memory = talk.memory(message_filter=by_role(Role.TOOL, Role.SYSTEM))
@@ -197,7 +184,6 @@ async def test_what_is_not_stored_is_asked_all_the_same(talk: Talk) -> None:
     assert await talk.log() == []
 
 
-@pytest.mark.row("A-17")
 @pytest.mark.parametrize("way", ["call"], indirect=True)  # a stream is one generation
 async def test_a_filter_looks_at_each_generation(talk: Talk) -> None:
     both = ChatResponse((Generation(assistant("my SECRET")), Generation(assistant("plain"))))
@@ -206,7 +192,6 @@ async def test_a_filter_looks_at_each_generation(talk: Talk) -> None:
     assert await talk.log() == ["user: hi", "assistant: plain"]
 
 
-@pytest.mark.row("A-17")
 async def test_a_filter_looks_at_the_text_of_each_answer(talk: Talk) -> None:
     model, memory = talk.kit.ScriptedModel(["my SECRET", "plain"]), talk.memory(message_filter=~contains_text("secret"))
     await talk.ask(model, memory, "hi")
@@ -214,7 +199,6 @@ async def test_a_filter_looks_at_the_text_of_each_answer(talk: Talk) -> None:
     assert await talk.log() == ["user: hi", "user: and?", "assistant: plain"]
 
 
-@pytest.mark.row("A-18")
 async def test_filters_combine(talk: Talk) -> None:
     memory = talk.memory(message_filter=skip_empty & by_role(Role.USER, Role.ASSISTANT))
     await talk.ask(talk.kit.ScriptedModel([assistant(" ")]), memory, "hi")
@@ -223,7 +207,6 @@ async def test_filters_combine(talk: Talk) -> None:
     assert await talk.log() == ["user: hi", "user: again", "assistant:  "]
 
 
-@pytest.mark.row("A-19", "A-20")
 async def test_ids_say_what_is_the_same(talk: Talk) -> None:
     fixed = talk.memory(request_ids=lambda message, context: "asked", response_ids=lambda message, context: "said")
     for _ in range(2):
@@ -234,7 +217,6 @@ async def test_ids_say_what_is_the_same(talk: Talk) -> None:
     assert len(await talk.events()) == 6
 
 
-@pytest.mark.row("A-21")
 async def test_what_makes_no_sense_is_refused(talk: Talk) -> None:
     trigger, strategy = threadkeep.compaction.turns_over(2), threadkeep.compaction.turn_window(1)
     for wrong in ({"message_filter": None}, {"request_ids": None}, {"response_ids": "x"}, {"memory": "all"}):
@@ -256,7 +238,6 @@ async def test_the_history_is_not_told_twice_to_who_brings_it_along(talk: Talk) 
     assert await talk.log() == [*asked(model), "assistant: three"], "only the newest was new"
 
 
-@pytest.mark.row("A-20")
 async def test_what_is_said_again_is_stored_again_and_told_once(talk: Talk) -> None:
     model = talk.kit.ScriptedModel([RuntimeError("no model"), "hello"])
     with pytest.raises(RuntimeError, match="no model"):

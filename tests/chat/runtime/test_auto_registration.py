@@ -1,8 +1,4 @@
-"""When a client adds the loop of tools by itself, when it does not, and what it does with the loop's history.
-
-Of L-31 the deprecated constant and the deprecated method do not apply: there is one way to say it for a client
-(`auto_tool_calling`) and one for a request (`context_keys.AUTO_TOOLS`).
-"""
+"""When a client adds the tool loop itself, when it does not, and how it sets the loop's history."""
 
 from __future__ import annotations
 
@@ -69,7 +65,6 @@ def passing_tool_advisor(kit: Kit, runs_tools: bool = True) -> Any:
     return Passing(name="own loop", order=7)
 
 
-@pytest.mark.row("L-30")
 @pytest.mark.parametrize("where", ["client", "model options", "client options", "request options", "request"])
 async def test_the_loop_is_added_wherever_the_tools_were_given(kit: Kit, way: Way, weather: Weather, where: str) -> None:
     options = ToolOptions(model="scripted", tools=(weather.tool,))
@@ -88,7 +83,6 @@ async def test_the_loop_is_added_wherever_the_tools_were_given(kit: Kit, way: Wa
     assert weather.asked == ["Oslo"]
 
 
-@pytest.mark.row("L-30")
 async def test_the_loop_is_added_for_tools_that_an_advisor_brings(kit: Kit, way: Way, weather: Weather) -> None:
     def bring(request: ChatClientRequest) -> ChatClientRequest:
         assert isinstance(request.options, ToolOptions)
@@ -99,7 +93,6 @@ async def test_the_loop_is_added_for_tools_that_an_advisor_brings(kit: Kit, way:
     assert weather.asked == ["Oslo"]
 
 
-@pytest.mark.row("L-31")
 @pytest.mark.parametrize("how", ["client", "client params", "request params"])
 async def test_the_loop_is_not_added_when_it_is_not_wanted(kit: Kit, way: Way, weather: Weather, how: str) -> None:
     client = kit.ChatClient(
@@ -114,7 +107,6 @@ async def test_the_loop_is_not_added_when_it_is_not_wanted(kit: Kit, way: Way, w
     assert weather.asked == []
 
 
-@pytest.mark.row("L-31")
 @pytest.mark.parametrize("wanted", [True, None])
 async def test_a_request_may_want_the_loop_that_its_clients_params_do_not(
     kit: Kit, way: Way, weather: Weather, wanted: bool | None
@@ -123,14 +115,12 @@ async def test_a_request_may_want_the_loop_that_its_clients_params_do_not(
     assert text_of(await way.ask(client.prompt("And in Oslo?").params({AUTO_TOOLS: wanted}))) == "4"
 
 
-@pytest.mark.row("L-31")
 async def test_an_advisor_that_says_it_runs_no_tools_is_no_loop(kit: Kit, way: Way, weather: Weather) -> None:
     idle = passing_tool_advisor(kit, runs_tools=False)
     client = kit.ChatClient(kit.ScriptedModel([CALL, "4"]), tools=[weather.tool], advisors=[idle])
     assert text_of(await way.ask(client.prompt("And in Oslo?"))) == "4"
 
 
-@pytest.mark.row("L-31")
 @pytest.mark.parametrize("by", ["client", "request"])
 async def test_no_loop_is_added_beside_another_tool_advisor(kit: Kit, way: Way, weather: Weather, by: str) -> None:
     own = passing_tool_advisor(kit)
@@ -141,7 +131,6 @@ async def test_no_loop_is_added_beside_another_tool_advisor(kit: Kit, way: Way, 
     assert weather.asked == []
 
 
-@pytest.mark.row("L-31")
 async def test_the_loop_that_was_given_is_the_one_that_runs(kit: Kit, way: Way, weather: Weather) -> None:
     loop = kit.ToolCallingAdvisor(max_iterations=1)
     client = kit.ChatClient(kit.ScriptedModel([CALL]), tools=[weather.tool], advisors=[loop])
@@ -150,14 +139,12 @@ async def test_the_loop_that_was_given_is_the_one_that_runs(kit: Kit, way: Way, 
     assert weather.asked == []
 
 
-@pytest.mark.row("L-32")
 async def test_without_tools_the_model_is_asked_once(kit: Kit, way: Way) -> None:
     model = kit.ScriptedModel(["Good evening"])
     assert text_of(await way.ask(kit.ChatClient(model).prompt("Hello"))) == "Good evening"
     assert len(model.prompts) == 1
 
 
-@pytest.mark.row("L-32")
 async def test_with_tools_the_model_is_asked_until_it_calls_none(kit: Kit, way: Way, weather: Weather) -> None:
     model = kit.ScriptedModel([CALL, CALL, "4 degrees."])
     client = kit.ChatClient(model, tools=[weather.tool])
@@ -165,7 +152,6 @@ async def test_with_tools_the_model_is_asked_until_it_calls_none(kit: Kit, way: 
     assert (len(model.prompts), weather.asked) == (3, ["Oslo", "Oslo"])
 
 
-@pytest.mark.row("L-32")
 async def test_the_loop_runs_tools_with_the_clients_manager(kit: Kit, way: Way, weather: Weather) -> None:
     manager = kit.ToolCallingManager(resolver={"weather": weather.tool}.get)
     client = kit.ChatClient(kit.ScriptedModel([CALL, "4 degrees."]), tool_manager=manager)
@@ -173,7 +159,6 @@ async def test_the_loop_runs_tools_with_the_clients_manager(kit: Kit, way: Way, 
     assert weather.asked == ["Oslo"]
 
 
-@pytest.mark.row("L-33")
 async def test_two_loops_are_refused_by_name(kit: Kit, way: Way) -> None:
     loop, own = kit.ToolCallingAdvisor(name="first loop"), passing_tool_advisor(kit)
     says = "one loop of tools, not 2: leave out one of 'first loop' and 'own loop'"

@@ -266,7 +266,6 @@ async def test_contents_stand_in_spans_that_were_asked_to_hold_them(kit: Kit, wa
     assert (definition["name"], definition["parameters"]["type"]) == ("open_door", "object")
 
 
-@pytest.mark.row("L-43")
 @pytest.mark.parametrize("concurrent", [False, True])
 async def test_a_turn_is_one_tree_of_spans(kit: Kit, way: Way, spans: Spans, concurrent: bool) -> None:
     tracer = spans.provider.get_tracer("program")
@@ -304,7 +303,6 @@ async def test_the_loop_that_a_client_adds_records_what_the_client_records(kit: 
 
 
 def test_a_run_of_a_tool_is_the_current_span_below_the_current_one(spans: Spans) -> None:
-    """The span that L-43 asks for; that the loop begins it is tested with the loop."""
     telemetry = Telemetry(spans.provider, record_content=True)
     outer = spans.provider.get_tracer("program").start_as_current_span("outer")
     described = Tool(ToolDefinition("open_door", "Opens it."), lambda arguments, context: "")

@@ -19,7 +19,6 @@ def used(policy: Eviction, *sessions: str) -> list[str]:
     return gone
 
 
-@pytest.mark.row("L-70")
 def test_the_least_recently_used_go_when_there_are_too_many() -> None:
     policy = EvictLeastRecentlyUsed(2)
     assert used(policy, "a", "b", "a", "a") == []
@@ -34,7 +33,6 @@ def test_a_thousand_sessions_stay_by_default() -> None:
     assert used(policy, "one more") == ["0"]
 
 
-@pytest.mark.row("L-70")
 def test_what_was_dropped_otherwise_counts_no_more() -> None:
     policy = EvictLeastRecentlyUsed(2)
     used(policy, "a", "b")

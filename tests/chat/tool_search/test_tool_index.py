@@ -70,7 +70,6 @@ def test_words_are_taken_apart_alike_wherever_they_stand() -> None:
     assert words("pricing") == words("prices") == words("price")
 
 
-@pytest.mark.row("L-70")
 def test_a_fingerprint_is_of_names_and_descriptions_in_any_order() -> None:
     same = fingerprint(TOOLS)
     assert len(same) == 64

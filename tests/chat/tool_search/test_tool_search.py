@@ -36,7 +36,6 @@ from ..serving import Talk
 from ..tool_loop import Runs, asks, memory
 
 
-@pytest.mark.row("L-70")
 async def test_tools_are_indexed_once_per_session(kit: Kit, way: Way) -> None:
     loop = Searching(kit, way, searches("weather"), asks("weather"), "done", "again", "other")
     await loop.ask(request())
@@ -47,7 +46,6 @@ async def test_tools_are_indexed_once_per_session(kit: Kit, way: Way) -> None:
     assert len(loop.advisor.sessions) == 2
 
 
-@pytest.mark.row("L-70")
 async def test_tools_that_have_changed_are_indexed_again(kit: Kit, way: Way) -> None:
     loop = Searching(kit, way, "a", "b", "c", searches("boats"), asks("boats"), "d")
     await loop.ask(request())
@@ -71,7 +69,6 @@ async def test_agents_with_tools_of_their_own_share_a_session(kit: Kit, way: Way
     assert len(loop.advisor.sessions) == 1
 
 
-@pytest.mark.row("L-70")
 async def test_the_session_that_was_not_used_for_longest_leaves_the_index(kit: Kit, way: Way) -> None:
     loop = Searching(kit, way, *["ok"] * 5, eviction=EvictLeastRecentlyUsed(2))
     for session in ("s1", "s2", "s1", "s3"):
@@ -81,7 +78,6 @@ async def test_the_session_that_was_not_used_for_longest_leaves_the_index(kit: K
     assert len(loop.noted("put")) == 4, "s2 had gone"
 
 
-@pytest.mark.row("L-70")
 async def test_a_session_can_be_dropped_by_hand(kit: Kit, way: Way) -> None:
     loop = Searching(kit, way, "a", "b", "c", "d")
     await loop.ask(request())
@@ -132,7 +128,6 @@ async def test_requests_that_begin_at_once_share_one_set(kit: Kit, way: Way) -> 
     assert len(loop.advisor.sessions) == 2
 
 
-@pytest.mark.row("L-71")
 async def test_the_system_message_tells_of_the_search_once(kit: Kit, way: Way) -> None:
     loop = Searching(kit, way, searches("weather"), asks("weather"), "done", "alone")
     await loop.ask(request(system("Be brief."), user("hi")))
@@ -147,7 +142,6 @@ async def test_the_system_message_tells_of_the_search_once(kit: Kit, way: Way) -
     assert own.shown == [["find"]]
 
 
-@pytest.mark.row("L-71")
 async def test_only_the_search_tool_is_shown_and_then_what_it_has_found(kit: Kit, way: Way) -> None:
     runs = Runs()
     loop = Searching(kit, way, searches("weather"), asks("weather"), "sunny")
@@ -162,7 +156,6 @@ async def test_only_the_search_tool_is_shown_and_then_what_it_has_found(kit: Kit
     assert json.loads(said.text) == {"tools": [{"name": "weather", "description": "The weather."}]}
 
 
-@pytest.mark.row("L-71")
 async def test_what_was_found_in_an_earlier_turn_is_read_from_the_history(kit: Kit, way: Way) -> None:
     found = tool(result_of(ToolCall("s0", SEARCH), found_output([ToolDefinition("flights"), ToolDefinition("gone")])))
     spoof = tool(result_of(ToolCall("x0", "flights"), found_output([ToolDefinition("hotels")])))
@@ -174,7 +167,6 @@ async def test_what_was_found_in_an_earlier_turn_is_read_from_the_history(kit: K
     assert loop.shown == [[SEARCH, "flights"]], "tools that are there, that a search has found"
 
 
-@pytest.mark.row("L-71")
 async def test_a_session_is_required(kit: Kit, way: Way) -> None:
     loop = Searching(kit, way, "ok")
     with pytest.raises(MissingSession, match="needs a session"):
@@ -182,7 +174,6 @@ async def test_a_session_is_required(kit: Kit, way: Way) -> None:
     assert loop.model.prompts == []
 
 
-@pytest.mark.row("L-71")
 async def test_the_tools_that_run_are_the_requests_own(kit: Kit, way: Way) -> None:
     """The index keeps names: what a session's first request could do is not kept for its next."""
     first, second = Runs(), Runs()
@@ -192,21 +183,18 @@ async def test_the_tools_that_run_are_the_requests_own(kit: Kit, way: Way) -> No
     assert (first.made, second.made, len(loop.noted("put"))) == ([], ["weather"], 1)
 
 
-@pytest.mark.row("L-72")
 async def test_what_was_found_accumulates(kit: Kit, way: Way) -> None:
     loop = Searching(kit, way, searches("weather"), searches("currency"), asks("weather"), "done")
     await loop.ask(request())
     assert loop.shown[2:] == [[SEARCH, "weather", "currency"]] * 2
 
 
-@pytest.mark.row("L-72")
 async def test_without_accumulation_the_last_searches_count(kit: Kit, way: Way) -> None:
     loop = Searching(kit, way, searches("weather"), searches("currency"), asks("currency"), "done", accumulate=False)
     await loop.ask(request())
     assert loop.shown == [[SEARCH], [SEARCH, "weather"], [SEARCH, "currency"], [SEARCH, "currency"]]
 
 
-@pytest.mark.row("L-72")
 @pytest.mark.parametrize(("accumulate", "names"), [(True, ["flights", "trains"]), (False, ["trains"])])
 async def test_searches_of_earlier_turns_count_alike(kit: Kit, way: Way, accumulate: bool, names: list[str]) -> None:
     said = [tool(result_of(ToolCall("s0", SEARCH), found_output([ToolDefinition(name)]))) for name in ("flights", "trains")]
@@ -217,7 +205,6 @@ async def test_searches_of_earlier_turns_count_alike(kit: Kit, way: Way, accumul
     assert loop.shown == [[SEARCH, *names]]
 
 
-@pytest.mark.row("L-72")
 @pytest.mark.parametrize("accumulate", [True, False])
 async def test_searches_that_are_made_at_once_all_count(kit: Kit, way: Way, accumulate: bool) -> None:
     loop = Searching(kit, way, searches("weather", "currency", "trains"), "done", accumulate=accumulate)
@@ -225,7 +212,6 @@ async def test_searches_that_are_made_at_once_all_count(kit: Kit, way: Way, accu
     assert loop.shown[1] == [SEARCH, "weather", "currency", "trains"]
 
 
-@pytest.mark.row("L-72")
 async def test_the_end_of_a_turn_does_not_clear_the_index(kit: Kit, way: Way) -> None:
     loop = Searching(kit, way, "a", "b")
     await loop.ask(request())
@@ -233,7 +219,6 @@ async def test_the_end_of_a_turn_does_not_clear_the_index(kit: Kit, way: Way) ->
     assert loop.noted("drop") == []
 
 
-@pytest.mark.row("L-72")
 async def test_how_many_the_model_wants_goes_before_the_default(kit: Kit, way: Way) -> None:
     many = [f"mail_{at}" for at in range(60)]
     loop = Searching(kit, way, searches("mail", most=3), searches("mail"), searches("mail", most=1000), "ok", max_results=2)

@@ -31,7 +31,6 @@ def halves(messages: Sequence[Message]) -> int:
     return sum(len(message.tool_calls) + len(message.tool_results) for message in messages)
 
 
-@pytest.mark.row("A-25")
 @given(MESSAGES)
 def test_every_call_has_its_result_right_behind_it_and_nothing_else_has_one(messages: list[Message]) -> None:
     shown, dropped = pairing.paired(messages)

@@ -109,13 +109,11 @@ async def test_all_returns_only_what_the_server_offers_to_models(kit: Kit) -> No
         await kit.of(kit.RecallTools(offering).named, "load_memory")
 
 
-@pytest.mark.row("X-01")
 async def test_nothing_is_found_where_nothing_was_said(talk: Talk) -> None:
     await talk.append(threadkeep.user("tea"))
     assert await found(talk, HERE, {"query": "zebras"}) == NOTHING_HERE
 
 
-@pytest.mark.row("X-02", "X-03", "X-06")
 async def test_a_conversation_is_searched(talk: Talk) -> None:
     await talk.append(threadkeep.user("Is flight BA117 on time?"), threadkeep.assistant("Yes."), threadkeep.user("Thanks."))
     for query in ("ba117", "FLIGHT"):
@@ -125,7 +123,6 @@ async def test_a_conversation_is_searched(talk: Talk) -> None:
         assert [each["text"] for each in hit["after"]] == ["Yes."]
 
 
-@pytest.mark.row("X-04", "X-05")
 async def test_pages_of_ten(told: Talk) -> None:
     wanted = {"query": f"{word_of(told)} number", "mode": "substring"}
     pages = [await found(told, HERE, wanted | {"page": page}) for page in (0, 1, 2)]
@@ -135,7 +132,6 @@ async def test_pages_of_ten(told: Talk) -> None:
         assert texts(await found(told, HERE, wanted | {"page": page})) == texts(pages[0])
 
 
-@pytest.mark.row("X-07")
 async def test_summaries_are_searched(told: Talk) -> None:
     """As the published documents of the model say, which win over the row."""
     for mode in ("substring", "ranked"):
@@ -143,7 +139,6 @@ async def test_summaries_are_searched(told: Talk) -> None:
         assert texts(result)[0] == f"a summary of {word_of(told)}"
 
 
-@pytest.mark.row("X-08")
 async def test_without_a_session_the_model_is_told(talk: Talk) -> None:
     for name in (HERE, EVERYWHERE):
         for missing in (None, ""):
@@ -157,7 +152,6 @@ async def test_load_memory_without_a_session_searches_what_is_remembered_of_the_
         assert [each["text"] for each in result["memories"]] == [f"likes {word_of(talk)}"]
 
 
-@pytest.mark.row("X-10", "X-11", "X-12")
 async def test_all_of_a_users_sessions_are_searched_and_no_others(told: Talk) -> None:
     word = word_of(told)
     assert await found(told, EVERYWHERE, {"query": f"{word}none"}) == {"results": [], "has_more": False}
@@ -171,7 +165,6 @@ async def test_all_of_a_users_sessions_are_searched_and_no_others(told: Talk) ->
     assert texts(of_bob) == [f"{word} of bob"]
 
 
-@pytest.mark.row("X-13", "X-15", "X-16")
 async def test_several_words_any_or_all(told: Talk) -> None:
     word = word_of(told)
     both = {"query": f"{word}, 7", "all": True}
@@ -183,13 +176,11 @@ async def test_several_words_any_or_all(told: Talk) -> None:
     assert "at most 20" in await refused(told, EVERYWHERE, {"query": f"{twenty}, t20", "all": True})
 
 
-@pytest.mark.row("X-18")
 async def test_a_page_far_beyond_the_end_is_empty(told: Talk) -> None:
     result = await found(told, HERE, {"query": word_of(told), "mode": "substring", "page": 2**31 - 1})
     assert result["results"] == []
 
 
-@pytest.mark.row("X-21")
 async def test_what_the_model_gets_wrong_it_is_told(talk: Talk) -> None:
     await talk.append(threadkeep.user("tea"))
     assert "query must not be blank" in await refused(talk, HERE, {"query": "  "})

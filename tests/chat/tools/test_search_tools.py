@@ -55,14 +55,12 @@ def texts(rows: list[dict[str, str]]) -> list[str]:
     return [row["text"] for row in rows]
 
 
-@pytest.mark.row("X-01")
 async def test_an_empty_history_has_no_results(talk: Talk) -> None:
     assert await here(talk, "tea") == NOTHING
     await talk.append(threadkeep.user("coffee"))
     assert await here(talk, "tea") == NOTHING
 
 
-@pytest.mark.row("X-02", "X-03", "X-06")
 async def test_what_holds_the_text_in_any_case_comes_as_rows(talk: Talk) -> None:
     said = [
         threadkeep.user("ÄPFEL are red", event_time=NOON),
@@ -83,7 +81,6 @@ async def test_search_rows_without_the_writers_time_bear_the_time_of_recording(t
         assert began < datetime.fromisoformat(rows[0]["timestamp"]) < datetime.now(UTC) + timedelta(minutes=1)
 
 
-@pytest.mark.row("X-04", "X-05", "X-18")
 async def test_pages(talk: Talk) -> None:
     await talk.append(*(threadkeep.user(f"tea {number}") for number in range(15)))
     pages = [await here(talk, "tea", page=page) for page in (0, 1)]
@@ -96,7 +93,6 @@ async def test_pages(talk: Talk) -> None:
         talk.kit.SearchTools(talk.sdk, page_size=0)
 
 
-@pytest.mark.row("X-07")
 async def test_summaries_are_searched_and_what_has_no_text_is_not(talk: Talk) -> None:
     call = threadkeep.tool_call("c1", "tea", {"tea": "green"})
     await talk.append(
@@ -105,7 +101,6 @@ async def test_summaries_are_searched_and_what_has_no_text_is_not(talk: Talk) ->
     assert texts(await here(talk, "tea")) == ["a summary of tea"]
 
 
-@pytest.mark.row("X-08")
 async def test_without_a_session_the_default_one_is_searched_or_the_model_is_told(
     talk: Talk, word: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -127,7 +122,6 @@ async def test_the_keys_of_the_published_model_name_the_session_too(talk: Talk) 
         assert texts(json.loads(await raw(talk, search, {"query": "tea"}, **{key: talk.session}))) == ["tea"]
 
 
-@pytest.mark.row("X-10", "X-11", "X-12")
 async def test_all_sessions_of_the_user_and_nobody_elses(talk: Talk, word: str) -> None:
     assert await everywhere(talk, word) == NOTHING
     bobs = threadkeep.SessionRef(app="shop", user_id="bob", session_id=talk.session)
@@ -143,7 +137,6 @@ async def test_all_sessions_of_the_user_and_nobody_elses(talk: Talk, word: str) 
     assert texts(await everywhere(talk, word, user_id="bob")) == [f"{word} bob"]
 
 
-@pytest.mark.row("X-13")
 async def test_any_of_the_texts_or_all(talk: Talk, word: str) -> None:
     await talk.append(*(threadkeep.user(f"{word} {text}") for text in ("tea", "cake", "tea and cake")))
     a, b = f"{word} tea", f"{word} cake"
@@ -151,7 +144,6 @@ async def test_any_of_the_texts_or_all(talk: Talk, word: str) -> None:
     assert texts(await everywhere(talk, f"{word}, cake, tea", matchMode="ALL")) == [f"{word} tea and cake"]
 
 
-@pytest.mark.row("X-14")
 async def test_since(talk: Talk, word: str) -> None:
     times = [NOON - timedelta(days=1), NOON, NOON + timedelta(days=1)]
     await talk.append(*(threadkeep.user(f"{word} {at:%d}", event_time=at) for at in times))
@@ -161,7 +153,6 @@ async def test_since(talk: Talk, word: str) -> None:
         await everywhere(talk, word, since="yesterday")
 
 
-@pytest.mark.row("X-15", "X-16", "X-21")
 async def test_what_the_model_gets_wrong(talk: Talk, word: str) -> None:
     await talk.append(threadkeep.user(f"{word} t19"))
     for query in (",", " , ,"):
@@ -178,7 +169,6 @@ async def test_what_the_model_gets_wrong(talk: Talk, word: str) -> None:
             await blank
 
 
-@pytest.mark.row("X-17")
 async def test_hits_are_in_the_order_of_instants_not_of_their_texts(talk: Talk, word: str) -> None:
     milli = timedelta(milliseconds=1)
     for number, at in enumerate((NOON + milli, NOON - milli, NOON)):
@@ -191,7 +181,6 @@ async def test_hits_are_in_the_order_of_instants_not_of_their_texts(talk: Talk, 
     ]
 
 
-@pytest.mark.row("X-19")
 async def test_pages_over_sessions(talk: Talk, word: str) -> None:
     for number in range(12):
         event = threadkeep.user(f"{word} {number}", event_time=NOON + timedelta(seconds=number))
@@ -199,7 +188,6 @@ async def test_pages_over_sessions(talk: Talk, word: str) -> None:
     assert texts(await everywhere(talk, word, page=1)) == [f"{word} 10", f"{word} 11"]
 
 
-@pytest.mark.row("X-20")
 async def test_a_search_over_sessions_needs_a_user(talk: Talk) -> None:
     for user_id in ("", "  "):
         with pytest.raises(ValueError, match="user_id"):

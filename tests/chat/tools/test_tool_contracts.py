@@ -97,7 +97,6 @@ class Town:
         return function_tool(weather, **settings), function_tool(clock, **settings)
 
 
-@pytest.mark.row("L-80")
 @pytest.mark.parametrize("concurrent", [False, True])
 async def test_calls_are_run_and_their_results_go_back(
     kit: Kit, way: Way, speaker: Speaker, endpoint: Loopback, model: Any, concurrent: bool
@@ -114,7 +113,6 @@ async def test_calls_are_run_and_their_results_go_back(
     assert len(endpoint.requests) == 2
 
 
-@pytest.mark.row("L-80")
 async def test_the_usage_of_both_requests_is_summed(
     kit: Kit, way: Way, speaker: Speaker, endpoint: Loopback, model: Any
 ) -> None:
@@ -128,7 +126,6 @@ async def test_the_usage_of_both_requests_is_summed(
     assert twice[-1].usage == once[-1].usage + once[-1].usage
 
 
-@pytest.mark.row("L-80")
 async def test_results_may_be_the_answer(kit: Kit, way: Way, speaker: Speaker, endpoint: Loopback, model: Any) -> None:
     endpoint.does(speaker.asks(way, ROUND))
     answers = await way.ask(kit.ChatClient(model, tools=Town().tools(return_direct=True)).prompt("How is it?"))
@@ -138,7 +135,6 @@ async def test_results_may_be_the_answer(kit: Kit, way: Way, speaker: Speaker, e
     assert len(endpoint.requests) == 1
 
 
-@pytest.mark.row("L-80")
 async def test_a_limit_ends_the_turn(kit: Kit, way: Way, speaker: Speaker, endpoint: Loopback, model: Any) -> None:
     town = Town()
     endpoint.does(speaker.asks(way, ROUND[:1]))

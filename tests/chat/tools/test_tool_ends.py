@@ -35,8 +35,6 @@ def told(messages: tuple[Message, ...]) -> list[tuple[str, str, bool]]:
     return [(result.call_id, result.text, result.is_error) for result in messages[0].tool_results]
 
 
-@pytest.mark.row("L-15")
-@pytest.mark.row("L-44")
 async def test_a_return_direct_result_is_the_answer(kit: Kit, way: Way) -> None:
     runs = Runs()
     kept = memory(kit)
@@ -51,7 +49,6 @@ async def test_a_return_direct_result_is_the_answer(kit: Kit, way: Way) -> None:
     assert asked.messages == (user("what time is it?"),)
 
 
-@pytest.mark.row("L-15")
 async def test_each_return_direct_result_is_a_generation(kit: Kit, way: Way) -> None:
     runs = Runs()
     kept = memory(kit)
@@ -62,7 +59,6 @@ async def test_each_return_direct_result_is_a_generation(kit: Kit, way: Way) -> 
     assert [message.text for message in kept.recorded[0][1][1:]] == ['{"rain": true}', "9:10"]
 
 
-@pytest.mark.row("L-14")
 async def test_usage_is_summed_when_a_later_round_returns_direct(kit: Kit, way: Way) -> None:
     runs = Runs()
     model = kit.ScriptedModel([asks("weather", usage=Usage(10, 20, 30)), asks("clock", usage=Usage(1, 2, 3))])
@@ -71,8 +67,6 @@ async def test_usage_is_summed_when_a_later_round_returns_direct(kit: Kit, way: 
     assert (text_of(answers), answers[-1].usage) == ("9:10", Usage(11, 22, 33))
 
 
-@pytest.mark.row("L-21")
-@pytest.mark.row("L-46")
 @pytest.mark.parametrize("concurrent", [False, True])
 async def test_a_breached_limit_ends_the_turn_and_says_so(kit: Kit, way: Way, concurrent: bool) -> None:
     runs = Runs()
@@ -132,7 +126,6 @@ def unlimited(kit: Kit) -> object:
     return kit.ToolCallingManager(limits=ToolCallLimits(per_tool=None, total=None))
 
 
-@pytest.mark.row("L-42")
 async def test_an_unknown_tool_is_raised_and_no_call_is_left_without_a_result(kit: Kit, way: Way) -> None:
     runs = Runs()
     kept = memory(kit)

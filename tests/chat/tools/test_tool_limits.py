@@ -38,7 +38,6 @@ async def execute(
     return found
 
 
-@pytest.mark.row("L-46")
 async def test_a_breach_raises_with_what_was_answered_before_it(kit: Kit) -> None:
     runs = Runs()
     with pytest.raises(ToolCallLimitExceeded, match="'clock' cannot be called again in this turn: the limit is 2") as breach:
@@ -48,14 +47,12 @@ async def test_a_breach_raises_with_what_was_answered_before_it(kit: Kit) -> Non
     assert [result.call_id for result in breach.value.partial.tool_results] == ["c1", "c2", "c3"]
 
 
-@pytest.mark.row("L-46")
 async def test_a_breach_by_the_first_call_has_nothing_to_tell(kit: Kit) -> None:
     with pytest.raises(ToolCallLimitExceeded) as breach:
         await execute(kit, Runs(), ToolCallLimits(total=0), (user("hi"),), "clock")
     assert breach.value.partial is None
 
 
-@pytest.mark.row("L-46")
 async def test_a_breach_may_be_told_to_the_model_instead(kit: Kit) -> None:
     runs = Runs()
     limits = ToolCallLimits(per_tool=1, on_breach="answer")
@@ -76,7 +73,6 @@ async def test_a_refused_call_is_for_the_model_even_if_results_are_the_answer(ki
     assert not found.return_direct
 
 
-@pytest.mark.row("L-47")
 async def test_an_excluded_tool_counts_only_to_the_total(kit: Kit) -> None:
     runs = Runs()
     limits = ToolCallLimits(per_tool=1, total=4, excluded=frozenset({"clock"}))
@@ -86,7 +82,6 @@ async def test_an_excluded_tool_counts_only_to_the_total(kit: Kit) -> None:
         await execute(kit, runs, limits, (user("hi"),), *["clock"] * 5)
 
 
-@pytest.mark.row("L-47")
 async def test_the_total_counts_whatever_is_called(kit: Kit) -> None:
     runs = Runs()
     with pytest.raises(ToolCallLimitExceeded, match="the limit is 3"):
@@ -94,7 +89,6 @@ async def test_the_total_counts_whatever_is_called(kit: Kit) -> None:
     assert runs.made == ["clock", "weather", "clock"]
 
 
-@pytest.mark.row("L-47")
 async def test_the_defaults_are_40_of_a_tool_and_150_in_all(kit: Kit) -> None:
     runs = Runs()
     assert (ToolCallLimits().per_tool, ToolCallLimits().total) == (40, 150)
@@ -108,14 +102,12 @@ async def test_the_defaults_are_40_of_a_tool_and_150_in_all(kit: Kit) -> None:
         await execute(kit, Runs(), every, (user("hi"),), *["clock"] * 151)
 
 
-@pytest.mark.row("L-47")
 async def test_there_may_be_no_bound(kit: Kit) -> None:
     runs = Runs()
     await execute(kit, runs, ToolCallLimits(per_tool=None, total=None), (user("hi"),), *["clock"] * 200)
     assert len(runs.made) == 200
 
 
-@pytest.mark.row("L-48")
 async def test_earlier_turns_do_not_count_and_earlier_rounds_of_this_one_do(kit: Kit) -> None:
     limits = ToolCallLimits(per_tool=2)
     earlier = (user("hi"), *rounds("clock", "clock"), assistant("hello"), user("again"))

@@ -30,7 +30,6 @@ from ..kits import Kit, Way, text_of
 from ..tool_loop import Runs, asks, loop, memory, request, says, with_execute
 
 
-@pytest.mark.row("L-01")
 async def test_settings_that_cannot_be_are_refused_by_name(kit: Kit) -> None:
     with pytest.raises(TypeError, match="manager"):
         kit.ToolCallingAdvisor(manager=object())
@@ -45,8 +44,6 @@ async def test_settings_that_cannot_be_are_refused_by_name(kit: Kit) -> None:
         kit.ToolCallingAdvisor(manager=kit.ToolCallingManager(), concurrent=True)
 
 
-@pytest.mark.row("L-02")
-@pytest.mark.row("L-19")
 async def test_defaults_and_what_is_given(kit: Kit) -> None:
     advisor = kit.ToolCallingAdvisor()
     assert (advisor.name, advisor.order, advisor.internal_history) == ("Tool Calling Advisor", HIGHEST_PRECEDENCE + 300, True)
@@ -58,7 +55,6 @@ async def test_defaults_and_what_is_given(kit: Kit) -> None:
     assert not advisor.changed(internal_history=False).internal_history
 
 
-@pytest.mark.row("L-22")
 async def test_a_copy_keeps_the_type_and_what_it_does_not_change(kit: Kit, way: Way) -> None:
     seen: list[str] = []
     advisor = noting(kit, seen=seen, name="mine")
@@ -77,7 +73,6 @@ async def test_a_copy_keeps_the_type_and_what_it_does_not_change(kit: Kit, way: 
         advisor.changed(order=LOWEST_PRECEDENCE)
 
 
-@pytest.mark.row("L-03")
 async def test_nothing_is_run_when_the_checker_says_no(kit: Kit, way: Way) -> None:
     runs = Runs()
     model = kit.ScriptedModel([asks("clock", text="let me see")])
@@ -86,7 +81,6 @@ async def test_nothing_is_run_when_the_checker_says_no(kit: Kit, way: Way) -> No
     assert [call.name for answer in answers for call in answer.tool_calls] == ["clock"]  # for whoever runs them
 
 
-@pytest.mark.row("L-04")
 async def test_the_checker_decides_even_for_an_answer_without_calls(kit: Kit, way: Way) -> None:
     executed: list[Prompt] = []
 
@@ -102,7 +96,6 @@ async def test_the_checker_decides_even_for_an_answer_without_calls(kit: Kit, wa
     assert (len(model.prompts), len(executed)) == (2, 1)
 
 
-@pytest.mark.row("L-06")
 @pytest.mark.parametrize("options", [None, ChatOptions(model="plain")])
 async def test_without_options_for_tools_the_request_passes_unchanged(kit: Kit, way: Way, options: ChatOptions | None) -> None:
     advisor = noting(kit)
@@ -113,8 +106,6 @@ async def test_without_options_for_tools_the_request_passes_unchanged(kit: Kit, 
     assert advisor._seen == []
 
 
-@pytest.mark.row("L-07")
-@pytest.mark.row("L-13")
 async def test_an_answer_without_calls_is_asked_for_once(kit: Kit, way: Way) -> None:
     runs = Runs()
     usage = Usage(1, 2, 3, native={"tokens": 3})
@@ -124,7 +115,6 @@ async def test_an_answer_without_calls_is_asked_for_once(kit: Kit, way: Way) -> 
     assert (answers[-1].usage, answers[-1].usage.native) == (usage, {"tokens": 3})
 
 
-@pytest.mark.row("L-08")
 async def test_a_response_without_an_answer_is_given_as_it_is(kit: Kit) -> None:
     silent = kit.advisor(after=lambda response: response.with_response(None))
     chain = loop(kit, kit.ScriptedModel([asks("clock")]), silent, eligible=lambda answer: True)
@@ -132,8 +122,6 @@ async def test_a_response_without_an_answer_is_given_as_it_is(kit: Kit) -> None:
     assert answer.response is None
 
 
-@pytest.mark.row("L-09")
-@pytest.mark.row("L-43")
 async def test_a_round_of_tools(kit: Kit, way: Way) -> None:
     runs = Runs()
     model = kit.ScriptedModel([asks("clock"), "ten past nine"])
@@ -145,7 +133,6 @@ async def test_a_round_of_tools(kit: Kit, way: Way) -> None:
     assert (result.call_id, result.name, result.text, result.is_error) == ("c1", "clock", "9:10", False)
 
 
-@pytest.mark.row("L-10")
 async def test_two_rounds_of_tools(kit: Kit, way: Way) -> None:
     runs = Runs()
     model = kit.ScriptedModel([asks("clock"), asks("weather", "clock"), "rain at ten past nine"])
@@ -154,8 +141,6 @@ async def test_two_rounds_of_tools(kit: Kit, way: Way) -> None:
     assert [len(prompt.messages) for prompt in model.prompts] == [1, 3, 5]
 
 
-@pytest.mark.row("L-11")
-@pytest.mark.row("L-12")
 async def test_the_usage_of_all_rounds_is_summed(kit: Kit, way: Way) -> None:
     first = Usage(10, 20, 30, cache_read_tokens=100, cache_write_tokens=5, reasoning_tokens=4, native={"n": 1})
     last = Usage(1, 2, 3, cache_read_tokens=200, native={"n": 2})
@@ -165,7 +150,6 @@ async def test_the_usage_of_all_rounds_is_summed(kit: Kit, way: Way) -> None:
     assert answers[-1].usage.native is None
 
 
-@pytest.mark.row("L-20")
 async def test_without_internal_history_the_model_gets_the_last_message_and_the_tools_the_whole_turn(
     kit: Kit, way: Way
 ) -> None:
@@ -189,7 +173,6 @@ async def test_without_internal_history_a_system_message_is_kept_and_none_is_mad
     assert model.prompts[1].messages[0].text == "be brief"
 
 
-@pytest.mark.row("L-22")
 async def test_hooks_are_called_in_order_once_or_once_in_each_round(kit: Kit, way: Way) -> None:
     advisor = noting(kit)
     model = kit.ScriptedModel(["hello", asks("clock"), "done"])
@@ -215,7 +198,6 @@ def changing(kit: Kit, change: Callable[[ChatClientRequest], ChatClientRequest])
     return Async() if kit.is_async else Sync()
 
 
-@pytest.mark.row("L-23")
 async def test_tools_added_before_a_round_can_be_run(kit: Kit, way: Way) -> None:
     runs = Runs()
     added = ToolOptions(tools=(runs.tool("clock"),))

@@ -30,15 +30,12 @@ def usages(chunks: list[ChatClientResponse]) -> list[tuple[int, int, int]]:
     return [(chunk.usage.input_tokens, chunk.usage.output_tokens, chunk.usage.total_tokens) for chunk in chunks]
 
 
-@pytest.mark.row("L-07")
-@pytest.mark.row("L-13")
 async def test_the_one_chunk_passes_untouched(kit: Kit) -> None:
     chunk = says("hello", Usage(1, 2, 3, native="as it came"))
     [passed] = await kit.all(loop(kit, chunked(kit, [chunk])).next_stream(request()))
     assert passed.response is chunk
 
 
-@pytest.mark.row("L-08")
 async def test_chunks_without_an_answer_pass_as_they_are(kit: Kit) -> None:
     class Async:
         name, order = "silent", 0
@@ -58,7 +55,6 @@ async def test_chunks_without_an_answer_pass_as_they_are(kit: Kit) -> None:
     assert (passed.response, dict(passed.context)) == (None, {"mark": 1})
 
 
-@pytest.mark.row("L-09")
 async def test_only_the_chunks_of_the_last_round_pass(kit: Kit) -> None:
     runs = Runs()
     final = says("ten past nine")
@@ -107,7 +103,6 @@ async def test_after_a_call_the_end_of_the_answer_waits_even_if_it_comes_with_a_
     assert usages(chunks) == [(0, 0, 0), (11, 22, 33)]
 
 
-@pytest.mark.row("L-16")
 async def test_earlier_usage_is_added_only_to_the_chunk_that_has_one(kit: Kit) -> None:
     final = [says("ten "), says("past ", Usage(1, 2, 3)), says("nine")]
     model = chunked(kit, [asks("clock", usage=Usage(10, 20, 30))], final)
@@ -116,7 +111,6 @@ async def test_earlier_usage_is_added_only_to_the_chunk_that_has_one(kit: Kit) -
     assert text_of(chunks) == "ten past nine"
 
 
-@pytest.mark.row("L-17")
 async def test_a_chunk_without_generations_tells_the_usage_that_the_last_round_does_not(kit: Kit) -> None:
     model = chunked(kit, [asks("clock", usage=Usage(10, 20, 30))], [says("ten "), says("past nine")])
     chunks = await kit.all(loop(kit, model).next_stream(request(Runs().tool("clock"))))
@@ -129,7 +123,6 @@ async def test_nothing_trails_when_nobody_told_a_usage(kit: Kit) -> None:
     assert len(await kit.all(loop(kit, model).next_stream(request(Runs().tool("clock"))))) == 1
 
 
-@pytest.mark.row("L-18")
 async def test_each_stream_counts_for_itself(kit: Kit) -> None:
     replies = [asks("clock", usage=Usage(10, 20, 30)), says("done", Usage(1, 2, 3))]
     model = kit.ScriptedModel(replies * 2)
@@ -140,8 +133,6 @@ async def test_each_stream_counts_for_itself(kit: Kit) -> None:
     assert len(model.prompts) == 4
 
 
-@pytest.mark.row("L-15")
-@pytest.mark.row("L-21")
 @pytest.mark.parametrize(
     ("return_direct", "per_tool", "max_iterations", "made", "reason"),
     [
@@ -172,7 +163,6 @@ async def test_what_ends_the_stream_passes_the_last_hook(kit: Kit) -> None:
     assert advisor._seen[-1] == "finalize"
 
 
-@pytest.mark.row("L-22")
 async def test_a_stream_has_hooks_of_its_own(kit: Kit) -> None:
     seen: list[str] = []
     model = kit.ScriptedModel([asks("clock"), "done", asks("clock"), "done"])

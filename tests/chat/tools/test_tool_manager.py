@@ -46,7 +46,6 @@ async def execute(kit: Kit, response: ChatResponse, *tools: Any, **settings: Any
     return found
 
 
-@pytest.mark.row("L-40")
 async def test_settings_that_cannot_be_are_refused_by_name(kit: Kit) -> None:
     for timeout in (0, -1):
         with pytest.raises(ValueError, match="tool_timeout"):
@@ -55,7 +54,6 @@ async def test_settings_that_cannot_be_are_refused_by_name(kit: Kit) -> None:
         kit.ToolCallingManager(max_concurrency=0)
 
 
-@pytest.mark.row("L-40")
 async def test_definitions_are_those_of_the_options(kit: Kit) -> None:
     runs = Runs()
     clock, weather = runs.tool("clock"), runs.tool("weather")
@@ -64,14 +62,12 @@ async def test_definitions_are_those_of_the_options(kit: Kit) -> None:
     assert manager.definitions(None) == manager.definitions(ChatOptions()) == ()
 
 
-@pytest.mark.row("L-41")
 @pytest.mark.parametrize("response", [says("hello"), ChatResponse()])
 async def test_a_response_without_calls_is_refused(kit: Kit, response: ChatResponse) -> None:
     with pytest.raises(ValueError, match="response: it calls no tool"):
         await execute(kit, response, Runs().tool("clock"))
 
 
-@pytest.mark.row("L-42")
 async def test_a_tool_that_is_not_listed_is_refused_unless_a_resolver_knows_it(kit: Kit) -> None:
     runs = Runs()
     hidden = runs.tool("hidden")
@@ -85,13 +81,11 @@ async def test_a_tool_that_is_not_listed_is_refused_unless_a_resolver_knows_it(k
         await execute(kit, asks("other"), resolver=resolver)
 
 
-@pytest.mark.row("L-42")
 async def test_options_that_are_not_for_tools_have_none(kit: Kit) -> None:
     with pytest.raises(UnknownTool, match="has: none"):
         await kit.of(kit.ToolCallingManager().execute, Prompt((user("hi"),), ChatOptions()), asks("clock"))
 
 
-@pytest.mark.row("L-43")
 @pytest.mark.parametrize("concurrent", [False, True])
 async def test_the_history_is_what_was_asked_the_calls_and_one_message_of_results(kit: Kit, concurrent: bool) -> None:
     runs = Runs()
@@ -104,7 +98,6 @@ async def test_the_history_is_what_was_asked_the_calls_and_one_message_of_result
     assert [context.history for context in runs.contexts] == [found.history[:3]] * 3
 
 
-@pytest.mark.row("L-43")
 async def test_tools_made_of_functions_are_run(kit: Kit) -> None:
     @function_tool
     def add(a: int, b: int) -> int:
@@ -116,7 +109,6 @@ async def test_tools_made_of_functions_are_run(kit: Kit) -> None:
     assert (first.text, first.is_error, second.is_error) == ("3", False, True)
 
 
-@pytest.mark.row("L-43")
 @pytest.mark.parametrize("concurrent", [False, True])
 @pytest.mark.parametrize("timeout", [None, 5.0])
 async def test_spans_of_tools_are_children_of_what_is_current(kit: Kit, concurrent: bool, timeout: float | None) -> None:
@@ -143,7 +135,6 @@ async def test_spans_of_tools_are_children_of_what_is_current(kit: Kit, concurre
     assert "secret" not in "".join(span.to_json() for span in finished)
 
 
-@pytest.mark.row("L-44")
 @pytest.mark.parametrize(
     ("called", "expected"), [(["a"], True), (["a", "b"], True), (["a", "b", "no"], False), (["no"], False)]
 )
@@ -153,7 +144,6 @@ async def test_results_are_the_answer_only_if_every_called_tool_says_so(kit: Kit
     assert (await execute(kit, asks(*called), *tools)).return_direct is expected
 
 
-@pytest.mark.row("L-45")
 @pytest.mark.parametrize("concurrent", [False, True])
 async def test_what_a_tool_raises_is_told_to_the_model_and_the_others_are_run(kit: Kit, concurrent: bool) -> None:
     runs = Runs()
@@ -166,14 +156,12 @@ async def test_what_a_tool_raises_is_told_to_the_model_and_the_others_are_run(ki
     ]
 
 
-@pytest.mark.row("L-45")
 async def test_a_tool_may_say_itself_that_it_failed(kit: Kit) -> None:
     said = ToolOutput((Text("no such city"),), is_error=True)
     [result] = (await execute(kit, asks("weather"), Runs().tool("weather", said), errors_to_model=False)).results
     assert result == ToolResult("c1", "weather", (Text("no such city"),), is_error=True)
 
 
-@pytest.mark.row("L-45")
 async def test_errors_are_raised_when_that_is_asked_for(kit: Kit) -> None:
     runs = Runs()
     tools = (runs.tool("clock"), runs.tool("broken", failing(OSError("no battery"))))
@@ -187,7 +175,6 @@ async def test_errors_are_raised_when_that_is_asked_for(kit: Kit) -> None:
         assert kept == (["c1", "c3"] if concurrent else ["c1"])
 
 
-@pytest.mark.row("L-49")
 @pytest.mark.parametrize("written", ["", "  ", "\n"])
 async def test_arguments_that_were_not_written_are_an_empty_object(kit: Kit, written: str) -> None:
     runs = Runs()
@@ -196,7 +183,6 @@ async def test_arguments_that_were_not_written_are_an_empty_object(kit: Kit, wri
     assert found.history[1].tool_calls[0].arguments == written  # what the model wrote stays as it is
 
 
-@pytest.mark.row("L-49")
 @pytest.mark.parametrize(
     "written", ['{"a": {"b": [1, "\\u00e9", null]}, "c": 12345678901234567890}', "{not json", "[1]", "null"]
 )
@@ -206,7 +192,6 @@ async def test_arguments_reach_the_tool_as_they_were_written(kit: Kit, written: 
     assert runs.arguments == [written]
 
 
-@pytest.mark.row("L-49")
 async def test_malformed_arguments_are_an_error_for_the_model(kit: Kit) -> None:
     @function_tool
     def add(a: int, b: int) -> int:
@@ -217,7 +202,6 @@ async def test_malformed_arguments_are_an_error_for_the_model(kit: Kit) -> None:
     assert result.is_error
 
 
-@pytest.mark.row("L-49")
 async def test_no_result_is_the_empty_text_and_other_results_are_kept_as_they_are(kit: Kit) -> None:
     picture = Media("image/png", data=b"png")
     outputs = {
@@ -232,7 +216,6 @@ async def test_no_result_is_the_empty_text_and_other_results_are_kept_as_they_ar
     assert (result.text, result.is_error) == ("a tool returns a text, a ToolOutput or None, not a int", True)
 
 
-@pytest.mark.row("L-49")
 async def test_the_first_generation_with_calls_is_the_one_that_counts(kit: Kit) -> None:
     runs = Runs()
     response = ChatResponse((*says("hm").generations, *asks("clock").generations, *asks("weather").generations))

@@ -59,7 +59,6 @@ class Program:
         return answer
 
 
-@pytest.mark.row("L-81")
 async def test_a_program_runs_the_tools_itself(kit: Kit, way: Way) -> None:
     runs = Runs()
     model = kit.ScriptedModel([asks("clock", text="let me see"), asks("weather", "clock"), "rain at ten past nine"])
@@ -78,7 +77,6 @@ async def test_a_program_runs_the_tools_itself(kit: Kit, way: Way) -> None:
     assert model.prompts[-1].messages[1].text == "let me see"
 
 
-@pytest.mark.row("L-81")
 async def test_as_a_program_writes_it() -> None:
     """In chunks and awaiting; with `stream` and `aclosing` replaced by `call` it is the other style."""
     runs = Runs()
@@ -97,7 +95,6 @@ async def test_as_a_program_writes_it() -> None:
     assert (shown, runs.made) == ("let me see: ten past nine", ["clock"])
 
 
-@pytest.mark.row("L-81")
 def test_as_a_blocking_program_writes_it() -> None:
     runs = Runs()
     model = ScriptedModel([asks("clock"), "ten past nine"])
@@ -111,7 +108,6 @@ def test_as_a_blocking_program_writes_it() -> None:
     assert (answer.text, runs.made) == ("ten past nine", ["clock"])
 
 
-@pytest.mark.row("L-81")
 async def test_limits_hold_for_the_turn_of_a_program_too(kit: Kit, way: Way) -> None:
     runs = Runs()
     manager = kit.ToolCallingManager(limits=ToolCallLimits(per_tool=2))
@@ -121,14 +117,12 @@ async def test_limits_hold_for_the_turn_of_a_program_too(kit: Kit, way: Way) -> 
     assert runs.made == ["clock", "clock"]
 
 
-@pytest.mark.row("L-81")
 async def test_each_answer_of_a_program_has_its_own_usage(kit: Kit, way: Way) -> None:
     model = kit.ScriptedModel([asks("clock", usage=Usage(10, 20, 30)), says("done", Usage(1, 2, 3))])
     program = Program(way, kit.ChatClient(model), (Runs().tool("clock"),))
     assert (await program.converse(user("hi"))).usage == Usage(1, 2, 3)
 
 
-@pytest.mark.row("L-03")
 async def test_a_loop_whose_checker_says_no_leaves_the_tools_to_the_program(kit: Kit, way: Way) -> None:
     runs = Runs()
     model = kit.ScriptedModel([asks("clock"), "done"])
