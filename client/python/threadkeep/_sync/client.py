@@ -242,8 +242,7 @@ class Client(Windows, Subscriptions, Consumers, Recall):
 
     def append_stream(
         self,
-        batches: Iterable[tuple[SessionLike, Iterable[SessionEvent]]]
-        | Iterable[tuple[SessionLike, Iterable[SessionEvent]]],
+        batches: Iterable[tuple[SessionLike, Iterable[SessionEvent]]],
         *,
         max_outstanding: int = 64,
         timeout: float | None = None,

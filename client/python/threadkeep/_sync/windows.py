@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Unpack
 
 from .._convert import SessionLike, check
@@ -215,9 +215,7 @@ class Windows(Connection):
         request = cs.ListCompactionsRequest(session=self._ref(session), page_size=page_size, page_token=page_token)
         return self._call(self._stubs().compaction.ListCompactions, request, timeout)
 
-    def compactions(
-        self, session: SessionLike, *, page_size: int = 0, timeout: float | None = None
-    ) -> Iterator[Compaction]:
+    def compactions(self, session: SessionLike, *, page_size: int = 0, timeout: float | None = None) -> Iterator[Compaction]:
         """All compactions that `list_compactions` finds, page after page."""
         token, more = "", True
         while more:

@@ -141,7 +141,7 @@ class SessionLog:
         that it can reach is that user's.
         """
         try:
-            found = (self._client.get_session(SessionRef(session_id=ref.session_id))).ref
+            found = self._client.get_session(SessionRef(session_id=ref.session_id)).ref
         except (SessionNotFound, AmbiguousSession, PermissionDenied):
             return
         if found.app == ref.app and found.user_id != ref.user_id:

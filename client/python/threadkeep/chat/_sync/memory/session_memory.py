@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import Any
@@ -30,7 +30,7 @@ from ..providers.model import ChatModel
 from ..runtime.advisor import ToolAdvisor
 from ..runtime.chain import AdvisorChain
 from .compacting import Compactor
-from .session_log import SessionLog, Draft, Stored
+from .session_log import Draft, SessionLog, Stored
 
 
 class SessionMemoryAdvisor:
@@ -86,9 +86,7 @@ class SessionMemoryAdvisor:
         self._log = SessionLog(
             client, author=author, author_role=author_role, branch=branch, create=create, check_owner=check_owner
         )
-        self._compactor = Compactor(
-            client, trigger, strategy, summarizer, actor=author or name, timeout=compaction_timeout
-        )
+        self._compactor = Compactor(client, trigger, strategy, summarizer, actor=author or name, timeout=compaction_timeout)
         self._memory = _provider(memory, "memory")
         self._keeps = message_filter
         self._request_ids = request_ids
@@ -113,9 +111,7 @@ class SessionMemoryAdvisor:
             self._compactor.after(stored.turn.ref, stored.window)
         return self._given_out(response, request, stored.turn)
 
-    def advise_stream(
-        self, request: ChatClientRequest, chain: AdvisorChain
-    ) -> Generator[ChatClientResponse, None, None]:
+    def advise_stream(self, request: ChatClientRequest, chain: AdvisorChain) -> Generator[ChatClientResponse, None, None]:
         """The chunks as they come, but for those that end the answer: who sees them may rely on it being stored."""
         turn = self._turn(request)
         if (answered := self._answered(turn, request, chain)) is not None:
@@ -216,9 +212,7 @@ class SessionMemoryAdvisor:
             said[at] = replace(said[at], id=message.id) if partly else message
         return replace(taken, turn=replace(stored.turn, said=tuple(said)))
 
-    def _leave(
-        self, turn: Turn, request: ChatClientRequest, response: ChatClientResponse
-    ) -> tuple[ChatClientResponse, Stored]:
+    def _leave(self, turn: Turn, request: ChatClientRequest, response: ChatClientResponse) -> tuple[ChatClientResponse, Stored]:
         """Stores every generation that says something, as `said_by` says. The response is another one if another agent had
         stored its own."""
         if response.response is None:

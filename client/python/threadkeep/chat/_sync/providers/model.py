@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from typing import Protocol, runtime_checkable
+from typing import Protocol, cast, runtime_checkable
 
 from ...types.options import ChatOptions
 from ...types.requests import Prompt
@@ -43,7 +43,7 @@ Pieces = Generator[ChatResponse, None, None]
 def closable(pieces: Iterator[ChatResponse]) -> Pieces:
     """A stream of a model that can be closed: a model of one's own may give any iterator."""
     if hasattr(pieces, "close"):
-        return pieces
+        return cast("Pieces", pieces)
     return _read(pieces)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
-from typing import Protocol, runtime_checkable
+from typing import Protocol, cast, runtime_checkable
 
 from ...errors import InvalidChain
 from ...types.requests import ChatClientRequest, ChatClientResponse
@@ -73,7 +73,7 @@ class AdvisorChain:
         """The same in chunks. Close it when it is not read to its end."""
         if self._at < len(self._advisors):
             source = self._advisors[self._at].advise_stream(request, self._from(self._at + 1))
-            with closing(source) as chunks:
+            with closing(cast("Chunks", source)) as chunks:
                 for chunk in chunks:
                     yield chunk
         else:

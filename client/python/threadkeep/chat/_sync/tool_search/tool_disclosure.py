@@ -30,9 +30,7 @@ class ToolShowing:
     def advise_call(self, request: ChatClientRequest, chain: AdvisorChain) -> ChatClientResponse:
         return chain.next_call(self._shown.narrowed(request))
 
-    def advise_stream(
-        self, request: ChatClientRequest, chain: AdvisorChain
-    ) -> Generator[ChatClientResponse, None, None]:
+    def advise_stream(self, request: ChatClientRequest, chain: AdvisorChain) -> Generator[ChatClientResponse, None, None]:
         with closing(chain.next_stream(self._shown.narrowed(request))) as chunks:
             for chunk in chunks:
                 yield chunk

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Collection
+from collections.abc import Collection, Generator
 from contextlib import closing
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar
@@ -20,7 +20,7 @@ from ...tools.tool import Tool, ToolContext, ToolOutput
 from ...types.options import ToolOptions
 from ...types.requests import ChatClientRequest, ChatClientResponse
 from ..runtime.chain import AdvisorChain
-from ..tools.tool_calling import ToolCallingAdvisor, Eligible, default_eligible
+from ..tools.tool_calling import Eligible, ToolCallingAdvisor, default_eligible
 from ..tools.tool_manager import ToolManager
 from .tool_catalog import ToolCatalog
 from .tool_disclosure import ToolShowing
@@ -129,9 +129,7 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
         finally:
             self._finished(request)
 
-    def advise_stream(
-        self, request: ChatClientRequest, chain: AdvisorChain
-    ) -> Generator[ChatClientResponse, None, None]:
+    def advise_stream(self, request: ChatClientRequest, chain: AdvisorChain) -> Generator[ChatClientResponse, None, None]:
         try:
             with closing(super().advise_stream(request, self._showing(chain))) as chunks:
                 for chunk in chunks:

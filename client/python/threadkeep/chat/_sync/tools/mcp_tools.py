@@ -52,9 +52,7 @@ class McpServer:
         self._connection.open(self._connect_timeout)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._connection.close()
 
     def tools(self) -> tuple[Tool, ...]:

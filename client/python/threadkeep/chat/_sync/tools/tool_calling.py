@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Generator, Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from typing import Any, ClassVar, Self
 
@@ -180,9 +180,7 @@ class ToolCallingAdvisor:
                 return self.finalize_loop(turn.stamped(outcome), chain)
             turn.go_on(answer, outcome, self.next_instructions(asked, answer, outcome))
 
-    def advise_stream(
-        self, request: ChatClientRequest, chain: AdvisorChain
-    ) -> Generator[ChatClientResponse, None, None]:
+    def advise_stream(self, request: ChatClientRequest, chain: AdvisorChain) -> Generator[ChatClientResponse, None, None]:
         if not isinstance(request.options, ToolOptions):
             with closing(chain.next_stream(request)) as passing:
                 for chunk in passing:
