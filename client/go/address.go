@@ -11,14 +11,14 @@ import (
 
 const defaultPort = "7443"
 
-// target is where a connection is made to.
+// target is the endpoint of a connection.
 type target struct {
-	address   string // as gRPC takes it
-	encrypted bool   // the address says https
-	local     bool   // what is sent there does not leave the machine
+	address   string // in gRPC's syntax
+	encrypted bool   // the scheme is https
+	local     bool   // traffic stays on this machine
 }
 
-// parseTarget reads "host:port", "host", "https://host:port" or "http://host:port", and lets names for gRPC's resolvers pass.
+// parseTarget parses "host:port", "host", "https://host:port" or "http://host:port". Names for gRPC's resolvers pass through.
 func parseTarget(address string) (target, error) {
 	scheme, rest, hasScheme := strings.Cut(address, "://")
 	switch {
@@ -33,7 +33,7 @@ func parseTarget(address string) (target, error) {
 	return target{host, false, isLoopback(host)}, err
 }
 
-// hostPort is the address with a port.
+// hostPort returns the address with a port.
 func hostPort(address string) (string, error) {
 	if ip := net.ParseIP(address); ip != nil && strings.Contains(address, ":") {
 		address = "[" + address + "]"
@@ -55,7 +55,7 @@ func hostPort(address string) (string, error) {
 	return net.JoinHostPort(parsed.Hostname(), port), nil
 }
 
-// isLoopback says whether a "host:port" is this machine.
+// isLoopback reports whether a "host:port" is this machine.
 func isLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// longestOf is the longest of many pauses after this failure, and the shortest.
+// longestOf returns the longest and the shortest of many pauses after this failure.
 func longestOf(t *testing.T, failures int, err error) (longest, shortest time.Duration) {
 	t.Helper()
 	shortest = time.Hour

@@ -30,14 +30,14 @@ func (c *Client) dialOptions(options Options) []grpc.DialOption {
 	if options.TLS != nil {
 		secrets = credentials.NewTLS(options.TLS)
 	}
-	// By default a connection waits from 1 s up to 2 minutes before it looks again for a server that was away.
+	// By default gRPC waits from 1 s up to 2 minutes before it reconnects.
 	reconnect := grpc.ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: 20 * time.Second}
 	reconnect.Backoff.BaseDelay, reconnect.Backoff.MaxDelay = 100*time.Millisecond, 5*time.Second
 	return append([]grpc.DialOption{
 		grpc.WithTransportCredentials(secrets),
 		grpc.WithChainUnaryInterceptor(c.unary),
 		grpc.WithChainStreamInterceptor(c.stream),
-		// What a name service says of retries must not replace what the protos say.
+		// The service config of a name service must not replace the retry policy of the protos.
 		grpc.WithDisableServiceConfig(),
 		grpc.WithDefaultServiceConfig(
 			fmt.Sprintf(`{"methodConfig": [{"name": [%s], "retryPolicy": %s}]}`, strings.Join(repeatable(), ","), retryPolicy),
@@ -45,7 +45,7 @@ func (c *Client) dialOptions(options Options) []grpc.DialOption {
 		grpc.WithDefaultCallOptions(
 			grpc.MaxCallRecvMsgSize(maxMessageBytes),
 			grpc.MaxCallSendMsgSize(maxMessageBytes),
-			// The default, 256 KiB, would silently exempt larger appends from the retry policy.
+			// The default, 256 KiB, would silently exclude larger appends from retries.
 			grpc.MaxRetryRPCBufferSize(maxMessageBytes),
 		),
 		grpc.WithConnectParams(reconnect),
@@ -53,8 +53,8 @@ func (c *Client) dialOptions(options Options) []grpc.DialOption {
 	}, options.Dial...)
 }
 
-// repeatable names, as a service config does, the methods whose idempotency_level allows it. Not streams: those are resumed, not
-// repeated.
+// repeatable returns the methods whose idempotency_level allows retries, in the form of a service config. Streams are excluded,
+// because they are resumed instead.
 func repeatable() (names []string) {
 	files := protoregistry.GlobalFiles
 	files.RangeFilesByPackage(threadkeepv1.File_threadkeep_v1_event_proto.Package(), func(file protoreflect.FileDescriptor) bool {
@@ -73,7 +73,7 @@ func repeatable() (names []string) {
 	return names
 }
 
-// unary limits a call's time and types its error.
+// unary sets the deadline of a call and converts its error.
 func (c *Client) unary(
 	ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption,
 ) error {
@@ -85,7 +85,7 @@ func (c *Client) unary(
 	return c.typed(invoke(c.authorized(ctx), method, req, reply, conn, opts...))
 }
 
-// stream types the errors of a stream.
+// stream converts the errors of a stream.
 func (c *Client) stream(
 	ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption,
 ) (grpc.ClientStream, error) {
@@ -113,7 +113,7 @@ func (s *typedStream) SendMsg(m any) error {
 	return s.client.typed(s.ClientStream.SendMsg(m))
 }
 
-// typed is the *Error for what gRPC returned; nil and io.EOF, the end of a stream, stay what they are.
+// typed returns the *Error for an error of gRPC. nil and io.EOF, the end of a stream, are returned unchanged.
 func (c *Client) typed(err error) error {
 	if err == nil || err == io.EOF {
 		return err

@@ -14,33 +14,34 @@ import (
 	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
-// Options is how a client differs from the default, which is the zero of each field.
+// Options configures a client. The zero value of each field is its default.
 type Options struct {
 	// Address of the server: "host:port", or "host" for port 7443. "https://host:port" turns TLS on. Default: the value of
 	// THREADKEEP_ADDRESS, else 127.0.0.1:7443.
 	Address string
-	// Token is sent as "authorization: Bearer TOKEN" with every call. Over plaintext it is sent to this machine only. Default: the
-	// value of THREADKEEP_TOKEN; where that is empty too, none.
+	// Token is sent as "authorization: Bearer TOKEN" with every call. Over plaintext it is sent to this machine only. Default:
+	// the value of THREADKEEP_TOKEN, else none.
 	Token string
-	// AllowPlaintextToken sends the token over plaintext to other machines too, where anybody on the way can read it: for a network
-	// that encrypts by itself, and for credentials that are given by Dial.
+	// AllowPlaintextToken sends the token over plaintext to other machines, where it can be intercepted. Use it for networks
+	// that encrypt traffic, and for credentials in Dial.
 	AllowPlaintextToken bool
-	// App and UserID complete sessions that are given by their id alone, and what requests of lists, searches, watches and
-	// deletions leave empty. Default: no app; and no user, so that the id must be the tenant's only one of that name, unless the
-	// token names the user.
+	// App and UserID complete sessions that are specified by id alone, and app and user where lists, searches, watches and
+	// deletions leave them empty. Default: no app, and no user; the session id must then be unique in the tenant, unless the
+	// token is bound to a user.
 	App, UserID string
-	// Timeout limits each call whose context bears no deadline, repetitions included. Default: 30 seconds; negative is no limit.
+	// Timeout limits each call whose context has no deadline, retries included. Default: 30 seconds. Negative means no limit.
 	Timeout time.Duration
-	// TLS encrypts the connection; its zero is TLS with the system's roots. Default: plaintext, unless the address says https.
+	// TLS encrypts the connection; its zero value is TLS with the system's roots. Default: plaintext, unless the scheme is
+	// https.
 	TLS *tls.Config
-	// Dial is options of gRPC; they win over the client's own.
+	// Dial contains gRPC options. They override the client's.
 	Dial []grpc.DialOption
 }
 
-// Client is a client of one server. Share one, and close it.
+// Client is a client of one server. Share it, and close it.
 //
-// Its fields are the generated clients of the server's services, with the client's credentials, deadlines, repetitions and
-// errors. They send requests as they are: app and user are not filled in.
+// Its fields are the generated clients of the server's services, with the client's credentials, deadlines, retries and errors.
+// They send requests unchanged: app and user are not completed.
 type Client struct {
 	Sessions      threadkeepv1.SessionServiceClient
 	Events        threadkeepv1.EventServiceClient
@@ -62,11 +63,11 @@ type Client struct {
 	end           context.CancelFunc
 }
 
-// New makes a client. It does not connect: the first call does, and fails with code Unavailable where there is no server.
+// New creates a client. It does not connect: the first call does, and fails with code Unavailable if there is no server.
 //
-// Methods that the protos declare free of side effects or idempotent are sent again while the server is unavailable: at most five
-// times in all, 0.1 to 2 seconds apart, within the call's deadline. Other methods and streams are never repeated. The error says
-// that the address or an option of gRPC is malformed, or that the token would cross a network in plaintext.
+// Methods that the protos declare free of side effects or idempotent are retried while the server is unavailable: at most five
+// attempts, 0.1 to 2 seconds apart, within the deadline of the call. Other methods and streams are never retried. New returns
+// an error if the address or a gRPC option is invalid, or if the token would cross a network in plaintext.
 func New(options Options) (*Client, error) {
 	given := cmp.Or(options.Address, os.Getenv("THREADKEEP_ADDRESS"), "127.0.0.1:"+defaultPort)
 	server, err := parseTarget(given)
@@ -110,36 +111,37 @@ func New(options Options) (*Client, error) {
 	return c, nil
 }
 
-// Close ends the connection. Calls and subscriptions under way, and later ones, fail with an *Error of code Canceled that wraps
-// ErrClosed. Closing twice does nothing. It always returns nil.
+// Close closes the connection. Active and later calls and subscriptions fail with an *Error of code Canceled that wraps
+// ErrClosed. Closing twice has no effect. Close always returns nil.
 func (c *Client) Close() error {
 	c.end()
-	_ = c.conn.Close() // its only error is that it is closed
+	_ = c.conn.Close() // its only error is that it is already closed
 	return nil
 }
 
-// Conn is the connection, for services beside Threadkeep's own: health checks, say. Calls through it fail with an *Error too.
+// Conn returns the connection, for services other than Threadkeep's, such as health checks. Calls through it also fail with an
+// *Error.
 func (c *Client) Conn() grpc.ClientConnInterface {
 	return c.conn
 }
 
-// Session is a handle on one session, which need not exist. It is made without a call and needs no closing.
+// Session is a handle on one session, which need not exist. Creating it makes no call, and it needs no closing.
 type Session struct {
 	client *Client
 	ref    *SessionRef
 }
 
-// Session is the session of this id, of the client's app and user.
+// Session returns a handle on the session with this id, of the client's app and user.
 func (c *Client) Session(id string) *Session {
 	return &Session{client: c, ref: &SessionRef{App: c.user.GetApp(), UserId: c.user.GetUserId(), SessionId: id}}
 }
 
-// SessionOf is the session that ref names, as it is; the client's app and user do not complete it.
+// SessionOf returns a handle on the session of ref, which is used unchanged.
 func (c *Client) SessionOf(ref *SessionRef) *Session {
 	return &Session{client: c, ref: proto.CloneOf(ref)}
 }
 
-// Ref names the session, for requests of the generated clients. It is a copy.
+// Ref returns a copy of the session's reference, for requests of the generated clients.
 func (s *Session) Ref() *SessionRef {
 	return proto.CloneOf(s.ref)
 }

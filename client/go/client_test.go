@@ -28,7 +28,7 @@ func TestARepeatableCallIsSentAgainWithTheSameIDs(t *testing.T) {
 		return &threadkeepv1.AppendEventsResponse{LogVersion: 1}, nil
 	}}
 	session := serve(t, s).Session("s1")
-	// Larger than gRPC's own buffer for repetitions.
+	// Larger than gRPC's default retry buffer.
 	given := User(strings.Repeat("x", 1<<20))
 	answer, err := session.Append(t.Context(), []*Event{given})
 	if err != nil || answer.GetLogVersion() != 1 {
@@ -124,7 +124,7 @@ func TestACallEndsWithTheTimeoutOrTheContext(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	// The context's own deadline holds alone, though it is the longer one.
+	// The deadline of the context applies, although it is longer than the timeout.
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	begun := time.Now()

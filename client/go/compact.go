@@ -10,14 +10,14 @@ import (
 	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
-// Plans that another compaction overtook before CompactWith gives up.
+// Maximum number of plans of CompactWith when other compactions are committed first.
 const compactionAttempts = 5
 
 var errBlank = errors.New("threadkeep: the summary is blank; the session is as it was")
 
-// Compact has the server compact the session: it archives events, and inserts summaries or stubs. Nothing is deleted, and nothing
-// to do is no error. A nil strategy is that of the session's policy. A summary takes as long as the server's model does: give ctx
-// a deadline to match. Errors: SessionNotFound, SummarizerNotConfigured, SummarizerFailed, VersionMismatch.
+// Compact compacts the session on the server, which archives events and inserts summaries or stubs. Nothing is deleted, and
+// having nothing to compact is not an error. A nil strategy means that of the session's policy. A summary takes as long as the
+// server's model; set a matching deadline. Errors: SessionNotFound, SummarizerNotConfigured, SummarizerFailed, VersionMismatch.
 func (s *Session) Compact(
 	ctx context.Context, strategy *threadkeepv1.CompactionStrategy,
 ) (*threadkeepv1.CompactSessionResponse, error) {
@@ -26,24 +26,24 @@ func (s *Session) Compact(
 }
 
 const (
-	// What the server's own summaries say before they begin.
+	// The user message before a summary, the same as in the server's summaries.
 	shadowPrompt  = "Summarize the conversation we had so far."
 	summarySource = "summary"
 )
 
-// CompactOption says how a context is compacted: it sets a field of the request, such as its Actor, its DryRun, or Inserts of your
-// own in place of a summary.
+// CompactOption configures the compaction of a context. It sets a field of the request, such as Actor, DryRun, or Inserts in
+// place of a summary.
 type CompactOption func(*threadkeepv1.ApplyCompactionRequest)
 
-// CompactContext puts a summary in the place of what a context held, which is what Context returned: it archives these events, and
-// no event that the context left out or that was appended since. Nothing is deleted.
+// CompactContext replaces the events of a context, which Context returned, with a summary. Only these events are archived;
+// events that the context left out and events appended since stay. Nothing is deleted.
 //
 //	seen, err := trip.Context(ctx, nil)
 //	...
 //	_, err = trip.CompactContext(ctx, seen, summaryOf(seen.GetEvents()))
 //
-// Errors: NothingToCompact when nothing of this context may be archived, before anything is sent; VersionMismatch when another
-// compaction was faster: then read the context again. The session is as it was when the summary is blank.
+// Errors: NothingToCompact, before a call, if no event of this context may be archived; VersionMismatch if another compaction
+// was committed first: read the context again. A blank summary is an error and leaves the session unchanged.
 func (s *Session) CompactContext(
 	ctx context.Context, seen *threadkeepv1.GetContextResponse, summary string, opts ...CompactOption,
 ) (*threadkeepv1.ApplyCompactionResponse, error) {
@@ -53,7 +53,7 @@ func (s *Session) CompactContext(
 	}
 	request := &threadkeepv1.ApplyCompactionRequest{
 		Session:               s.ref,
-		CompactionId:          NewEventID(), // so that repetitions of the call compact once
+		CompactionId:          NewEventID(), // so that retries compact once
 		ExpectedWindowVersion: seen.GetWindowVersion(),
 		FromSeq:               seen.GetFirstSeq(),
 		Archive:               &threadkeepv1.ApplyCompactionRequest_ThroughSeq{ThroughSeq: seen.GetCompactableThroughSeq()},
@@ -70,7 +70,7 @@ func (s *Session) CompactContext(
 	return s.client.Compaction.ApplyCompaction(ctx, request)
 }
 
-// summarized is a summary as a turn of its own, like those that the server makes.
+// summarized returns a summary as a turn of its own, like the server's summaries.
 func summarized(summary string) []*Event {
 	turn := []*Event{User(shadowPrompt), Assistant(summary)}
 	for _, event := range turn {
@@ -79,15 +79,15 @@ func summarized(summary string) []*Event {
 	return turn
 }
 
-// Summarize is a model of the caller's, asked for the summary that a plan needs.
+// Summarize calls the caller's model to write the summary of a plan.
 type Summarize func(context.Context, *threadkeepv1.SummaryPrompt) (string, error)
 
-// CompactWith compacts with a model of the caller's: it plans, has summarize answer the plan's prompt if there is one, and
-// applies. It returns nil without an error when there was nothing to do.
+// CompactWith compacts with the caller's model: it plans, calls summarize with the prompt if there is one, and applies the
+// plan. It returns nil and no error if there is nothing to compact.
 //
-// When another compaction was faster it plans anew, at most five times in all, and does not ask again for the same prompt. The
-// session is as it was when summarize fails, whose error is returned, or answers with a blank text. Errors: SessionNotFound, and
-// VersionMismatch when every race was lost.
+// If another compaction is committed first, it plans again, at most five times in total, without calling summarize twice for
+// the same prompt. An error of summarize is returned, and a blank summary is an error; the session is then unchanged. Errors:
+// SessionNotFound, and VersionMismatch after five lost races.
 func (s *Session) CompactWith(
 	ctx context.Context, summarize Summarize, strategy *threadkeepv1.CompactionStrategy,
 ) (*threadkeepv1.ApplyCompactionResponse, error) {
@@ -119,7 +119,7 @@ func (s *Session) CompactWith(
 		archive := &threadkeepv1.EventIds{Ids: plan.GetArchiveEventIds()}
 		applied, err := s.client.Compaction.ApplyCompaction(ctx, &threadkeepv1.ApplyCompactionRequest{
 			Session:               s.ref,
-			CompactionId:          NewEventID(), // so that repetitions of the call compact once
+			CompactionId:          NewEventID(), // so that retries compact once
 			ExpectedWindowVersion: planned.GetWindowVersion(),
 			Archive:               &threadkeepv1.ApplyCompactionRequest_EventIds{EventIds: archive},
 			Inserts:               plan.GetInserts(),
@@ -134,7 +134,7 @@ func (s *Session) CompactWith(
 	return nil, lost
 }
 
-// complete puts the model's text in the event that the plan leaves empty for it.
+// complete sets the model's text in the event that the plan leaves empty.
 func complete(plan *threadkeepv1.CompactionPlan, summary string) {
 	for _, insert := range plan.GetInserts() {
 		for _, event := range insert.GetEvents() {

@@ -2,18 +2,18 @@ package threadkeep
 
 import "github.com/threadkeep/threadkeep-go/threadkeep/v1"
 
-// Sessions whose last version is remembered; sometimes twice as many.
+// Number of sessions whose last version is remembered; sometimes twice as many.
 const rememberedSessions = 4096
 
-// cursor is where a subscription stands: its last resume token, the parts of a change that is arriving, and what was handed out.
+// cursor is the state of a subscription: the last resume token, the parts of an incomplete change, and the delivered versions.
 type cursor struct {
 	token string
 	parts []*Change
-	// The last version of each session: recent of those that changed last; when that is full, it becomes older.
+	// The last version of each session. recent contains those that changed last; when full, it becomes older.
 	recent, older map[[3]string]int64
 }
 
-// take is the change if it is whole and new. nil: parts are missing, or it is a repetition or of an unknown kind.
+// take returns the change if it is complete and new, or nil if parts are missing, it is a repetition, or its kind is unknown.
 func (c *cursor) take(change *Change) *Change {
 	batch, compaction := change.GetBatch(), change.GetCompaction()
 	if batch.GetContinues() || compaction.GetContinues() {
@@ -33,13 +33,13 @@ func (c *cursor) take(change *Change) *Change {
 	return change
 }
 
-// isNew says whether the session was at an older version. The resume token makes repetitions impossible; a session's versions,
-// which only grow, make sure of it.
+// isNew reports whether the session was at an older version. The resume token prevents repetitions; the session's versions,
+// which only increase, verify it.
 func (c *cursor) isNew(change *Change) bool {
 	ref := change.GetSession()
 	key := [3]string{ref.GetApp(), ref.GetUserId(), ref.GetSessionId()}
 	if s := change.GetSessionChange(); s != nil && s.GetKind() != threadkeepv1.SessionChangeKind_SESSION_CHANGE_KIND_UPDATED {
-		delete(c.recent, key) // a session of this name begins or ends, and with it its versions
+		delete(c.recent, key) // a session of this name begins or ends, so its versions are no longer valid
 		delete(c.older, key)
 	}
 	version := change.GetVersions().GetLogVersion()
@@ -56,7 +56,7 @@ func (c *cursor) isNew(change *Change) bool {
 	return true
 }
 
-// joined is one change of its parts: the last one's token, time and versions, the events of all.
+// joined returns one change from its parts: the events of all, and the token, time and versions of the last.
 func joined(parts []*Change) *Change {
 	var events []*Event
 	for _, part := range parts {

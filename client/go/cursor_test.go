@@ -7,7 +7,7 @@ import (
 	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
-// batchOf is a change of s1: events of these seqs at this log version.
+// batchOf returns a change of s1 with events of these seqs at this log version.
 func batchOf(version int64, token string, continues bool, seqs ...int64) *Change {
 	batch := &threadkeepv1.EventBatch{Continues: continues}
 	for _, seq := range seqs {

@@ -15,62 +15,63 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 )
 
-// ErrClosed is what the errors wrap of calls that Close ended, and of those on a client that is closed.
+// ErrClosed is wrapped by the errors of calls that Close ended, and of calls on a closed client.
 var ErrClosed = errors.New("threadkeep: the client is closed")
 
 const errorDomain = "threadkeep.dev"
 
-// Error is how a call fails.
+// Error is the error of a failed call.
 //
-// errors.Is compares it with a Reason; and with context.DeadlineExceeded, context.Canceled and ErrClosed where one of these
-// ended the call. status.Code of gRPC reads its Code.
+// errors.Is compares it with a Reason, and with context.DeadlineExceeded, context.Canceled and ErrClosed if one of these ended
+// the call. gRPC's status.Code reads its Code.
 type Error struct {
-	// Reason is why, empty when no Threadkeep server gave one. Code tells it where the server's absence or a proxy's answer leaves
-	// no doubt: DeadlineExceeded, Unauthenticated, PermissionDenied, Internal.
+	// Reason is the server's reason. Without one it is derived from unambiguous codes (DeadlineExceeded, Unauthenticated,
+	// PermissionDenied, Internal); otherwise it is empty.
 	Reason Reason
-	// Code is the status code of gRPC. Unavailable: nothing was acknowledged, and a retry with the same event ids may succeed.
+	// Code is the gRPC status code. Unavailable: nothing was acknowledged, and a retry with the same event ids may succeed.
 	Code codes.Code
-	// Message is for people.
+	// Message is a message for people.
 	Message string
-	// Metadata is the reason's; the proto of ErrorReason names the keys.
+	// Metadata is the metadata of the reason; see ErrorReason for the keys.
 	Metadata map[string]string
-	// Fields are the fields of the request that are not valid, each a path and what is wrong with it.
+	// Fields are the invalid fields of the request, each with a path and a description.
 	Fields []*errdetails.BadRequest_FieldViolation
-	// RetryAfter is how long to wait before the same request can succeed; 0 when the server did not say.
+	// RetryAfter is the time after which the same request can succeed; 0 if the server specifies none.
 	RetryAfter time.Duration
 
 	cause   error
 	details []*anypb.Any
 }
 
-// Error is the reason, or else the code, and the message.
+// Error returns the reason, or else the code, and the message.
 func (e *Error) Error() string {
 	return fmt.Sprintf("threadkeep: %s: %s", cmp.Or(string(e.Reason), e.Code.String()), e.Message)
 }
 
-// Is has errors.Is compare with a Reason.
+// Is makes errors.Is compare the error with a Reason.
 func (e *Error) Is(target error) bool {
 	reason, ok := target.(Reason)
 	return ok && reason == e.Reason
 }
 
-// Unwrap is what ended the call on this side: context.DeadlineExceeded, context.Canceled, ErrClosed or nil.
+// Unwrap returns the local cause: context.DeadlineExceeded, context.Canceled, ErrClosed or nil.
 func (e *Error) Unwrap() error {
 	return e.cause
 }
 
-// GRPCStatus is the error as gRPC knows it, with the details that the server sent: a server that returns it passes them on.
+// GRPCStatus returns the error as a gRPC status with the server's details, so that a server can return it to its callers.
 func (e *Error) GRPCStatus() *status.Status {
 	return status.FromProto(&spb.Status{Code: int32(e.Code), Message: e.Message, Details: e.details})
 }
 
-// gRPC's own words for a connection that broke under a call; a fault of the server carries an ErrorInfo.
+// gRPC's messages for a connection that broke during a call; a server error carries an ErrorInfo.
 var broken = regexp.MustCompile("RST_STREAM|without sending trailers")
 
-// gRPC's own words for a server that answers in HTTP/1.1.
+// gRPC's messages for a server that responds in HTTP/1.1.
 var notHTTP2 = regexp.MustCompile("error reading server preface|looked like an HTTP/1.1 header")
 
-// newError is the *Error for what gRPC or a context returned, of a call to address. closed: the client was closed by then.
+// newError returns the *Error for an error of gRPC or of a context, in a call to address. closed reports whether the client was
+// closed.
 func newError(err error, address string, closed bool) *Error {
 	wire, ok := status.FromError(err)
 	if !ok {
@@ -95,7 +96,7 @@ func newError(err error, address string, closed bool) *Error {
 	return e
 }
 
-// explain says of an error that is not the server's own what it means.
+// explain describes an error that does not come from the server.
 func (e *Error) explain(address string, closed bool) {
 	if (e.Code == codes.Internal || e.Code == codes.Unknown) && broken.MatchString(e.Message) {
 		e.Code = codes.Unavailable

@@ -105,13 +105,13 @@ func TestErrorsWithoutAReason(t *testing.T) {
 		cause  error
 		words  string
 	}{
-		"broken":    {status.Error(codes.Internal, "stream terminated by RST_STREAM with error code: INTERNAL_ERROR"), codes.Unavailable, "", nil, "no server at a:1 (stream"},
-		"cut":       {status.Error(codes.Internal, "server closed the stream without sending trailers"), codes.Unavailable, "", nil, "no server at a:1"},
-		"internal":  {status.Error(codes.Internal, "grpc: failed to unmarshal"), codes.Internal, Internal, nil, "unmarshal"},
-		"deadline":  {context.DeadlineExceeded, codes.DeadlineExceeded, DeadlineExceeded, context.DeadlineExceeded, "deadline"},
+		"broken":   {status.Error(codes.Internal, "stream terminated by RST_STREAM with error code: INTERNAL_ERROR"), codes.Unavailable, "", nil, "no server at a:1 (stream"},
+		"cut":      {status.Error(codes.Internal, "server closed the stream without sending trailers"), codes.Unavailable, "", nil, "no server at a:1"},
+		"internal": {status.Error(codes.Internal, "grpc: failed to unmarshal"), codes.Internal, Internal, nil, "unmarshal"},
+		"deadline": {context.DeadlineExceeded, codes.DeadlineExceeded, DeadlineExceeded, context.DeadlineExceeded, "deadline"},
 		"canceled": {context.Canceled, codes.Canceled, "", context.Canceled, "canceled"},
-		"token":     {status.Error(codes.Unauthenticated, "who?"), codes.Unauthenticated, Unauthenticated, nil, "who?"},
-		"other":     {errors.New("not of gRPC"), codes.Unknown, "", nil, "not of gRPC"},
+		"token":    {status.Error(codes.Unauthenticated, "who?"), codes.Unauthenticated, Unauthenticated, nil, "who?"},
+		"other":    {errors.New("not of gRPC"), codes.Unknown, "", nil, "not of gRPC"},
 	} {
 		e := newError(want.err, "a:1", false)
 		if e.Code != want.code || e.Reason != want.reason || !strings.Contains(e.Error(), want.words) {

@@ -9,33 +9,34 @@ import (
 	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
-// Memory is a handle on what is remembered of one user in one app, across sessions. It is made without a call and needs no closing.
+// Memory is a handle on the long-term memory of one user in one app. Creating it makes no call, and it needs no closing.
 //
-// The scope of requests is the handle's, whatever they say. Every method may fail with MemoryNotConfigured beside the errors of
-// every call.
+// The handle's scope replaces the scope of requests. In addition to the errors of every call, every method may fail with
+// MemoryNotConfigured.
 type Memory struct {
 	client *Client
 	scope  *threadkeepv1.MemoryScope
 }
 
-// Memory is the memory of the client's user in its app.
+// Memory returns a handle on the memory of the client's user in its app.
 func (c *Client) Memory() *Memory {
 	return c.MemoryOf(&threadkeepv1.MemoryScope{App: c.user.GetApp(), UserId: c.user.GetUserId()})
 }
 
-// MemoryOf is the memory of this scope, as it is.
+// MemoryOf returns a handle on the memory of this scope, which is used unchanged.
 func (c *Client) MemoryOf(scope *threadkeepv1.MemoryScope) *Memory {
 	return &Memory{client: c, scope: proto.CloneOf(scope)}
 }
 
-// Remember is an entry to add: a text, as the user's. Set its other fields (Author, EventTime, MetadataJson ...) as you need them.
+// Remember returns an entry to add, with a text as a user message. Set its other fields (Author, EventTime, MetadataJson ...)
+// as needed.
 func Remember(text string) *MemoryEntry {
 	return &MemoryEntry{Content: User(text).Message}
 }
 
-// Add remembers entries, all or none; answered in their order. Those without an id get one first, in a copy, so that the client's
-// own repetitions remember nothing twice; the same id with the same content is a replay. Errors: MemoryIDConflict, EventTooLarge,
-// BatchTooLarge.
+// Add adds entries, all or none; results are in their order. Entries without an id get one in a copy before they are sent, so
+// that the client's retries add nothing twice. An existing id with the same content is a replay. Errors: MemoryIDConflict,
+// EventTooLarge, BatchTooLarge.
 func (m *Memory) Add(ctx context.Context, entries ...*MemoryEntry) (*threadkeepv1.AddMemoriesResponse, error) {
 	request := &threadkeepv1.AddMemoriesRequest{Scope: m.scope}
 	for _, entry := range entries {
@@ -48,9 +49,9 @@ func (m *Memory) Add(ctx context.Context, entries ...*MemoryEntry) (*threadkeepv
 	return m.client.Memories.AddMemories(ctx, request)
 }
 
-// AddSession remembers a session: one entry for each event with text, unless the request says otherwise; nil is an empty one. What
-// is remembered already is left as it is and what was deleted stays so: call it as often as you like. Errors: SessionNotFound,
-// AmbiguousSession, EventNotFound.
+// AddSession ingests a session: it adds one entry per event with text, unless the request says otherwise; nil is an empty
+// request. Existing entries are unchanged and deleted entries stay deleted, so the call can be repeated. Errors:
+// SessionNotFound, AmbiguousSession, EventNotFound.
 func (m *Memory) AddSession(
 	ctx context.Context, sessionID string, request *threadkeepv1.AddSessionToMemoryRequest,
 ) (*threadkeepv1.AddSessionToMemoryResponse, error) {
@@ -59,7 +60,7 @@ func (m *Memory) AddSession(
 	return m.client.Memories.AddSessionToMemory(ctx, own)
 }
 
-// Search is the entries that answer the request's query, best first; an empty query finds nothing. Errors: EmbedderNotConfigured,
+// Search returns the entries that match the query, best first. An empty query returns nothing. Errors: EmbedderNotConfigured,
 // EmbedderFailed.
 func (m *Memory) Search(
 	ctx context.Context, request *threadkeepv1.SearchMemoryRequest,
@@ -69,14 +70,15 @@ func (m *Memory) Search(
 	return m.client.Memories.SearchMemory(ctx, own)
 }
 
-// List are the entries that match the request, all if it is nil, the last added first, page after page like Session.Events.
+// List iterates over the matching entries, most recently added first, page by page like Session.Events. A nil request matches
+// all.
 func (m *Memory) List(ctx context.Context, request *threadkeepv1.ListMemoriesRequest) iter.Seq2[*MemoryEntry, error] {
 	own := copyOf(request)
 	own.Scope = m.scope
 	return pages(ctx, own, m.client.Memories.ListMemories, (*threadkeepv1.ListMemoriesResponse).GetEntries)
 }
 
-// Delete forgets the entries that the request names, for good; the response is the receipt.
+// Delete deletes the specified entries permanently; the response is a receipt.
 func (m *Memory) Delete(
 	ctx context.Context, request *threadkeepv1.DeleteMemoriesRequest,
 ) (*threadkeepv1.DeleteMemoriesResponse, error) {

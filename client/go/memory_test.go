@@ -14,7 +14,7 @@ import (
 	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
-// remembering is a server that keeps what it is asked, and answers the first calls that the memories be sent again.
+// remembering is a server that records requests and responds to the first calls with Unavailable.
 type remembering struct {
 	threadkeepv1.UnimplementedMemoryServiceServer
 	threadkeepv1.UnimplementedToolServiceServer

@@ -6,14 +6,15 @@ import (
 	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
-// User is what the user said. On the root branch it starts a turn.
+// User returns an event with a user message. On the root branch it starts a turn.
 //
-// Builders make an event that has only a message; set its other fields (Author, Branch, MetadataJson ...) as you need them.
+// Builders set only the message of an event; set its other fields (Author, Branch, MetadataJson ...) as needed.
 func User(text string) *Event {
 	return NewEvent(threadkeepv1.Role_ROLE_USER, Text(text))
 }
 
-// Assistant is what the model said, followed by the tool calls it asks for; see ToolCall. Of an empty text calls stand alone.
+// Assistant returns an event with a model message, followed by its tool calls; see ToolCall. With calls, an empty text is left
+// out.
 func Assistant(text string, calls ...*Part) *Event {
 	if text == "" && len(calls) > 0 {
 		return NewEvent(threadkeepv1.Role_ROLE_ASSISTANT, calls...)
@@ -21,22 +22,24 @@ func Assistant(text string, calls ...*Part) *Event {
 	return NewEvent(threadkeepv1.Role_ROLE_ASSISTANT, append([]*Part{Text(text)}, calls...)...)
 }
 
-// System is instructions to the model.
+// System returns an event with instructions to the model.
 func System(text string) *Event {
 	return NewEvent(threadkeepv1.Role_ROLE_SYSTEM, Text(text))
 }
 
-// ToolResult is the answer to the tool call callID as text. name is the tool's, and may be empty.
+// ToolResult returns an event with the result of the tool call callID as text. name is the name of the tool and may be empty.
 func ToolResult(callID, name, text string) *Event {
 	return toolResult(&threadkeepv1.ToolResultPart{CallId: callID, Name: name, Parts: []*Part{Text(text)}})
 }
 
-// ToolResultJSON is the answer to the tool call callID as JSON text, which is kept verbatim. name is the tool's, and may be empty.
+// ToolResultJSON returns an event with the result of the tool call callID as JSON text, stored verbatim. name is the name of
+// the tool and may be empty.
 func ToolResultJSON(callID, name, json string) *Event {
 	return toolResult(&threadkeepv1.ToolResultPart{CallId: callID, Name: name, StructuredJson: json})
 }
 
-// AsError marks the tool results of an event as failures, and returns the event. One without tool results stays as it is.
+// AsError marks the tool results of an event as failures and returns the event. It does not change an event without tool
+// results.
 func AsError(event *Event) *Event {
 	for _, part := range event.GetMessage().GetParts() {
 		if result := part.GetToolResult(); result != nil {
@@ -50,28 +53,28 @@ func toolResult(result *threadkeepv1.ToolResultPart) *Event {
 	return NewEvent(threadkeepv1.Role_ROLE_TOOL, &Part{Content: &threadkeepv1.Part_ToolResult{ToolResult: result}})
 }
 
-// NewEvent is an event whose message has this role and these parts.
+// NewEvent returns an event whose message has this role and these parts.
 func NewEvent(role threadkeepv1.Role, parts ...*Part) *Event {
 	return &Event{Message: &threadkeepv1.ChatMessage{Role: role, Parts: parts}}
 }
 
-// Text is plain text: what keyword filters and search look at.
+// Text returns a part of plain text, which keyword filters and search look at.
 func Text(text string) *Part {
 	return &Part{Content: &threadkeepv1.Part_Text{Text: text}}
 }
 
-// ToolCall is a request to call a tool. Its result bears the same id; the arguments are kept verbatim.
+// ToolCall returns a part with a tool call. The result has the same id. The arguments are stored verbatim.
 func ToolCall(id, name, argumentsJSON string) *Part {
 	call := &threadkeepv1.ToolCallPart{Id: id, Name: name, Kind: "function", ArgumentsJson: argumentsJSON}
 	return &Part{Content: &threadkeepv1.Part_ToolCall{ToolCall: call}}
 }
 
-// TextOf is the event's text as search sees it: its text parts joined by a line feed. Empty when it has none.
+// TextOf returns the text of the event as search sees it: its text parts, joined by line feeds. Empty if there is none.
 func TextOf(event *Event) string {
 	return textOf(event.GetMessage())
 }
 
-// TextOfMemory is the same of what is remembered.
+// TextOfMemory returns the text of a memory entry, like TextOf.
 func TextOfMemory(entry *MemoryEntry) string {
 	return textOf(entry.GetContent())
 }

@@ -108,7 +108,7 @@ func TestAppendRequests(t *testing.T) {
 		t.Error(got)
 	}
 	if _, err := session.Append(t.Context(), []*Event{nil}); err != nil {
-		t.Error(err) // the server says of an empty event what it lacks
+		t.Error(err) // the server reports the missing fields of an empty event
 	}
 	if got.Precondition != nil || got.CreateIfMissing != nil || got.IfExists != 0 {
 		t.Error(got)

@@ -11,24 +11,25 @@ import (
 	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
-// Context is what an agent should see now: the SYSTEM event, the summaries, then whole turns of the active window. spec narrows
-// it; nil is the window within the session's or the server's size. An unknown session gives an empty context. Errors:
+// Context returns the context of an agent: the SYSTEM event, the summaries, then whole turns of the active window. spec narrows
+// it; nil means the window within the size of the session or the server. An unknown session returns an empty context. Errors:
 // InvalidField, AmbiguousSession.
 func (s *Session) Context(ctx context.Context, spec *threadkeepv1.ContextSpec) (*threadkeepv1.GetContextResponse, error) {
 	return s.client.Events.GetContext(ctx, &threadkeepv1.GetContextRequest{Session: s.ref, Spec: spec})
 }
 
-// Events are the session's events that match the request, all if it is nil: page after page, each fetched when it is needed and
-// within a deadline of its own. The request's session is this one.
+// Events iterates over the matching events of the session, page by page. A nil request matches all. Each page is fetched when
+// needed, with its own deadline. The handle's session replaces that of the request.
 //
-// An error ends the iteration; it comes with a nil event. Errors: InvalidField, AmbiguousSession. An unknown session has none.
+// An error ends the iteration and comes with a nil event. An unknown session has no events. Errors: InvalidField,
+// AmbiguousSession.
 func (s *Session) Events(ctx context.Context, request *threadkeepv1.ListEventsRequest) iter.Seq2[*Event, error] {
 	own := copyOf(request)
 	own.Session = s.ref
 	return pages(ctx, own, s.client.Events.ListEvents, (*threadkeepv1.ListEventsResponse).GetEvents)
 }
 
-// Compactions are the session's compactions, newest first, page after page like Events. Errors: SessionNotFound.
+// Compactions iterates over the session's compactions, newest first, page by page like Events. Errors: SessionNotFound.
 func (s *Session) Compactions(
 	ctx context.Context, request *threadkeepv1.ListCompactionsRequest,
 ) iter.Seq2[*threadkeepv1.Compaction, error] {
@@ -37,12 +38,12 @@ func (s *Session) Compactions(
 	return pages(ctx, own, s.client.Compaction.ListCompactions, (*threadkeepv1.ListCompactionsResponse).GetCompactions)
 }
 
-// Search are the events that answer the request's query, archived ones included, page after page like Events. The request's mode
-// says how it is answered; one that is not set is the server's choice. Of what is ranked take as many as are of use.
+// Search iterates over the events that match the query, archived ones included, page by page like Events. The mode of the
+// request selects how to search; without one, the server chooses. Ranked hits come best first; take as many as you need.
 //
-// It looks where the request's scope says. Without one, and where that leaves app or user empty, these are the client's, unless
-// AllUsers or AllApps is given; not both, for a search is of one user or of one app. Errors: SessionNotFound and AmbiguousSession
-// of a session that is named, InvalidField, EmbedderNotConfigured, EmbedderFailed.
+// The scope of the request specifies where to search. App and user that it leaves empty are the client's, unless AllUsers or
+// AllApps is given; not both, because a search covers one user or one app. Errors: SessionNotFound and AmbiguousSession for a
+// specified session, InvalidField, EmbedderNotConfigured, EmbedderFailed.
 func (c *Client) Search(
 	ctx context.Context, request *threadkeepv1.SearchEventsRequest, opts ...ScopeOption,
 ) iter.Seq2[*threadkeepv1.SearchHit, error] {
@@ -51,8 +52,8 @@ func (c *Client) Search(
 	return pages(ctx, own, c.Searches.SearchEvents, (*threadkeepv1.SearchEventsResponse).GetHits)
 }
 
-// ListSessions are the sessions that match the request, newest first, page after page like Session.Events. An app or user that it
-// leaves empty is the client's, unless AllApps or AllUsers is given.
+// ListSessions iterates over the matching sessions, newest first, page by page like Session.Events. An app or user that the
+// request leaves empty is the client's, unless AllApps or AllUsers is given.
 func (c *Client) ListSessions(
 	ctx context.Context, request *threadkeepv1.ListSessionsRequest, opts ...ScopeOption,
 ) iter.Seq2[*threadkeepv1.Session, error] {
@@ -61,8 +62,9 @@ func (c *Client) ListSessions(
 	return pages(ctx, own, c.Sessions.ListSessions, (*threadkeepv1.ListSessionsResponse).GetSessions)
 }
 
-// DeleteExpiredSessions deletes sessions that have expired, by the request's time or by now, at most 1,000; the response says
-// whether more remain. An app or user that the request leaves empty is the client's, unless AllApps or AllUsers is given.
+// DeleteExpiredSessions deletes sessions that expired before the time of the request, by default now, at most 1,000; the
+// response reports whether more remain. An app or user that the request leaves empty is the client's, unless AllApps or
+// AllUsers is given.
 func (c *Client) DeleteExpiredSessions(
 	ctx context.Context, request *threadkeepv1.DeleteExpiredSessionsRequest, opts ...ScopeOption,
 ) (*threadkeepv1.DeleteExpiredSessionsResponse, error) {
@@ -71,7 +73,7 @@ func (c *Client) DeleteExpiredSessions(
 	return c.Sessions.DeleteExpiredSessions(ctx, own)
 }
 
-// copyOf is a copy of the message, empty if that is nil.
+// copyOf returns a copy of the message; an empty one for nil.
 func copyOf[M proto.Message](message M) M {
 	own := message.ProtoReflect().New().Interface().(M)
 	proto.Merge(own, message)
@@ -83,7 +85,7 @@ func setToken(request proto.Message, field protoreflect.Name, token string) {
 	message.Set(message.Descriptor().Fields().ByName(field), protoreflect.ValueOfString(token))
 }
 
-// pages yields what list finds, beginning with the page that the request names. Ranging anew begins anew.
+// pages iterates over a list, starting with the page of the request. Each range starts over.
 func pages[Q proto.Message, P interface{ GetNextPageToken() string }, T any](
 	ctx context.Context, request Q, list func(context.Context, Q, ...grpc.CallOption) (P, error), items func(P) []*T,
 ) iter.Seq2[*T, error] {

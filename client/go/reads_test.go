@@ -12,7 +12,7 @@ import (
 	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
-// threePages answers with seqs 1 to 6, two a page, and counts the pages that are fetched.
+// threePages returns seqs 1 to 6, two per page, and counts the fetched pages.
 func threePages(fetched *[]string) func(*threadkeepv1.ListEventsRequest) (*threadkeepv1.ListEventsResponse, error) {
 	return func(r *threadkeepv1.ListEventsRequest) (*threadkeepv1.ListEventsResponse, error) {
 		*fetched = append(*fetched, fmt.Sprint(r.GetSession().GetSessionId(), r.GetPageSize(), r.GetPageToken()))
@@ -82,7 +82,7 @@ func TestAnErrorEndsThePages(t *testing.T) {
 	}
 }
 
-// planned is a plan that archives e1 and asks for a summary by this digest.
+// planned returns a plan that archives e1 and needs a summary with this digest.
 func planned(digest string) *threadkeepv1.PlanCompactionResponse {
 	inserts := []*threadkeepv1.CompactionInsert{{BeforeEventId: "e9", Events: []*Event{User("What happened?"), Assistant("")}}}
 	plan := &threadkeepv1.CompactionPlan{
@@ -92,7 +92,7 @@ func planned(digest string) *threadkeepv1.PlanCompactionResponse {
 }
 
 func TestCompactWithAsksAndApplies(t *testing.T) {
-	digests := []string{"d1", "d1", "d2"} // the third try finds another window
+	digests := []string{"d1", "d1", "d2"} // the third attempt finds another window
 	var applied []*threadkeepv1.ApplyCompactionRequest
 	s := &script{
 		plan: func() (*threadkeepv1.PlanCompactionResponse, error) { return planned(digests[len(applied)]), nil },

@@ -2,11 +2,11 @@ package threadkeep
 
 import "github.com/threadkeep/threadkeep-go/threadkeep/v1"
 
-// Reason says why a call failed: the name in ErrorReason, without its prefix. It is an error for the sake of errors.Is. A
-// reason that only a newer server knows is its text.
+// Reason is the reason of an error: its name in ErrorReason, without the prefix. It is an error so that errors.Is accepts it. A
+// reason of a newer server is kept as text.
 type Reason string
 
-// The reasons of this version; the proto of ErrorReason says what to do about each.
+// The reasons of this version; see ErrorReason for what to do about each.
 const (
 	InvalidField            Reason = "INVALID_FIELD"
 	InvalidPageToken        Reason = "INVALID_PAGE_TOKEN"
@@ -41,12 +41,12 @@ const (
 	EmbedderFailed          Reason = "EMBEDDER_FAILED"
 )
 
-// Error is the reason's name.
+// Error returns the name of the reason.
 func (r Reason) Error() string {
 	return string(r)
 }
 
-// Enum is the reason as the generated enum; ERROR_REASON_UNSPECIFIED if this version does not know it.
+// Enum returns the generated enum value; ERROR_REASON_UNSPECIFIED if this version does not know the reason.
 func (r Reason) Enum() threadkeepv1.ErrorReason {
 	return threadkeepv1.ErrorReason(threadkeepv1.ErrorReason_value["ERROR_REASON_"+string(r)])
 }

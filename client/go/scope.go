@@ -2,19 +2,19 @@ package threadkeep
 
 import "github.com/threadkeep/threadkeep-go/threadkeep/v1"
 
-// ScopeOption widens whose sessions a call covers. Without one, what a request leaves empty of app and user is the client's. An app
-// that is set and empty is not left empty: it means sessions without an app.
+// ScopeOption widens the sessions that a call covers. Without one, app and user that a request leaves empty are the client's.
+// An app that is set to "" means sessions without an app.
 type ScopeOption interface {
 	WatchOption
 	widen(*reach)
 }
 
-// AllUsers covers every user whom the token reaches, unless the request names one.
+// AllUsers covers every user within the token's reach, unless the request specifies one.
 func AllUsers() ScopeOption {
 	return scopeOption(func(r *reach) { r.allUsers = true })
 }
 
-// AllApps covers every app, unless the request names one.
+// AllApps covers every app, unless the request specifies one.
 func AllApps() ScopeOption {
 	return scopeOption(func(r *reach) { r.allApps = true })
 }
@@ -24,7 +24,7 @@ type scopeOption func(*reach)
 func (o scopeOption) widen(r *reach)        { o(r) }
 func (o scopeOption) applyTo(*subscription) {} // WatchAll reads it before it subscribes
 
-// reach completes what requests leave empty of app and user.
+// reach completes app and user of requests.
 type reach struct {
 	own               *threadkeepv1.UserScope
 	allUsers, allApps bool
@@ -54,10 +54,10 @@ func (r *reach) app(given *string) *string {
 	return r.own.App
 }
 
-// search completes the request's scope. The scope of all users is an app.
+// search completes the scope of the request. All users are the scope of an app.
 func (r *reach) search(request *threadkeepv1.SearchEventsRequest) {
 	if request.Scope != nil && request.GetUser() == nil {
-		return // a session or an app, by name
+		return // a specified session or app
 	}
 	whose := copyOf(request.GetUser())
 	whose.UserId, whose.App = r.user(whose.UserId), r.app(whose.App)

@@ -11,7 +11,7 @@ import (
 	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
-// same fails the test unless the message is what the text says.
+// same fails the test unless the message equals the text form.
 func same[M proto.Message](t *testing.T, name, want string, got M) {
 	t.Helper()
 	wanted := got.ProtoReflect().New().Interface()

@@ -19,7 +19,7 @@ import (
 	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
-// script is a server on the loopback that does what a test says.
+// script is a loopback server that does what a test scripts.
 type script struct {
 	threadkeepv1.UnimplementedEventServiceServer
 	threadkeepv1.UnimplementedSessionServiceServer
@@ -105,7 +105,7 @@ func (s *script) WatchAll(
 	return s.watchAll(r, stream)
 }
 
-// serve starts the script and makes a client of it, of the app "shop" and the user "alice".
+// serve starts the script and returns a client of it, with the app "shop" and the user "alice".
 func serve(t *testing.T, s *script, opts ...func(*Options)) *Client {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -137,7 +137,7 @@ func connected(t *testing.T, address string, opts ...func(*Options)) *Client {
 	return client
 }
 
-// refusal is an error as the server sends it.
+// refusal returns an error as the server sends it.
 func refusal(code codes.Code, reason Reason, meta map[string]string, details ...protoadapt.MessageV1) error {
 	info := &errdetails.ErrorInfo{Reason: string(reason), Domain: errorDomain, Metadata: meta}
 	st, err := status.New(code, "the server says so").WithDetails(append(details, info)...)
@@ -151,7 +151,7 @@ func retryInfo(after time.Duration) protoadapt.MessageV1 {
 	return &errdetails.RetryInfo{RetryDelay: durationpb.New(after)}
 }
 
-// settled fails the test unless the number of goroutines comes back to what it was.
+// settled fails the test unless the number of goroutines returns to its previous value.
 func settled(t *testing.T, before int) {
 	t.Helper()
 	var after int

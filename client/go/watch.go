@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// Without a frame for so long, two heartbeats of the server, a stream is taken for dead.
+	// Time without a frame after which a stream is considered dead: two heartbeats of the server.
 	longestSilence = 30 * time.Second
-	// The upper bound of the first pause, which doubles with every failure in a row, and where it stays.
+	// The upper bound of the first pause, which doubles with each consecutive failure, and its maximum.
 	firstPause   = 100 * time.Millisecond
 	longestPause = 5 * time.Second
 )
 
-// WatchOption says how changes are followed.
+// WatchOption configures a watch.
 type WatchOption interface {
 	applyTo(*subscription)
 }
@@ -32,18 +32,19 @@ type watchOption func(*subscription)
 
 func (o watchOption) applyTo(s *subscription) { o(s) }
 
-// Checkpoints hands out checkpoints too. The first item is then one of kind STARTED, which says that nothing that is committed
+// Checkpoints delivers checkpoints too. The first item is then one of kind STARTED, which confirms that no change committed
 // later will be missed.
 func Checkpoints() WatchOption {
 	return watchOption(func(s *subscription) { s.checkpoints = true })
 }
 
-// MaxRetries is how often in a row the stream is opened again. Default, and if negative: for ever.
+// MaxRetries sets the maximum number of consecutive times that the stream is reopened. Default, and if negative: no limit.
 func MaxRetries(n int) WatchOption {
 	return watchOption(func(s *subscription) { s.maxRetries = n })
 }
 
-// Watch follows every change of the session, which need not exist yet: in order, each once, an append as a whole.
+// Watch watches the changes of the session, which need not exist yet. Each change is delivered once, in order; an append is one
+// change.
 //
 //	everything := &threadkeepv1.WatchSessionRequest{Start: &threadkeepv1.WatchSessionRequest_AfterSeq{AfterSeq: 0}}
 //	for change, err := range trip.Watch(ctx, everything) {
@@ -53,17 +54,17 @@ func MaxRetries(n int) WatchOption {
 //		...
 //	}
 //
-// It starts with what is committed from now on, unless the request says otherwise, whose session is this one. Keep a change's
-// resume token once the change is handled: a Watch that starts at it goes on after that change.
+// It starts with changes committed from now on, unless the request says otherwise. The handle's session replaces that of the
+// request. Store the resume token of a change after handling it; a Watch that starts at that token resumes after the change.
 //
-// It has no deadline but that of ctx. When the server is unavailable, or silent for 30 seconds, the stream is opened again where
-// it stood, after a pause of up to 0.1 seconds that doubles up to 5, and as long as the server asks for. Leaving the loop ends the
-// call, as does the end of ctx. Nothing is read ahead of the loop but what the connection's window holds. Each range over the
-// result is a subscription of its own.
+// It has no deadline except that of ctx. If the server is unavailable, or silent for 30 seconds, the stream is reopened where
+// it stopped, after a pause of up to 0.1 seconds that doubles up to 5 seconds, and at least the server's retry delay. Leaving
+// the loop ends the call, as does the end of ctx. Only the connection's flow-control window is read ahead of the loop. Each
+// range over the result is a separate subscription.
 //
-// An error comes with a nil change and is the last item: that of ctx when it ended; SessionNotFound and AmbiguousSession of a
-// session without user; InvalidResumeToken; QuotaExceeded; and ResumePositionExpired when the feed no longer holds what comes
-// next: then changes were missed, so read the sessions again before you start at Metadata["oldest_resume_token"].
+// An error comes with a nil change and is the last item: the error of ctx if it ended; SessionNotFound and AmbiguousSession for
+// a session without a user; InvalidResumeToken; QuotaExceeded; and ResumePositionExpired if the feed no longer has the next
+// changes. Changes were then missed, so read the sessions again before starting at Metadata["oldest_resume_token"].
 func (s *Session) Watch(
 	ctx context.Context, request *threadkeepv1.WatchSessionRequest, opts ...WatchOption,
 ) iter.Seq2[*Change, error] {
@@ -75,8 +76,8 @@ func (s *Session) Watch(
 	})
 }
 
-// WatchAll follows every change of all sessions of the request's scope, like Session.Watch. An app or user that the scope leaves
-// empty is the client's, unless AllApps or AllUsers is given; with both, no other limits but the token's hold.
+// WatchAll watches the changes of all sessions in the scope of the request, like Session.Watch. An app or user that the scope
+// leaves empty is the client's, unless AllApps or AllUsers is given; with both, only the token limits the scope.
 func (c *Client) WatchAll(
 	ctx context.Context, request *threadkeepv1.WatchAllRequest, opts ...WatchOption,
 ) iter.Seq2[*Change, error] {
@@ -89,7 +90,7 @@ func (c *Client) WatchAll(
 	})
 }
 
-// startedAt is a copy of the request that starts at the token, where the request says if that is empty.
+// startedAt returns a copy of the request that starts at the token; with an empty token, at the start of the request.
 func startedAt[Q proto.Message](request Q, token string) Q {
 	own := proto.CloneOf(request)
 	if token != "" {
@@ -104,16 +105,16 @@ type (
 	opener  func(ctx context.Context, token string) (receive, error)
 )
 
-// subscription is one range over what Watch returned.
+// subscription is one range over the result of Watch.
 type subscription struct {
 	client      *Client
 	checkpoints bool
 	maxRetries  int
-	failures    int // in a row
+	failures    int // consecutive
 	at          cursor
 }
 
-// follow opens stream after stream, each where the one before it stood.
+// follow opens one stream after another, each where the previous one stopped.
 func (c *Client) follow(ctx context.Context, opts []WatchOption, open opener) iter.Seq2[*Change, error] {
 	return func(yield func(*Change, error) bool) {
 		s := &subscription{client: c, maxRetries: -1}
@@ -135,14 +136,13 @@ func (c *Client) follow(ctx context.Context, opts []WatchOption, open opener) it
 	}
 }
 
-// drain hands out the changes of one stream; its end is an error too, nil that the loop was left. However it returns, the call is
-// over.
+// drain delivers the changes of one stream. Its error is nil only if the loop was left. The call is over when it returns.
 func (s *subscription) drain(ctx context.Context, open opener, yield func(*Change, error) bool) error {
 	callCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	// What the loop takes is not the server's silence, so the clock runs while a frame is awaited only.
+	// The clock runs only while waiting for a frame, because time in the loop is not silence of the server.
 	clock := time.AfterFunc(s.client.silence, cancel)
-	s.at.parts = nil // of a change that did not arrive as a whole: it will come again
+	s.at.parts = nil // of an incomplete change, which will be delivered again
 	next, err := open(callCtx, s.at.token)
 	for {
 		var arrived frame
@@ -176,8 +176,8 @@ func (s *subscription) drain(ctx context.Context, open opener, yield func(*Chang
 	}
 }
 
-// pauseAfter is how long to wait after this failure, at least what the server asked for; with full jitter, so that clients that lost
-// one server do not come back all at once. false: no other stream can mend it.
+// pauseAfter returns the pause after this failure, at least the server's retry delay, with full jitter, so that clients of one
+// server do not reconnect at once. It returns false if another stream cannot succeed.
 func (s *subscription) pauseAfter(err error) (time.Duration, bool) {
 	var e *Error
 	if !errors.As(err, &e) || (e.Code != codes.Unavailable && e.RetryAfter == 0) || s.failures == s.maxRetries {
@@ -188,7 +188,7 @@ func (s *subscription) pauseAfter(err error) (time.Duration, bool) {
 	return e.RetryAfter + rand.N(longest+1), true
 }
 
-// pause waits, but not beyond the end of the context or of the client, which the next call then tells.
+// pause waits, but not beyond the end of the context or the client, which the next call reports.
 func (c *Client) pause(ctx context.Context, wait time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()

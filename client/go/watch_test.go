@@ -29,14 +29,14 @@ func checkpointOf(token string) *Change {
 	return &Change{Kind: &threadkeepv1.Change_Checkpoint{Checkpoint: &threadkeepv1.Checkpoint{}}, ResumeToken: token}
 }
 
-// collect is what a subscription hands out: its changes' seqs, up to n of them, and the error that ended it.
+// collect returns the seqs of up to n changes of a subscription, and the error that ended it.
 func collect(t *testing.T, n int, changes func(func(*Change, error) bool)) (seen []string, last error) {
 	t.Helper()
 	within(t, 20*time.Second, func() {
 		for change, err := range changes {
 			if err != nil {
 				last = err
-				continue // it must be the last item by itself
+				continue // it must be the last item without a break
 			}
 			if last != nil {
 				t.Error("a change after an error")
@@ -149,7 +149,7 @@ func TestRetriesInARowAreCounted(t *testing.T) {
 	opened := 0
 	s := &script{watch: func(_ *watchRequest, stream watchStream) error {
 		if opened++; opened == 2 {
-			send(stream, checkpointOf("c")) // begins a new row
+			send(stream, checkpointOf("c")) // resets the count
 		}
 		return status.Error(codes.Unavailable, "gone")
 	}}
@@ -197,7 +197,7 @@ func TestLeavingEndsTheCall(t *testing.T) {
 		}}
 		client := serve(t, s)
 		session := client.Session("s1")
-		connected := 0 // goroutines, with those of the connection itself
+		connected := 0 // goroutines, including those of the connection
 		for n := range 20 {
 			if seen, err := collect(t, 1, session.Watch(t.Context(), nil)); len(seen) != 1 || err != nil {
 				t.Fatal(seen, err)
@@ -267,7 +267,7 @@ func TestNothingIsReadAheadOfTheLoop(t *testing.T) {
 	sent := make(chan int, 10_000)
 	large := make([]byte, 64<<10)
 	s := &script{watch: func(_ *watchRequest, stream watchStream) error {
-		for n := range 2000 { // 128 MiB in all
+		for n := range 2000 { // 128 MiB in total
 			change := batchOf(int64(n+1), "t", false, int64(n+1))
 			change.GetBatch().Events[0].Native = &threadkeepv1.NativeContent{Content: large}
 			send(stream, change)
@@ -279,7 +279,7 @@ func TestNothingIsReadAheadOfTheLoop(t *testing.T) {
 		return nil
 	}}
 	for range serve(t, s).Session("s1").Watch(t.Context(), nil) {
-		time.Sleep(300 * time.Millisecond) // the server could send all of it meanwhile
+		time.Sleep(300 * time.Millisecond) // the server could send all of it in this time
 		break
 	}
 	if n := len(sent); n > 400 {

@@ -1,6 +1,6 @@
-// bench ADDRESS SECONDS: what the SDK costs beside the bare generated stub, as one JSON object. Both are measured in the same run,
-// in turns, so that what else the machine does hits both, and over connections of the same settings, so that only the written
-// layer differs.
+// bench ADDRESS SECONDS: measures the cost of the SDK over the generated stub and prints one JSON object. Both are measured
+// alternately in the same run, so that other load affects both, and over connections with the same settings, so that only the
+// hand-written layer differs.
 
 import { create } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
@@ -10,7 +10,7 @@ import * as sdk from "../src/node.js";
 
 const BLOCK = 5;
 const EVENTS = 20_000;
-const BATCH = 10; // a change each, as agents append; larger ones would hide what a change costs
+const BATCH = 10; // one change each, as agents append; larger batches would hide the cost per change
 const ROUNDS = 3;
 
 const address = process.argv[2] ?? "127.0.0.1:7443";
@@ -50,7 +50,7 @@ async function unary() {
   await times(200, [], written);
   const [ofStub, ofSdk]: [number[], number[]] = [[], []];
   for (const end = performance.now() + seconds * 1000; performance.now() < end; ) {
-    // In no fixed order: what one block leaves behind for the next, such as garbage, must hit both.
+    // Random order, so that effects of one block on the next, such as garbage, affect both.
     const stubFirst = Math.random() < 0.5;
     if (stubFirst) await times(BLOCK, ofStub, plain);
     await times(BLOCK, ofSdk, written);
@@ -59,7 +59,7 @@ async function unary() {
   return { stub: summary(ofStub), sdk: summary(ofSdk) };
 }
 
-/** Events a second, until all of them were seen. */
+/** Returns the events per second until all of them were received. */
 async function rate(counts: AsyncIterable<number>): Promise<number> {
   const began = performance.now();
   let seen = 0;

@@ -1,4 +1,4 @@
-// Calls the SDK for the conformance suite: JSON lines on stdin and stdout, as tests/conformance/README.md says.
+// The conformance driver: calls the SDK over JSON lines on stdin and stdout; see tests/conformance/README.md.
 
 import { createInterface } from "node:readline";
 
@@ -20,7 +20,7 @@ const write = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`
 const clientOf = (params: Message): sdk.Client => clients.get(params["client"])!;
 const timing = ({ timeout_ms }: Message) => ({ timeoutMs: timeout_ms ?? undefined });
 
-/** A reference with only an id goes to the SDK as that id, for it to complete. */
+/** Returns the id alone if the reference has only an id, so that the SDK completes it. */
 const orId = (ref?: sdk.SessionRef): sdk.SessionLike => (ref === undefined || ref.app || ref.userId ? ref! : ref.sessionId);
 const sessionOf = ({ session }: Message) => orId(decode(sdk.SessionRefSchema, session));
 

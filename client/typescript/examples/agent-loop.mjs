@@ -1,5 +1,5 @@
-// An agent's loop: read the context, append what the user says, think, append the answer. Another part of the program follows
-// the session meanwhile. A rule stands in for the model, and it asks for one tool. THREADKEEP_ADDRESS names the server.
+// An agent loop: reads the context, appends the user's message, computes an answer, and appends it. Another part of the program
+// watches the session. A rule replaces the model and calls one tool. THREADKEEP_ADDRESS specifies the server.
 
 import { connect, assistant, Role, system, textOf, toolCall, toolResult, user } from "@threadkeep/client";
 
@@ -7,7 +7,7 @@ const client = connect({ app: "agent-loop", userId: "alice" });
 const session = `flight-${Date.now()}`;
 const arrivals = { BA117: "18:40" };
 
-/** What a model would say next, given what it sees. */
+/** Returns the next message of the model for these events. */
 function think(events) {
   const last = events[events.length - 1];
   const result = last.message.parts[0].content;
@@ -17,7 +17,7 @@ function think(events) {
   return assistant(["Let me look.", toolCall(`call-${last.seq}`, "arrival", { flight })]);
 }
 
-/** The tool that the answer asks for, if it asks for one. */
+/** Runs the tools that the answer calls and returns their results. */
 function runTools(answer) {
   return answer.message.parts
     .filter((part) => part.content.case === "toolCall")
@@ -38,7 +38,7 @@ async function turn(text) {
   }
 }
 
-/** Prints the session as it grows, until so many events were seen. */
+/** Prints the session as it grows, until `count` events were printed. */
 async function follow(changes, count) {
   for await (const { kind } of changes) {
     if (kind.case !== "batch") continue;

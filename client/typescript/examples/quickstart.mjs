@@ -1,4 +1,4 @@
-// Appends two events, reads the context an agent would see, searches, and meets an error. THREADKEEP_ADDRESS names the server.
+// Appends two events, reads the context of an agent, searches, and handles an error. THREADKEEP_ADDRESS specifies the server.
 
 import { connect, assistant, isReason, textOf, user } from "@threadkeep/client";
 

@@ -1,4 +1,4 @@
-// Finds what answers a question, and remembers across sessions. THREADKEEP_ADDRESS names the server.
+// Searches a session by a question, and remembers across sessions. THREADKEEP_ADDRESS specifies the server.
 
 import { assistant, connect, textOf, ToolService, user } from "@threadkeep/client";
 
@@ -9,17 +9,17 @@ await client.append(session, said, { create: true });
 
 for await (const hit of client.search("Are there any flights to Lisbon?", { session })) {
   console.log(`found: ${textOf(hit.event)}`);
-  break; // best first: take as many as are of use
+  break; // hits come best first; take as many as you need
 }
 
 const memory = client.memory();
-const { added } = await memory.addSession(session); // as often as you like: nothing is remembered twice
+const { added } = await memory.addSession(session); // safe to repeat: each event is remembered once
 console.log(`remembered: ${added} events`);
 await memory.add("Prefers a window seat.");
 const { entries } = await memory.search("What must my daughter not eat, peanuts?");
 console.log(`recalled: ${textOf(entries[0])}`);
 
-// The tools of recall, run by the server: declare them to your model, and hand what it asks for to `callTool`.
+// The server runs the recall tools: declare them to your model, and pass its calls to `callTool`.
 const { tools } = await client.service(ToolService).listTools({});
 console.log(`tools: ${tools.flatMap(({ declared, name }) => (declared ? [name] : [])).join(", ")}`);
 

@@ -1,8 +1,8 @@
-// Reading the address of a server, and keeping a token from going there in the clear.
+// Parses server addresses and prevents tokens from being sent unencrypted.
 
-/** A server's address without its scheme. */
+/** A server address without its scheme. */
 export interface Place {
-  /** "host:port". */
+  /** Host and port, "host:port". */
   authority: string;
   /** True for https, false for http, undefined for an address without a scheme. */
   tls: boolean | undefined;
@@ -11,7 +11,7 @@ export interface Place {
 const ADDRESS = /^(?:(https?):\/\/)?(\[[\da-f:.%]+\]|[^\s/?#@:[\]]+|[\da-f]*:[\da-f.]*:[\da-f:.]*)(?::(\d{1,5}))?\/?$/i;
 const LOOPBACK = /^(([^:]+\.)?localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i;
 
-/** Reads "host:port", "host", or either after "https://" or "http://". Throws TypeError for anything else. */
+/** Parses "host:port" or "host", optionally after "https://" or "http://". Throws TypeError for anything else. */
 export function placeOf(address: string, defaultPort: number): Place {
   const [, scheme, host = "", port = String(defaultPort)] = ADDRESS.exec(address.trim()) ?? [];
   if (!host || Number(port) < 1 || Number(port) > 65_535) {
@@ -21,7 +21,7 @@ export function placeOf(address: string, defaultPort: number): Place {
   return { authority: `${bracketed}:${port}`, tls: scheme === undefined ? undefined : scheme.toLowerCase() === "https" };
 }
 
-/** Throws TypeError for a token that would cross a network unencrypted, unless that is allowed. */
+/** Throws TypeError if the token would cross a network unencrypted and that is not allowed. */
 export function checkToken(authority: string, encrypted: boolean, token: string | undefined, allowed: boolean | undefined): void {
   if (!token || encrypted || allowed || LOOPBACK.test(authority)) return;
   const how = `give the address as "https://${authority}" for TLS, or allowPlaintextToken: true on a network that you trust`;

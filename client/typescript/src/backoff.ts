@@ -2,26 +2,32 @@ import { Code } from "@connectrpc/connect";
 
 import { ThreadkeepError } from "./errors.js";
 
-/** Milliseconds: the upper bound of the first pause, which doubles with every failure in a row, and where it stays. */
+/** Milliseconds: the upper bound of the first pause, which doubles with each consecutive failure, and its maximum. */
 const FIRST = 100;
 const LONGEST = 5000;
 
-/** How long a stream that broke waits before it is opened again: full jitter, so that clients of one server do not return at once. */
+/**
+ * Computes the pause before a broken stream is reopened, with full jitter, so that the clients of one server do not reconnect
+ * at once.
+ */
 export class Backoff {
   #failures = 0;
 
-  /** `maxRetries`: failures in a row that are borne; Infinity for any number. `random`: a number from 0 up to 1. */
+  /** `maxRetries`: maximum number of consecutive failures; Infinity for no limit. `random`: returns a number in [0, 1). */
   constructor(
     private readonly maxRetries = Infinity,
     private readonly random: () => number = Math.random,
   ) {}
 
-  /** The stream is alive: the failures before it no longer count. */
+  /** Resets the count of consecutive failures; called when the stream delivers. */
   reset(): void {
     this.#failures = 0;
   }
 
-  /** Milliseconds to wait after this failure, at least what the server asked for. Throws the error if no retry can mend it. */
+  /**
+   * Returns the milliseconds to wait after this failure, at least the server's retry delay. Throws the error if a retry cannot
+   * succeed.
+   */
   pause(error: unknown): number {
     if (!(error instanceof ThreadkeepError)) throw error;
     if (error.code !== Code.Unavailable && error.retryAfterMs === undefined) throw error;

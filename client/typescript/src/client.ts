@@ -28,33 +28,33 @@ import { keepByteOrderMarks } from "./text.js";
 import { reliable } from "./transport.js";
 import { follow, opener, type WatchOptions } from "./watch.js";
 
-/** What `connect` is told. */
+/** Options of `connect`. */
 export interface ClientOptions {
-  /** The server. */
+  /** Address of the server. */
   address?: string | undefined;
-  /** Sent as "authorization: Bearer"; empty for none. Without TLS it is refused for every address but loopback. */
+  /** Token, sent as "authorization: Bearer"; empty for none. Without TLS it is rejected for addresses other than loopback. */
   token?: string | undefined;
-  /** Send the token without TLS over a network too. */
+  /** Sends the token over a network without TLS too. */
   allowPlaintextToken?: boolean | undefined;
   /**
-   * With `userId`, completes a session that is given by its id alone, and fills what lists, watches and searches leave empty. Give
-   * both or neither, unless the token names the user.
+   * App of the client. With `userId`, it completes sessions that are specified by id alone, and app and user where lists,
+   * watches and searches leave them empty. Specify both or neither, unless the token is bound to a user.
    */
   app?: string | undefined;
-  /** See `app`. */
+  /** User of the client; see `app`. */
   userId?: string | undefined;
-  /** Milliseconds a call may take, its retries included; 0 for no limit. Streams have none. Default 30,000. */
+  /** Timeout of a call in milliseconds, retries included; 0 for no limit. Streams have no timeout. Default: 30,000. */
   timeoutMs?: number | undefined;
 }
 
 export interface AppendOptions extends CallOptions {
-  /** Make a session that is missing: true, or how. */
+  /** Creates a missing session if true or if its properties are given. */
   create?: boolean | MessageInitShape<typeof events.CreateIfMissingSchema> | undefined;
-  /** Append only if the session is at this log_version. Not with `expectedLastEventId`. */
+  /** Log version that the session must have. Excludes `expectedLastEventId`. */
   expectedLogVersion?: bigint | undefined;
-  /** Append only if this is the last event's id; "" for an empty log. */
+  /** Event id that the last event must have; "" for an empty log. */
   expectedLastEventId?: string | undefined;
-  /** An event id that is stored already is no error, whatever its content. */
+  /** Accepts event ids that are already stored, regardless of the content. */
   ignoreExisting?: boolean | undefined;
 }
 
@@ -64,31 +64,31 @@ export type ExpiredSessionsOptions = Fields<typeof DeleteExpiredSessionsRequestS
 export type SearchOptions = Fields<typeof SearchEventsRequestSchema, "query" | "pageToken"> & Reach & { session?: SessionLike | undefined };
 export type CompactionsOptions = Fields<typeof compaction.ListCompactionsRequestSchema, "session" | "pageToken">;
 export type CompactOptions = Fields<typeof compaction.CompactSessionRequestSchema, "session">;
-/** What `compactContext` takes from the context is not among them. */
+/** The options of `compactContext`, except the fields that come from the context. */
 export type CompactContextOptions = Fields<
   typeof compaction.ApplyCompactionRequestSchema,
   "session" | "expectedWindowVersion" | "archive" | "fromSeq" | "inserts"
 >;
 export type CompactWithOptions = Fields<typeof compaction.PlanCompactionRequestSchema, "session"> & { actor?: string | undefined };
 
-/** What the server's own summaries answer. */
+/** The user message before a summary, the same as in the server's summaries. */
 const SHADOW_PROMPT = "Summarize the conversation we had so far.";
 
-/** How often `compactWith` plans, at most, when other compactions are faster. */
+/** Maximum number of plans of `compactWith` when other compactions are committed first. */
 const PLANS = 5;
 
 /**
- * A client of one server; share one, and close it. Make it with `connect`.
+ * A client of one server. Create it with `connect`, share it, and close it.
  *
  * Calls that are safe to repeat are sent up to five times while the server is unavailable. Every method may fail with a
  * ThreadkeepError of code Unavailable or DeadlineExceeded, or of reason UNAUTHENTICATED, PERMISSION_DENIED, INVALID_FIELD,
- * STORE_UNAVAILABLE, SERVER_DRAINING, RATE_LIMITED or INTERNAL; further reasons are named with the method.
+ * STORE_UNAVAILABLE, SERVER_DRAINING, RATE_LIMITED or INTERNAL. Methods document further reasons.
  */
 export class Client implements ServiceCaller {
   readonly address: string;
-  /** What completes a session's id. */
+  /** App that completes a session id. */
   readonly app: string;
-  /** See `app`. */
+  /** User that completes a session id. */
   readonly userId: string;
   readonly #closing = new AbortController();
   readonly #transport: Transport;
@@ -101,33 +101,33 @@ export class Client implements ServiceCaller {
     this.#transport = reliable(transport, { address, token, timeoutMs, closed: this.#closing.signal });
   }
 
-  /** Ends the connection. Calls and watches under way fail with code Canceled, and so do later ones. Closing twice does nothing. */
+  /** Closes the connection. Active and later calls and watches fail with code Canceled. Closing twice has no effect. */
   close(): void {
     this.#closing.abort(new ThreadkeepError("the client is closed", Code.Canceled));
     this.disconnect();
   }
 
   /**
-   * Every RPC of a service, as Connect's client: `client.service(SessionService).getSession({ session: client.ref("s1") })`. Calls
-   * carry the token, have the client's timeout, are repeated where that is safe, and fail with ThreadkeepError. Streams have no
-   * timeout, are not reopened, and end when their `signal` is aborted: leaving their loop does not end them.
+   * Returns a Connect client for every RPC of a service: `client.service(SessionService).getSession({ session: client.ref("s1")
+   * })`. Calls send the token, have the client's timeout, are retried if that is safe, and fail with ThreadkeepError. Streams
+   * have no timeout, are not reopened, and end when their `signal` is aborted; leaving the loop does not end them.
    */
   service<S extends DescService>(service: S): ServiceClient<S> {
     return createClient(service, this.#transport);
   }
 
-  /** The reference to a session, as requests need it. */
+  /** Returns the complete reference of a session, for requests. */
   ref(session: SessionLike): SessionRef {
     const { app, userId } = this;
     return create(SessionRefSchema, typeof session === "string" ? { app, userId, sessionId: session } : session);
   }
 
   /**
-   * Appends events, all or none; when it resolves they are on durable storage.
+   * Appends events, all or none. When it resolves, they are on durable storage.
    *
-   * Events without an id get one before they are sent, in a copy, so that the client's own retries store nothing twice. To retry
-   * across errors yourself, give the events ids of `newEventId()`. Reasons: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT,
-   * EVENT_TOO_LARGE, BATCH_TOO_LARGE. Both expectations at once are a TypeError.
+   * Events without an id get one in a copy before they are sent, so that the client's retries store nothing twice. To retry
+   * after errors yourself, set event ids from `newEventId()`. Throws TypeError if both expectations are set. Reasons:
+   * SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE.
    */
   async append(session: SessionLike, given: EventInit | readonly EventInit[], options: AppendOptions = {}): Promise<events.AppendEventsResponse> {
     const { create, expectedLogVersion: version, expectedLastEventId: last, ignoreExisting } = options;
@@ -143,7 +143,7 @@ export class Client implements ServiceCaller {
     return this.service(events.EventService).appendEvents(request, options);
   }
 
-  /** The session's events that match, page after page; an unknown session has none. Reasons: AMBIGUOUS_SESSION. */
+  /** Iterates over the matching events of a session, page by page. An unknown session has none. Reasons: AMBIGUOUS_SESSION. */
   events(session: SessionLike, options: EventsOptions = {}): AsyncGenerator<SessionEvent, void> {
     const request = { ...options, session: this.ref(session) };
     const fetch = (pageToken: string) => this.service(events.EventService).listEvents({ ...request, pageToken }, options);
@@ -151,8 +151,8 @@ export class Client implements ServiceCaller {
   }
 
   /**
-   * Sessions, newest first. A user or app that `options` does not name is the client's, unless `allUsers` or `allApps` is set:
-   * `client.sessions({ labels: { team: "eu" }, allUsers: true })`.
+   * Iterates over sessions, newest first. A user or app that `options` leaves empty is the client's, unless `allUsers` or
+   * `allApps` is set: `client.sessions({ labels: { team: "eu" }, allUsers: true })`.
    */
   sessions(options: SessionsOptions = {}): AsyncGenerator<Session, void> {
     const request = narrowed(this, options, options);
@@ -161,18 +161,19 @@ export class Client implements ServiceCaller {
   }
 
   /**
-   * Deletes sessions that have expired, at most 1,000 a call: those of the client's user and app, unless `options` says otherwise as
-   * for `sessions`. The server also deletes them by itself. `more` in the response means: call again.
+   * Deletes expired sessions, at most 1,000 per call. A user or app that `options` leaves empty is the client's, as in
+   * `sessions`. The server also deletes them automatically. If `more` is set in the response, call again.
    */
   async deleteExpiredSessions(options: ExpiredSessionsOptions = {}): Promise<DeleteExpiredSessionsResponse> {
     return this.service(SessionService).deleteExpiredSessions(narrowed(this, options, options), options);
   }
 
   /**
-   * Events that answer `query`, at most 1,024 characters, archived ones too: in `session`, in `scope`, or in all sessions of the
-   * client's user and app. A user or app that a scope of a user leaves empty is the client's, unless `allUsers` or `allApps` is set.
-   * Without `mode` the server picks how to search (SearchMode.AUTO). Best first: take as many as are of use; with
-   * SearchMode.SUBSTRING oldest first. Reasons: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+   * Searches events, archived ones included, in `session`, in `scope`, or in all sessions of the client's user and app. The
+   * query has at most 1,024 characters. A user or app that the scope leaves empty is the client's, unless `allUsers` or
+   * `allApps` is set. Without `mode`, the server chooses how to search (SearchMode.AUTO). Hits come best first, take as many as
+   * you need; with SearchMode.SUBSTRING oldest first. Reasons: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, EMBEDDER_NOT_CONFIGURED,
+   * EMBEDDER_FAILED.
    */
   search(query: string, options: SearchOptions = {}): AsyncGenerator<SearchHit, void> {
     const { session } = options;
@@ -182,12 +183,15 @@ export class Client implements ServiceCaller {
     return paged(fetch, (page) => page.hits);
   }
 
-  /** The long-term memory of a user in an app. What `scope` leaves out is the client's; an app of "" is no app. Makes no call. */
+  /**
+   * Returns a handle on the long-term memory of a user in an app, without a call. Fields that `scope` leaves out are the
+   * client's; an app of "" means no app.
+   */
   memory(scope: MessageInitShape<typeof MemoryScopeSchema> = {}): UserMemory {
     return new UserMemory(this, { app: scope.app ?? this.app, userId: scope.userId || this.userId });
   }
 
-  /** The records of a session's compactions, newest first. Reasons: SESSION_NOT_FOUND. */
+  /** Iterates over the compactions of a session, newest first. Reasons: SESSION_NOT_FOUND. */
   compactions(session: SessionLike, options: CompactionsOptions = {}): AsyncGenerator<Compaction, void> {
     const request = { ...options, session: this.ref(session) };
     const fetch = (pageToken: string) => this.service(compaction.CompactionService).listCompactions({ ...request, pageToken }, options);
@@ -195,30 +199,30 @@ export class Client implements ServiceCaller {
   }
 
   /**
-   * What an agent should see now: the SYSTEM event, the summaries, then whole turns of the active window. `spec` narrows it; by
-   * default it is the window within the session's or the server's size. An unknown session gives an empty one.
+   * Returns the context of an agent: the SYSTEM event, the summaries, then whole turns of the active window. `spec` narrows it;
+   * by default it is the window within the size of the session or the server. An unknown session returns an empty context.
    */
   async context(session: SessionLike, spec?: MessageInitShape<typeof ContextSpecSchema>, options?: CallOptions): Promise<events.GetContextResponse> {
     return this.service(events.EventService).getContext({ session: this.ref(session), spec }, options);
   }
 
   /**
-   * Has the server compact a session: archive events, and insert summaries or stubs. Nothing is deleted, and nothing to do is no
-   * error. A summary takes as long as the server's model: give it a timeout. Reasons: SESSION_NOT_FOUND, SUMMARIZER_NOT_CONFIGURED,
-   * SUMMARIZER_FAILED, VERSION_MISMATCH.
+   * Compacts a session on the server, which archives events and inserts summaries or stubs. Nothing is deleted, and having
+   * nothing to compact is not an error. A summary takes as long as the server's model; set a matching timeout. Reasons:
+   * SESSION_NOT_FOUND, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, VERSION_MISMATCH.
    */
   async compact(session: SessionLike, options: CompactOptions = {}): Promise<compaction.CompactSessionResponse> {
     return this.service(compaction.CompactionService).compactSession({ ...options, session: this.ref(session) }, options);
   }
 
   /**
-   * Replaces what a context held by a summary of it, or by other events. Only what `seen` held is archived: what its size or filters
-   * left out and what was appended since stay in the window. Nothing is deleted.
+   * Replaces the events of a context with a summary or other events. Only events of `seen` are archived; events that its size
+   * or filters left out and events appended since stay in the window. Nothing is deleted.
    *
-   * `seen` is what `context` returned. A summary that is a text becomes a turn of two events, as the server's summaries are; events of
-   * your own are marked as synthetic. Throws a TypeError for a blank summary. Reasons: NOTHING_TO_COMPACT, before anything is sent, if
-   * nothing of `seen` may be archived (`seen.compactableThroughSeq` is 0n); SESSION_NOT_FOUND; VERSION_MISMATCH after another
-   * compaction: read the context again.
+   * `seen` is the response of `context`. A text becomes a turn of two events, like the server's summaries; other events are
+   * marked as synthetic. Throws TypeError for a blank summary. Reasons: NOTHING_TO_COMPACT, before a call, if no event of
+   * `seen` may be archived (`seen.compactableThroughSeq` is 0n); SESSION_NOT_FOUND; VERSION_MISMATCH after another compaction:
+   * read the context again.
    */
   async compactContext(
     session: SessionLike,
@@ -242,10 +246,11 @@ export class Client implements ServiceCaller {
   }
 
   /**
-   * Compacts with a model of the caller's: plans, has `summarize` answer the prompt if there is one, applies. Undefined: nothing
-   * to do. When another compaction was faster it plans anew, and does not ask again for the same prompt. The timeout is that of
-   * each call to the server. A blank answer is a TypeError, and what `summarize` throws is thrown; the session is then as it was.
-   * Reasons: SESSION_NOT_FOUND, and VERSION_MISMATCH when five races were lost.
+   * Compacts with the caller's model: plans, calls `summarize` with the prompt if there is one, and applies the plan. Returns
+   * undefined if there is nothing to compact. If another compaction is committed first, it plans again, without calling
+   * `summarize` twice for the same prompt. The timeout applies to each call to the server. Throws TypeError for a blank
+   * summary, and any error of `summarize`; the session is then unchanged. Reasons: SESSION_NOT_FOUND, and VERSION_MISMATCH
+   * after five lost races.
    */
   async compactWith(
     session: SessionLike,
@@ -277,15 +282,17 @@ export class Client implements ServiceCaller {
   }
 
   /**
-   * Follows every change of one session, which need not exist yet, or of all sessions of a scope. A user or app that a scope does not
-   * name is the client's, unless `allUsers` or `allApps` is set: `client.watch({ scope: {}, allUsers: true })`. Changes come in order, each once, an append as a whole. Keep a change's `resumeToken` once it is handled: a
-   * watch with it and the same scope and filter goes on after it.
+   * Watches the changes of one session, which need not exist yet, or of all sessions of a scope. A user or app that a scope
+   * leaves empty is the client's, unless `allUsers` or `allApps` is set: `client.watch({ scope: {}, allUsers: true })`. Each
+   * change is delivered once, in order; an append is one change. Store the `resumeToken` of a change after handling it; a watch
+   * with that token and the same scope and filter resumes after it.
    *
-   * It has no deadline. When the server is unavailable or silent for 30 seconds the stream is opened again where it stood, after a
-   * pause of up to 0.1 seconds that doubles up to 5, `maxRetries` times in a row; any message begins a new row. Leaving the loop
-   * ends the call. Reasons: SESSION_NOT_FOUND and AMBIGUOUS_SESSION for a session without user, INVALID_RESUME_TOKEN,
-   * QUOTA_EXCEEDED, and RESUME_POSITION_EXPIRED when the feed no longer holds what comes next: then changes were missed, so read
-   * the sessions again before you start at its `oldest_resume_token`. `afterSeq` of a scope is a TypeError.
+   * A watch has no deadline. If the server is unavailable or silent for 30 seconds, the stream is reopened where it stopped,
+   * after a pause of up to 0.1 seconds that doubles up to 5 seconds, at most `maxRetries` consecutive times; any message resets
+   * the count. Leaving the loop ends the call. Throws TypeError if `afterSeq` is set for a scope. Reasons: SESSION_NOT_FOUND
+   * and AMBIGUOUS_SESSION for a session without a user, INVALID_RESUME_TOKEN, QUOTA_EXCEEDED, and RESUME_POSITION_EXPIRED if
+   * the feed no longer has the next changes; changes were then missed, so read the sessions again before starting at its
+   * `oldest_resume_token`.
    */
   watch(whose: SessionLike | ({ scope: MessageInitShape<typeof ChangeScopeSchema> } & Reach), options: WatchOptions = {}): AsyncGenerator<Change, void> {
     const isScope = typeof whose === "object" && "scope" in whose;
@@ -295,12 +302,12 @@ export class Client implements ServiceCaller {
   }
 }
 
-/** Throws TypeError for a summary of which nothing would be left to read. */
+/** Throws TypeError for a blank summary. */
 function requireSummary(summary: string | undefined): asserts summary is string {
   if (!summary?.trim()) throw new TypeError("the summary is blank; the session is as it was");
 }
 
-/** Puts the model's text into the event that the plan leaves empty for it. */
+/** Sets the model's text in the event that the plan leaves empty. */
 function complete({ inserts }: CompactionPlan, summary: string): void {
   for (const { message } of inserts.flatMap((insert) => insert.events)) {
     const content = message?.parts.length === 1 ? message.parts[0]!.content : undefined;

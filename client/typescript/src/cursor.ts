@@ -1,15 +1,18 @@
 import { type Change, SessionChangeKind } from "./gen/threadkeep/v1/subscription_pb.js";
 
-/** Sessions whose last version is remembered. */
+/** Number of sessions whose last version is remembered. */
 export const REMEMBERED = 4096;
 
-/** Where a subscription stands: its last resume token, the parts of a change that is arriving, and what was handed out. */
+/** The state of a subscription: the last resume token, the parts of an incomplete change, and the delivered versions. */
 export class Cursor {
   #token = "";
   #first: Change["kind"] | undefined;
   readonly #versions = new Map<string, bigint>();
 
-  /** The change if it is whole and new. Undefined: parts are missing, or it is a repetition or of an unknown kind. */
+  /**
+   * Returns the change if it is complete and new, or undefined if parts are missing, it is a repetition, or its kind is
+   * unknown.
+   */
   take(change: Change): Change | undefined {
     const { kind, resumeToken } = change;
     if (kind.case === "batch" || kind.case === "compaction") {
@@ -21,13 +24,13 @@ export class Cursor {
     return kind.case !== undefined && this.#isNew(change) ? change : undefined;
   }
 
-  /** The token to go on from, empty if there is none yet. A change of which parts arrived will come again as a whole. */
+  /** Returns the resume token, empty if there is none yet. An incomplete change will be delivered again in full. */
   resume(): string {
     this.#first = undefined;
     return this.#token;
   }
 
-  /** Gathers the events of all parts in the last one, whose token, time and versions are the whole change's. */
+  /** Collects the events of all parts in the last part, whose token, time and versions belong to the whole change. */
   #join(part: Change["kind"]): void {
     const first = (this.#first ??= part);
     if (first === part) return;
@@ -41,16 +44,16 @@ export class Cursor {
     }
   }
 
-  /** The resume token makes repetitions impossible; a session's versions, which only grow, make sure of it. */
+  /** The resume token prevents repetitions; the session's versions, which only increase, verify it. */
   #isNew({ session, kind, versions }: Change): boolean {
-    const key = `${session?.app}\0${session?.userId}\0${session?.sessionId}`; // names hold no control characters
+    const key = `${session?.app}\0${session?.userId}\0${session?.sessionId}`; // names contain no control characters
     if (kind.case === "sessionChange" && kind.value.kind !== SessionChangeKind.UPDATED) {
-      this.#versions.delete(key); // a session of this name begins or ends, and with it its versions
+      this.#versions.delete(key); // a session of this name begins or ends, so its versions are no longer valid
     }
     const version = versions?.logVersion ?? 0n;
     if (version === 0n) return true;
     if (version <= (this.#versions.get(key) ?? 0n)) return false;
-    this.#versions.delete(key); // a Map keeps the order of insertion: the newest is to be its last
+    this.#versions.delete(key); // a Map keeps insertion order; the newest must be last
     this.#versions.set(key, version);
     if (this.#versions.size > REMEMBERED) this.#versions.delete(this.#versions.keys().next().value!);
     return true;

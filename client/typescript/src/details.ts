@@ -1,20 +1,19 @@
-// Reading the details of an error. google.rpc has no published JavaScript stubs, and the few fields wanted of its messages are
-// quicker read than generated.
+// Parses error details. google.rpc has no published JavaScript stubs, and only a few fields are needed.
 
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import type { ConnectError } from "@connectrpc/connect";
 
-/** A field of a request that is not valid. */
+/** An invalid field of a request. */
 export interface FieldViolation {
-  /** Its path in the request, for example `events[3].message`. */
+  /** Path in the request, for example `events[3].message`. */
   field: string;
-  /** Why. */
+  /** Description of the problem. */
   description: string;
 }
 
 /**
- * What the details say, as in ThreadkeepError; the reason is empty if there was none of Threadkeep's. What is malformed is left out,
- * since it must not hide the error.
+ * Returns the details as in ThreadkeepError. The reason is empty if it is not Threadkeep's. Malformed details are skipped, so
+ * that they do not hide the error.
  */
 export function readDetails(details: ConnectError["details"]) {
   let reason = "";
@@ -42,7 +41,7 @@ export function readDetails(details: ConnectError["details"]) {
   return { reason, metadata, violations, retryAfterMs };
 }
 
-/** The values of a message by field number: numbers, and the bytes of everything else. */
+/** Values of a message by field number: numbers, and bytes for all other types. */
 type Fields = Record<number, (bigint | Uint8Array)[]>;
 
 function fieldsOf(bytes: Uint8Array): Fields {

@@ -7,21 +7,24 @@ import type { ErrorReason } from "./gen/threadkeep/v1/error_reason_pb.js";
 export type ReasonName = keyof typeof ErrorReason;
 
 /**
- * Every way a call can fail. What a program does about an error depends on its `reason`; see `isReason`. Only errors of code
- * Unavailable and those that bear `retryAfterMs` are worth an unchanged retry.
+ * The error of a failed call. Handle it by its `reason`; see `isReason`. Only errors of code Unavailable and errors with
+ * `retryAfterMs` are worth an unchanged retry.
  */
 export class ThreadkeepError extends Error {
   override readonly name = "ThreadkeepError";
-  /** The server's reason as it sent it, "SESSION_NOT_FOUND"; one of a newer server too. Empty if none gave one, and the code stands for several. */
+  /**
+   * Reason as sent by the server, for example "SESSION_NOT_FOUND"; possibly a reason of a newer server. Empty if there is none
+   * and the code is ambiguous.
+   */
   readonly reason: ReasonName | (string & {});
-  /** What belongs to the reason, always texts, for example `session_id`; see ErrorReason for which. */
+  /** Metadata of the reason as texts, for example `session_id`; see ErrorReason for the keys. */
   readonly metadata: Readonly<Record<string, string>>;
-  /** The fields of the request that were not valid. */
+  /** Invalid fields of the request. */
   readonly violations: readonly FieldViolation[];
-  /** Milliseconds after which the server asks to be called again; undefined if it does not say. */
+  /** Milliseconds after which to retry; undefined if the server specifies none. */
   readonly retryAfterMs: number | undefined;
 
-  /** `cause`: Connect's error, or the reason with which a signal was aborted. */
+  /** `cause`: Connect's error, or the reason of an aborted signal. */
   constructor(message: string, readonly code: Code, details: Partial<ReturnType<typeof readDetails>> = {}, cause?: unknown) {
     super(message, { cause });
     this.reason = details.reason ?? "";
@@ -31,12 +34,12 @@ export class ThreadkeepError extends Error {
   }
 }
 
-/** Whether this is an error of one of these reasons: `isReason(error, "SESSION_NOT_FOUND")`. */
+/** Returns whether the error has one of these reasons: `isReason(error, "SESSION_NOT_FOUND")`. */
 export function isReason(error: unknown, ...reasons: ReasonName[]): error is ThreadkeepError {
   return error instanceof ThreadkeepError && (reasons as string[]).includes(error.reason);
 }
 
-/** Codes that stand for one reason: whoever gave them, a proxy or the client's own clock, they are handled alike. */
+/** Reasons of codes that map to exactly one reason, whether the code comes from the server, a proxy or the client's clock. */
 const REASON_OF_CODE: Readonly<Partial<Record<Code, ReasonName>>> = {
   [Code.DeadlineExceeded]: "DEADLINE_EXCEEDED",
   [Code.Unauthenticated]: "UNAUTHENTICATED",
@@ -45,8 +48,8 @@ const REASON_OF_CODE: Readonly<Partial<Record<Code, ReasonName>>> = {
 };
 
 /**
- * The error to raise for what Connect's client raised. Once a call is aborted all else that went wrong is a consequence of that;
- * what is no ConnectError is a fault of the program, and is left as it is.
+ * Returns the error to throw for an error of Connect's client. After an abort, all other errors are consequences of it. An
+ * error other than ConnectError is a bug in the program and is returned unchanged.
  */
 export function typedError(cause: unknown, address: string, { aborted, reason: why }: AbortSignal): unknown {
   if (aborted) return why instanceof ThreadkeepError ? why : new ThreadkeepError("the call was aborted", Code.Canceled, {}, why);
@@ -59,28 +62,28 @@ export function typedError(cause: unknown, address: string, { aborted, reason: w
   return new ThreadkeepError(message, code, { ...details, reason }, cause);
 }
 
-/** Why a server was not reached, and what to do about it. */
+/** Explains why a server was not reached, and what to do. */
 function unreachable({ rawMessage: why, cause }: ConnectError, address: string): string {
-  if (why === "Protocol error") { // Node's words for a peer that does not speak HTTP/2
+  if (why === "Protocol error") { // Node's message for a peer that does not use HTTP/2
     return `${address} does not answer in gRPC (${why}): give the server's gRPC port, by default 7443, and https:// if it has TLS`;
   }
   const hint = cause instanceof TypeError && /:7443\b/.test(address) ? "; from a browser, give its HTTP port, by default 7480" : "";
   return `no server at ${address} (${why}); start one with \`threadkeep serve\`, in a checkout \`make serve\`${hint}`;
 }
 
-/** Connect's words for an answer that ends in its middle. */
+/** Connect's messages for a truncated response. */
 const CUT = /^(http\/2 stream closed|(protocol error: )?(missing (status|trailer|EndStreamResponse)|incomplete envelope|promised \d+ bytes))/;
 const NODE_NETWORK = /^E(RR_HTTP2|RR_STREAM|CONN|PIPE|TIMEDOUT|NETUNREACH|HOSTUNREACH)/;
 
 /**
- * Whether the error is the client's own word for a connection that broke. Connect calls that Aborted, Canceled, Internal or
- * Unknown, depending on when and where it happens; what a server says has headers.
+ * Returns whether the client itself reports a broken connection. Connect uses Aborted, Canceled, Internal or Unknown, depending
+ * on when and where the connection breaks; errors from a server have headers.
  */
 function isBroken({ code, rawMessage, metadata, cause }: ConnectError): boolean {
   if (CUT.test(rawMessage)) return true;
   if (!metadata.keys().next().done) return false;
   if (code === Code.Aborted || code === Code.Canceled) return true;
-  // fetch fails with a TypeError; Connect gives faults of the program that are TypeErrors the code Internal.
+  // fetch fails with a TypeError; Connect gives TypeErrors from bugs in the program the code Internal.
   if (cause instanceof TypeError) return code === Code.Unknown;
   return cause instanceof Error && "code" in cause && NODE_NETWORK.test(String(cause.code));
 }

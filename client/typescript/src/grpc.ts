@@ -3,13 +3,13 @@ import type { SecureClientSessionOptions } from "node:http2";
 import type { Transport } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 
-/** The largest message sent or received. */
+/** Maximum size of a message, in bytes, sent or received. */
 const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 const KEEPALIVE = { pingIntervalMs: 30_000, pingTimeoutMs: 10_000 };
-/** Node's HTTP/2 takes 10 MB a connection and 64 KiB a stream, which is less than one large message. */
+/** Node's HTTP/2 defaults are 10 MB per connection and 64 KiB per stream, less than one large message. */
 const MEMORY = { maxSessionMemory: 4 * (MAX_MESSAGE_BYTES / 1_000_000), settings: { initialWindowSize: 1024 * 1024 } };
 
-/** A connection to "host:port", and what ends it. */
+/** Returns a transport to "host:port" and a function that closes it. */
 export function grpcTransport(address: string, tls: boolean | SecureClientSessionOptions): [Transport, () => void] {
   const baseUrl = `${tls ? "https" : "http"}://${address}`;
   const sessionManager = new Sessions(baseUrl, KEEPALIVE, { ...MEMORY, ...(typeof tls === "object" && tls) });
@@ -18,8 +18,8 @@ export function grpcTransport(address: string, tls: boolean | SecureClientSessio
 }
 
 /**
- * Connect removes its listener before a session that fails has said so. An error event without a listener ends the process, for
- * example when what answers is no HTTP/2 server.
+ * Keeps an error listener on failed sessions. Connect removes its listener before the session emits the error, and an error
+ * event without a listener ends the process, for example if the peer is not an HTTP/2 server.
  */
 class Sessions extends Http2SessionManager {
   override async request(...args: Parameters<Http2SessionManager["request"]>) {

@@ -1,4 +1,4 @@
-// What Node and browsers share.
+// Exports that Node and browsers share.
 
 export { Code, type CallOptions } from "@connectrpc/connect";
 

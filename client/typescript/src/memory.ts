@@ -7,18 +7,18 @@ import { newEventId, user } from "./messages.js";
 import { paged } from "./pages.js";
 import type { Fields, ServiceCaller, SessionLike } from "./requests.js";
 
-/** What is remembered: a text, as the user's, or the fields of a MemoryEntry. */
+/** Content to remember: a text, stored as a user message, or the fields of a MemoryEntry. */
 export type MemoryInit = string | MessageInitShape<typeof MemoryEntrySchema>;
 export type RememberOptions = Fields<typeof memories.AddSessionToMemoryRequestSchema, "session">;
 export type SearchMemoryOptions = Fields<typeof memories.SearchMemoryRequestSchema, "scope" | "query">;
 export type MemoriesOptions = Fields<typeof memories.ListMemoriesRequestSchema, "scope" | "pageToken">;
 
-/** Which memories are deleted: some by their ids, those of a session, or all. */
+/** Memories to delete: by ids, by session, or all. */
 export type Forgotten = { ids: readonly string[] } | { sessionId: string } | { all: true };
 
 /**
- * What is remembered of one user in one app, across sessions; see `Client.memory`. Every method may fail with the reason
- * MEMORY_NOT_CONFIGURED beside those of the client's methods.
+ * A handle on the long-term memory of one user in one app; see `Client.memory`. In addition to the reasons of the client's
+ * methods, every method may fail with MEMORY_NOT_CONFIGURED.
  */
 export class UserMemory {
   readonly scope: MemoryScope;
@@ -29,8 +29,8 @@ export class UserMemory {
   }
 
   /**
-   * Remembers a session: one entry for each event with text, or for those of `eventIds`. What is remembered already is left as it
-   * is and what was deleted stays so: call it as often as you like. Reasons: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, EVENT_NOT_FOUND.
+   * Ingests a session: adds one entry per event with text, or per event of `eventIds`. Existing entries are unchanged and
+   * deleted entries stay deleted, so the call can be repeated. Reasons: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, EVENT_NOT_FOUND.
    */
   addSession(session: SessionLike, options: RememberOptions = {}): Promise<memories.AddSessionToMemoryResponse> {
     const { app, userId } = this.scope;
@@ -39,8 +39,8 @@ export class UserMemory {
   }
 
   /**
-   * Remembers these, all or none. Entries without an id get one before they are sent, in a copy, so that the client's own retries
-   * remember nothing twice; the same id with the same content is a replay. Reasons: MEMORY_ID_CONFLICT, EVENT_TOO_LARGE,
+   * Adds entries, all or none. Entries without an id get one in a copy before they are sent, so that the client's retries add
+   * nothing twice; an existing id with the same content is a replay. Reasons: MEMORY_ID_CONFLICT, EVENT_TOO_LARGE,
    * BATCH_TOO_LARGE.
    */
   add(given: MemoryInit | readonly MemoryInit[], options?: CallOptions): Promise<memories.AddMemoriesResponse> {
@@ -50,20 +50,20 @@ export class UserMemory {
   }
 
   /**
-   * The entries that answer the query (at most 1,024 characters), best first; an empty query finds nothing. Reasons:
+   * Searches entries, best first. The query has at most 1,024 characters; an empty query returns nothing. Reasons:
    * EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
    */
   search(query: string, options: SearchMemoryOptions = {}): Promise<memories.SearchMemoryResponse> {
     return this.#service.searchMemory({ ...options, scope: this.scope, query }, options);
   }
 
-  /** All entries that match, the last added first, page after page. */
+  /** Iterates over the matching entries, most recently added first, page by page. */
   list(options: MemoriesOptions = {}): AsyncGenerator<MemoryEntry, void> {
     const fetch = (pageToken: string) => this.#service.listMemories({ ...options, scope: this.scope, pageToken }, options);
     return paged(fetch, (page) => page.entries);
   }
 
-  /** Forgets entries for good; the response is the receipt. A session need not exist any more. */
+  /** Deletes entries permanently; the response is a receipt. The session need not exist. */
   delete(which: Forgotten, options?: CallOptions): Promise<memories.DeleteMemoriesResponse> {
     const selection: MessageInitShape<typeof memories.DeleteMemoriesRequestSchema>["selection"] =
       "ids" in which

@@ -1,4 +1,4 @@
-// Building events, and reading their text.
+// Builds events and reads their text.
 
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 
@@ -6,60 +6,63 @@ import { SessionEventSchema, type SessionEvent } from "./gen/threadkeep/v1/event
 import type { MemoryEntry } from "./gen/threadkeep/v1/memory_pb.js";
 import { PartSchema, Role, type Part } from "./gen/threadkeep/v1/message_pb.js";
 
-/** A text, or texts and parts in their order. */
+/** A text, or texts and parts in order. */
 export type Content = string | readonly (string | MessageInitShape<typeof PartSchema>)[];
 
-/** What is appended: an event of a builder, or the fields of a SessionEvent. */
+/** An event to append: the result of a builder, or the fields of a SessionEvent. */
 export type EventInit = MessageInitShape<typeof SessionEventSchema>;
 
-/** What an event may carry beside its message. Without an `eventId`, the idempotency key, the client makes one when it sends the event. */
+/**
+ * Fields of an event besides its message. Without an `eventId`, the idempotency key, the client generates one when it sends the
+ * event.
+ */
 export type EventFields = Omit<EventInit, "message" | "$typeName" | "$unknown">;
 
-/** What JSON can express, or JSON text, which is kept verbatim. */
+/** A JSON value, or JSON text, which is stored verbatim. */
 export type Json = string | object;
 
-/** What the user said. On the root branch it starts a turn. */
+/** Returns a user message. On the root branch it starts a turn. */
 export const user = (content: Content, fields?: EventFields) => event(Role.USER, content, fields);
 
-/** What the model said, with the tool calls it asks for: `assistant(["Let me look.", toolCall("c1", "find", { id: 7 })])`. */
+/** Returns a model message, with its tool calls: `assistant(["Let me look.", toolCall("c1", "find", { id: 7 })])`. */
 export const assistant = (content: Content, fields?: EventFields) => event(Role.ASSISTANT, content, fields);
 
-/** Instructions to the model. */
+/** Returns instructions to the model. */
 export const system = (content: Content, fields?: EventFields) => event(Role.SYSTEM, content, fields);
 
-/** A request to call a tool, as a part of `assistant`. */
+/** Returns a tool call, as a part for `assistant`. */
 export function toolCall(id: string, name: string, args: Json): Part {
   return create(PartSchema, { content: { case: "toolCall", value: { id, name, kind: "function", argumentsJson: jsonText(args) } } });
 }
 
 /** The result of one tool call. */
 export interface ToolResult {
-  /** The id of the call it answers. */
+  /** Id of the call. */
   callId: string;
-  /** The tool's name. */
+  /** Name of the tool. */
   name?: string | undefined;
-  /** The result as text or parts. Give this or `json`. */
+  /** Result as text or parts. Excludes `json`. */
   content?: Content | undefined;
-  /** The result as structured JSON. */
+  /** Result as structured JSON. Excludes `content`. */
   json?: Json | undefined;
-  /** The tool failed; the content says how. */
+  /** Whether the tool failed; the content then describes the failure. */
   isError?: boolean | undefined;
 }
 
-/** The event that answers one tool call. */
+/** Returns the event with the result of one tool call. */
 export function toolResult({ callId, name, content = [], json, isError }: ToolResult, fields?: EventFields): SessionEvent {
   const value = { callId, name, parts: partsOf(content), structuredJson: json && jsonText(json), isError };
   return event(Role.TOOL, [{ content: { case: "toolResult", value } }], fields);
 }
 
-/** The text of an event or a memory as search sees it: its text parts joined by a line feed. Empty when it has none. */
+/** Returns the text of an event or a memory as search sees it: its text parts, joined by line feeds. Empty if there is none. */
 export function textOf(said: SessionEvent | MemoryEntry | undefined): string {
   const message = said?.$typeName === "threadkeep.v1.MemoryEntry" ? said.content : said?.message;
   const texts = message?.parts.flatMap(({ content }) => (content.case === "text" ? [content.value] : []));
   return texts?.join("\n") ?? "";
 }
 
-/** A UUIDv7: ids sort by the millisecond in which they were made. */
+/** Returns a UUIDv7. Ids sort by creation time in milliseconds. */
 export function newEventId(): string {
   const random = crypto.getRandomValues(new Uint8Array(10));
   random[0] = 0x70 | (random[0]! & 0x0f);

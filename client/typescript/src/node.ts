@@ -1,4 +1,4 @@
-// The client on Node: gRPC over HTTP/2.
+// The client for Node: gRPC over HTTP/2.
 
 import type { SecureClientSessionOptions } from "node:http2";
 
@@ -8,21 +8,23 @@ import { grpcTransport } from "./grpc.js";
 
 export * from "./index.js";
 
-/** The port of a server's gRPC API where an address names none. */
+/** Default port of the server's gRPC API. */
 const GRPC_PORT = 7443;
 
 /**
- * What `connect` takes on Node. The address is "host:port" of the server's gRPC port, "host" alone for port 7443, or either after
- * "https://" for TLS; by default it is the value of THREADKEEP_ADDRESS, else 127.0.0.1:7443.
+ * Options of `connect` on Node. The address is "host:port" of the server's gRPC port or "host" for port 7443, after "https://"
+ * for TLS. Default: the value of THREADKEEP_ADDRESS, else 127.0.0.1:7443.
  */
 export interface ConnectOptions extends ClientOptions {
-  /** TLS: true with the system's roots, or Node's options (`ca`, `cert`, `key`, ...). By default on for an https address, else off. */
+  /**
+   * TLS: true for the system's roots, or Node's options (`ca`, `cert`, `key`, ...). Default: on for an https address, else off.
+   */
   tls?: boolean | SecureClientSessionOptions;
 }
 
 /**
- * A client of a server. Nothing is sent before the first call. The token is by default the value of THREADKEEP_TOKEN. Throws
- * TypeError for an address that is none, for a scheme that contradicts `tls`, and for a token that would go unencrypted.
+ * Creates a client. Nothing is sent before the first call. The token defaults to the value of THREADKEEP_TOKEN. Throws
+ * TypeError for an invalid address, a scheme that contradicts `tls`, or a token that would be sent unencrypted.
  */
 export function connect(options: ConnectOptions = {}): Client {
   const { token = process.env["THREADKEEP_TOKEN"] } = options;

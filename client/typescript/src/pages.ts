@@ -1,4 +1,4 @@
-/** All items of a list, each page fetched when it is reached. */
+/** Iterates over all items of a list and fetches each page when it is reached. */
 export async function* paged<P extends { nextPageToken: string }, Item>(fetch: (token: string) => Promise<P>, items: (page: P) => Item[]) {
   let token = "";
   do {

@@ -1,6 +1,6 @@
 /**
- * A call's own AbortController, which the signals given also abort. `release` when the call is over, or it is never freed. Not
- * AbortSignal.any: on Node 20 signals made by it are kept for as long as the signals that they follow.
+ * Returns an AbortController for one call that the given signals also abort. Call `release` when the call is over to free it.
+ * Replaces AbortSignal.any, whose signals Node 20 retains as long as their sources.
  */
 export function link(...given: (AbortSignal | undefined)[]) {
   const controller = new AbortController();
@@ -16,7 +16,7 @@ export function link(...given: (AbortSignal | undefined)[]) {
   return { signal: controller.signal, abort, release };
 }
 
-/** Waits for so long, or until the signal is aborted. */
+/** Waits for the given time or until the signal is aborted. */
 export function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {

@@ -2,7 +2,7 @@ import { configureTextEncoding, getTextEncoding } from "@bufbuild/protobuf/wire"
 
 const BYTE_ORDER_MARK = Uint8Array.of(0xef, 0xbb, 0xbf);
 
-/** Protobuf-ES drops a byte order mark at the beginning of any string it reads, and so would change what was appended. */
+/** Keeps byte order marks, which Protobuf-ES drops at the beginning of strings, changing appended text. */
 export function keepByteOrderMarks(): void {
   const encoding = getTextEncoding();
   if (encoding.decodeUtf8(BYTE_ORDER_MARK) !== "") return;

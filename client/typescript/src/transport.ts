@@ -1,4 +1,4 @@
-// What lies between Connect's transports and everything that calls: the token, deadlines, retries, typed errors, closing.
+// Adds the token, deadlines, retries, typed errors and closing to Connect's transports.
 
 import type { DescMethod } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel as Idempotency } from "@bufbuild/protobuf/wkt";
@@ -7,24 +7,24 @@ import { Code, type Transport } from "@connectrpc/connect";
 import { ThreadkeepError, typedError } from "./errors.js";
 import { link, sleep } from "./signals.js";
 
-/** Milliseconds. What is longer than this, which is more than a day, is no limit: neither timers nor gRPC's header can express it. */
+/** Milliseconds, more than a day. Longer timeouts mean no limit, because timers and gRPC's header cannot express them. */
 const LONGEST_TIMEOUT = 99_999_999;
 const ATTEMPTS = 5;
 const FIRST_PAUSE = 100;
 const LONGEST_PAUSE = 2000;
 
 export interface TransportSettings {
-  /** For messages. */
+  /** Address of the server, for error messages. */
   address: string;
-  /** Sent as "authorization: Bearer"; empty: none. */
+  /** Token, sent as "authorization: Bearer"; empty for none. */
   token: string;
-  /** Milliseconds a unary call may take, its retries included; 0 for no limit. */
+  /** Timeout of a unary call in milliseconds, retries included; 0 for no limit. */
   timeoutMs: number;
-  /** Aborted to end the calls under way, and refuse those to come. */
+  /** Ends active calls and rejects later ones when aborted. */
   closed: AbortSignal;
 }
 
-/** A Transport whose calls are authorized, limited in time, repeated where that is safe, and fail with ThreadkeepError. */
+/** Returns a Transport that adds authorization, timeouts and safe retries to calls, which fail with ThreadkeepError. */
 export function reliable(inner: Transport, settings: TransportSettings): Transport {
   const { address, token, closed } = settings;
 
@@ -74,7 +74,7 @@ export function reliable(inner: Transport, settings: TransportSettings): Transpo
   };
 }
 
-/** Milliseconds before the call is sent again; undefined if it may not be. */
+/** Returns the milliseconds before a retry; undefined if the call must not be retried. */
 export function retryPause(method: DescMethod, attempt: number, error: unknown, random: () => number = Math.random): number | undefined {
   if (method.idempotency !== Idempotency.NO_SIDE_EFFECTS && method.idempotency !== Idempotency.IDEMPOTENT) return undefined;
   if (!(error instanceof ThreadkeepError) || error.code !== Code.Unavailable || attempt >= ATTEMPTS) return undefined;
@@ -82,7 +82,7 @@ export function retryPause(method: DescMethod, attempt: number, error: unknown, 
   return Math.max(pause, error.retryAfterMs ?? 0);
 }
 
-/** As Connect takes it: a whole number of at least 1; undefined is no limit. */
+/** Converts a timeout for Connect: a whole number of at least 1; undefined for no limit. */
 function whole(milliseconds: number): number | undefined {
   return milliseconds > LONGEST_TIMEOUT ? undefined : Math.max(1, Math.ceil(milliseconds));
 }

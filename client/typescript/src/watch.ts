@@ -1,4 +1,4 @@
-// Following changes: a stream that is opened again where it stood.
+// Watches changes over a stream that is reopened where it stopped.
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { Code, type CallOptions, type Client } from "@connectrpc/connect";
@@ -13,31 +13,36 @@ import type { ChangeScopeSchema, SubscriptionService } from "./gen/threadkeep/v1
 import { link, sleep } from "./signals.js";
 import type { TransportSettings } from "./transport.js";
 
-/** Milliseconds without a frame after which a stream is taken for dead: two heartbeats of the server. */
+/** Milliseconds without a frame after which a stream is considered dead: two heartbeats of the server. */
 const SILENCE = 30_000;
 
-/** Where a watch starts and what it hands out. By default what is committed from now on, without checkpoints, for ever. */
+/**
+ * Start and content of a watch. By default it delivers changes committed from now on, without checkpoints, until it is ended.
+ */
 export interface WatchOptions {
-  /** Start after the change that bore this token, whatever the next two say: they are for when there is none yet. */
+  /**
+   * Resume token after which to start. Takes precedence over `afterSeq` and `fromBeginning`, which apply while there is no
+   * token.
+   */
   resumeToken?: string | undefined;
-  /** Of one session: start with what comes after this seq. */
+  /** Seq after which to start, for a watch of one session. */
   afterSeq?: bigint | undefined;
-  /** Start at the beginning: of the session, or of the feed as far as it reaches back. */
+  /** Starts at the beginning of the session, or of the feed as far as it reaches back. */
   fromBeginning?: boolean | undefined;
-  /** Which events to deliver, without a window. An append of which nothing is left is not told. */
+  /** Events to deliver; last_n and page are not allowed. An append without matching events is not delivered. */
   filter?: MessageInitShape<typeof EventFilterSchema> | undefined;
-  /** Hand out checkpoints too. The first says that nothing that is committed later will be missed. */
+  /** Delivers checkpoints too. The first one confirms that no change committed later will be missed. */
   checkpoints?: boolean | undefined;
-  /** Failures in a row that are borne, none by default too many. */
+  /** Maximum number of consecutive failures. Default: no limit. */
   maxRetries?: number | undefined;
-  /** Ends the watch with a ThreadkeepError of code Canceled. */
+  /** Signal that ends the watch with a ThreadkeepError of code Canceled. */
   signal?: AbortSignal | undefined;
 }
 
-/** Opens a stream after the token, or without one where the options of the watch say. */
+/** Opens a stream after the token or, without one, at the start that the options specify. */
 type Open = (token: string | undefined, call: CallOptions) => AsyncIterable<{ changes: Change[] }>;
 
-/** What opens the stream that `watch` was told of. Throws TypeError for a place that there is not. */
+/** Returns the function that opens the streams of a watch. Throws TypeError if `afterSeq` is set for a scope. */
 export function opener(
   subscriptions: Client<typeof SubscriptionService>,
   whose: { session: SessionRef } | { scope: MessageInitShape<typeof ChangeScopeSchema> },
@@ -55,7 +60,7 @@ export function opener(
   return (token, call) => subscriptions.watchAll({ ...whose, filter, start: after(token) ?? start }, call);
 }
 
-/** The changes. Nothing is opened before the first is asked for. */
+/** Iterates over changes. No stream is opened before the first is requested. */
 export async function* follow(open: Open, options: WatchOptions, server: Pick<TransportSettings, "address" | "closed">, silence = SILENCE) {
   const { checkpoints, maxRetries, signal } = options;
   const [cursor, backoff, stop] = [new Cursor(), new Backoff(maxRetries), link(signal, server.closed)];
@@ -81,7 +86,7 @@ export async function* follow(open: Open, options: WatchOptions, server: Pick<Tr
         pause = backoff.pause(error);
       } finally {
         clearTimeout(alarm);
-        call.abort(); // Connect's streams do not notice that they are left
+        call.abort(); // Connect's streams do not end when their loop is left
       }
       await sleep(pause, stop.signal);
       token = cursor.resume() || token;

@@ -1,4 +1,4 @@
-// The client in browsers, and wherever there is fetch: Connect or gRPC-Web, with the server's HTTP port.
+// The client for browsers and other environments with fetch: Connect or gRPC-Web over the server's HTTP port.
 
 import { createConnectTransport, createGrpcWebTransport } from "@connectrpc/connect-web";
 
@@ -7,21 +7,21 @@ import { Client, type ClientOptions } from "./client.js";
 
 export * from "./index.js";
 
-/** The port of a server's HTTP API where an address without a scheme names none. */
+/** Default port of the server's HTTP API for an address without a scheme. */
 const HTTP_PORT = 7480;
 
 /**
- * What `connect` takes in a browser. The address is "host:port" of the server's HTTP port, "host" alone for port 7480, or an http or
- * https URL, with a path if a proxy wants one; by default 127.0.0.1:7480. Mind that whoever opens the page can read the token.
+ * Options of `connect` in a browser. The address is "host:port" of the server's HTTP port, "host" for port 7480, or an http or
+ * https URL, with a path if a proxy needs one. Default: 127.0.0.1:7480. Anyone who opens the page can read the token.
  */
 export interface ConnectOptions extends ClientOptions {
-  /** By default Connect. */
+  /** Protocol. Default: "connect". */
   protocol?: "connect" | "grpc-web";
 }
 
 /**
- * A client of a server. Nothing is sent before the first call. Throws TypeError for an address that is none, and for a token that
- * would go unencrypted.
+ * Creates a client. Nothing is sent before the first call. Throws TypeError for an invalid address or a token that would be
+ * sent unencrypted.
  */
 export function connect(options: ConnectOptions = {}): Client {
   const { address = "127.0.0.1", protocol = "connect" } = options;
@@ -32,7 +32,10 @@ export function connect(options: ConnectOptions = {}): Client {
   return new Client(create({ baseUrl: url.href.replace(/\/$/, ""), useBinaryFormat: true, fetch: abortable }), () => {}, { ...options, address });
 }
 
-/** The fetch of Node 20 forgets the signal of an answer that it still reads once garbage is collected, and then never ends it; a pipe does. */
+/**
+ * A fetch whose response stays bound to the signal. Node 20 forgets the signal of a response after a garbage collection and
+ * then never ends it; a pipe does.
+ */
 const abortable: typeof fetch = async (input, init) => {
   const response = await fetch(input, init);
   const { signal } = init ?? {};

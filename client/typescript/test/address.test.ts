@@ -28,7 +28,7 @@ test("an address that is none is refused with its forms", () => {
   assert.throws(() => connectWeb({ address: "a b" }), TypeError);
 });
 
-/** The first byte that a client sends to an address that begins with this. */
+/** Returns the first byte that a client sends to an address with this prefix. */
 async function firstByteTo(prefix: string): Promise<number> {
   const server = createSocketServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -91,7 +91,7 @@ test("a port that speaks HTTP/1 is said to be no gRPC port, and closing the clie
   try {
     const message = /does not answer in gRPC .*give the server's gRPC port, by default 7443/;
     await assert.rejects(client.append("s", sdk.user("hi")), { code: Code.Unavailable, message });
-    client.close(); // an error of its connection that nothing heard would fail this test
+    client.close(); // an unhandled error of its connection would fail this test
     await new Promise((resolve) => setTimeout(resolve, 50));
   } finally {
     server.closeAllConnections();

@@ -9,7 +9,7 @@ import * as sdk from "../src/node.js";
 import { connect as connectWeb } from "../src/web.js";
 import { deadAddress, errorInfo, retryInfo, serve, serveHttp, serverError } from "./support.js";
 
-/** What was asked, and what is answered: the errors in turn, then success. */
+/** Records requests and returns the scripted errors in order, then success. */
 const asked: { appends: sdk.AppendEventsRequest[]; creates: number; headers: Headers[] } = { appends: [], creates: 0, headers: [] };
 let errors: Error[] = [];
 let delayMs = 0;
@@ -45,7 +45,7 @@ function reset(...next: Error[]): void {
   delayMs = 0;
 }
 
-/** Does something once a request is there: one that came late would be taken for the next test's. */
+/** Acts once a request has arrived; a late request would be counted in the next test. */
 async function arrived(then: () => void): Promise<void> {
   while (asked.appends.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
   setTimeout(then, 50);

@@ -1,4 +1,4 @@
-// The clients of these tests are of the app "shop" and the user "alice".
+// The clients of these tests have the app "shop" and the user "alice".
 
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
@@ -20,7 +20,7 @@ const server = await serve((router) => {
   router.service(sdk.SubscriptionService, {
     async *watchAll(request) {
       asked.push(request);
-      throw serverError(Code.InvalidArgument); // which no watch repeats
+      throw serverError(Code.InvalidArgument); // a code that watches do not retry
     },
   });
 });
@@ -28,7 +28,7 @@ const client = sdk.connect({ address: server.address, app: "shop", userId: "alic
 after(() => (client.close(), server.close()));
 beforeEach(() => (asked.length = 0));
 
-/** Takes all there is; then what the server was asked last. */
+/** Reads all items and returns the last request. */
 async function last<M extends Message>(items: AsyncIterable<unknown>): Promise<M> {
   for await (const _ of items);
   return asked.at(-1) as M;

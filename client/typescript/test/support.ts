@@ -1,4 +1,4 @@
-// A server of the tests' own, whose services do what each test says; and messages to make it with.
+// A test server whose services do what each test scripts, and builders for messages.
 
 import { create } from "@bufbuild/protobuf";
 import { BinaryWriter } from "@bufbuild/protobuf/wire";
@@ -12,7 +12,7 @@ import { ChangeSchema, SessionEventSchema, type Change } from "../src/node.js";
 
 export interface FakeServer {
   address: string;
-  /** Cuts every connection, as kill -9 would. */
+  /** Cuts every connection, like kill -9. */
   cut(): void;
   close(): Promise<void>;
 }
@@ -47,7 +47,7 @@ export async function serveHttp(routes: (router: ConnectRouter) => void): Promis
   return { address: `127.0.0.1:${(server.address() as AddressInfo).port}`, cut, close };
 }
 
-/** A port on which nothing listens. */
+/** Returns a port without a listener. */
 export async function deadAddress(): Promise<string> {
   const server = await serve(() => {});
   await server.close();
@@ -75,14 +75,14 @@ export function badRequest(...violations: [string, string][]) {
   return { type: "google.rpc.BadRequest", value: writer.finish() };
 }
 
-/** An error as a Threadkeep server makes it. */
+/** Returns an error as a Threadkeep server sends it. */
 export function serverError(code: Code, ...details: { type: string; value: Uint8Array }[]): ConnectError {
   const error = new ConnectError("as it says", code);
   error.details = details;
   return error;
 }
 
-/** An append of these texts. */
+/** Returns an append of these texts. */
 export function batch(sessionId: string, logVersion: number, texts: string[], { token = `t${logVersion}`, continues = false } = {}): Change {
   const events = texts.map((eventId) => create(SessionEventSchema, { eventId }));
   return create(ChangeSchema, {

@@ -44,7 +44,7 @@ beforeEach(() => {
 const started = create(sdk.ChangeSchema, { kind: { case: "checkpoint", value: { kind: sdk.CheckpointKind.STARTED } }, resumeToken: "t0" });
 const forever = (signal: AbortSignal) => new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
 
-/** Has so many requests arrive before it does something: those that come late would take the next test's script. */
+/** Waits for this many requests before acting; late requests would consume the script of the next test. */
 async function arrived(count: number, then: () => void): Promise<void> {
   while (requests.length < count) await new Promise((resolve) => setTimeout(resolve, 5));
   setTimeout(then, 50);
@@ -204,7 +204,7 @@ test("closing the client ends it, in a pause too", async () => {
 
 test("a reader that is slow holds the server up instead of filling memory", async () => {
   let sent = 0;
-  const noise = Buffer.from(Array.from({ length: 75_000 }, () => Math.random() * 256)).toString("base64"); // gzip gets hold of the rest
+  const noise = Buffer.from(Array.from({ length: 75_000 }, () => Math.random() * 256)).toString("base64"); // gzip compresses the rest
   const filler = batch("s", 0, [noise]);
   scripts = [
     async function* (_, signal) {

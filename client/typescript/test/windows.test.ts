@@ -31,7 +31,7 @@ beforeEach(() => {
   races = 0;
 });
 
-/** A plan of a recursive summary: the user's shadow prompt, and the assistant's event that waits for the text. */
+/** Returns a plan of a recursive summary: the user's shadow prompt and the empty assistant event. */
 const summary = (digest: string): MessageInitShape<typeof sdk.CompactionPlanSchema> => ({
   archiveEventIds: ["e1", "e2"],
   inserts: [{ beforeEventId: "e3", events: [sdk.user("What came before?"), sdk.assistant("")] }],

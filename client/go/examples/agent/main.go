@@ -1,6 +1,6 @@
-// Agent is the loop of an agent whose memory is a session: read the context, think, append, until there is an answer. A rule stands
-// in for the model. Beside the loop a subscription follows the session. The server is that of THREADKEEP_ADDRESS, by default the
-// local one.
+// Agent is the loop of an agent whose memory is a session: it reads the context, computes an answer, and appends it. A rule
+// replaces the model. A subscription watches the session at the same time. THREADKEEP_ADDRESS specifies the server; default:
+// the local one.
 package main
 
 import (
@@ -35,7 +35,7 @@ func run(ctx context.Context) error {
 	return <-followed
 }
 
-// answer has the agent answer what the user says.
+// answer runs the agent until it has answered the user's message.
 func answer(ctx context.Context, session *threadkeep.Session, question string) error {
 	if _, err := session.Append(ctx, []*threadkeep.Event{threadkeep.User(question)}, threadkeep.Create()); err != nil {
 		return err
@@ -50,7 +50,7 @@ func answer(ctx context.Context, session *threadkeep.Session, question string) e
 		for _, call := range calls {
 			next = append(next, use(call))
 		}
-		// Nobody else may have written since the context was read: else the agent would answer what it did not see.
+		// The precondition fails if anyone wrote since the context was read; the agent would answer without those events.
 		_, err = session.Append(ctx, next, threadkeep.ExpectLogVersion(seen.GetLogVersion()))
 		if errors.Is(err, threadkeep.VersionMismatch) {
 			continue
@@ -61,7 +61,7 @@ func answer(ctx context.Context, session *threadkeep.Session, question string) e
 	}
 }
 
-// think is where a model would be asked: what it says to this context, and the tools that it calls.
+// think replaces the model: it returns the answer to a context, with tool calls.
 func think(events []*threadkeep.Event) (*threadkeep.Event, []*threadkeepv1.ToolCallPart) {
 	last := events[len(events)-1]
 	if result := last.GetMessage().GetParts()[0].GetToolResult(); result != nil {
@@ -71,12 +71,12 @@ func think(events []*threadkeep.Event) (*threadkeep.Event, []*threadkeepv1.ToolC
 	return threadkeep.Assistant("", call), []*threadkeepv1.ToolCallPart{call.GetToolCall()}
 }
 
-// use runs a tool; a failure would be told the model by threadkeep.AsError.
+// use runs a tool. Report a failure to the model with threadkeep.AsError.
 func use(call *threadkeepv1.ToolCallPart) *threadkeep.Event {
 	return threadkeep.ToolResult(call.GetId(), call.GetName(), "21 degrees")
 }
 
-// follow prints what is said, and ends with the answer.
+// follow prints the messages and returns after the answer.
 func follow(ctx context.Context, session *threadkeep.Session) error {
 	beginning := &threadkeepv1.WatchSessionRequest{Start: &threadkeepv1.WatchSessionRequest_AfterSeq{AfterSeq: 0}}
 	for change, err := range session.Watch(ctx, beginning) {

@@ -1,4 +1,4 @@
-// Quickstart appends to a session, reads it back and searches it. The server is that of THREADKEEP_ADDRESS, by default the local one.
+// Quickstart appends to a session, reads it and searches it. THREADKEEP_ADDRESS specifies the server; default: the local one.
 package main
 
 import (
@@ -23,7 +23,7 @@ func run(ctx context.Context) error {
 	}
 	defer memory.Close()
 
-	// A session of its own, so that it prints the same every time.
+	// A new session, so that every run prints the same.
 	trip := memory.Session("quickstart-" + threadkeep.NewEventID())
 	events := []*threadkeep.Event{threadkeep.User("Is flight BA117 on time?"), threadkeep.Assistant("Yes, it leaves at 10:05.")}
 	appended, err := trip.Append(ctx, events, threadkeep.Create())

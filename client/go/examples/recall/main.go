@@ -1,5 +1,5 @@
-// Recall finds what answers a question, and remembers across sessions. The server is that of THREADKEEP_ADDRESS, by default the local
-// one.
+// Recall searches a session by a question, and remembers across sessions. THREADKEEP_ADDRESS specifies the server; default: the
+// local one.
 package main
 
 import (
@@ -18,7 +18,7 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	// A user of its own, so that it prints the same every time.
+	// A new user, so that every run prints the same.
 	client, err := threadkeep.New(threadkeep.Options{App: "recall", UserID: "alice-" + threadkeep.NewEventID()})
 	if err != nil {
 		return err
@@ -38,14 +38,14 @@ func run(ctx context.Context) error {
 			return err
 		}
 		fmt.Println("found:", threadkeep.TextOf(hit.GetEvent()))
-		break // best first: take as many as are of use
+		break // hits come best first; take as many as you need
 	}
 	return remember(ctx, client)
 }
 
 func remember(ctx context.Context, client *threadkeep.Client) error {
 	memory := client.Memory()
-	ingested, err := memory.AddSession(ctx, "trip", nil) // as often as you like: nothing is remembered twice
+	ingested, err := memory.AddSession(ctx, "trip", nil) // safe to repeat: each event is remembered once
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-// Bench measures what the written layer costs over the bare generated stubs: bench ADDRESS SECONDS prints one JSON object.
+// Bench measures the cost of the SDK over the generated stubs: bench ADDRESS SECONDS prints one JSON object.
 package main
 
 import (
@@ -69,7 +69,7 @@ func run(ctx context.Context, address string, duration time.Duration) (map[strin
 	return map[string]any{"language": "go", "unary": calls, "stream": rates}, nil
 }
 
-// unary appends events of 1 KiB one by one, a block through the stub, a block through the SDK, in turn.
+// unary appends events of 1 KiB one by one, alternating blocks through the stub and the SDK.
 func unary(
 	ctx context.Context, sdk *threadkeep.Client, stub threadkeepv1.EventServiceClient, duration time.Duration,
 ) (map[string]any, error) {

@@ -20,7 +20,8 @@ func (s samples) summary() map[string]any {
 	return map[string]any{"median_us": micros(0.5), "p99_us": micros(0.99), "calls": len(s)}
 }
 
-// stream follows a session of many events from its beginning, through the stub and through the SDK in turn; the best of each.
+// stream watches a session of many events from its beginning, alternating between the stub and the SDK, and keeps the best of
+// each.
 func stream(
 	ctx context.Context, sdk *threadkeep.Client, stub threadkeepv1.SubscriptionServiceClient,
 ) (map[string]any, error) {

@@ -1,4 +1,4 @@
-// The conformance driver: see tests/conformance/README.md of the repository. What is malformed in a request panics.
+// The conformance driver; see tests/conformance/README.md in the repository. It panics on malformed requests.
 package main
 
 import (
@@ -20,7 +20,7 @@ import (
 )
 
 func main() {
-	clients, cancels := map[any]*threadkeep.Client{nil: {}}, map[any]context.CancelFunc{} // nil: of what needs none
+	clients, cancels := map[any]*threadkeep.Client{nil: {}}, map[any]context.CancelFunc{} // nil: for operations without a client
 	for input := json.NewDecoder(os.Stdin); input.More(); {
 		p, err := object{}, error(nil)
 		must(p, input.Decode(&p))
@@ -31,14 +31,14 @@ func main() {
 		} else if limit > 0 {
 			ctx, cancel = context.WithTimeout(ctx, limit)
 		}
-		cancels[p["id"]] = cancel // for good: what is canceled may just have ended
+		cancels[p["id"]] = cancel // kept: the canceled operation may just have ended
 		go serve(ctx, pick(err == nil, clients[p["client"]], clients[nil]), cancels[p["target"]], p, err)
 	}
 }
 
 func serve(ctx context.Context, client *threadkeep.Client, target context.CancelFunc, p object, err error) {
 	answer, err := perform(ctx, client, target, p, err)
-	if err == nil || (p["op"] == "watch" && errors.Is(err, context.Canceled)) { // that is how a watch ends
+	if err == nil || (p["op"] == "watch" && errors.Is(err, context.Canceled)) { // this is how a watch ends
 		write(object{"id": p["id"], "ok": answer})
 		return
 	}
@@ -53,7 +53,7 @@ func serve(ctx context.Context, client *threadkeep.Client, target context.Cancel
 }
 
 func perform(ctx context.Context, client *threadkeep.Client, target context.CancelFunc, p object, failed error) (object, error) {
-	rpc := "/threadkeep.v1." + pick(p["rpc"] != nil, text(p, "rpc"), "-/GetSession") // any, where it is not used
+	rpc := "/threadkeep.v1." + pick(p["rpc"] != nil, text(p, "rpc"), "-/GetSession") // any RPC, where it is not used
 	types, name := protoregistry.GlobalTypes, "threadkeep.v1."+path.Base(rpc)
 	in := decode(must(types.FindMessageByURL(name+"Request")).New().Interface(), p["request"])
 	out := must(types.FindMessageByURL(name + "Response")).New().Interface()
@@ -78,7 +78,7 @@ func perform(ctx context.Context, client *threadkeep.Client, target context.Canc
 	}
 	seen := decode(&pb.GetContextResponse{}, p["context"])
 	summarize := func(context.Context, *pb.SummaryPrompt) (string, error) { return text(p, "summary"), nil }
-	return map[string]func() (object, error){ // lists and feeds are known by their RPC, all else by its op
+	return map[string]func() (object, error){ // lists and feeds are selected by their RPC, everything else by its op
 		"hello":           func() (object, error) { return object{"language": "go", "version": threadkeep.Version}, nil },
 		"connect":         func() (object, error) { return object{}, failed },
 		"cancel":          func() (object, error) { target(); return object{}, nil },
@@ -103,7 +103,7 @@ func perform(ctx context.Context, client *threadkeep.Client, target context.Canc
 }
 
 func list[M proto.Message](p object, all func(func(M, error) bool)) (object, error) {
-	found := [][]byte{} // of pages; a watch's changes are sent as they come
+	found := [][]byte{} // for pages; the changes of a watch are sent immediately
 	for item, err := range all {
 		if err != nil {
 			return nil, err
@@ -134,7 +134,7 @@ func build(builder string, p any) *threadkeep.Event {
 
 func given[O any](p object, options map[string]O) []O {
 	maps.DeleteFunc(options, func(name string, _ O) bool { return p[name] == nil || p[name] == false })
-	return slices.Collect(maps.Values(options)) // those whose names the request gives
+	return slices.Collect(maps.Values(options)) // those whose names the request contains
 }
 
 func decode[M proto.Message](m M, packed any) M {

@@ -1,5 +1,5 @@
-// Pack makes the module's release: pack DIR writes what a Go module proxy serves of it, so that GOPROXY=file://DIR finds it. It is run
-// in the module's directory.
+// Pack builds the release of the module: pack DIR writes the files that a Go module proxy serves, so that GOPROXY=file://DIR
+// finds it. It must run in the module's directory.
 package main
 
 import (
@@ -64,7 +64,7 @@ func pack(dir string) error {
 	return file.Close()
 }
 
-// addFiles puts the module's files in the archive; not what is hidden, which is built, and no one's part of the module.
+// addFiles adds the module's files to the archive, except hidden files, which are build output.
 func addFiles(archive *zip.Writer) (files int, err error) {
 	err = filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {

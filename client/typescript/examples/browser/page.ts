@@ -1,4 +1,4 @@
-// Lists a session and follows it live. What to follow is said by the form, or by the page's address:
+// Lists a session and watches it live. The form specifies the session, or the address of the page:
 // ?address=http://127.0.0.1:7480&app=shop&user=alice&session=s1
 
 import { CheckpointKind, connect, ThreadkeepError, Role, type Change, type Client, type Part, type SessionEvent } from "@threadkeep/client";
@@ -7,7 +7,7 @@ const form = document.querySelector<HTMLFormElement>("#choice")!;
 const list = document.querySelector<HTMLOListElement>("#events")!;
 const state = document.querySelector<HTMLParagraphElement>("#state")!;
 const shown = new Set<string>();
-/** Milliseconds: a server that is there says so every 15 seconds. */
+/** Milliseconds. A live server sends a heartbeat every 15 seconds. */
 const QUIET = 20_000;
 let current: Client | undefined;
 let alarm: ReturnType<typeof setTimeout>;
@@ -22,7 +22,7 @@ function say(kind: "idle" | "live" | "away" | "failed", text: string): void {
 function element(name: string, className: string, text = ""): HTMLElement {
   const made = document.createElement(name);
   made.className = className;
-  made.textContent = text; // never innerHTML: the text is whatever anybody said
+  made.textContent = text; // never innerHTML: the text is untrusted
   return made;
 }
 
@@ -37,7 +37,7 @@ function partOf({ content }: Part): HTMLElement {
   return element("i", "other", content.case ?? "of a newer version");
 }
 
-/** Adds an event, once: the list and the watch overlap. */
+/** Adds an event unless it is already shown; the list and the watch overlap. */
 function show(event: SessionEvent): void {
   if (shown.has(event.eventId)) return;
   shown.add(event.eventId);
@@ -62,7 +62,7 @@ function apply({ kind }: Change): void {
   else say("live", `Live: ${shown.size} events.`);
 }
 
-/** Subscribes first and lists then, so that nothing falls between the two. */
+/** Subscribes before listing, so that no event is missed in between. */
 async function follow(client: Client, session: string): Promise<void> {
   let isListed = false;
   for await (const change of client.watch(session, { checkpoints: true })) {
