@@ -58,7 +58,7 @@ def test_a_conversation_is_appended_read_searched_and_compacted(client: Client) 
     assert [event.archived for event in client.events(ref)] == [True, True, False, False]
 
 
-def test_a_policy_compacts_in_the_background_and_a_watch_follows(client: Client) -> None:
+def test_a_policy_compacts_in_the_background_and_a_watch_reports_it(client: Client) -> None:
     client.create_session(session_id="s1")
     kinds: list[str] = []
     followed = threading.Event()
@@ -99,13 +99,13 @@ def test_a_consumer_works_through_the_changes_of_a_user(client: Client) -> None:
     assert [each.name for each in client.consumers()] == ["worker"]
 
 
-def test_memories_are_kept_and_found(client: Client) -> None:
+def test_memories_are_stored_and_found(client: Client) -> None:
     client.memory().add("the boat is called Linna")
     found = client.memory().search("boat", mode="ranked").entries
     assert [entry.content.parts[0].text for entry in found] == ["the boat is called Linna"]
 
 
-def test_info_and_the_log_say_that_nothing_survives(
+def test_info_and_the_log_warn_that_data_is_not_durable(
     server: ServerProcess, client: Client, capfd: pytest.CaptureFixture[str]
 ) -> None:
     found = client.info()
@@ -115,7 +115,7 @@ def test_info_and_the_log_say_that_nothing_survives(
     assert "database_url is memory://: sessions are kept in memory, and nothing survives a restart" in server.log
 
 
-def test_http_answers_as_grpc_does(server: ServerProcess, client: Client) -> None:
+def test_http_returns_the_same_as_grpc(server: ServerProcess, client: Client) -> None:
     client.append("s1", user("hello"), create=True)
     session = {"app": "demo", "userId": client.user_id, "sessionId": "s1"}
     base = f"http://{server.http_address}"
@@ -133,12 +133,12 @@ def test_http_answers_as_grpc_does(server: ServerProcess, client: Client) -> Non
 
 
 @pytest.mark.parametrize("command", ["upgrade", "current"])
-def test_db_commands_say_that_there_is_no_schema(command: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_db_commands_report_that_there_is_no_schema(command: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert command_line(["db", command, "--database-url", "memory://"]) == 2
     assert "memory:// has no schema" in capfd.readouterr().err
 
 
-def test_a_restart_begins_empty() -> None:
+def test_a_restart_loses_all_data() -> None:
     with nursery() as opened, scratch_folder() as root, ServerProcess(opened, root, database_url="memory://") as process:
         with Client(process.start().address, user_id="u") as client:
             client.append("s1", user("gone"), create=True)

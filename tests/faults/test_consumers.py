@@ -72,7 +72,7 @@ async def test_members_share_the_work_and_handle_every_change_once(running: Sequ
 
 
 @pytest.mark.timeout(600 + 20 * KILLS)
-async def test_nothing_is_lost_disordered_or_repeated_after_confirmation_by_kills(
+async def test_kills_lose_reorder_or_repeat_no_confirmed_change(
     running: Sequence[ServerProcess], group: Group, say: Say, request: pytest.FixtureRequest
 ) -> None:
     addresses = cycle(server.address for server in running)

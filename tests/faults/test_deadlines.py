@@ -78,7 +78,7 @@ async def _ids(client: threadkeep.AsyncClient) -> list[str]:
     return [event.event_id async for event in client.events("s")]
 
 
-async def test_a_deadline_before_the_commit(client: threadkeep.AsyncClient, gate: Gate) -> None:
+async def test_a_deadline_before_the_commit_stores_nothing(client: threadkeep.AsyncClient, gate: Gate) -> None:
     """The group that waits is committed or not; a call that is behind it and gives up is dropped, and its retry is fresh."""
     gate.close_before()
     first = asyncio.create_task(client.append("s", threadkeep.user("first", event_id="e1")))
@@ -96,7 +96,7 @@ async def test_a_deadline_before_the_commit(client: threadkeep.AsyncClient, gate
     assert await _ids(client) == ["e1", "e2"]
 
 
-async def test_a_deadline_after_the_commit(client: threadkeep.AsyncClient, gate: Gate) -> None:
+async def test_a_deadline_after_the_commit_stores_once(client: threadkeep.AsyncClient, gate: Gate) -> None:
     """The answer is lost, the events are not: the retry is told that they are stored, and where."""
     gate.close_after()
     event = threadkeep.user("once", event_id="e1")
@@ -111,7 +111,7 @@ async def test_a_deadline_after_the_commit(client: threadkeep.AsyncClient, gate:
     assert await _ids(client) == ["e1"]
 
 
-async def test_a_client_that_cancels_before_the_commit(client: threadkeep.AsyncClient, gate: Gate) -> None:
+async def test_a_cancel_before_the_commit_stores_nothing(client: threadkeep.AsyncClient, gate: Gate) -> None:
     gate.close_before()
     first = asyncio.create_task(client.append("s", threadkeep.user("first", event_id="e1")))
     await asyncio.sleep(0.1)
@@ -126,7 +126,7 @@ async def test_a_client_that_cancels_before_the_commit(client: threadkeep.AsyncC
     assert not (await client.append("s", threadkeep.user("gone", event_id="e2"))).events[0].replayed
 
 
-async def test_a_client_that_is_gone_when_the_commit_is_under_way(client: threadkeep.AsyncClient, gate: Gate) -> None:
+async def test_a_disconnect_during_the_commit_stores_once(client: threadkeep.AsyncClient, gate: Gate) -> None:
     """What has begun is completed: the batch is stored whole, and other callers are served."""
     gate.close_after()
     batch = [threadkeep.user(str(n), event_id=f"e{n}") for n in range(3)]
@@ -141,7 +141,7 @@ async def test_a_client_that_is_gone_when_the_commit_is_under_way(client: thread
     assert [(event.seq, event.replayed) for event in retried.events] == [(1, True), (2, True), (3, True)]
 
 
-async def test_a_stream_that_breaks_is_taken_up_again(client: threadkeep.AsyncClient, gate: Gate) -> None:
+async def test_a_broken_append_stream_is_repeated_without_duplicates(client: threadkeep.AsyncClient, gate: Gate) -> None:
     batches = [("s", [threadkeep.user(str(n), event_id=f"e{n}")]) for n in range(20)]
     answered = 0
     async for _ in client.append_stream(batches, max_outstanding=4):
@@ -153,7 +153,7 @@ async def test_a_stream_that_breaks_is_taken_up_again(client: threadkeep.AsyncCl
     assert await _ids(client) == [f"e{n}" for n in range(20)]
 
 
-async def test_whenever_a_deadline_passes_a_retry_settles_it(client: threadkeep.AsyncClient, gate: Gate) -> None:
+async def test_a_retry_after_any_deadline_stores_once(client: threadkeep.AsyncClient, gate: Gate) -> None:
     gave_up = 0
     for n in range(60):
         event = threadkeep.user(str(n), event_id=f"e{n}")

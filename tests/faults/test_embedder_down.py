@@ -60,7 +60,7 @@ async def recover(endpoint: Embeddings) -> None:
     [("sqlite", refuse), ("sqlite", hang), ("sqlite", fail), ("postgresql", refuse)],
     indirect=["database_url"],
 )
-async def test_an_embedder_that_is_down_delays_and_then_everything_is_there(
+async def test_an_embedder_outage_delays_embeddings_and_loses_none(
     make_server: ServerMaker, database_url: str | None, look: Look, outage: Outage
 ) -> None:
     async with embeddings() as endpoint:

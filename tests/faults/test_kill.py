@@ -21,7 +21,7 @@ SESSIONS = ("one", "two", "three")
 
 
 @pytest.mark.timeout(600 + 20 * KILLS)
-async def test_nothing_acknowledged_is_lost_or_doubled_by_kills(
+async def test_kills_lose_or_duplicate_no_acknowledged_append(
     make_server: ServerMaker, database_url: str | None, say: Say
 ) -> None:
     ledger = Ledger()

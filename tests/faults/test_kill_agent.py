@@ -74,7 +74,7 @@ async def agents(settings: Settings) -> AsyncIterator[Agents]:
 
 
 @pytest.mark.timeout(600 + 6 * KILLS)
-async def test_an_agent_that_is_killed_goes_on_where_its_session_ends(
+async def test_a_killed_agent_resumes_at_the_end_of_its_session(
     make_server: ServerMaker, database_url: str | None, tmp_path: Path, say: Say
 ) -> None:
     server = make_server(**url_settings(database_url)).start()
@@ -108,7 +108,7 @@ async def test_an_agent_that_is_killed_goes_on_where_its_session_ends(
 
 
 @pytest.mark.timeout(600 + 6 * KILLS)
-async def test_two_that_resume_what_a_killed_agent_left_store_it_once(
+async def test_two_agents_that_resume_one_turn_store_it_once(
     make_server: ServerMaker, database_url: str | None, tmp_path: Path, say: Say
 ) -> None:
     """Two processes at once; one of them is killed now and then, and the other ends the turn."""

@@ -38,7 +38,7 @@ STRATEGIES = [
 
 
 @pytest.mark.timeout(600 + 20 * KILLS)
-async def test_a_compaction_is_whole_or_not_at_all_whenever_the_server_dies(
+async def test_a_compaction_interrupted_by_a_kill_is_atomic(
     make_server: ServerMaker, database_url: str | None, say: Say
 ) -> None:
     ledger, score = TurnLedger(), Score()
@@ -115,7 +115,7 @@ async def _policy_goes_on(ledger: TurnLedger, client: threadkeep.AsyncClient, to
             await asyncio.sleep(0.02)
 
 
-async def test_a_lease_is_waited_for_and_then_taken(make_server: ServerMaker, database_url: str | None) -> None:
+async def test_a_lease_of_a_killed_server_is_taken_over(make_server: ServerMaker, database_url: str | None) -> None:
     """The server dies while a model thinks; the next one compacts once the dead one's lease has run out."""
     ledger = TurnLedger()
     async with endpoint("openai") as model:

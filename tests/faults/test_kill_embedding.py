@@ -60,7 +60,7 @@ KNOWN = "SELECT count(*) FROM vector_models WHERE name = '{model}'"
 
 
 @pytest.mark.timeout(600 + 10 * KILLS)
-async def test_another_model_embeds_everything_once_whenever_the_server_dies(
+async def test_a_new_model_embeds_everything_once_despite_kills(
     make_server: ServerMaker, database_url: str | None, look: Look, say: Say
 ) -> None:
     settings = {"embedder": "hashing", "embedder_batch": 3, **url_settings(database_url)}
@@ -129,7 +129,7 @@ async def _remember_of(ledger: FactLedger, client: threadkeep.AsyncClient) -> No
 
 @pytest.mark.timeout(600 + 10 * KILLS)
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-async def test_an_index_that_is_made_anew_searches_completely_and_embeds_events_alone(
+async def test_a_rebuilt_index_finds_everything_and_embeds_only_events(
     make_server: ServerMaker, look: Look, tmp_path: Path
 ) -> None:
     """Vectors of memories lie with the memories: nobody pays for them twice."""

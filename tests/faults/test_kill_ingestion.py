@@ -101,7 +101,7 @@ async def be_compacted(ledger: Told, client: threadkeep.AsyncClient, name: str) 
 @pytest.mark.parametrize(
     ("policy", "work"), [("on_expiry", expire), ("on_idle", fall_idle), ("on_compaction", be_compacted)], ids=lambda each: each
 )
-async def test_what_a_policy_remembers_is_remembered_once_whenever_the_server_dies(
+async def test_policy_ingestion_stores_each_event_once_despite_kills(
     make_server: ServerMaker, database_url: str | None, policy: str, work: Work, say: Say
 ) -> None:
     settings = {"memory_ingest": policy, "memory_idle": "1s", "sweep_interval": "500ms", **url_settings(database_url)}

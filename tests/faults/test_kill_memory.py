@@ -28,7 +28,7 @@ MODEL = "hashing-v1-64"
 
 
 @pytest.mark.timeout(600 + 20 * KILLS)
-async def test_nothing_is_forgotten_or_remembered_twice_by_kills(
+async def test_kills_lose_or_duplicate_no_memory(
     make_server: ServerMaker, database_url: str | None, look: Look, say: Say
 ) -> None:
     ledger = FactLedger()

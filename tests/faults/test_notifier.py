@@ -91,7 +91,7 @@ def cut(postgres: PostgresCluster, postgres_url: str) -> Callable[[], int]:
     return lambda: int(postgres.execute(ended))
 
 
-async def test_an_append_on_one_server_is_heard_by_the_other_at_once(postgres_url: str) -> None:
+async def test_an_append_on_one_server_notifies_the_other_at_once(postgres_url: str) -> None:
     async with servers(postgres_url, postgres_url) as (one, other):
         await create(one.store)
         await other.ear.hears(AT_ONCE)
@@ -103,7 +103,7 @@ async def test_an_append_on_one_server_is_heard_by_the_other_at_once(postgres_ur
             assert time.monotonic() - began < AT_ONCE
 
 
-async def test_a_connection_that_was_cut_comes_back(
+async def test_a_closed_connection_is_reopened(
     postgres_url: str, cut: Callable[[], int], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "threadkeep_server.store.sql.engine.postgres_listener")
@@ -123,7 +123,7 @@ async def test_a_connection_that_was_cut_comes_back(
             await until(lambda heard=heard: len(other.ear.times) > heard, AT_ONCE)  # type: ignore[misc]
 
 
-async def test_a_database_that_was_away_is_found_again(durable_url: str, durable_postgres: PostgresCluster) -> None:
+async def test_a_restarted_database_is_reconnected(durable_url: str, durable_postgres: PostgresCluster) -> None:
     async with servers(durable_url, durable_url) as (one, other):
         await create(one.store)
         await other.ear.hears(AT_ONCE)
@@ -139,9 +139,7 @@ async def test_a_database_that_was_away_is_found_again(durable_url: str, durable
         await until(lambda: len(other.ear.times) > heard, AT_ONCE)
 
 
-async def test_a_burst_of_appends_makes_fewer_notifications_and_the_last_one_is_told(
-    postgres_url: str, raw: list[float]
-) -> None:
+async def test_a_burst_of_appends_sends_fewer_notifications_including_the_last(postgres_url: str, raw: list[float]) -> None:
     async with servers(postgres_url, postgres_url) as (one, other):
         await create(one.store)
         await other.ear.hears(AT_ONCE)
@@ -154,7 +152,7 @@ async def test_a_burst_of_appends_makes_fewer_notifications_and_the_last_one_is_
         assert len(raw) < 200
 
 
-async def test_what_is_announced_at_once_is_one_notification(postgres_url: str, raw: list[float]) -> None:
+async def test_simultaneous_announcements_are_one_notification(postgres_url: str, raw: list[float]) -> None:
     async with announcing(postgres_url) as listener:
         for _ in range(200):
             listener.announce()
@@ -163,7 +161,7 @@ async def test_what_is_announced_at_once_is_one_notification(postgres_url: str, 
         assert len(raw) == 1
 
 
-async def test_notifications_keep_a_distance(postgres_url: str, raw: list[float]) -> None:
+async def test_notifications_have_a_minimum_interval(postgres_url: str, raw: list[float]) -> None:
     async with announcing(postgres_url) as listener:
         began = time.monotonic()
         for _ in range(200):
@@ -174,7 +172,7 @@ async def test_notifications_keep_a_distance(postgres_url: str, raw: list[float]
         assert 2 <= len(raw) <= took / 0.002 + 2
 
 
-async def test_what_is_announced_while_one_is_sent_is_told_by_the_next(
+async def test_an_announcement_during_a_notification_is_in_the_next(
     postgres_url: str, raw: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     execute = asyncpg.Connection.execute
@@ -196,7 +194,7 @@ async def test_what_is_announced_while_one_is_sent_is_told_by_the_next(
         assert (sent, len(raw)) == (2, 2)
 
 
-async def test_what_is_announced_without_a_connection_is_told_once_there_is_one(
+async def test_an_announcement_without_a_connection_is_sent_after_connecting(
     postgres_url: str, raw: list[float], cut: Callable[[], int]
 ) -> None:
     async with announcing(postgres_url) as listener:
@@ -205,7 +203,7 @@ async def test_what_is_announced_without_a_connection_is_told_once_there_is_one(
         await until(lambda: len(raw) == 1)
 
 
-async def test_what_was_being_sent_when_the_connection_broke_is_sent_again(
+async def test_a_notification_on_a_broken_connection_is_sent_again(
     postgres_url: str, raw: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     execute = asyncpg.Connection.execute
@@ -222,7 +220,7 @@ async def test_what_was_being_sent_when_the_connection_broke_is_sent_again(
         await until(lambda: len(raw) == 1)
 
 
-async def test_a_server_that_cannot_listen_works_and_says_so_once(postgres_url: str, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_server_that_cannot_listen_works_and_logs_once(postgres_url: str, caplog: pytest.LogCaptureFixture) -> None:
     nowhere = f"postgresql://test:hush@127.0.0.1:{free_port()}/nowhere"
     async with open_store(postgres_url, CODEC, options=SqlOptions(postgres_listen_url=nowhere)) as store:
         store.on_change(ear := Ear())
@@ -236,7 +234,7 @@ async def test_a_server_that_cannot_listen_works_and_says_so_once(postgres_url: 
     assert "hush" not in caplog.text
 
 
-async def test_a_server_that_leaves_leaves_no_connection_behind(postgres_url: str, cut: Callable[[], int]) -> None:
+async def test_a_server_that_stops_closes_its_connection(postgres_url: str, cut: Callable[[], int]) -> None:
     async with servers(postgres_url, postgres_url):
         pass
     await asyncio.sleep(0.1)

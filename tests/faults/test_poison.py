@@ -101,7 +101,7 @@ async def restarted(server: ServerProcess) -> None:
     await asyncio.to_thread(server.start)
 
 
-async def test_poison_is_parked_and_handled_once_it_is_cured(server: ServerProcess, group: Group) -> None:
+async def test_a_poisonous_change_is_parked_and_handled_after_a_fix(server: ServerProcess, group: Group) -> None:
     async with connect(server.address) as client:
         await write(client, RAISES, KILLS, PARKS)
         async with kept_up(group, server.address):
@@ -120,7 +120,7 @@ async def test_poison_is_parked_and_handled_once_it_is_cured(server: ServerProce
             assert (await client.get_consumer(NAME)).parked_changes == 0
 
 
-async def test_poison_that_is_replayed_without_a_cure_is_parked_again(server: ServerProcess, group: Group) -> None:
+async def test_a_poisonous_change_replayed_without_a_fix_is_parked_again(server: ServerProcess, group: Group) -> None:
     async with connect(server.address) as client:
         await write(client, PARKS)
         async with kept_up(group, server.address):
@@ -132,7 +132,7 @@ async def test_poison_that_is_replayed_without_a_cure_is_parked_again(server: Se
             await until_done(group, expected(1))
 
 
-async def test_parked_changes_can_be_forgotten(server: ServerProcess, group: Group) -> None:
+async def test_parked_changes_can_be_deleted(server: ServerProcess, group: Group) -> None:
     async with connect(server.address) as client:
         await write(client, PARKS, PARKS)
         async with kept_up(group, server.address):

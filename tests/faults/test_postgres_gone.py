@@ -19,7 +19,7 @@ ROUNDS = 3
 
 
 @pytest.mark.postgres
-async def test_a_killed_database_costs_nothing_that_was_acknowledged(
+async def test_a_killed_database_loses_no_acknowledged_append(
     make_server: ServerMaker, durable_url: str, durable_postgres: PostgresCluster
 ) -> None:
     ledger = Ledger()
@@ -43,7 +43,7 @@ async def test_a_killed_database_costs_nothing_that_was_acknowledged(
 
 
 @pytest.mark.postgres
-async def test_every_call_says_that_the_store_is_unavailable(
+async def test_every_call_without_a_database_reports_store_unavailable(
     make_server: ServerMaker, durable_url: str, durable_postgres: PostgresCluster
 ) -> None:
     server = make_server(database_url=durable_url).start()
@@ -78,7 +78,7 @@ async def test_every_call_says_that_the_store_is_unavailable(
 
 
 @pytest.mark.postgres
-def test_a_database_that_does_not_answer_is_a_clear_start_up_error(make_server: ServerMaker) -> None:
+def test_a_database_that_does_not_answer_prevents_the_start(make_server: ServerMaker) -> None:
     server = make_server(database_url=f"postgresql://test:secret@127.0.0.1:{free_port()}/nowhere")
     server.launch()
     assert server.wait() == 1

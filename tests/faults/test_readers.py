@@ -13,7 +13,7 @@ from .harness.ledger import connect
 BATCH = 5
 
 
-async def test_readers_never_see_half_a_batch(make_server: ServerMaker, database_url: str | None) -> None:
+async def test_readers_never_see_a_partial_batch(make_server: ServerMaker, database_url: str | None) -> None:
     server = make_server(**url_settings(database_url)).start()
     done = asyncio.Event()
     seen: list[int] = []

@@ -24,7 +24,9 @@ SECONDS, AT_MOST = 4.0, 120.0
 SESSION = "shared"
 
 
-async def test_no_read_sees_a_window_that_never_was(make_server: ServerMaker, database_url: str | None, say: Say) -> None:
+async def test_concurrent_compactions_expose_no_invalid_window(
+    make_server: ServerMaker, database_url: str | None, say: Say
+) -> None:
     ledger, score, watch = TurnLedger(), Score(), Watch()
     until = time.monotonic() + AT_MOST
     async with AsyncExitStack() as stack:

@@ -136,7 +136,7 @@ class Memory:
 
 
 @pytest.mark.timeout(600 + 4 * SECONDS)
-async def test_a_subscriber_that_stops_reading_costs_bounded_memory_and_catches_up(
+async def test_a_subscriber_that_stops_reading_uses_bounded_memory_and_catches_up(
     make_server: ServerMaker, database_url: str | None, say: Say
 ) -> None:
     server = make_server(**url_settings(database_url)).start()

@@ -66,7 +66,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "--lazy", place], check=True)
 
 
-async def test_a_full_disk_refuses_appends_until_there_is_space(make_server: ServerMaker, small_disk: Path) -> None:
+async def test_a_full_disk_rejects_appends_until_space_is_free(make_server: ServerMaker, small_disk: Path) -> None:
     ballast = small_disk / "ballast"
 
     def fill() -> None:
@@ -79,7 +79,7 @@ async def test_a_full_disk_refuses_appends_until_there_is_space(make_server: Ser
         ballast.unlink()
 
 
-async def test_a_disk_that_fails_to_write_refuses_appends_until_it_does(make_server: ServerMaker) -> None:
+async def test_a_failing_disk_rejects_appends_until_it_recovers(make_server: ServerMaker) -> None:
     server = make_server().start()
     limit = resource.getrlimit(resource.RLIMIT_FSIZE)
 
@@ -100,7 +100,7 @@ def stored(make_server: ServerMaker, tmp_path: Path) -> Path:
     return tmp_path / "data" / "threadkeep.db"
 
 
-def test_a_read_only_file_is_refused_at_start(stored: Path, refused: Refused) -> None:
+def test_a_read_only_file_prevents_the_start(stored: Path, refused: Refused) -> None:
     stored.chmod(0o444)
     prelude = DROP_CAPABILITIES if os.geteuid() == 0 else ""
     said = refused(prelude=prelude)
@@ -109,7 +109,7 @@ def test_a_read_only_file_is_refused_at_start(stored: Path, refused: Refused) ->
     assert "Traceback" not in said
 
 
-def test_a_read_only_directory_is_refused_at_start(stored: Path, refused: Refused) -> None:
+def test_a_read_only_directory_prevents_the_start(stored: Path, refused: Refused) -> None:
     stored.parent.chmod(0o555)
     stored.with_name("threadkeep.db.lock").unlink(missing_ok=True)
     try:
@@ -122,7 +122,7 @@ def test_a_read_only_directory_is_refused_at_start(stored: Path, refused: Refuse
     assert "Traceback" not in said
 
 
-def test_a_file_that_is_no_database_is_refused_at_start(stored: Path, refused: Refused) -> None:
+def test_a_file_that_is_not_a_database_prevents_the_start(stored: Path, refused: Refused) -> None:
     stored.write_bytes(b"not a database " * 1000)
     said = refused()
     assert "cannot serve: " in said
@@ -137,7 +137,7 @@ def _set_schema(file: Path, *, version: int, oldest_code: int) -> None:
     connection.close()
 
 
-def test_a_newer_schema_is_refused_at_start(stored: Path, refused: Refused) -> None:
+def test_a_newer_schema_prevents_the_start(stored: Path, refused: Refused) -> None:
     _set_schema(stored, version=99, oldest_code=98)
     said = refused()
     assert "cannot serve: the database has schema 99" in said
@@ -145,14 +145,14 @@ def test_a_newer_schema_is_refused_at_start(stored: Path, refused: Refused) -> N
     assert "upgrade the server" in said
 
 
-def test_a_newer_schema_made_to_be_compatible_is_served(stored: Path, make_server: ServerMaker) -> None:
+def test_a_newer_compatible_schema_is_served(stored: Path, make_server: ServerMaker) -> None:
     _set_schema(stored, version=99, oldest_code=1)
     server = make_server().start()
     with threadkeep.Client(server.address, app="faults", user_id="ledger") as client:
         assert client.append("s", threadkeep.user("more")).last_seq == 2
 
 
-def test_a_second_server_on_the_file_is_refused(make_server: ServerMaker, refused: Refused) -> None:
+def test_a_second_server_on_the_file_does_not_start(make_server: ServerMaker, refused: Refused) -> None:
     first = make_server().start()
     said = refused()
     assert "cannot serve: " in said
@@ -162,7 +162,7 @@ def test_a_second_server_on_the_file_is_refused(make_server: ServerMaker, refuse
 
 
 @pytest.mark.parametrize("setting", ["grpc_address", "http_address"])
-def test_a_taken_port_is_refused(make_server: ServerMaker, refused: Refused, tmp_path: Path, setting: str) -> None:
+def test_a_port_in_use_prevents_the_start(make_server: ServerMaker, refused: Refused, tmp_path: Path, setting: str) -> None:
     first = make_server().start()
     said = refused(data_dir=tmp_path / "other", **{setting: first.address})
     assert "cannot serve: " in said

@@ -39,7 +39,9 @@ def followers() -> list[Follower]:
 
 
 @pytest.mark.timeout(600 + 20 * KILLS)
-async def test_every_change_is_told_once_whoever_dies(make_server: ServerMaker, database_url: str | None, say: Say) -> None:
+async def test_every_change_is_delivered_once_despite_kills(
+    make_server: ServerMaker, database_url: str | None, say: Say
+) -> None:
     ledger, watching = Ledger(), followers()
     server = await asyncio.to_thread(make_server(**url_settings(database_url)).start)
     async with connect(server.address) as client:
@@ -75,9 +77,7 @@ async def _check(client: threadkeep.AsyncClient, follower: Follower) -> int:
     return count
 
 
-async def test_a_subscriber_in_another_process_is_killed_and_its_bookmark_goes_on(
-    make_server: ServerMaker, database_url: str | None
-) -> None:
+async def test_a_killed_subscriber_resumes_from_its_token(make_server: ServerMaker, database_url: str | None) -> None:
     """What it had written down before it died is where the next one starts: nothing between is lost, nothing comes twice."""
     server = await asyncio.to_thread(make_server(**url_settings(database_url)).start)
     ledger, seen, token = Ledger(), [], ""

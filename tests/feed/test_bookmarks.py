@@ -52,7 +52,7 @@ async def told(scene: Scene, view: View) -> Transcript:
     return transcript(await scene.replay(view))
 
 
-async def test_every_token_outlives_its_server(server: ServerProcess) -> None:
+async def test_every_token_survives_its_server(server: ServerProcess) -> None:
     async with opened(server.address) as scene:
         await write(scene)
         before = [await told(scene, view) for view in VIEWS]
@@ -81,28 +81,28 @@ class TestWhatItIsBoundTo:
         ],
         ids=["app", "no app", "user", "labels", "filter", "session"],
     )
-    async def test_another_request_is_refused(self, scene: Scene, other: View) -> None:
+    async def test_a_token_of_another_request_is_rejected(self, scene: Scene, other: View) -> None:
         await scene.create()
         (*_, last) = await scene.tap.read(EVERYTHING)
         assert (await scene.tap.refused(other, resume_token=last.resume_token)).reason == "INVALID_RESUME_TOKEN"
         (*_, last) = await scene.tap.read(other)
         assert (await scene.tap.refused(EVERYTHING, resume_token=last.resume_token)).reason == "INVALID_RESUME_TOKEN"
 
-    async def test_another_session_is_refused(self, scene: Scene) -> None:
+    async def test_a_token_of_another_session_is_rejected(self, scene: Scene) -> None:
         (*_, last) = await scene.tap.read(View(named("one")))
         assert (await scene.tap.refused(View(named("other")), resume_token=last.resume_token)).reason == "INVALID_RESUME_TOKEN"
 
-    async def test_another_store_is_refused(self, scene: Scene, make_server: ServerMaker) -> None:
+    async def test_a_token_of_another_store_is_rejected(self, scene: Scene, make_server: ServerMaker) -> None:
         (*_, last) = await scene.tap.read(EVERYTHING)
         async with subscriber(make_server().start().address) as elsewhere:
             assert (await elsewhere.refused(EVERYTHING, resume_token=last.resume_token)).reason == "INVALID_RESUME_TOKEN"
 
     @pytest.mark.parametrize("token", ["", "?", "AAAA", "A" * 44])
-    async def test_what_is_no_token_is_refused(self, scene: Scene, token: str) -> None:
+    async def test_a_malformed_token_is_rejected(self, scene: Scene, token: str) -> None:
         for view in (EVERYTHING, View(named())):
             assert (await scene.tap.refused(view, resume_token=token)).reason == "INVALID_RESUME_TOKEN"
 
-    async def test_equal_filters_are_one(self, scene: Scene) -> None:
+    async def test_equal_filters_accept_each_others_tokens(self, scene: Scene) -> None:
         one = View(su.ChangeScope(labels={"a": "1", "b": "2"}), EventFilter(keyword="x", after_seq=1))
         same = View(su.ChangeScope(labels={"b": "2", "a": "1"}), EventFilter(after_seq=1, keyword="x"))
         (*_, last) = await scene.tap.read(one)
@@ -112,14 +112,14 @@ class TestWhatItIsBoundTo:
 class TestLargeChanges:
     """What is larger than a message should be comes in parts, and is resumed as a whole."""
 
-    async def test_an_append(self, scene: Scene) -> None:
+    async def test_a_large_append_is_resumed_completely(self, scene: Scene) -> None:
         await scene.create()
         await scene.say("before")
         answer = await scene.say(*(str(number) * (MIB // 3) for number in range(8)))
         await scene.say("after")
         await self._check(scene, [event.event_id for event in answer.events])
 
-    async def test_a_compaction(self, scene: Scene) -> None:
+    async def test_a_large_compaction_is_resumed_completely(self, scene: Scene) -> None:
         await scene.create()
         await scene.say("before")
         summaries = [
@@ -149,7 +149,7 @@ class TestLargeChanges:
             rest = facts_of(await scene.tap.read(view, after_seq=seq))
             assert rest == [large.after(seq), *whole.facts[3:]]
 
-    async def test_live(self, scene: Scene) -> None:
+    async def test_a_large_live_append_is_split_into_messages(self, scene: Scene) -> None:
         await scene.create()
         async with scene.live(scene.view()) as stream:
             await scene.say(*("x" * (MIB // 2) for _ in range(5)))
@@ -206,7 +206,9 @@ class TestForgetting:
                     assert facts_of(await scene.tap.read(view, resume_token=mark.token)) == list(old.facts[mark.told :])
             assert facts_of(await scene.tap.read(view, from_beginning=True)) == list(old.facts[trimmed:])
 
-    async def test_seqs_expire_too_and_the_log_does_not(self, make_server: ServerMaker, database_url: str | None) -> None:
+    async def test_old_seqs_expire_in_the_feed_but_not_in_the_log(
+        self, make_server: ServerMaker, database_url: str | None
+    ) -> None:
         view = VIEWS[3]
         async with self._trimmed(make_server, database_url, view) as (scene, old, trimmed):
             refused = await scene.tap.refused(view, after_seq=0)
@@ -244,7 +246,7 @@ class TestForgetting:
             await until_expired(scene.tap, view, old.bookmarks[trimmed - 1].token)
             yield scene, old, trimmed
 
-    async def test_a_slow_reader_is_told_that_it_was_too_slow(self, make_server: ServerMaker, database_url: str | None) -> None:
+    async def test_a_slow_reader_gets_an_error(self, make_server: ServerMaker, database_url: str | None) -> None:
         """What it has not read is trimmed under it: it gets what comes next, and then that it has missed something."""
         settings = {"feed_retention": "1s", **url_settings(database_url)}
         # Not as text, for what is not indexed yet is not forgotten.

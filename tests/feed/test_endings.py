@@ -25,7 +25,7 @@ MIB = 1 << 20
 
 
 class TestDrained:
-    async def test_every_stream_ends_with_a_place_to_resume_from(self, server: ServerProcess) -> None:
+    async def test_every_drained_stream_ends_with_a_resume_token(self, server: ServerProcess) -> None:
         views = [EVERYTHING, View(named()), View(su.ChangeScope(app="shop"), EventFilter(keyword="word"))]
         async with opened(server.address) as scene:
             await scene.create()
@@ -58,7 +58,7 @@ class TestDrained:
             assert is_checkpoint(read[-1], pb.CHECKPOINT_KIND_DRAINING)
             return read[-1].resume_token, sum(change.HasField("batch") for change in read)
 
-    async def test_who_does_not_read_holds_it_up_no_longer_than_calls_may(
+    async def test_a_subscriber_that_does_not_read_delays_shutdown_at_most_by_the_grace(
         self, make_server: ServerMaker, database_url: str | None
     ) -> None:
         server = make_server(drain_grace="1s", **url_settings(database_url)).start()
@@ -73,7 +73,9 @@ class TestDrained:
 
 
 class TestFallenBehind:
-    async def test_it_is_told_and_gets_everything(self, make_server: ServerMaker, database_url: str | None) -> None:
+    async def test_a_subscriber_that_falls_behind_is_notified_and_gets_everything(
+        self, make_server: ServerMaker, database_url: str | None
+    ) -> None:
         server = make_server(prelude=SHORT_MEMORY, **url_settings(database_url)).start()
         async with opened(server.address) as scene:
             await scene.create()
@@ -89,7 +91,7 @@ class TestFallenBehind:
                 await scene.say("live again")
                 assert [change.versions.log_version for change in await slow.changes(1)] == [41]
 
-    async def test_its_checkpoint_is_a_place_to_resume_from(self, make_server: ServerMaker, database_url: str | None) -> None:
+    async def test_the_fell_behind_checkpoint_can_be_resumed(self, make_server: ServerMaker, database_url: str | None) -> None:
         server = make_server(prelude=SHORT_MEMORY, **url_settings(database_url)).start()
         async with opened(server.address) as scene:
             await scene.create()
@@ -111,7 +113,7 @@ def _large() -> threadkeep.SessionEvent:
 
 
 @pytest.mark.parametrize("watched", ["everything", "a session"])
-async def test_subscribers_that_are_cut_off_leave_nothing_behind(server: ServerProcess, watched: str) -> None:
+async def test_disconnected_subscribers_are_released(server: ServerProcess, watched: str) -> None:
     """Their channel goes without a word; the next ones resume where they were, again and again."""
     view = EVERYTHING if watched == "everything" else View(named())
     async with opened(server.address) as scene:

@@ -25,7 +25,7 @@ TOOLS = EventFilter(roles=[ROLE_TOOL])
 
 
 class TestCheckpoints:
-    async def test_the_first_frame_and_the_live_edge(self, scene: Scene) -> None:
+    async def test_a_stream_starts_with_a_checkpoint_and_reports_catching_up(self, scene: Scene) -> None:
         async with scene.live(scene.view()):
             await scene.create()
             await scene.say()
@@ -36,7 +36,7 @@ class TestCheckpoints:
         assert all(not change.HasField("change_time") for change in (read[0], read[-1]))
         assert not read[0].HasField("session")
 
-    async def test_what_is_committed_after_the_first_frame_is_told(self, scene: Scene) -> None:
+    async def test_changes_after_the_first_frame_are_delivered(self, scene: Scene) -> None:
         await scene.create()
         for _ in range(20):
             async with scene.tap.watch(scene.session_view()) as stream:
@@ -46,7 +46,7 @@ class TestCheckpoints:
                     pass  # what was committed just before may not have been settled
                 assert version == answer.log_version
 
-    async def test_silence_is_broken_by_heartbeats_whose_tokens_advance(self, scene: Scene) -> None:
+    async def test_an_idle_stream_has_heartbeats_whose_tokens_advance(self, scene: Scene) -> None:
         await scene.create()
         loop = asyncio.get_running_loop()
         async with scene.live(scene.session_view(wanted=TOOLS)) as stream:
@@ -60,7 +60,7 @@ class TestCheckpoints:
         view = scene.session_view(wanted=TOOLS)
         assert facts_of(await scene.tap.read(view, resume_token=second.resume_token)) == []
 
-    async def test_a_stream_that_has_something_to_tell_does_not_beat(self, scene: Scene) -> None:
+    async def test_a_busy_stream_has_no_heartbeats(self, scene: Scene) -> None:
         await scene.create()
         async with scene.live(scene.view()) as stream:
             for _ in range(8):
@@ -68,7 +68,7 @@ class TestCheckpoints:
                 assert (await stream.next()).HasField("batch")
                 await asyncio.sleep(HEARTBEAT / 4)
 
-    async def test_many_changes_travel_in_few_frames(self, scene: Scene) -> None:
+    async def test_many_changes_are_sent_in_few_frames(self, scene: Scene) -> None:
         await scene.create()
         batches = [("s", [threadkeep.user(str(number))]) for number in range(300)]
         async for result in scene.client.append_stream(batches):
@@ -79,7 +79,7 @@ class TestCheckpoints:
 
 
 class TestContents:
-    async def test_created(self, scene: Scene) -> None:
+    async def test_creating_a_session_is_a_change(self, scene: Scene) -> None:
         async with scene.live(scene.view()) as stream:
             session = await scene.create(labels={"team": "red"}, metadata={"a": 1})
             (change,) = await stream.changes(1)
@@ -87,14 +87,14 @@ class TestContents:
             assert session_of(change, pb.SESSION_CHANGE_KIND_CREATED) == session
             assert change.change_time == session.create_time
 
-    async def test_created_by_an_append(self, scene: Scene) -> None:
+    async def test_creating_a_session_by_an_append_is_a_change(self, scene: Scene) -> None:
         async with scene.live(scene.view()) as stream:
             await scene.client.append("s", threadkeep.user("hello"), create={"labels": {"team": "red"}})
             created, batch = await stream.changes(2)
             assert session_of(created, pb.SESSION_CHANGE_KIND_CREATED).labels == {"team": "red"}
             assert batch.versions.log_version == 1
 
-    async def test_updated(self, scene: Scene) -> None:
+    async def test_updating_a_session_is_a_change(self, scene: Scene) -> None:
         await scene.create(labels={"team": "red"})
         await scene.say()
         async with scene.live(scene.view()) as stream:
@@ -102,7 +102,7 @@ class TestContents:
             (change,) = await stream.changes(1)
             assert session_of(change, pb.SESSION_CHANGE_KIND_UPDATED) == session
 
-    async def test_appended(self, scene: Scene) -> None:
+    async def test_an_append_is_a_change(self, scene: Scene) -> None:
         await scene.create()
         async with scene.live(scene.view()) as stream:
             for texts in (("one",), ("two", "three"), ("four",)):
@@ -115,7 +115,7 @@ class TestContents:
                 stored = [await scene.client.get_event("s", event.event_id) for event in answer.events]
                 assert list(fact.events) == stored
 
-    async def test_compacted(self, scene: Scene) -> None:
+    async def test_a_compaction_is_a_change(self, scene: Scene) -> None:
         await scene.create()
         for number in range(8):
             await scene.say(str(number))
@@ -135,7 +135,7 @@ class TestContents:
             session = await scene.client.get_session("s")
             assert (versions.last_seq, versions.window) == (session.last_seq, session.window)
 
-    async def test_deleted_and_expired(self, scene: Scene) -> None:
+    async def test_deletion_and_expiry_are_changes(self, scene: Scene) -> None:
         async with scene.live(scene.view()) as stream:
             for kind in (pb.SESSION_CHANGE_KIND_DELETED, pb.SESSION_CHANGE_KIND_EXPIRED):
                 expires = kind == pb.SESSION_CHANGE_KIND_EXPIRED
@@ -152,7 +152,7 @@ class TestContents:
                 assert (gone.ref, gone.uid, gone.labels) == (session.ref, session.uid, session.labels)
                 assert not gone.metadata_json
 
-    async def test_what_stores_nothing_is_no_change(self, scene: Scene) -> None:
+    async def test_calls_that_store_nothing_are_not_changes(self, scene: Scene) -> None:
         await scene.create()
         event = threadkeep.user("hello", event_id="e")
         await scene.client.append("s", event)
@@ -167,7 +167,7 @@ class TestContents:
 
 
 class TestScopes:
-    async def test_a_session_that_is_not_there_yet_goes_and_comes_back(self, scene: Scene) -> None:
+    async def test_a_session_may_be_watched_before_it_exists_and_after_deletion(self, scene: Scene) -> None:
         async with scene.live(scene.session_view(), from_beginning=True) as stream:
             for _ in range(2):
                 await scene.create("other")
@@ -180,7 +180,7 @@ class TestScopes:
                 assert batch.versions.last_seq == 1
                 assert session_of(gone, pb.SESSION_CHANGE_KIND_DELETED).uid == created.uid
 
-    async def test_an_id_alone_must_name_one_session(self, scene: Scene) -> None:
+    async def test_a_bare_id_must_name_one_session(self, scene: Scene) -> None:
         name = f"only-in-{scene.app}"
         bare = View(SessionRef(session_id=name))
         assert (await scene.tap.refused(bare)).reason == "SESSION_NOT_FOUND"
@@ -191,7 +191,7 @@ class TestScopes:
         await scene.client.create_session(name, user_id="bob")
         assert (await scene.tap.refused(bare)).reason == "AMBIGUOUS_SESSION"
 
-    async def test_labels_are_those_that_the_session_bears_or_that_an_update_took_away(self, scene: Scene) -> None:
+    async def test_label_scopes_match_labels_before_and_after_an_update(self, scene: Scene) -> None:
         async with scene.live(scene.view(labels={"mood": "good"})) as stream:
             await scene.create()
             await scene.say("unheard")
@@ -208,7 +208,7 @@ class TestScopes:
             (change,) = await stream.changes(1)
             assert session_of(change, pb.SESSION_CHANGE_KIND_UPDATED).last_seq == 3
 
-    async def test_the_active_view_is_that_of_the_reading(self, scene: Scene) -> None:
+    async def test_the_active_view_is_evaluated_when_reading(self, scene: Scene) -> None:
         await scene.create()
         for number in range(6):
             await scene.say(str(number))
@@ -221,7 +221,7 @@ class TestScopes:
 
 
 class TestLimits:
-    async def test_who_leaves_makes_room_for_another(self, make_server: ServerMaker, database_url: str | None) -> None:
+    async def test_a_subscriber_that_leaves_frees_its_quota(self, make_server: ServerMaker, database_url: str | None) -> None:
         settings = {} if database_url is None else {"database_url": database_url}
         server = make_server(max_subscriptions_per_caller=2, **settings).start()
         async with opened(server.address) as scene:

@@ -61,7 +61,7 @@ class TestAnOpenTransaction:
     @pytest.mark.parametrize(
         ("holder", "how"), [("an id", "COMMIT"), ("a write to another table", "ROLLBACK"), ("a lock on a row", "COMMIT")]
     )
-    async def test_everybody_waits_and_gets_everything_in_order(
+    async def test_subscribers_wait_for_an_open_transaction_and_receive_changes_in_order(
         self, pair: tuple[Scene, Scene], postgres_url: str, holder: str, how: str
     ) -> None:
         one, other = pair
@@ -78,7 +78,9 @@ class TestAnOpenTransaction:
                 assert await _versions(stream, 10) == list(range(1, 11))
         assert [fact.version for fact in facts_of(await one.replay(one.session_view()))] == list(range(11))
 
-    async def test_who_comes_meanwhile_misses_nothing(self, pair: tuple[Scene, Scene], postgres_url: str) -> None:
+    async def test_a_subscriber_that_starts_meanwhile_misses_nothing(
+        self, pair: tuple[Scene, Scene], postgres_url: str
+    ) -> None:
         one, other = pair
         await one.create()
         await one.say("before")
@@ -101,7 +103,7 @@ class TestAnOpenTransaction:
             rest = facts_of(await one.tap.read(one.session_view(), resume_token=tokens[-1]))
             assert [fact.version for fact in rest] == [2, 3]
 
-    async def test_a_large_change_behind_a_small_one_is_resumed_as_a_whole(
+    async def test_a_large_change_after_a_small_one_is_resumed_completely(
         self, pair: tuple[Scene, Scene], postgres_url: str
     ) -> None:
         """Both come at once; the parts of the large one lead back to the small one."""
@@ -128,7 +130,7 @@ class TestTellingEachOther:
                 async with asyncio.timeout(AT_ONCE):
                     assert await _versions(here, 1) == await _versions(there, 1) == [number]
 
-    async def test_a_listener_that_was_cut_off_comes_back(
+    async def test_a_disconnected_listener_reconnects(
         self, make_server: ServerMaker, postgres: PostgresCluster, postgres_url: str
     ) -> None:
         """Without it nobody would look for a minute."""
@@ -151,7 +153,7 @@ class TestTellingEachOther:
                     version += 5
                     await _until_listening(postgres, postgres_url)
 
-    async def test_a_server_that_cannot_listen_looks_by_itself(self, make_server: ServerMaker, postgres_url: str) -> None:
+    async def test_a_server_that_cannot_listen_polls(self, make_server: ServerMaker, postgres_url: str) -> None:
         deaf = {"database_listen_url": "postgresql://nobody@127.0.0.1:1/none", "feed_poll_interval": "300ms"}
         async with AsyncExitStack() as stack:
             one = await stack.enter_async_context(opened(make_server(database_url=postgres_url).start().address))

@@ -26,7 +26,7 @@ def assert_told(told: list[Fact], expected: list[Fact]) -> None:
 
 
 class TestOrdered:
-    def test_a_sessions_changes_come_in_the_order_of_its_log(self, story: Story) -> None:
+    def test_changes_of_a_session_have_the_order_of_its_log(self, story: Story) -> None:
         for witness in story.witnesses:
             for _, life in last_lives(witness.facts):
                 first, *others = life
@@ -37,7 +37,7 @@ class TestOrdered:
                 seqs = [event.seq for fact in life for event in fact.events]
                 assert seqs == list(range(1, len(seqs) + 1))
 
-    def test_lives_that_ended_were_told_in_order_as_far_as_they_were(self, story: Story) -> None:
+    def test_changes_of_deleted_sessions_are_a_prefix_in_order(self, story: Story) -> None:
         for told in (*story.witnesses, *story.told.values()):
             last: dict[object, int] = {}
             for fact in told.facts:
@@ -47,25 +47,25 @@ class TestOrdered:
                     assert fact.version > last.get(fact.ref, 0)
                     last[fact.ref] = fact.version
 
-    def test_everybody_sees_the_same_order(self, story: Story) -> None:
+    def test_all_subscribers_see_the_same_order(self, story: Story) -> None:
         first, *others = [*story.witnesses, story.told["everything"]]
         for other in others:
             assert_told(other.lasting, first.lasting)
 
 
 class TestUnique:
-    def test_no_change_is_told_twice(self, story: Story) -> None:
+    def test_no_change_is_delivered_twice(self, story: Story) -> None:
         for told in (*story.witnesses, *story.told.values()):
             assert max(Counter(told.facts).values()) == 1
 
-    def test_no_event_is_told_twice(self, story: Story) -> None:
+    def test_no_event_is_delivered_twice(self, story: Story) -> None:
         for told in (*story.witnesses, *story.told.values()):
             ids = Counter(event.event_id for fact in told.facts for event in fact.events)
             assert not ids or max(ids.values()) == 1
 
 
 class TestReliable:
-    def test_every_event_of_the_logs_is_told_as_it_is_stored(self, story: Story) -> None:
+    def test_every_event_is_delivered_as_it_is_stored(self, story: Story) -> None:
         lives = dict(last_lives(story.witnesses[0].facts))
         assert lives.keys() == {key_of(ref) for ref in REFS}
         for ref, log in story.logs.items():
@@ -74,7 +74,7 @@ class TestReliable:
                 event.ClearField("archived")
             assert told == sorted(log, key=lambda event: event.seq)
 
-    def test_every_compaction_is_told_with_its_record(self, story: Story) -> None:
+    def test_every_compaction_is_delivered_with_its_record(self, story: Story) -> None:
         for ref, life in last_lives(story.witnesses[0].facts):
             told = [fact.change.compaction for fact in life if fact.change.HasField("compaction")]
             assert [notice.compaction for notice in told] == story.records[ref][::-1]
@@ -82,7 +82,7 @@ class TestReliable:
             for notice in told:
                 assert notice.compaction == story.ledger.compacted[notice.compaction.compaction_id]
 
-    def test_every_creation_update_and_deletion_is_told(self, story: Story) -> None:
+    def test_every_creation_update_and_deletion_is_delivered(self, story: Story) -> None:
         facts = story.witnesses[0].facts
         lives = dict(last_lives(facts))
         for session in story.sessions:
@@ -99,7 +99,7 @@ class TestReliable:
             fact.is_gone for fact in facts
         )
 
-    def test_the_last_change_of_a_log_leaves_the_session_as_it_is(self, story: Story) -> None:
+    def test_the_last_change_of_a_log_has_the_state_of_the_session(self, story: Story) -> None:
         lives = dict(last_lives(story.witnesses[0].facts))
         for session in story.sessions:
             logged = [fact.change.versions for fact in lives[key_of(session.ref)] if fact.version]
@@ -111,10 +111,10 @@ class TestReliable:
             assert (last.last_seq, last.window) == (session.last_seq, session.window)
 
     @pytest.mark.parametrize("name", VIEWS)
-    def test_each_view_is_told_what_its_scope_and_filter_admit(self, story: Story, name: str) -> None:
+    def test_each_view_receives_what_its_scope_and_filter_admit(self, story: Story, name: str) -> None:
         assert_told(story.told[name].lasting, story.expected(name))
 
-    def test_the_story_has_everything_in_it(self, story: Story) -> None:
+    def test_the_workload_contains_every_kind_of_change(self, story: Story) -> None:
         """Or else the tests above would hold little."""
         facts = story.witnesses[0].lasting
         assert len(facts) > 80
@@ -126,7 +126,7 @@ class TestReliable:
 
 
 class TestAtomic:
-    def test_an_append_arrives_as_a_whole_with_the_counters_of_its_answer(self, story: Story) -> None:
+    def test_an_append_is_delivered_completely_with_the_counters_of_its_response(self, story: Story) -> None:
         batches = {fact.events[0].event_id: fact for fact in story.witnesses[0].facts if fact.change.HasField("batch")}
         lasting = {ref for fact in story.witnesses[0].lasting for ref in [event.event_id for event in fact.events]}
         for appended in story.ledger.appended:
@@ -139,7 +139,7 @@ class TestAtomic:
             assert (versions.log_version, versions.last_seq) == (answer.log_version, answer.last_seq)
             assert versions.window == answer.window
 
-    def test_a_compaction_arrives_as_a_whole_with_the_counters_of_its_record(self, story: Story) -> None:
+    def test_a_compaction_is_delivered_completely_with_the_counters_of_its_record(self, story: Story) -> None:
         for fact in story.witnesses[0].facts:
             if fact.change.HasField("compaction"):
                 record, versions = fact.change.compaction.compaction, fact.change.versions
@@ -149,12 +149,12 @@ class TestAtomic:
 
 class TestResumable:
     @pytest.mark.parametrize("name", VIEWS)
-    async def test_from_every_token_the_rest_follows(self, story: Story, name: str) -> None:
+    async def test_resuming_from_every_token_delivers_the_rest(self, story: Story, name: str) -> None:
         """On the next server, if there are several."""
         await check_rests(story, VIEWS[name], story.told[name])
 
     @pytest.mark.parametrize("name", VIEWS)
-    async def test_from_every_token_of_a_replay_too(self, story: Story, name: str) -> None:
+    async def test_resuming_from_every_token_of_a_replay_delivers_the_rest(self, story: Story, name: str) -> None:
         async with subscriber(story.addresses[0]) as tap:
             read = await tap.read(VIEWS[name], from_beginning=True)
         replayed = facts_of(read)
@@ -163,7 +163,7 @@ class TestResumable:
             expected = [fact for _, life in last_lives(expected) for fact in life]
         assert_told(replayed, expected)
 
-    async def test_from_after_every_seq_the_rest_follows(self, story: Story) -> None:
+    async def test_starting_after_every_seq_delivers_the_rest(self, story: Story) -> None:
         """Without what was before, also where that came in the same append."""
         async with subscriber(story.addresses[-1]) as tap:
             for ref in REFS[:3]:

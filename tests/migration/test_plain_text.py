@@ -68,18 +68,18 @@ def _sealed(body: bytes, *, seq: int) -> bytes:
 
 
 @given(_events(), st.integers(1, 1 << 40))
-def test_an_event_in_the_old_form_becomes_what_a_client_sends_today(event: event_pb2.SessionEvent, seq: int) -> None:
+def test_an_event_in_the_old_form_is_migrated_to_the_current_form(event: event_pb2.SessionEvent, seq: int) -> None:
     old, new = old_event(event), event.SerializeToString()
     assert plain_text.event(_sealed(old, seq=seq), len(old)) == (_sealed(new, seq=seq), len(new))
 
 
 @given(_MESSAGES)
-def test_a_message_in_the_old_form_becomes_what_a_client_sends_today(message: message_pb2.ChatMessage) -> None:
+def test_a_message_in_the_old_form_is_migrated_to_the_current_form(message: message_pb2.ChatMessage) -> None:
     assert plain_text.message(old_message(message)) == message.SerializeToString()
 
 
 @pytest.mark.parametrize("bad", [b"\x0a", b"\x12\x05ab", b"\x12\x02\x0a\x09", b"\x0f", b"\xff" * 11])
-def test_an_encoding_that_is_none_is_refused(bad: bytes) -> None:
+def test_an_invalid_encoding_is_rejected(bad: bytes) -> None:
     with pytest.raises(ValueError, match=r"ends inside|wire type"):
         plain_text.message(bad)
 
@@ -157,7 +157,7 @@ def _downgrade(connection: Connection) -> None:
 
 
 @pytest.mark.parametrize("at_once", [3, 1000])
-async def test_a_database_of_schema_4_becomes_what_the_store_of_today_would_hold(
+async def test_a_database_of_schema_4_is_migrated_to_current_contents(
     empty_url: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, at_once: int
 ) -> None:
     monkeypatch.setattr(rewriting, "ROWS_AT_ONCE", at_once)
@@ -191,7 +191,7 @@ def _compare_changes(migrated: list[dict[str, Any]], today: list[dict[str, Any]]
     assert past == 10, "the appends to the session that was compacted"
 
 
-async def test_an_unreadable_row_stays_and_the_rest_is_migrated(empty_url: str, caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_unreadable_row_is_kept_and_the_rest_is_migrated(empty_url: str, caplog: pytest.LogCaptureFixture) -> None:
     async with open_store(empty_url, CODEC) as store:
         await session_with(store, _aged(draft("hello", event_id="e1"), old=True), draft(None, event_id="bad"))
 

@@ -60,7 +60,7 @@ async def test_the_schema_is_the_sum_of_its_migrations(empty_url: str) -> None:
 
 
 @pytest.mark.postgres
-async def test_changes_bear_their_transaction(postgres_url: str) -> None:
+async def test_changes_store_their_transaction(postgres_url: str) -> None:
     """The one thing that migrations say and schema.py does not."""
     engine = open_engine(postgres_url, SqlOptions())
 
@@ -76,7 +76,7 @@ async def test_changes_bear_their_transaction(postgres_url: str) -> None:
         await engine.aclose()
 
 
-async def test_versions_are_written_down(empty_url: str) -> None:
+async def test_schema_versions_are_recorded(empty_url: str) -> None:
     engine = open_engine(empty_url, SqlOptions())
     try:
         assert await engine.read(versions.versions) == (0, 0)

@@ -76,7 +76,7 @@ async def test_sessions_of_the_first_schema_are_read(first: str) -> None:
         assert [session.ref for session in found.sessions] == [ALICE]
 
 
-async def test_events_of_the_first_schema_are_read_as_a_client_of_today_would_have_sent_them(first: str) -> None:
+async def test_events_of_the_first_schema_are_read_in_the_current_form(first: str) -> None:
     async with open_store(first, CODEC) as store:
         events = (await store.list_events("default", ALICE, EventQuery())).events
         assert [event.body.hex() for event in events] == [body for _, body in first_schema.PLAIN_BODIES.values()]
@@ -87,7 +87,7 @@ async def test_events_of_the_first_schema_are_read_as_a_client_of_today_would_ha
         assert texts((await store.list_events("default", ALICE, branch)).events) == list(first_schema.TEXTS.values())[:2]
 
 
-async def test_logs_of_the_first_schema_go_on(first: str) -> None:
+async def test_logs_of_the_first_schema_accept_appends(first: str) -> None:
     async with open_store(first, CODEC) as store:
         size, body = first_schema.PLAIN_BODIES["e1"]
         replay = draft(first_schema.TEXTS["e1"], event_id="e1")
@@ -99,7 +99,7 @@ async def test_logs_of_the_first_schema_go_on(first: str) -> None:
         assert (await store.append(AppendRequest("default", BOB, [draft("hello")], now=1))).last_seq == 1
 
 
-async def test_the_feed_begins_behind_the_changes_that_older_schemas_made(first: str) -> None:
+async def test_the_feed_starts_after_changes_of_older_schemas(first: str) -> None:
     """They do not say where the session stood after them."""
     async with open_store(first, CODEC) as store:
         await store.append(AppendRequest("default", ALICE, [draft("more")], now=7))
@@ -112,7 +112,7 @@ async def test_the_feed_begins_behind_the_changes_that_older_schemas_made(first:
     assert (new.log_version, new.last_seq, new.window_events) == (3, 4, 4)
 
 
-async def test_the_feed_of_a_new_database_begins_at_its_beginning(empty_url: str) -> None:
+async def test_the_feed_of_a_new_database_starts_at_its_beginning(empty_url: str) -> None:
     async with open_store(empty_url, CODEC) as store:
         floor = await store._engine.read(lambda connection: connection.execute(sa.select(feed_floor)).all())
     assert [tuple(row) for row in floor] == [(1, 0, 0)]
@@ -127,7 +127,7 @@ async def test_texts_of_the_first_schema_are_found(first: str, term: str, ids: l
         assert [parse(hit.event).event_id for hit in (await store.search("default", query)).hits] == ids
 
 
-async def test_older_code_refuses_a_newer_schema(first: str) -> None:
+async def test_older_code_rejects_a_newer_schema(first: str) -> None:
     await _set(first, schema_version=str(SCHEMA_VERSION + 2), oldest_code=str(SCHEMA_VERSION + 1))
     with pytest.raises(SchemaTooNew) as told:
         async with open_store(first, CODEC):
@@ -160,7 +160,7 @@ async def _use(store: SqlStore) -> str:
 
 @pytest.mark.postgres
 @pytest.mark.parametrize("round_", range(3))
-async def test_first_starts_at_once_make_one_store(postgres_url: str, round_: int) -> None:
+async def test_simultaneous_first_starts_create_one_store(postgres_url: str, round_: int) -> None:
     hold = asyncio.Barrier(8)
     async with asyncio.timeout(60):
         ids = await asyncio.gather(*(_start(postgres_url, hold) for _ in range(8)))
@@ -168,7 +168,7 @@ async def test_first_starts_at_once_make_one_store(postgres_url: str, round_: in
     assert ids[0]
 
 
-async def test_first_starts_at_once_on_one_file_leave_one_server(tmp_path: Any) -> None:
+async def test_simultaneous_first_starts_on_one_file_leave_one_server(tmp_path: Any) -> None:
     url = f"sqlite:///{tmp_path / 'threadkeep.db'}"
     refusals = 0
 

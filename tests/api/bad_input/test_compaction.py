@@ -97,7 +97,7 @@ _TRIGGER_IDS = [f"{number}{field}" for number, (_, field) in enumerate(TRIGGERS)
 
 
 @pytest.mark.parametrize(("strategy", "field"), STRATEGIES, ids=_STRATEGY_IDS)
-def test_a_strategy_that_cannot_be(opened: Wire, ref: session_pb2.SessionRef, strategy: Any, field: str) -> None:
+def test_an_invalid_strategy_is_rejected(opened: Wire, ref: session_pb2.SessionRef, strategy: Any, field: str) -> None:
     started = time.monotonic()
     with opened.unchanged(ref):
         opened.invalid("strategy" + field, "CompactSession", session=ref, strategy=strategy)
@@ -109,7 +109,7 @@ def test_a_strategy_that_cannot_be(opened: Wire, ref: session_pb2.SessionRef, st
 
 
 @pytest.mark.parametrize(("trigger", "field"), TRIGGERS, ids=_TRIGGER_IDS)
-def test_a_trigger_that_cannot_be(opened: Wire, ref: session_pb2.SessionRef, trigger: Any, field: str) -> None:
+def test_an_invalid_trigger_is_rejected(opened: Wire, ref: session_pb2.SessionRef, trigger: Any, field: str) -> None:
     started = time.monotonic()
     with opened.unchanged(ref):
         opened.invalid("trigger" + field, "CompactSession", session=ref, strategy=STRATEGY, trigger=trigger)
@@ -118,12 +118,12 @@ def test_a_trigger_that_cannot_be(opened: Wire, ref: session_pb2.SessionRef, tri
     assert time.monotonic() - started < _QUICK_S
 
 
-def test_eight_nested_triggers_are_taken(opened: Wire, ref: session_pb2.SessionRef) -> None:
+def test_eight_nested_triggers_are_accepted(opened: Wire, ref: session_pb2.SessionRef) -> None:
     answer = opened.call("CompactSession", session=ref, strategy=STRATEGY, trigger=nested(8), dry_run=True)
     assert answer.triggered
 
 
-def test_ten_thousand_nested_triggers_are_no_message(opened: Wire, ref: session_pb2.SessionRef) -> None:
+def test_ten_thousand_nested_triggers_are_rejected(opened: Wire, ref: session_pb2.SessionRef) -> None:
     """Deeper than a parser goes: as bytes, for no library makes such a message."""
     trigger = b"\x10\x01"
     for _ in range(10_000):
@@ -153,7 +153,7 @@ def _varint(value: int) -> bytes:
         ({"disabled": True, "trigger": {"any_of": {"triggers": [{"tokens": 1}] * 200_000}}}, "policy"),
     ],
 )
-def test_a_policy_that_cannot_be(opened: Wire, ref: session_pb2.SessionRef, policy: Any, field: str) -> None:
+def test_an_invalid_policy_is_rejected(opened: Wire, ref: session_pb2.SessionRef, policy: Any, field: str) -> None:
     opened.invalid(field, "SetCompactionPolicy", scope={"session": ref}, policy=policy)
     assert not opened.call("GetCompactionPolicy", scope={"session": ref}).ListFields()
 
@@ -174,7 +174,7 @@ def test_a_policy_that_cannot_be(opened: Wire, ref: session_pb2.SessionRef, poli
         ({"server": False}, "scope.server"),
     ],
 )
-def test_a_scope_that_cannot_be(opened: Wire, scope: Any, field: str) -> None:
+def test_an_invalid_policy_scope_is_rejected(opened: Wire, scope: Any, field: str) -> None:
     opened.invalid(field, "GetCompactionPolicy", scope=scope)
     opened.invalid(field, "SetCompactionPolicy", scope=scope, policy={"disabled": True})
 
@@ -222,7 +222,9 @@ def test_a_scope_that_cannot_be(opened: Wire, scope: Any, field: str) -> None:
         ),
     ],
 )
-def test_a_compaction_that_cannot_be(opened: Wire, ref: session_pb2.SessionRef, fields: dict[str, Any], field: str) -> None:
+def test_an_invalid_compaction_is_rejected(
+    opened: Wire, ref: session_pb2.SessionRef, fields: dict[str, Any], field: str
+) -> None:
     with opened.unchanged(ref):
         opened.invalid(field, "ApplyCompaction", session=ref, **fields)
 
@@ -254,7 +256,7 @@ def test_a_compaction_that_cannot_be(opened: Wire, ref: session_pb2.SessionRef, 
     ],
     ids=str,
 )
-def test_a_compaction_that_is_refused(
+def test_a_rejected_compaction_changes_nothing(
     opened: Wire, ref: session_pb2.SessionRef, fields: dict[str, Any], reason: str, metadata: dict[str, str]
 ) -> None:
     with opened.unchanged(ref):
@@ -263,7 +265,7 @@ def test_a_compaction_that_is_refused(
     assert metadata.items() <= refusal.metadata.items()
 
 
-def test_an_insert_that_is_too_large_is_named(opened: Wire, ref: session_pb2.SessionRef) -> None:
+def test_an_insert_over_the_limit_is_rejected_with_its_field(opened: Wire, ref: session_pb2.SessionRef) -> None:
     large = summary()
     large.message.parts[0].text = "x" * (17 << 20)
     refusal = opened.refused("ApplyCompaction", session=ref, through_seq=1, inserts=[{"events": [summary(), large]}])
@@ -282,7 +284,7 @@ def test_an_insert_that_is_too_large_is_named(opened: Wire, ref: session_pb2.Ses
         ([summary()] * 1001, "BATCH_TOO_LARGE", "events"),
     ],
 )
-def test_a_replacement_that_cannot_be(
+def test_an_invalid_replacement_is_rejected(
     opened: Wire, ref: session_pb2.SessionRef, events: list[event_pb2.SessionEvent], reason: str, field: str | None
 ) -> None:
     with opened.unchanged(ref):
@@ -304,7 +306,7 @@ def test_a_replacement_that_cannot_be(
         ({"inserts": [{"before_event_id": "U1", "events": [summary()]}] * 2}, "inserts[0].before_event_id"),
     ],
 )
-def test_an_event_that_was_archived_already_is_named_by_its_place(opened: Wire, fields: dict[str, Any], field: str) -> None:
+def test_archiving_an_archived_event_is_rejected_with_its_field(opened: Wire, fields: dict[str, Any], field: str) -> None:
     ref = opened.new_session()
     opened.append(ref, user("u1", event_id="U1"), user("u2", event_id="U2"))
     opened.call("ApplyCompaction", session=ref, event_ids={"ids": ["U1"]})
@@ -313,7 +315,7 @@ def test_an_event_that_was_archived_already_is_named_by_its_place(opened: Wire, 
     assert refusal.metadata["problem"].startswith("names event 'U1', which was archived already")
 
 
-def test_an_archived_id_is_told_by_its_place(opened: Wire) -> None:
+def test_inserting_an_archived_id_is_rejected_with_its_field(opened: Wire) -> None:
     ref = opened.new_session()
     opened.append(ref, user("u1", event_id="U1"), user("u2", event_id="U2"))
     opened.call("ApplyCompaction", session=ref, event_ids={"ids": ["U1"]})
@@ -333,7 +335,7 @@ NO_SESSION = [
 
 
 @pytest.mark.parametrize(("name", "fields"), NO_SESSION)
-def test_the_session_is_required_and_must_be_there(opened: Wire, name: str, fields: dict[str, Any]) -> None:
+def test_a_missing_or_unknown_session_is_rejected(opened: Wire, name: str, fields: dict[str, Any]) -> None:
     opened.invalid("session.session_id", name, **fields)
     refusal = opened.refused(name, session={"session_id": "nobody"}, **fields)
     assert (refusal.reason, refusal.metadata["session_id"]) == ("SESSION_NOT_FOUND", "nobody")
@@ -342,7 +344,7 @@ def test_the_session_is_required_and_must_be_there(opened: Wire, name: str, fiel
     assert opened.refused(name, session={"session_id": "twice"}, **fields).reason == "AMBIGUOUS_SESSION"
 
 
-def test_what_a_run_needs(opened: Wire, ref: session_pb2.SessionRef) -> None:
+def test_an_invalid_run_is_rejected(opened: Wire, ref: session_pb2.SessionRef) -> None:
     with opened.unchanged(ref):
         opened.invalid("strategy", "CompactSession", session=ref)
         opened.invalid("strategy", "PlanCompaction", session=ref)
@@ -356,7 +358,7 @@ def test_what_a_run_needs(opened: Wire, ref: session_pb2.SessionRef) -> None:
 
 @pytest.mark.parametrize("name", ["CompactSession", "ApplyCompaction", "SetCompactionPolicy", "GetContext"])
 @pytest.mark.parametrize("raw", [b"\xff\xff\xff", b"\x0a\x05\x0a\x03\xff\xfe\xfd", b"\x0a\xff\xff\xff\xff\x0f"])
-def test_bytes_that_are_no_message(opened: Wire, name: str, raw: bytes) -> None:
+def test_bytes_that_are_not_a_message_are_rejected(opened: Wire, name: str, raw: bytes) -> None:
     assert opened.refused(name, raw).code.name in {"INVALID_ARGUMENT", "INTERNAL"}
 
 
@@ -378,11 +380,11 @@ def test_bytes_that_are_no_message(opened: Wire, name: str, raw: bytes) -> None:
         ({"author_roles": {"": "r"}}, "spec.author_roles key"),
     ],
 )
-def test_a_context_that_cannot_be(opened: Wire, ref: session_pb2.SessionRef, spec: Any, field: str) -> None:
+def test_an_invalid_context_spec_is_rejected(opened: Wire, ref: session_pb2.SessionRef, spec: Any, field: str) -> None:
     opened.invalid(field, "GetContext", session=ref, spec=spec)
 
 
-def test_numbers_as_large_as_they_get(opened: Wire, ref: session_pb2.SessionRef) -> None:
+def test_the_largest_numbers_are_accepted(opened: Wire, ref: session_pb2.SessionRef) -> None:
     most = {"last_n": (1 << 31) - 1, "max_turns": (1 << 31) - 1, "max_bytes": MAX, "max_tokens": MAX}
     assert len(opened.call("GetContext", session=ref, spec=most).events) == 4
     with opened.unchanged(ref):

@@ -35,7 +35,7 @@ def _json_refusal(port: int, name: str, body: str) -> tuple[int, dict[str, str]]
         ("SetCompactionPolicy", '{"policy": ' + '{"trigger": {"anyOf": {"triggers": [' * 10_000, "body"),
     ],
 )
-def test_wrong_json(start_server: ServerFactory, name: str, body: str, field: str | None) -> None:
+def test_wrong_json_is_rejected_with_its_field(start_server: ServerFactory, name: str, body: str, field: str | None) -> None:
     status, metadata = _json_refusal(start_server().http_port or 0, name, body)
     assert status == 400
     assert field is None or metadata["field"] == field

@@ -76,7 +76,7 @@ JOINS: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("join", "field"), JOINS, ids=[f"{n}-{field}" for n, (_, field) in enumerate(JOINS)])
-def test_joins_with_fields_that_are_wrong(wire: Streams, join: dict[str, Any], field: str) -> None:
+def test_a_join_with_an_invalid_field_is_rejected(wire: Streams, join: dict[str, Any], field: str) -> None:
     with wire.consuming() as stream:
         stream.say(join={"name": "c"} | join)
         refusal = stream.refusal()
@@ -86,7 +86,7 @@ def test_joins_with_fields_that_are_wrong(wire: Streams, join: dict[str, Any], f
 
 
 @pytest.mark.parametrize("raw", [b"\xff", b"\x0a\x7f", b"\x0a\x04\x0a\x02\xff\xfe", b"\x0b"])
-def test_bytes_that_are_no_request(wire: Streams, raw: bytes) -> None:
+def test_bytes_that_are_not_a_request_are_rejected(wire: Streams, raw: bytes) -> None:
     with wire.consuming() as stream:
         stream.say(raw)
         assert stream.refusal().metadata["field"] == "request"
@@ -98,7 +98,7 @@ def test_bytes_that_are_no_request(wire: Streams, raw: bytes) -> None:
         assert wire.ask_refused(name, b"\x0a\x02\xff\xfe").metadata["field"] == "request"
 
 
-def test_what_is_unusual_and_right(wire: Streams) -> None:
+def test_unusual_valid_joins_are_accepted(wire: Streams) -> None:
     for join in (
         {"filter": authors(2000)},
         {"scope": {"app": "", "user_id": "%' OR 1=1 --", "labels": {"'": '"'}}},
@@ -120,19 +120,19 @@ def test_what_is_unusual_and_right(wire: Streams) -> None:
 @pytest.mark.parametrize(
     "first", [{}, {"acknowledge": {}}, {"acknowledge": {"delivery_ids": [1]}}, {"reject": {"delivery_id": 1}}], ids=str
 )
-def test_the_first_request_joins(wire: Streams, first: dict[str, Any]) -> None:
+def test_a_first_request_other_than_join_is_rejected(wire: Streams, first: dict[str, Any]) -> None:
     with wire.consuming() as stream:
         stream.say(**first)
         assert stream.refusal().metadata["field"] == "join"
 
 
-def test_a_half_close_before_joining(wire: Streams) -> None:
+def test_a_half_close_before_joining_is_rejected(wire: Streams) -> None:
     with wire.consuming() as stream:
         stream.half_close()
         assert stream.refusal().metadata["field"] == "join"
 
 
-def test_who_does_not_join_is_sent_away(wire: Streams, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stream_that_does_not_join_is_ended(wire: Streams, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(servicer, "_JOIN_WITHIN_S", 0.2)
     with wire.consuming() as stream:
         began = time.monotonic()
@@ -160,7 +160,7 @@ MISUSES: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("request_", "field"), MISUSES, ids=[f"{n}-{field}" for n, (_, field) in enumerate(MISUSES)])
-def test_requests_that_a_member_must_not_make(wire: Streams, request_: dict[str, Any], field: str) -> None:
+def test_an_invalid_request_of_a_member_ends_the_stream(wire: Streams, request_: dict[str, Any], field: str) -> None:
     with wire.consuming() as stream:
         stream.joined()
         stream.deliveries(5)
@@ -169,7 +169,7 @@ def test_requests_that_a_member_must_not_make(wire: Streams, request_: dict[str,
     eventually(lambda: not wire.ask("GetConsumer", name="c").members)
 
 
-def test_what_is_said_twice_counts_once(wire: Streams) -> None:
+def test_a_repeated_acknowledgement_counts_once(wire: Streams) -> None:
     with wire.consuming() as stream:
         stream.joined()
         first, second, *_ = stream.deliveries(5)
@@ -186,7 +186,7 @@ def test_what_is_said_twice_counts_once(wire: Streams) -> None:
     assert (parked.change, parked.attempts) == (second.change, 1)
 
 
-def test_the_ids_of_another_member_are_ones_own(wire: Streams) -> None:
+def test_delivery_ids_are_those_of_the_stream(wire: Streams) -> None:
     """They count from 1 on every stream: what a member says concerns nothing that another holds."""
     with wire.consuming() as stream, wire.consuming() as other:
         stream.joined()
@@ -198,7 +198,7 @@ def test_the_ids_of_another_member_are_ones_own(wire: Streams) -> None:
         stream.confirmed(*(each.delivery_id for each in taken))
 
 
-def test_a_reason_is_cut_and_a_flood_is_borne(wire: Streams) -> None:
+def test_a_long_reason_is_truncated_and_a_flood_is_handled(wire: Streams) -> None:
     with wire.consuming() as stream:
         stream.joined()
         first, second, *rest = stream.deliveries(5)
@@ -221,7 +221,7 @@ def test_a_reason_is_cut_and_a_flood_is_borne(wire: Streams) -> None:
 
 @pytest.mark.parametrize("name", NAMED)
 @pytest.mark.parametrize("bad", ["", " ", LONG, "a\0b", "\x1b"], ids=ascii)
-def test_names_that_are_wrong(wire: Streams, name: str, bad: str) -> None:
+def test_an_invalid_name_is_rejected(wire: Streams, name: str, bad: str) -> None:
     assert wire.ask_refused(name, name=bad).metadata["field"] == "name"
     body = pb.GetConsumerRequest(name=bad).SerializeToString()
     status, answer = wire.post(path_of(name), "application/proto", body)
@@ -230,7 +230,7 @@ def test_names_that_are_wrong(wire: Streams, name: str, bad: str) -> None:
 
 @pytest.mark.parametrize("name", NAMED)
 @pytest.mark.parametrize("missing", ["none", "%", "_", "'; DROP TABLE consumers; --", "\ud7ff\U0010ffff"], ids=ascii)
-def test_consumers_that_are_not_there(wire: Streams, name: str, missing: str) -> None:
+def test_an_unknown_consumer_is_reported(wire: Streams, name: str, missing: str) -> None:
     with wire.consuming() as stream:
         stream.joined(name="x")
     if name == "DeleteConsumer":
@@ -240,7 +240,7 @@ def test_consumers_that_are_not_there(wire: Streams, name: str, missing: str) ->
         assert (refusal.reason, refusal.metadata) == ("CONSUMER_NOT_FOUND", {"name": missing})
 
 
-def test_ids_that_no_parked_change_has(wire: Streams) -> None:
+def test_unknown_parked_ids_are_ignored(wire: Streams) -> None:
     with wire.consuming() as stream:
         stream.joined()
         first, *_ = stream.deliveries(5)
@@ -254,7 +254,7 @@ def test_ids_that_no_parked_change_has(wire: Streams) -> None:
     assert wire.ask("ListParkedChanges", name="c").parked_changes == [parked]
 
 
-def test_pages_that_are_wrong(wire: Streams) -> None:
+def test_an_invalid_page_is_rejected(wire: Streams) -> None:
     for name in ("a", "b", "c"):
         with wire.consuming() as stream:
             stream.joined(name=name)
@@ -271,7 +271,7 @@ def test_pages_that_are_wrong(wire: Streams) -> None:
         assert {each.name for each in told.consumers} <= {"a", "b", "c"}
 
 
-def test_a_page_of_consumers_is_bounded(wire: Streams) -> None:
+def test_a_page_of_consumers_has_a_limited_size(wire: Streams) -> None:
     """Their filters are the callers'."""
     wanted = authors(1000, 100)
     for number in range(40):

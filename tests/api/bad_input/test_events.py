@@ -88,18 +88,18 @@ def test_one_bad_event_stores_none_of_its_batch(wire: Wire, bad: event_pb2.Sessi
     wire.stores_nothing(name, f"events[1].{field}", good("a"), bad, good("b"))
 
 
-def test_an_empty_batch_and_an_id_twice_in_one(wire: Wire) -> None:
+def test_an_empty_batch_and_a_repeated_id_are_rejected(wire: Wire) -> None:
     name = wire.new_session()
     wire.stores_nothing(name, "events")
     wire.stores_nothing(name, "events[2].event_id", good("a"), good("b"), good("a"))
 
 
-def test_unknown_enum_values(wire: Wire) -> None:
+def test_unknown_enum_values_are_rejected(wire: Wire) -> None:
     wire.stores_nothing(wire.new_session(), "if_exists", good(), if_exists=9)
 
 
 @pytest.mark.row("Z-05")
-def test_the_same_id_with_other_content(wire: Wire) -> None:
+def test_an_existing_id_with_other_content_is_a_conflict(wire: Wire) -> None:
     name = wire.new_session()
     wire.append(name, user("first", event_id="e0"), user("mine", event_id="e1"))
     with wire.unchanged(name):
@@ -112,7 +112,7 @@ def test_the_same_id_with_other_content(wire: Wire) -> None:
     assert [threadkeep.text_of(event) for event in wire.log(name)] == ["first", "mine", "good"]
 
 
-def test_output_only_fields_are_the_servers(wire: Wire) -> None:
+def test_output_only_fields_are_set_by_the_server(wire: Wire) -> None:
     name = wire.new_session()
     forged = event_pb2.SessionEvent(event_id="e", seq=99, archived=True, size_bytes=1, token_estimate=1, message=EMPTY)
     forged.record_time.seconds = 1
@@ -131,7 +131,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
         yield opened
 
 
-def test_an_event_over_the_limit(small: Wire) -> None:
+def test_an_event_over_the_limit_is_rejected(small: Wire) -> None:
     name = small.new_session()
     with small.unchanged(name):
         refusal = small.refused("AppendEvents", session=name, events=[good(), user("x" * 2048)])
@@ -143,7 +143,7 @@ def test_an_event_over_the_limit(small: Wire) -> None:
 
 
 @pytest.mark.parametrize(("count", "text", "unit"), [(11, "x", "events"), (5, "x" * 1900, "bytes")])
-def test_a_batch_over_the_limit(small: Wire, count: int, text: str, unit: str) -> None:
+def test_a_batch_over_the_limit_is_rejected(small: Wire, count: int, text: str, unit: str) -> None:
     name = small.new_session()
     with small.unchanged(name):
         refusal = small.refused("AppendEvents", session=name, events=[user(text)] * count)
@@ -152,7 +152,7 @@ def test_a_batch_over_the_limit(small: Wire, count: int, text: str, unit: str) -
     assert int(refusal.metadata["size"]) > int(refusal.metadata["limit"])
 
 
-def test_a_request_that_no_server_would_read(small: Wire) -> None:
+def test_a_request_over_the_message_limit_is_rejected(small: Wire) -> None:
     """Beyond what the server receives gRPC itself refuses, before anything is parsed."""
     name = small.new_session()
     with small.unchanged(name), pytest.raises(grpc.RpcError) as raised:
@@ -160,7 +160,7 @@ def test_a_request_that_no_server_would_read(small: Wire) -> None:
     assert raised.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
-def test_in_a_stream_the_others_go_on(small: Wire) -> None:
+def test_an_invalid_request_does_not_end_an_append_stream(small: Wire) -> None:
     name = small.new_session()
     batches = [[user("a", event_id="a")], [user("x" * 3000)], [], [user("b", event_id="b")]]
     results = small.stream(name, batches)
@@ -181,7 +181,7 @@ def raw_event(text: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("text", [b"\xff", b"caf\xe9", b"\xc0\x80", b"\xed\xa0\xbd", b"\xf0\x9f"], ids=repr)
-def test_bytes_that_are_not_utf8(wire: Wire, text: bytes) -> None:
+def test_bytes_that_are_not_utf8_are_rejected(wire: Wire, text: bytes) -> None:
     """Also a lone surrogate and an overlong NUL, as some encoders write them."""
     name = wire.new_session()
     session = encoded_session(name)
@@ -192,12 +192,12 @@ def test_bytes_that_are_not_utf8(wire: Wire, text: bytes) -> None:
 
 
 @pytest.mark.parametrize("raw", [b"\xff\xff\xff", b"\x0a\xff", b"\x0a\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", b"\x00"])
-def test_bytes_that_are_no_message(wire: Wire, raw: bytes) -> None:
+def test_bytes_that_are_not_a_message_are_rejected(wire: Wire, raw: bytes) -> None:
     for name in ("AppendEvents", "ListEvents", "CreateSession", "SearchEvents"):
         wire.invalid("request", name, raw)
 
 
-def test_the_sdk_refuses_a_lone_surrogate_before_it_sends() -> None:
+def test_the_sdk_rejects_a_lone_surrogate_before_sending() -> None:
     with pytest.raises((ValueError, TypeError)):
         user("\ud83d")
     assert threadkeep.tool_call("c", "f", {"half": "\ud83d"}).tool_call.arguments_json == f'{{"half":"{HALF}"}}'
@@ -222,7 +222,7 @@ def test_json_text_is_kept_verbatim(wire: Wire) -> None:
     assert stored.message == sent.message
 
 
-def test_results_within_results_can_be_read_wherever_the_event_is(wire: Wire) -> None:
+def test_nested_results_are_readable_wherever_the_event_is_returned(wire: Wire) -> None:
     name, sent = wire.new_session(), nested(8)
     sent.message.parts.append(threadkeep.text("needle"))
     wire.append(name, sent)
@@ -230,7 +230,7 @@ def test_results_within_results_can_be_read_wherever_the_event_is(wire: Wire) ->
 
 
 @pytest.mark.row("Z-02")
-def test_ten_megabytes_of_media(wire: Wire) -> None:
+def test_ten_megabytes_of_media_are_stored(wire: Wire) -> None:
     blob = random.Random(7).randbytes(10 << 20)
     name = wire.new_session()
     wire.append(name, user([threadkeep.media("image/png", data=blob), "what is this?"], event_id="big"), good("after"))
@@ -244,7 +244,7 @@ def test_ten_megabytes_of_media(wire: Wire) -> None:
     assert not rest.next_page_token
 
 
-def test_a_megabyte_of_arguments(wire: Wire) -> None:
+def test_a_megabyte_of_arguments_is_stored(wire: Wire) -> None:
     arguments = json.dumps({"rows": ["é\U0001f600" + "x" * 90] * 9_000}, ensure_ascii=False)
     assert len(arguments.encode()) > 800_000
     arguments += " " * ((1 << 20) - len(arguments.encode()))
@@ -267,14 +267,14 @@ def test_a_megabyte_of_arguments(wire: Wire) -> None:
     ],
     ids=ascii,
 )
-def test_text_is_not_normalised(wire: Wire, text: str) -> None:
+def test_text_is_not_normalized(wire: Wire, text: str) -> None:
     name = wire.new_session()
     wire.append(name, user(text, event_id=f"id-{text.strip() or 'x'}".replace("\x00", "0"), author="\u00e9"))
     assert threadkeep.text_of(wire.log(name)[0]) == text
 
 
 @pytest.mark.parametrize("seconds", [-9_223_372_036, -1, 0, 9_223_372_035, 4_102_444_800])
-def test_clocks_far_off_are_kept_to_the_nanosecond(wire: Wire, seconds: int) -> None:
+def test_extreme_event_times_are_stored_to_the_nanosecond(wire: Wire, seconds: int) -> None:
     name = wire.new_session()
     wire.append(name, at(seconds, 123_456_789), good())
     first, second = wire.log(name)
@@ -285,7 +285,7 @@ def test_clocks_far_off_are_kept_to_the_nanosecond(wire: Wire, seconds: int) -> 
 
 
 @pytest.mark.parametrize("expected", [{"expected_log_version": 7}, {"expected_last_event_id": "other"}])
-def test_a_precondition_that_does_not_hold(wire: Wire, expected: dict[str, Any]) -> None:
+def test_a_failed_precondition_stores_nothing(wire: Wire, expected: dict[str, Any]) -> None:
     name = wire.new_session()
     wire.append(name, good("e1"))
     with wire.unchanged(name):
@@ -296,7 +296,7 @@ def test_a_precondition_that_does_not_hold(wire: Wire, expected: dict[str, Any])
     assert refusal.metadata == told
 
 
-def test_an_event_that_is_not_there(wire: Wire) -> None:
+def test_an_unknown_event_is_reported(wire: Wire) -> None:
     name = wire.new_session()
     refusal = wire.refused("GetEvent", session=name, event_id="nope")
     assert (refusal.code, refusal.reason) == (grpc.StatusCode.NOT_FOUND, "EVENT_NOT_FOUND")

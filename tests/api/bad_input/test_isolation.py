@@ -84,27 +84,27 @@ CALLS = [pytest.param(n, id=f"{n}-{method}") for n, (method, _) in enumerate(req
 
 @pytest.mark.parametrize("credential", [None, "", "Bearer", "Bearer ", "Bearer nope", "Basic dG9rZW4=", "token-alice"])
 @pytest.mark.parametrize("name", UNARY)
-def test_without_a_known_credential(wire: Wire, name: str, credential: str | None) -> None:
+def test_a_call_without_a_known_credential_is_rejected(wire: Wire, name: str, credential: str | None) -> None:
     refusal = wire.refused(name, b"", token=credential)
     assert (refusal.code, refusal.reason) == (grpc.StatusCode.UNAUTHENTICATED, "UNAUTHENTICATED")
     assert refusal.metadata == {}
     assert "token-" not in refusal.message
 
 
-def test_a_stream_without_a_credential(wire: Wire) -> None:
+def test_a_stream_without_a_credential_is_rejected(wire: Wire) -> None:
     with pytest.raises(grpc.RpcError) as raised:
         wire.stream(SECRET, [[user("x")]])
     assert raised.value.code() is grpc.StatusCode.UNAUTHENTICATED
 
 
-def test_health_asks_for_no_credential(wire: Wire) -> None:
+def test_health_requires_no_credential(wire: Wire) -> None:
     check = health_pb2_grpc.HealthStub(wire.channel).Check
     assert check(health_pb2.HealthCheckRequest(), timeout=5).status == health_pb2.HealthCheckResponse.SERVING
 
 
 @pytest.mark.row("Z-16")
 @pytest.mark.parametrize("call", CALLS)
-def test_another_users_session_is_denied_and_looks_like_none(wire: Wire, call: int) -> None:
+def test_another_users_session_is_denied_and_looks_missing(wire: Wire, call: int) -> None:
     refusals: list[Refusal] = []
     for name in (SECRET, MISSING):
         method, fields = requests(name)[call]
@@ -122,7 +122,7 @@ def test_another_users_session_is_denied_and_looks_like_none(wire: Wire, call: i
 
 @pytest.mark.parametrize("app", ["app", ""])
 @pytest.mark.parametrize("call", CALLS)
-def test_leaving_the_user_out_means_oneself(wire: Wire, call: int, app: str) -> None:
+def test_an_omitted_user_is_the_bound_user(wire: Wire, call: int, app: str) -> None:
     """The id of another's session is, for a bound caller, no session at all; creating it makes one of the caller's own."""
     answers = []
     for session_id in ("secret", "no-such-session"):
@@ -148,13 +148,13 @@ def _untouched(wire: Wire) -> None:
     assert [text_of(event) for event in events] == ["bob said swordfish"]
 
 
-def test_a_stream_reaches_no_further(wire: Wire) -> None:
+def test_a_stream_has_the_access_of_its_credential(wire: Wire) -> None:
     results = wire.stream(SECRET, [[user("mine")]], token=ALICE)
     assert [result.error.reason for result in results] == ["PERMISSION_DENIED"]
     _untouched(wire)
 
 
-def test_two_users_may_hold_the_same_id(wire: Wire) -> None:
+def test_two_users_may_have_the_same_session_id(wire: Wire) -> None:
     for token, name in ((ALICE, "alice"), (BOB, "bob")):
         wire.call("CreateSession", session=ref("", "shared"), token=token)
         wire.append(ref("", "shared"), user(f"{name}'s", event_id="e"), token=token)
@@ -169,7 +169,7 @@ def test_two_users_may_hold_the_same_id(wire: Wire) -> None:
 
 
 @pytest.mark.parametrize("fields", [{}, {"app": "app"}, {"labels": {"team": "red"}}, {"user_id": "alice"}])
-def test_lists_do_not_widen(wire: Wire, fields: dict[str, Any]) -> None:
+def test_lists_contain_only_accessible_sessions(wire: Wire, fields: dict[str, Any]) -> None:
     listed = wire.call("ListSessions", token=ALICE, **fields)
     assert {session.ref.user_id for session in listed.sessions} == {"alice"}
     denied = wire.refused("ListSessions", token=ALICE, **(fields | {"user_id": "bob"}))
@@ -177,7 +177,7 @@ def test_lists_do_not_widen(wire: Wire, fields: dict[str, Any]) -> None:
     assert denied == wire.refused("ListSessions", token=ALICE, **(fields | {"user_id": "nobody-there"}))
 
 
-def test_searches_do_not_widen(wire: Wire) -> None:
+def test_searches_return_only_accessible_events(wire: Wire) -> None:
     for scope in ({"user_id": "alice"}, {}, {"app": "app"}):
         hits = wire.call("SearchEvents", user=scope, query="said", token=ALICE).hits
         assert [text_of(hit.event) for hit in hits] == ["alice said tuna"]
@@ -187,7 +187,7 @@ def test_searches_do_not_widen(wire: Wire) -> None:
     assert denied == wire.refused("SearchEvents", user={"user_id": "nobody-there"}, query="swordfish", token=ALICE)
 
 
-def test_a_token_is_no_authority(wire: Wire) -> None:
+def test_a_page_token_grants_no_access(wire: Wire) -> None:
     """A page token handed from one user to another is refused; one made up of both leads to the own data of who sends it."""
     for n in range(3):
         for token in (ALICE, BOB):
@@ -216,7 +216,7 @@ def moved(wire: Wire, method: str, fields: dict[str, Any]) -> Any:
     return wire.call(method, **fields, page_token=forged, token=ALICE)
 
 
-def test_what_is_the_tenants_is_not_a_users(wire: Wire) -> None:
+def test_tenant_wide_calls_are_denied_to_a_user(wire: Wire) -> None:
     for name, fields, instead in (
         ("GetServerInfo", {"include_totals": True}, "leave it out, or use"),
         ("DeleteExpiredSessions", {"user_id": "bob"}, "leave it empty, or use"),
@@ -230,7 +230,7 @@ def test_what_is_the_tenants_is_not_a_users(wire: Wire) -> None:
     assert wire.call("GetServerInfo", token=ACME, include_totals=True).total_sessions >= 2
 
 
-def test_a_user_deletes_expired_sessions_of_its_own_alone(wire: Wire) -> None:
+def test_a_user_deletes_only_its_own_expired_sessions(wire: Wire) -> None:
     soon = time.time() + 0.2
     expiry = {"expire_time": {"seconds": int(soon), "nanos": int(soon % 1 * 1e9)}}
     for token, owner in ((ALICE, "alice"), (BOB, "bob")):
@@ -244,7 +244,7 @@ def test_a_user_deletes_expired_sessions_of_its_own_alone(wire: Wire) -> None:
     assert wire.call("DeleteExpiredSessions", token=ACME).deleted_sessions == 1
 
 
-def test_a_tenant_sees_its_users_and_nothing_of_another(wire: Wire) -> None:
+def test_a_tenant_sees_its_users_and_no_other_tenant(wire: Wire) -> None:
     assert {s.ref.user_id for s in wire.call("ListSessions", token=ACME).sessions} == {"alice", "bob"}
     assert wire.call("SearchEvents", user={"user_id": "bob"}, query="swordfish", token=ACME).hits
     assert not wire.call("ListSessions", token=OTHER).sessions
@@ -253,7 +253,7 @@ def test_a_tenant_sees_its_users_and_nothing_of_another(wire: Wire) -> None:
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_another_tenants_session_looks_like_none(wire: Wire, call: int) -> None:
+def test_another_tenants_session_looks_missing(wire: Wire, call: int) -> None:
     """The same reference names another session for another tenant, or none."""
     answers = []
     for name in (SECRET, MISSING):
@@ -270,7 +270,7 @@ def test_another_tenants_session_looks_like_none(wire: Wire, call: int) -> None:
     _untouched(wire)
 
 
-def test_every_method_was_thought_of() -> None:
+def test_every_method_has_an_isolation_test() -> None:
     named = {method for method, _ in requests(SECRET)} | {
         "ListSessions",
         "DeleteExpiredSessions",

@@ -57,12 +57,12 @@ BAD_FILTERS = [
 
 
 @pytest.mark.parametrize(("wanted", "field"), BAD_FILTERS, ids=[field for _, field in BAD_FILTERS])
-def test_filters(wire: Wire, log: session_pb2.SessionRef, wanted: dict[str, Any], field: str) -> None:
+def test_invalid_filters_are_rejected(wire: Wire, log: session_pb2.SessionRef, wanted: dict[str, Any], field: str) -> None:
     wire.invalid(f"filter.{field}", "ListEvents", session=log, filter=wanted)
     wire.invalid(f"filter.{field}", "SearchEvents", session=log, query="text", filter=wanted)
 
 
-def test_two_windows(wire: Wire, log: session_pb2.SessionRef) -> None:
+def test_two_windows_are_rejected(wire: Wire, log: session_pb2.SessionRef) -> None:
     """The message can hold one only, so the last one counts; with page_size beside it there are two."""
     wire.invalid("page_size", "ListEvents", session=log, filter={"last_n": 5}, page_size=5)
     wire.invalid("page_size", "ListEvents", session=log, filter={"page": {"page_size": 5}}, page_size=5)
@@ -72,7 +72,7 @@ def test_two_windows(wire: Wire, log: session_pb2.SessionRef) -> None:
         event_filter(last_n=1, page=0, page_size=1)
 
 
-def test_page_sizes(wire: Wire, log: session_pb2.SessionRef) -> None:
+def test_invalid_page_sizes_are_rejected(wire: Wire, log: session_pb2.SessionRef) -> None:
     for method, fields in (("ListEvents", {}), ("SearchEvents", {"query": "text"})):
         wire.invalid("page_size", method, session=log, page_size=-1, **fields)
         wire.invalid("page_size", method, session=log, page_size=-(1 << 31), **fields)
@@ -80,7 +80,7 @@ def test_page_sizes(wire: Wire, log: session_pb2.SessionRef) -> None:
         assert len(answer.events if method == "ListEvents" else answer.hits) == 30
 
 
-def test_orders_modes_and_scopes(wire: Wire, log: session_pb2.SessionRef) -> None:
+def test_invalid_orders_modes_and_scopes_are_rejected(wire: Wire, log: session_pb2.SessionRef) -> None:
     wire.invalid("order", "ListEvents", session=log, order=9)
     wire.invalid("mode", "SearchEvents", session=log, query="x", mode=9)
     wire.invalid("scope", "SearchEvents", query="x")
@@ -89,7 +89,7 @@ def test_orders_modes_and_scopes(wire: Wire, log: session_pb2.SessionRef) -> Non
     wire.invalid("user.app", "SearchEvents", query="x", user={"user_id": "alice", "app": "x" * 256})
 
 
-def test_queries(wire: Wire, log: session_pb2.SessionRef) -> None:
+def test_invalid_queries_are_rejected(wire: Wire, log: session_pb2.SessionRef) -> None:
     for blank in ("", " ", "\t\n"):
         wire.invalid("query", "SearchEvents", session=log, query=blank)
     wire.invalid("query", "SearchEvents", session=log, query="x" * 1025)
@@ -102,7 +102,7 @@ GARBAGE = ["x", "!!!", "é", "AAAA", base64.urlsafe_b64encode(bytes(40)).decode(
 
 
 @pytest.mark.parametrize("token", GARBAGE, ids=range(len(GARBAGE)))
-def test_garbage_for_a_page_token(wire: Wire, log: session_pb2.SessionRef, token: str) -> None:
+def test_a_malformed_page_token_is_rejected(wire: Wire, log: session_pb2.SessionRef, token: str) -> None:
     for method, fields in (
         ("ListEvents", {"session": log}),
         ("SearchEvents", {"session": log, "query": "text"}),
@@ -118,7 +118,7 @@ def _refused_token(wire: Wire, method: str, **fields: Any) -> None:
     assert refusal.violations == ["page_token"]
 
 
-def test_a_token_of_another_request(wire: Wire, log: session_pb2.SessionRef) -> None:
+def test_a_page_token_of_another_request_is_rejected(wire: Wire, log: session_pb2.SessionRef) -> None:
     other = wire.new_session()
     listed: dict[str, Any] = {"session": log, "filter": {"keyword": "text"}, "page_size": 10}
     token = wire.call("ListEvents", **listed).next_page_token
@@ -141,7 +141,9 @@ def test_a_token_of_another_request(wire: Wire, log: session_pb2.SessionRef) -> 
     assert [event.seq for event in second.events] == list(range(11, 16)), "the size of a page may change"
 
 
-def test_a_token_of_another_store(wire: Wire, log: session_pb2.SessionRef, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_page_token_of_another_store_is_rejected(
+    wire: Wire, log: session_pb2.SessionRef, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     token = wire.call("ListEvents", session=log, page_size=10).next_page_token
     with requests.wire(tmp_path_factory.mktemp("other")) as elsewhere:
         elsewhere.call("CreateSession", session=log)
@@ -206,7 +208,7 @@ QUERIES = [
 
 @pytest.mark.row("Z-15")
 @pytest.mark.parametrize(("query", "found"), QUERIES, ids=[ascii(query) for query, _ in QUERIES])
-def test_what_looks_like_syntax_is_text(wire: Wire, syntax: session_pb2.SessionRef, query: str, found: list[str]) -> None:
+def test_query_syntax_is_matched_as_text(wire: Wire, syntax: session_pb2.SessionRef, query: str, found: list[str]) -> None:
     literally: dict[str, Any] = {"query": query, "mode": "SEARCH_MODE_SUBSTRING", "page_size": 100}
     in_session = wire.call("SearchEvents", session=syntax, **literally)
     of_user = wire.call("SearchEvents", user={"user_id": "syntax"}, **literally)
@@ -225,7 +227,7 @@ def syntax(wire: Wire) -> session_pb2.SessionRef:
     return name
 
 
-def test_names_that_look_like_patterns(wire: Wire) -> None:
+def test_names_with_pattern_characters_match_only_themselves(wire: Wire) -> None:
     """Ids, authors, branches and labels are compared exactly, whatever they hold."""
     for user_id in ("a%", "ab", "a_", "A%"):
         name = session_pb2.SessionRef(app="patterns", user_id=user_id, session_id="s%")

@@ -102,7 +102,7 @@ BAD_SEARCHES: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("field", "wrong"), BAD_SEARCHES, ids=[f"{n}-{field}" for n, (field, _) in enumerate(BAD_SEARCHES)])
-def test_searches(wire: Wire, log: session_pb2.SessionRef, field: str, wrong: dict[str, Any]) -> None:
+def test_invalid_searches_are_rejected(wire: Wire, log: session_pb2.SessionRef, field: str, wrong: dict[str, Any]) -> None:
     fields: dict[str, Any] = {"session": log, "query": "tea"} | wrong
     refusal = wire.invalid(field, "SearchEvents", search_service_pb2.SearchEventsRequest(**fields))
     if (
@@ -114,7 +114,7 @@ def test_searches(wire: Wire, log: session_pb2.SessionRef, field: str, wrong: di
 
 
 @pytest.mark.parametrize("mode", [SUBSTRING, RANKED, SEMANTIC, HYBRID])
-def test_scopes(wire: Wire, mode: int) -> None:
+def test_invalid_scopes_are_rejected(wire: Wire, mode: int) -> None:
     wire.invalid("scope", "SearchEvents", query="x", mode=mode)
     wire.invalid("user.user_id", "SearchEvents", query="x", mode=mode, user={})
     wire.invalid("user.user_id", "SearchEvents", query="x", mode=mode, user={"user_id": LONG})
@@ -124,7 +124,7 @@ def test_scopes(wire: Wire, mode: int) -> None:
     assert wire.refused("SearchEvents", query="x", mode=mode, session={"session_id": "none"}).reason == "SESSION_NOT_FOUND"
 
 
-def test_page_tokens_of_ranked_searches(wire: Wire, log: session_pb2.SessionRef) -> None:
+def test_invalid_page_tokens_of_ranked_searches_are_rejected(wire: Wire, log: session_pb2.SessionRef) -> None:
     ranked: dict[str, Any] = {"session": log, "query": "tea", "mode": RANKED, "page_size": 2}
     token = wire.call("SearchEvents", **ranked).next_page_token
     plain = wire.call("SearchEvents", session=log, query="tea", page_size=2).next_page_token
@@ -154,7 +154,7 @@ BAD_SCOPES: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("field", "wrong"), BAD_SCOPES, ids=[f"{n}-{field}" for n, (field, _) in enumerate(BAD_SCOPES)])
-def test_memory_scopes(wire: Wire, field: str, wrong: dict[str, Any]) -> None:
+def test_invalid_memory_scopes_are_rejected(wire: Wire, field: str, wrong: dict[str, Any]) -> None:
     wire.invalid(field, "AddMemories", memories=[{"content": TEXT}], **wrong)
     wire.invalid(field, "SearchMemory", query="tea", **wrong)
     wire.invalid(field, "ListMemories", **wrong)
@@ -184,13 +184,13 @@ BAD_ENTRIES: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("field", "wrong"), BAD_ENTRIES, ids=[f"{n}-{field}" for n, (field, _) in enumerate(BAD_ENTRIES)])
-def test_memories_are_added_all_or_none(wire: Wire, field: str, wrong: dict[str, Any]) -> None:
+def test_a_batch_of_memories_with_an_invalid_entry_adds_none(wire: Wire, field: str, wrong: dict[str, Any]) -> None:
     good = memory_pb2.MemoryEntry(content=message_pb2.ChatMessage(**TEXT))
     wire.invalid(f"memories[1].{field}", "AddMemories", scope=SCOPE, memories=[good, wrong])
     assert not wire.call("ListMemories", scope=SCOPE).entries
 
 
-def test_batches_of_memories(wire: Wire) -> None:
+def test_invalid_batches_of_memories_are_rejected(wire: Wire) -> None:
     entry = {"content": TEXT}
     wire.invalid("memories", "AddMemories", scope=SCOPE)
     wire.invalid("memories[2].id", "AddMemories", scope=SCOPE, memories=[entry | {"id": "a"}, entry, entry | {"id": "a"}])
@@ -224,7 +224,7 @@ BAD_MEMORY_FILTERS: list[tuple[str, dict[str, Any]]] = [
 @pytest.mark.parametrize(
     ("field", "wrong"), BAD_MEMORY_FILTERS, ids=[f"{n}-{f}" for n, (f, _) in enumerate(BAD_MEMORY_FILTERS)]
 )
-def test_memory_filters(wire: Wire, field: str, wrong: dict[str, Any]) -> None:
+def test_invalid_memory_filters_are_rejected(wire: Wire, field: str, wrong: dict[str, Any]) -> None:
     wire.invalid(f"filter.{field}", "ListMemories", scope=SCOPE, filter=wrong)
     wire.invalid(f"filter.{field}", "SearchMemory", scope=SCOPE, query="tea", filter=wrong)
 
@@ -249,12 +249,12 @@ BAD_MEMORY_SEARCHES: list[tuple[str, dict[str, Any]]] = [
 @pytest.mark.parametrize(
     ("field", "wrong"), BAD_MEMORY_SEARCHES, ids=[f"{n}-{f}" for n, (f, _) in enumerate(BAD_MEMORY_SEARCHES)]
 )
-def test_memory_searches(wire: Wire, field: str, wrong: dict[str, Any]) -> None:
+def test_invalid_memory_searches_are_rejected(wire: Wire, field: str, wrong: dict[str, Any]) -> None:
     fields = {"scope": SCOPE, "query": "tea"} | wrong
     wire.invalid(field, "SearchMemory", memory_service_pb2.SearchMemoryRequest(**fields))
 
 
-def test_lists_of_memories(wire: Wire) -> None:
+def test_invalid_lists_of_memories_are_rejected(wire: Wire) -> None:
     wire.invalid("page_size", "ListMemories", scope=SCOPE, page_size=-1)
     for n in range(3):
         wire.call("AddMemories", scope=SCOPE | {"user_id": "lister"}, memories=[{"id": f"m{n}", "content": TEXT}])
@@ -282,14 +282,14 @@ BAD_DELETIONS: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("field", "wrong"), BAD_DELETIONS, ids=[f"{n}-{field}" for n, (field, _) in enumerate(BAD_DELETIONS)])
-def test_nothing_is_forgotten_because_something_was_left_out(wire: Wire, field: str, wrong: dict[str, Any]) -> None:
+def test_deleting_memories_requires_a_selection(wire: Wire, field: str, wrong: dict[str, Any]) -> None:
     scope = SCOPE | {"user_id": "keeper"}
     wire.call("AddMemories", scope=scope, memories=[{"id": "kept", "content": TEXT}])
     wire.invalid(field, "DeleteMemories", scope=scope, **wrong)
     assert [entry.id for entry in wire.call("ListMemories", scope=scope).entries] == ["kept"]
 
 
-def test_remembering_sessions(wire: Wire, log: session_pb2.SessionRef) -> None:
+def test_invalid_ingestions_are_rejected(wire: Wire, log: session_pb2.SessionRef) -> None:
     wire.invalid("session.session_id", "AddSessionToMemory")
     wire.invalid("session.session_id", "AddSessionToMemory", session={"session_id": LONG})
     wire.invalid("event_ids[0]", "AddSessionToMemory", session=log, event_ids=[""])
@@ -301,7 +301,7 @@ def test_remembering_sessions(wire: Wire, log: session_pb2.SessionRef) -> None:
     assert not wire.call("ListMemories", scope={"app": log.app, "user_id": log.user_id}).entries
 
 
-def test_tools(wire: Wire, log: session_pb2.SessionRef) -> None:
+def test_invalid_tool_calls_are_rejected(wire: Wire, log: session_pb2.SessionRef) -> None:
     wire.invalid("session.user_id", "CallTool", name="load_memory", arguments_json='{"query": "tea"}')
     wire.invalid("name", "CallTool", session=log)
     wire.invalid("name", "CallTool", session=log, name="no_such_tool")
@@ -323,5 +323,5 @@ def test_tools(wire: Wire, log: session_pb2.SessionRef) -> None:
         ("CallTool", tool_service_pb2.CallToolRequest(name="x").SerializeToString()[:-1]),
     ],
 )
-def test_broken_encodings(wire: Wire, name: str, raw: bytes) -> None:
+def test_broken_encodings_are_rejected(wire: Wire, name: str, raw: bytes) -> None:
     wire.invalid("request", name, raw)

@@ -34,7 +34,7 @@ def sessions(wire: Wire) -> list[str]:
 
 @pytest.mark.parametrize("bad", [LONG, WIDE, "a\x00b", "line\nbreak", "\x7f"], ids=["long", "wide", "nul", "newline", "del"])
 @pytest.mark.parametrize("field", ["app", "user_id", "session_id"])
-def test_ids_that_are_too_long_or_hold_controls(wire: Wire, field: str, bad: str) -> None:
+def test_ids_that_are_too_long_or_contain_controls_are_rejected(wire: Wire, field: str, bad: str) -> None:
     before = sessions(wire)
     for method in ("CreateSession", "GetSession", "DeleteSession", "ListEvents"):
         wire.invalid(f"session.{field}", method, session=ref(**{field: bad}))
@@ -42,7 +42,7 @@ def test_ids_that_are_too_long_or_hold_controls(wire: Wire, field: str, bad: str
 
 
 @pytest.mark.parametrize("name", ["UpdateSession", "GetSession", "DeleteSession", "ListEvents", "GetEvent", "AppendEvents"])
-def test_an_empty_or_blank_session_id(wire: Wire, name: str) -> None:
+def test_an_empty_or_blank_session_id_is_rejected(wire: Wire, name: str) -> None:
     fields: dict[str, Any] = {}
     if name == "UpdateSession":
         fields = {"update_mask": {"paths": ["labels"]}}
@@ -55,7 +55,7 @@ def test_an_empty_or_blank_session_id(wire: Wire, name: str) -> None:
     wire.invalid("session.session_id", name, **fields)
 
 
-def test_a_session_needs_a_user(wire: Wire) -> None:
+def test_a_session_requires_a_user(wire: Wire) -> None:
     wire.invalid("session.user_id", "CreateSession", session=ref(user_id=""))
     wire.invalid("session.user_id", "CreateSession", session=ref(user_id=" "))
     create = {"session": ref(user_id="", session_id="new"), "events": [{"message": {"role": 1}}], "create_if_missing": {}}
@@ -63,14 +63,14 @@ def test_a_session_needs_a_user(wire: Wire) -> None:
     assert "new" not in sessions(wire)
 
 
-def test_ids_at_the_limit_and_of_any_script_are_kept(wire: Wire) -> None:
+def test_ids_at_the_limit_and_in_any_script_are_accepted(wire: Wire) -> None:
     for session_id in ("x" * 255, "\U0001f600" * 63, "e\u0301 \u00e9", "50% off_'\"\\", "日本語", "--", "a b"):
         name = ref(session_id=session_id, user_id="ünï")
         assert wire.call("CreateSession", session=name).session.ref == name
         assert wire.call("GetSession", session=name).session.ref == name
 
 
-def test_an_unknown_session(wire: Wire) -> None:
+def test_an_unknown_session_is_reported(wire: Wire) -> None:
     missing = ref(session_id="missing")
     for method, fields in (
         ("GetSession", {}),
@@ -88,7 +88,7 @@ def test_an_unknown_session(wire: Wire) -> None:
     assert not wire.call("DeleteSession", session=missing).deleted
 
 
-def test_an_ambiguous_id(wire: Wire) -> None:
+def test_an_ambiguous_id_is_rejected(wire: Wire) -> None:
     for user_id in ("alice", "bob"):
         wire.call("CreateSession", session=ref(session_id="twice", user_id=user_id))
     bare = session_pb2.SessionRef(session_id="twice")
@@ -109,7 +109,7 @@ def test_an_ambiguous_id(wire: Wire) -> None:
         assert session.last_seq == 0, "nothing was stored"
 
 
-def test_a_session_that_exists(wire: Wire) -> None:
+def test_creating_an_existing_session_is_rejected(wire: Wire) -> None:
     name = wire.new_session(labels={"k": "v"})
     refusal = wire.refused("CreateSession", session=name)
     assert (refusal.code, refusal.reason) == (grpc.StatusCode.ALREADY_EXISTS, "SESSION_ALREADY_EXISTS")
@@ -130,7 +130,7 @@ def test_a_session_that_exists(wire: Wire) -> None:
     ],
     ids=["past", "year 1", "year 9999", "nanos", "zero", "negative", "201 years", "not never"],
 )
-def test_an_expiry_that_makes_no_sense(wire: Wire, expiry: dict[str, Any], field: str) -> None:
+def test_an_invalid_expiry_is_rejected(wire: Wire, expiry: dict[str, Any], field: str) -> None:
     before = sessions(wire)
     wire.invalid(field, "CreateSession", session=ref(session_id="e"), expiry=expiry)
     appended: dict[str, Any] = {"session": ref(session_id="e"), "events": [{"message": {"role": 1}}]}
@@ -160,7 +160,7 @@ def test_an_expiry_that_makes_no_sense(wire: Wire, expiry: dict[str, Any], field
     ],
     ids=["65", "long key", "no key", "long value", "nul", "array", "null", "broken", "NaN", "more", "deep", "large"],
 )
-def test_labels_and_metadata(wire: Wire, fields: dict[str, Any], field: str) -> None:
+def test_invalid_labels_and_metadata_are_rejected(wire: Wire, fields: dict[str, Any], field: str) -> None:
     before = sessions(wire)
     wire.invalid(field, "CreateSession", session=ref(session_id="m"), **fields)
     appended: dict[str, Any] = {"session": ref(session_id="m"), "events": [{"message": {"role": 1}}]}
@@ -171,7 +171,7 @@ def test_labels_and_metadata(wire: Wire, fields: dict[str, Any], field: str) -> 
         wire.invalid(field, "UpdateSession", session=name, update_mask={"paths": list(fields)}, **fields)
 
 
-def test_create_time_in_the_past_is_the_sessions_and_orders_the_list(wire: Wire) -> None:
+def test_a_create_time_in_the_past_is_stored_and_orders_lists(wire: Wire) -> None:
     names = {}
     for age in (5, 1, 3):
         names[age] = wire.new_session(create_time={"seconds": 1_600_000_000 - age, "nanos": 7}, labels={"imported": "yes"})
@@ -191,7 +191,7 @@ def test_create_time_in_the_past_is_the_sessions_and_orders_the_list(wire: Wire)
     assert (again.created, again.session) == (False, session)
 
 
-def test_create_time_within_the_skew_of_clocks_is_taken(wire: Wire) -> None:
+def test_a_create_time_within_the_clock_skew_is_accepted(wire: Wire) -> None:
     ahead = int(time.time()) + 30
     name = wire.new_session(create_time={"seconds": ahead})
     assert wire.call("GetSession", session=name).session.create_time.seconds == ahead
@@ -201,7 +201,7 @@ def test_create_time_within_the_skew_of_clocks_is_taken(wire: Wire) -> None:
     ("late", "seconds", "nanos", "field"),
     [(True, 90, 0, ""), (True, 10**8, 0, ""), (False, -1, 0, ""), (False, 1, -1, ".nanos"), (False, 253402300799, 0, "")],
 )
-def test_a_time_that_is_to_have_passed_and_cannot_have(wire: Wire, late: bool, seconds: int, nanos: int, field: str) -> None:
+def test_a_time_in_the_future_is_rejected(wire: Wire, late: bool, seconds: int, nanos: int, field: str) -> None:
     before = sessions(wire)
     value = {"seconds": seconds + (int(time.time()) if late else 0), "nanos": nanos}
     wire.invalid(f"create_time{field}", "CreateSession", session=ref(session_id="t"), create_time=value)
@@ -229,13 +229,13 @@ def test_metadata_is_kept_verbatim(wire: Wire) -> None:
 
 
 @pytest.mark.parametrize("paths", [[], ["nonsense"], ["labels", "uid"], ["session"]])
-def test_an_update_mask_that_names_nothing_to_update(wire: Wire, paths: list[str]) -> None:
+def test_an_update_mask_without_a_mutable_field_is_rejected(wire: Wire, paths: list[str]) -> None:
     name = wire.new_session(labels={"k": "v"})
     with wire.unchanged(name):
         wire.invalid("update_mask", "UpdateSession", session=name, update_mask={"paths": paths})
 
 
-def test_pages_of_sessions(wire: Wire) -> None:
+def test_invalid_pages_of_sessions_are_rejected(wire: Wire) -> None:
     for _ in range(3):
         wire.new_session(labels={"page": "y"})
     wire.invalid("page_size", "ListSessions", page_size=-1)

@@ -109,7 +109,7 @@ _IDS = [f"{number}-{name}-{field}" for number, (name, _, field) in enumerate(INV
 
 
 @pytest.mark.parametrize(("name", "fields", "field"), INVALID, ids=_IDS)
-def test_fields_that_are_wrong(wire: Streams, name: str, fields: dict[str, Any], field: str) -> None:
+def test_invalid_fields_are_rejected(wire: Streams, name: str, fields: dict[str, Any], field: str) -> None:
     refusal = wire.stream_refused(name, **fields)
     assert (refusal.code, refusal.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD")
     assert (refusal.metadata["field"], refusal.violations) == (field, [field])
@@ -123,7 +123,7 @@ def test_fields_that_are_wrong(wire: Streams, name: str, fields: dict[str, Any],
 
 @pytest.mark.parametrize("name", [SESSION, ALL])
 @pytest.mark.parametrize("raw", [b"\xff", b"\x0a\x7f", b"\x0a\x04\x1a\x02\xff\xfe", b"\x12\x02\xc3\x28", b"\x0b", b"\x0a" * 99])
-def test_bytes_that_are_no_request(wire: Streams, name: str, raw: bytes) -> None:
+def test_bytes_that_are_not_a_request_are_rejected(wire: Streams, name: str, raw: bytes) -> None:
     assert wire.stream_refused(name, raw).metadata["field"] == "request"
     assert wire.connect_error(name, raw)["metadata"]["field"] == "body"
 
@@ -148,11 +148,11 @@ JSON = [
 
 
 @pytest.mark.parametrize("body", JSON, ids=[ascii(body[:30]) for body in JSON])
-def test_json_that_is_no_request(wire: Streams, body: bytes) -> None:
+def test_json_that_is_not_a_request_is_rejected(wire: Streams, body: bytes) -> None:
     assert wire.connect_error(ALL, body, "json")["reason"] == "INVALID_FIELD"
 
 
-def test_a_body_that_is_no_frame(wire: Streams) -> None:
+def test_a_body_that_is_not_a_frame_is_rejected(wire: Streams) -> None:
     for body in (b"", b"\0", b"\0\xff\xff\xff\xff", b"\0\0\0\0\x05{}", b"\x07\0\0\0\x02{}", b"\x02\0\0\0\x02{}"):
         status, answer = wire.post(path_of(ALL), "application/connect+json", body)
         assert status in {200, 400}
@@ -161,7 +161,7 @@ def test_a_body_that_is_no_frame(wire: Streams) -> None:
     assert status == 415
 
 
-def test_what_is_unusual_and_right(wire: Streams) -> None:
+def test_unusual_valid_requests_are_accepted(wire: Streams) -> None:
     for fields in (
         {"filter": authors(2000)},
         {"filter": {"keywords": ["k" * 1024] * 64}},
@@ -185,7 +185,7 @@ def _token(wire: Streams, name: str = ALL, **fields: Any) -> str:
     return str(wire.changes(name, 1, **fields)[0].resume_token)
 
 
-def test_texts_that_are_no_token(wire: Streams) -> None:
+def test_a_malformed_resume_token_is_rejected(wire: Streams) -> None:
     token = _token(wire)
     other = _token(wire, SESSION, session=NAME)
     for bad in ("", "x", "=", "====", "é", "\0", "-" * 42, token[:-1], token[1:], token + "A", token * 2, other):
@@ -195,7 +195,7 @@ def test_texts_that_are_no_token(wire: Streams) -> None:
     assert len(str(refusal)) < 1000, "the token is not sent back"
 
 
-def test_a_token_is_for_the_request_that_it_was_made_for(wire: Streams) -> None:
+def test_a_resume_token_of_another_request_is_rejected(wire: Streams) -> None:
     requests: list[tuple[str, dict[str, Any]]] = [
         (ALL, {}),
         (ALL, {"scope": {"app": ""}}),
@@ -220,7 +220,7 @@ def test_a_token_is_for_the_request_that_it_was_made_for(wire: Streams) -> None:
                 assert wire.stream_refused(name, resume_token=token, **fields).reason == "INVALID_RESUME_TOKEN", (number, of)
 
 
-def test_a_token_that_was_tampered_with_opens_nothing_else(wire: Streams) -> None:
+def test_a_manipulated_token_gives_no_other_access(wire: Streams) -> None:
     raw = base64.urlsafe_b64decode(_token(wire) + "==")
     for at in range(len(raw)):
         for bit in (0x01, 0x80):
@@ -233,7 +233,7 @@ def test_a_token_that_was_tampered_with_opens_nothing_else(wire: Streams) -> Non
     assert json_error["reason"] == "INVALID_RESUME_TOKEN"
 
 
-def test_a_place_that_was_moved_is_within_the_feed(wire: Streams) -> None:
+def test_a_manipulated_position_stays_within_the_feed(wire: Streams) -> None:
     raw = base64.urlsafe_b64decode(_token(wire) + "==")
     for place in (1 << 62, (1 << 63) - 1, -1, -(1 << 63), int.from_bytes(raw[-8:]) + 1000):
         forged = raw[:-8] + (place & ((1 << 64) - 1)).to_bytes(8)

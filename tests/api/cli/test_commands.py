@@ -47,7 +47,7 @@ def lines(out: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in out.splitlines()]
 
 
-def test_info(tell: Tell, filled: str, address: str) -> None:
+def test_info_prints_the_server(tell: Tell, filled: str, address: str) -> None:
     code, out, _ = tell("info", "--json")
     (facts,) = lines(out)
     assert code == 0
@@ -57,12 +57,12 @@ def test_info(tell: Tell, filled: str, address: str) -> None:
     assert "synchronous=FULL" in tell("info")[1]
 
 
-def test_options_before_the_command_count_too(filled: str, address: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_options_before_the_command_are_used(filled: str, address: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["--address", address, "--json", "info"]) == 0
     assert json.loads(capfd.readouterr().out)["events"] == 5
 
 
-def test_sessions(tell: Tell, filled: str) -> None:
+def test_sessions_are_listed(tell: Tell, filled: str) -> None:
     code, out, _ = tell("sessions", "list", "--json")
     assert code == 0
     assert [(each["app"], each["user_id"], each["session_id"], each["events"]) for each in lines(out)] == [
@@ -77,7 +77,7 @@ def test_sessions(tell: Tell, filled: str) -> None:
     assert "no sessions" in tell("sessions", "list", "--user", "nobody")[1]
 
 
-def test_a_session_is_shown_and_deleted(tell: Tell, filled: str) -> None:
+def test_a_session_is_printed_and_deleted(tell: Tell, filled: str) -> None:
     (shown,) = lines(tell("sessions", "show", "s", "--json")[1])
     assert (shown["labels"], shown["metadata_json"], shown["window"]["turns"]) == ({"kind": "demo"}, '{"n":1}', 1)
     assert "kind=demo" in tell("sessions", "show", "s", "--user", "alice", "--app", "shop")[1]
@@ -105,7 +105,7 @@ def test_events_are_listed_by_any_filter(tell: Tell, filled: str) -> None:
     assert seqs("--limit", "2") == [1, 2]
 
 
-def test_an_events_table_is_plain_and_safe(tell: Tell, filled: str) -> None:
+def test_an_event_table_contains_no_control_characters(tell: Tell, filled: str) -> None:
     code, out, err = tell("events", "list", "s")
     assert (code, err) == (0, "")
     assert "→ track({" in out
@@ -114,7 +114,7 @@ def test_an_events_table_is_plain_and_safe(tell: Tell, filled: str) -> None:
     assert "\x1b" not in out
 
 
-def test_an_event_is_shown_by_id_and_by_seq(tell: Tell, filled: str) -> None:
+def test_an_event_is_printed_by_id_and_by_seq(tell: Tell, filled: str) -> None:
     (shown,) = lines(tell("events", "show", "s", "e2", "--json")[1])
     call = shown["message"]["parts"][0]["tool_call"]
     assert (shown["seq"], shown["role"], call["arguments_json"]) == (2, "assistant", '{"order":  7}')
@@ -125,7 +125,7 @@ def test_an_event_is_shown_by_id_and_by_seq(tell: Tell, filled: str) -> None:
     assert tell("events", "list", "nope")[0] == 3
 
 
-def test_appending(tell: Tell, filled: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_append_stores_events(tell: Tell, filled: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert tell("events", "append", "new", "hi")[0] == 3
     (done,) = lines(tell("events", "append", "new", "--text", "hi", "--create", "--user", "u", "--event-id", "x", "--json")[1])
     assert done == {"event_id": "x", "seq": 1, "replayed": False, "log_version": 1, "session_created": True}
@@ -140,7 +140,7 @@ def test_appending(tell: Tell, filled: str, monkeypatch: pytest.MonkeyPatch) -> 
     assert [(each["role"], each["text"]) for each in found] == [("user", "hi"), ("assistant", "zwei\nZeilen é"), ("tool", "")]
 
 
-def test_search(tell: Tell, filled: str) -> None:
+def test_search_prints_hits(tell: Tell, filled: str) -> None:
     def found(*arguments: str) -> list[tuple[str, int]]:
         return [(each["session"]["user_id"], each["seq"]) for each in lines(tell("search", *arguments, "--json")[1])]
 
@@ -168,7 +168,7 @@ def long(address: str) -> int:
 
 
 @pytest.mark.parametrize("command", [("events", "list", "long"), ("search", "order", "--mode", "substring", "--user", "carl")])
-def test_a_long_list_is_shown_in_several_tables_with_one_head(
+def test_a_long_list_is_printed_as_several_tables_with_one_header(
     tell: Tell, long: int, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
 ) -> None:
     most: list[int] = []
@@ -187,7 +187,7 @@ def test_a_long_list_is_shown_in_several_tables_with_one_head(
     assert len(lines(tell(*command, "--limit", "0", "--json")[1])) == long
 
 
-def test_a_long_list_is_shown_before_it_is_all_there(
+def test_a_long_list_is_printed_before_all_pages_are_read(
     filled: str, address: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With tables of one row: what is shown while the rest is still awaited."""
@@ -227,12 +227,12 @@ def test_settings_are_printed_without_secrets(capfd: pytest.CaptureFixture[str],
     assert rows["grpc_address"]["value"] == "127.0.0.1:7443"
 
 
-def test_wrong_settings_name_the_setting(capfd: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_setting_is_named(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["serve", "--grpc-address", "nonsense"]) == 2
     assert "grpc_address (from flag)" in capfd.readouterr().err
 
 
-def test_the_schema_is_upgraded_and_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_db_upgrade_and_current_print_the_schema_version(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     url = f"sqlite:///{tmp_path / 'db' / 'x.db'}"
     (tmp_path / "db").mkdir()
     assert main(["db", "upgrade", "--database-url", url, "--json"]) == 0
@@ -242,7 +242,7 @@ def test_the_schema_is_upgraded_and_told(tmp_path: Path, capfd: pytest.CaptureFi
     assert "the newest" in capfd.readouterr().out
 
 
-def test_asking_for_the_schema_makes_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_db_current_creates_no_database(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "data"
     assert main(["db", "current", "--data-dir", str(folder)]) == 0
     assert capfd.readouterr().out.startswith("no database yet; `threadkeep db upgrade`")
@@ -252,7 +252,7 @@ def test_asking_for_the_schema_makes_nothing(tmp_path: Path, capfd: pytest.Captu
     assert list(tmp_path.iterdir()) == []
 
 
-def test_serve_serves_until_sigterm(tmp_path: Path) -> None:
+def test_serve_runs_until_sigterm(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "threadkeep.cli", "serve", "--data-dir", str(tmp_path), "--log-format", "text"]
     log = tmp_path / "log"
     with log.open("wb") as err:
@@ -290,13 +290,15 @@ def refused(tmp_path: Path, *flags: str, **variables: str) -> tuple[int, str]:
         ({"THREADKEEP_SUMARIZER": "openai"}, "did you mean THREADKEEP_SUMMARIZER?"),
     ],
 )
-def test_serve_with_settings_of_no_use_is_one_line_and_exit_2(tmp_path: Path, variables: dict[str, str], says: str) -> None:
+def test_serve_with_invalid_settings_prints_one_line_and_exits_with_2(
+    tmp_path: Path, variables: dict[str, str], says: str
+) -> None:
     code, said = refused(tmp_path, **variables)
     assert (code, says in said) == (2, True), said
 
 
 @pytest.mark.parametrize("port", ["grpc", "http"])
-def test_serve_on_a_taken_port_names_the_flag_and_the_variable(tmp_path: Path, port: str) -> None:
+def test_serve_on_a_port_in_use_names_the_flag_and_the_variable(tmp_path: Path, port: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         code, said = refused(tmp_path, f"--{port}-address", f"127.0.0.1:{taken.getsockname()[1]}")
     assert code == 1

@@ -83,7 +83,7 @@ def parked(address: str) -> None:
         until(counted)
 
 
-def test_nothing_is_there(tell: Tell) -> None:
+def test_lists_without_consumers_are_empty(tell: Tell) -> None:
     assert tell("list") == (0, "no consumers\n", "")
     for command in (["show", "nope"], ["parked", "nope"], ["replay", "nope", "--all"], ["discard", "nope", "--all", "-y"]):
         code, _, err = tell(*command)
@@ -91,7 +91,7 @@ def test_nothing_is_there(tell: Tell) -> None:
     assert tell("delete", "nope", "--yes")[:2] == (0, "nope is not there\n")
 
 
-def test_a_consumer_is_listed_and_shown(tell: Tell, parked: None, address: str) -> None:
+def test_a_consumer_is_listed_and_printed(tell: Tell, parked: None, address: str) -> None:
     assert "index  user alice" in tell("list")[1]
     (listed,) = lines(tell("list", "--json")[1])
     assert (listed["name"], listed["partitions"], listed["max_attempts"], listed["ack_timeout"]) == ("index", 2, 3, 60.0)
@@ -152,6 +152,6 @@ def test_a_consumer_is_deleted(tell: Tell, parked: None) -> None:
 
 @pytest.mark.parametrize("command", ["replay", "discard"])
 @pytest.mark.parametrize("which", [[], ["1", "--all"]])
-def test_which_parked_changes_must_be_said(tell: Tell, command: str, which: list[str]) -> None:
+def test_replay_and_discard_require_a_selection(tell: Tell, command: str, which: list[str]) -> None:
     code, _, err = tell(command, "index", *which)
     assert (code, "or --all" in err) == (2, True)

@@ -63,7 +63,7 @@ def fields(out: str) -> dict[str, str]:
     return {name: value for line in out.splitlines() if "  " in line for name, value in [line.strip().split("  ", 1)]}
 
 
-def test_a_context_is_shown(tell: Tell, filled: str) -> None:
+def test_a_context_is_printed(tell: Tell, filled: str) -> None:
     code, out, err = tell("context", "s", "--max-turns", "2")
     assert (code, err) == (0, "")
     facts = {name: value.strip() for name, value in fields(out).items()}
@@ -78,7 +78,7 @@ def test_a_context_is_shown(tell: Tell, filled: str) -> None:
     assert "over budget  yes" in tell("context", "s", "--max-bytes", "10")[1]
 
 
-def test_a_context_is_narrowed(tell: Tell, filled: str) -> None:
+def test_context_options_narrow_the_context(tell: Tell, filled: str) -> None:
     def seqs(*arguments: str) -> list[int]:
         return [each["seq"] for each in json.loads(tell("context", "s", "--json", *arguments)[1])["events"]]
 
@@ -96,7 +96,7 @@ def test_a_context_is_narrowed(tell: Tell, filled: str) -> None:
     assert tell("context", "nope")[0] == 3
 
 
-def test_a_dry_run_shows_what_would_be_done(tell: Tell, filled: str) -> None:
+def test_a_dry_run_prints_the_plan_and_changes_nothing(tell: Tell, filled: str) -> None:
     code, out, err = tell("compact", "s", "--strategy", "turn-window=2", "--dry-run")
     lines = [line.rstrip() for line in out.splitlines()]
     assert (code, err) == (0, "")
@@ -110,7 +110,7 @@ def test_a_dry_run_shows_what_would_be_done(tell: Tell, filled: str) -> None:
     assert tell("compactions", "s")[1] == "no compactions\n"
 
 
-def test_compacting(tell: Tell, filled: str) -> None:
+def test_compact_prints_the_compaction(tell: Tell, filled: str) -> None:
     code, out, err = tell("compact", "s", "--step", "trim-tool-results=1", "--step", "turn-window=3", "--actor", "me")
     assert (code, err) == (0, "")
     assert "s: compacted" in out
@@ -125,7 +125,7 @@ def test_compacting(tell: Tell, filled: str) -> None:
     assert tell("search", "question 0")[1].count("question 0") == 1
 
 
-def test_nothing_to_do_is_no_error(tell: Tell, filled: str) -> None:
+def test_a_compaction_without_work_is_not_an_error(tell: Tell, filled: str) -> None:
     assert tell("compact", "s", "--strategy", "turn-window=9")[:2] == (
         0,
         "s: nothing to do, the strategy keeps what is there: 25 events in 6 turns\n",
@@ -136,7 +136,7 @@ def test_nothing_to_do_is_no_error(tell: Tell, filled: str) -> None:
     assert json.loads(both[1]) == {"compacted": False, "triggered": False, "lost_races": 0}
 
 
-def test_compacting_for_programs(tell: Tell, filled: str) -> None:
+def test_compact_prints_json_for_programs(tell: Tell, filled: str) -> None:
     code, out, _ = tell("compact", "s", "--strategy-json", '{"turnWindow": {"maxTurns": 2}}', "--if", "turns-over=5", "--json")
     done = json.loads(out)
     assert code == 0
@@ -144,7 +144,7 @@ def test_compacting_for_programs(tell: Tell, filled: str) -> None:
     assert len(done["plan"]["archive_event_ids"]) == 16
 
 
-def test_failures_say_what_to_do(tell: Tell, filled: str) -> None:
+def test_errors_say_what_to_do(tell: Tell, filled: str) -> None:
     code, _, err = tell("compact", "s", "--strategy", "recursive-summary=4")
     assert (code, err.count("\n")) == (1, 1)
     assert "THREADKEEP_SUMMARIZER_MODEL" in err
@@ -157,7 +157,7 @@ def test_failures_say_what_to_do(tell: Tell, filled: str) -> None:
     assert tell("compact", "s", "--strategy", "nonsense")[0] == 2
 
 
-async def test_a_summary_by_the_servers_model(start_server: Any, capfd: pytest.CaptureFixture[str]) -> None:
+async def test_compact_summarizes_with_the_servers_model(start_server: Any, capfd: pytest.CaptureFixture[str]) -> None:
     async with endpoint("openai") as model:
         server = start_server(summarizer="openai", summarizer_model="small", summarizer_base_url=model.url)
         address = f"127.0.0.1:{server.grpc_port}"
@@ -173,7 +173,7 @@ async def test_a_summary_by_the_servers_model(start_server: Any, capfd: pytest.C
     assert len(model.requests) == 1
 
 
-def test_policies(tell: Tell, filled: str, address: str) -> None:
+def test_policies_are_set_printed_and_deleted(tell: Tell, filled: str, address: str) -> None:
     code, out, _ = tell("policy", "set", "--app", "shop", "--trigger", "tokens=100000", "--strategy", "turn-window=20")
     assert code == 0
     assert "turn-window=20 if tokens=100000" in out
@@ -193,7 +193,7 @@ def test_policies(tell: Tell, filled: str, address: str) -> None:
     assert json.loads(tell("compact", "s", "--json")[1])["compaction"]["strategy"] == "sliding_window"
 
 
-def test_a_policy_from_a_file(tell: Tell, filled: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_policy_is_read_from_a_file(tell: Tell, filled: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = '{"trigger": {"bytes": 500000}, "strategy": {"recursiveSummary": {"maxEventsToKeep": 6}}}'
     path = tmp_path / "policy.json"
     path.write_text(text)
@@ -214,6 +214,6 @@ def test_a_policy_from_a_file(tell: Tell, filled: str, tmp_path: Path, monkeypat
         (["--server", "--disabled", "--trigger", "tokens=1"], "or --disabled"),
     ],
 )
-def test_wrong_policies_say_what_is_missing(tell: Tell, arguments: list[str], says: str) -> None:
+def test_an_invalid_policy_reports_the_missing_field(tell: Tell, arguments: list[str], says: str) -> None:
     code, _, err = tell("policy", "set", *arguments)
     assert (code, says in err) == (2, True)

@@ -74,7 +74,7 @@ def messages(path: Path, *contents: str) -> Path:
     return path
 
 
-def test_real_agent_runs_are_stored_whole_and_only_once(
+def test_agent_runs_are_imported_completely_and_once(
     run: Run, client: Client, address: str, other: str, tmp_path: Path
 ) -> None:
     source = shared("tau-bench-airline-gpt-4o.json")
@@ -114,7 +114,7 @@ def test_real_agent_runs_are_stored_whole_and_only_once(
     assert (code, restored["events_added"], restored["events_already_there"]) == (0, 0, 5308)
 
 
-def test_dialogues_with_their_services_as_labels(run: Run, client: Client) -> None:
+def test_dialogues_are_imported_with_labels(run: Run, client: Client) -> None:
     source = shared("sgd-test-dialogues-001.json")
     code, done, _ = run("import", source, "--user", "dora", "--app", "sgd")
     dialogues = json.loads(source.read_text())
@@ -125,7 +125,7 @@ def test_dialogues_with_their_services_as_labels(run: Run, client: Client) -> No
     assert len(labelled) == sum(service in each["services"] for each in dialogues)
 
 
-def test_sessions_come_back_with_labels_metadata_and_expiry(run: Run, client: Client, other: str, tmp_path: Path) -> None:
+def test_sessions_are_restored_with_labels_metadata_and_expiry(run: Run, client: Client, other: str, tmp_path: Path) -> None:
     soon = time.time_ns() // 1_000_000_000 * 1_000_000_000 + 3 * 86_400_000_000_000 + 123_456_789
     client.create_session("s", user_id="u", app="a", labels={"k": "v"}, metadata='{"n":  1.0}', never_expires=True)
     client.create_session("s", user_id="u", expire_time=soon)  # the same id, another app; no events
@@ -177,7 +177,7 @@ def test_a_longer_export_continues_a_restored_session(run: Run, client: Client, 
     assert [seq for seq, _, _ in logs(other)[("", "u", "s")]] == [1, 2, 3, 4, 5, 6, 7]
 
 
-def test_a_truncated_export_is_read_as_far_as_it_goes_and_told(run: Run, client: Client, other: str, tmp_path: Path) -> None:
+def test_a_truncated_export_is_imported_to_its_end_and_reported(run: Run, client: Client, other: str, tmp_path: Path) -> None:
     client.create_session("s", user_id="u")
     client.append("s", threadkeep.user("one"), threadkeep.user("two"))
     export = tmp_path / "e.jsonl"
@@ -192,7 +192,7 @@ def test_a_truncated_export_is_read_as_far_as_it_goes_and_told(run: Run, client:
     assert (code, done["events_added"], done["events_already_there"]) == (0, 1, 1)
 
 
-def test_a_malformed_record_stops_or_is_skipped(run: Run, client: Client, tmp_path: Path) -> None:
+def test_a_malformed_record_stops_the_import_or_is_skipped(run: Run, client: Client, tmp_path: Path) -> None:
     good, bad = {"messages": [{"role": "user", "content": "x"}]}, {"messages": [{"role": "user"}, {"role": "robot"}]}
     path = tmp_path / "chats.jsonl"
     path.write_text("".join(json.dumps(each) + "\n" for each in (good, bad, good)))
@@ -209,7 +209,7 @@ def test_a_malformed_record_stops_or_is_skipped(run: Run, client: Client, tmp_pa
 
 
 @pytest.mark.parametrize("options", [(), ("--on-error", "skip")])
-def test_a_session_whose_beginning_cannot_be_read_is_not_made(
+def test_a_session_with_an_unreadable_beginning_is_not_created(
     run: Run, client: Client, tmp_path: Path, options: tuple[str, ...]
 ) -> None:
     path = tmp_path / "chat.jsonl"
@@ -225,16 +225,14 @@ def test_a_session_whose_beginning_cannot_be_read_is_not_made(
     assert list(client.sessions()) == []
 
 
-def test_what_can_be_read_after_a_bad_beginning_is_imported_if_that_is_skipped(
-    run: Run, client: Client, tmp_path: Path
-) -> None:
+def test_records_after_a_skipped_beginning_are_imported(run: Run, client: Client, tmp_path: Path) -> None:
     path = tmp_path / "chat.jsonl"
     path.write_text('{"role": "robot", "content": "x"}\n{"role": "user", "content": "y"}\n')
     assert run("import", path, "--on-error", "skip")[1]["sessions_created"] == 1
     assert [threadkeep.text_of(each) for each in client.events("chat")] == ["y"]
 
 
-def test_other_content_under_the_same_ids_is_refused(run: Run, client: Client, tmp_path: Path) -> None:
+def test_other_content_with_the_same_ids_is_rejected(run: Run, client: Client, tmp_path: Path) -> None:
     run("import", messages(tmp_path / "chat.jsonl", "one", "two"))
     code, done, err = run("import", messages(tmp_path / "chat.jsonl", "one", "other"))
     assert (code, done["events_added"]) == (1, 0)
@@ -259,7 +257,7 @@ def test_a_killed_import_continues(run: Run, client: Client, address: str, tmp_p
     assert client.get_session("long").last_seq == 20_000
 
 
-def test_openai_messages_go_out_as_they_came_in(
+def test_openai_messages_are_exported_as_imported(
     run: Run, client: Client, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": '{"a":  1}'}}
@@ -283,13 +281,13 @@ def test_openai_messages_go_out_as_they_came_in(
     assert (code, done["events_added"], done["events_already_there"]) == (0, 0, 4)
 
 
-def test_an_export_is_there_whole_or_not_at_all(run: Run, tmp_path: Path) -> None:
+def test_an_interrupted_export_leaves_no_file(run: Run, tmp_path: Path) -> None:
     code, _, err = run("export", "--session", "nope", "-o", tmp_path / "e.jsonl")
     assert (code, json.loads(err)["error"]["reason"]) == (3, "SESSION_NOT_FOUND")
     assert list(tmp_path.glob("e.jsonl*")) == []
 
 
-def test_export_goes_to_standard_output_and_import_comes_from_standard_input(client: Client, address: str, other: str) -> None:
+def test_export_writes_stdout_and_import_reads_stdin(client: Client, address: str, other: str) -> None:
     client.create_session("s", user_id="u")
     client.append("s", threadkeep.user("hé"))
     command = [sys.executable, "-m", "threadkeep.cli"]

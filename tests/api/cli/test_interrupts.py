@@ -36,7 +36,7 @@ def silent() -> Iterator[socket.socket]:
 
 
 @pytest.mark.parametrize("name", _EXAMPLES)
-def test_ctrl_c_while_the_server_is_asked_ends_quietly(silent: socket.socket, name: str) -> None:
+def test_ctrl_c_during_a_call_exits_without_a_traceback(silent: socket.socket, name: str) -> None:
     own = {key: value for key, value in os.environ.items() if not key.startswith(("THREADKEEP_", "OPENAI_"))}
     own["THREADKEEP_ADDRESS"] = f"127.0.0.1:{silent.getsockname()[1]}"
     heeding = partial(signal.signal, signal.SIGINT, signal.default_int_handler)
@@ -59,7 +59,7 @@ def test_ctrl_c_while_the_server_is_asked_ends_quietly(silent: socket.socket, na
     assert (started.returncode, err) == (130, "")
 
 
-def test_ctrl_c_ends_mcp_over_standard_input_though_a_thread_reads_it() -> None:
+def test_ctrl_c_ends_mcp_while_a_thread_reads_stdin() -> None:
     started = subprocess.Popen(
         [sys.executable, "-m", "threadkeep.cli", "mcp", "--user", "alice"],
         stdin=subprocess.PIPE,
@@ -80,7 +80,7 @@ def test_ctrl_c_ends_mcp_over_standard_input_though_a_thread_reads_it() -> None:
         started.kill()
 
 
-def test_ctrl_c_while_a_command_is_loaded_ends_quietly() -> None:
+def test_ctrl_c_during_imports_exits_without_a_traceback() -> None:
     program = """
 import sys
 from threadkeep import cli

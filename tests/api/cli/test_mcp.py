@@ -90,7 +90,7 @@ def refusal(result: CallToolResult) -> str:
     return content.text
 
 
-async def test_the_tools_for_models_are_listed_over_stdio(filled: str) -> None:
+async def test_the_tools_are_listed_over_stdio(filled: str) -> None:
     async with stdio(filled) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
     assert set(tools) == THREE
@@ -119,7 +119,7 @@ async def test_a_bound_session_is_searched_without_naming_it(filled: str) -> Non
         assert said(await client.call_tool("conversation_search", {"query": "tea"}))["results"]
 
 
-async def test_what_the_model_got_wrong_comes_back_as_a_result(filled: str) -> None:
+async def test_invalid_arguments_return_an_error_result(filled: str) -> None:
     async with stdio(filled) as client:
         wrong = await client.call_tool("load_memory", {"question": "tea"})
         assert "query" in refusal(wrong)
@@ -130,7 +130,7 @@ async def test_what_the_model_got_wrong_comes_back_as_a_result(filled: str) -> N
             assert f"there is no tool '{name}'; there are load_memory, " in refusal(refused)
 
 
-async def test_it_is_read_only_unless_told_otherwise(filled: str) -> None:
+async def test_the_server_is_read_only_by_default(filled: str) -> None:
     async with stdio(filled) as client, contextlib.AsyncExitStack():
         with contextlib.suppress(MCPError):
             assert (await client.call_tool("remember", {"text": "The user has a cat."})).is_error
@@ -143,7 +143,7 @@ async def test_it_is_read_only_unless_told_otherwise(filled: str) -> None:
         assert [each["text"] for each in found["memories"]] == ["The user has a cat."]
 
 
-async def test_it_serves_streamable_http(filled: str) -> None:
+async def test_the_server_supports_streamable_http(filled: str) -> None:
     with over_http(filled) as url:
         async with McpClient(streamable_http_client(url)) as client:
             assert {tool.name for tool in (await client.list_tools()).tools} == THREE
@@ -151,7 +151,7 @@ async def test_it_serves_streamable_http(filled: str) -> None:
             assert "green tea" in found["memories"][0]["text"]
 
 
-async def test_over_http_it_asks_for_the_token_if_there_is_one(filled: str) -> None:
+async def test_the_http_server_requires_a_configured_token(filled: str) -> None:
     with over_http(filled, THREADKEEP_MCP_TOKEN="s3cret") as url:
         assert (await asyncio.to_thread(httpx2.post, url, json={})).status_code == 401
         headers = {"authorization": "Bearer s3cret"}
@@ -162,27 +162,27 @@ async def test_over_http_it_asks_for_the_token_if_there_is_one(filled: str) -> N
             assert {tool.name for tool in (await client.list_tools()).tools} == THREE
 
 
-def test_beyond_this_machine_a_token_is_required() -> None:
+def test_a_public_address_requires_a_token() -> None:
     client = threadkeep.AsyncClient("127.0.0.1:1")
     with pytest.raises(TokenMissing, match="THREADKEEP_MCP_TOKEN"):
         http_app(client, Binding("alice"), host="0.0.0.0")
     assert callable(http_app(client, Binding("alice"), host="0.0.0.0", token="t"))
 
 
-async def test_a_page_of_another_origin_is_refused(filled: str) -> None:
+async def test_a_page_of_another_origin_is_rejected(filled: str) -> None:
     with over_http(filled) as url:
         headers = {"origin": "http://evil.example", "accept": "application/json, text/event-stream"}
         answer = await asyncio.to_thread(httpx2.post, url, json={}, headers=headers)
         assert answer.status_code == 403
 
 
-async def test_without_a_server_the_tools_say_so() -> None:
+async def test_the_tools_report_an_unreachable_server() -> None:
     async with stdio(f"127.0.0.1:{free_port()}") as client:
         with pytest.raises(MCPError):
             await client.list_tools()
 
 
-def test_over_http_it_says_where_it_serves(filled: str) -> None:
+def test_the_http_server_prints_its_address(filled: str) -> None:
     command = [sys.executable, *_arguments(filled, "--http", "127.0.0.1:0")]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
@@ -193,7 +193,7 @@ def test_over_http_it_says_where_it_serves(filled: str) -> None:
     assert told.startswith("serving MCP for alice at http://127.0.0.1:")
 
 
-def test_a_port_that_is_taken_is_told_as_a_failure(filled: str) -> None:
+def test_a_port_in_use_is_reported(filled: str) -> None:
     taken = ["--http", filled]
     done = subprocess.run([sys.executable, *_arguments(filled, *taken)], capture_output=True, text=True, timeout=30)
     assert done.returncode == 1

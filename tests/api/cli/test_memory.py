@@ -35,7 +35,7 @@ def lines(out: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in out.splitlines()]
 
 
-def test_a_question_finds_the_answer_by_rank(tell: Tell, filled: str) -> None:
+def test_a_question_finds_its_answer_first(tell: Tell, filled: str) -> None:
     code, out, err = tell("search", "what did the dog do to my shoe?", "--mode", "ranked", "--user", "alice", "--json")
     assert (code, err) == (0, "")
     first = lines(out)[0]
@@ -44,7 +44,7 @@ def test_a_question_finds_the_answer_by_rank(tell: Tell, filled: str) -> None:
     assert {"field": "text", "start": 28, "end": 33} in first["highlights"]
 
 
-def test_neighbours_and_groups_are_shown(tell: Tell, filled: str) -> None:
+def test_neighbors_and_groups_are_printed(tell: Tell, filled: str) -> None:
     asked = ("search", "socks", "--mode", "ranked", "--session", "s1", "--user", "alice", "--app", "shop", "--neighbors", "1")
     code, out, _ = tell(*asked, "--json")
     assert code == 0
@@ -54,7 +54,7 @@ def test_neighbours_and_groups_are_shown(tell: Tell, filled: str) -> None:
     assert sorted(each["session"]["session_id"] for each in lines(out)) == ["s1", "s2"]
 
 
-def test_newer_events_are_lifted_as_of_a_time(tell: Tell, address: str) -> None:
+def test_recency_ranks_newer_events_higher_as_of_a_time(tell: Tell, address: str) -> None:
     may, june = (datetime(2026, month, 1, 12).astimezone() for month in (5, 6))
     with Client(address, user_id="carl") as client:
         client.append("old", threadkeep.user("The harbour hotel, the harbour.", event_time=may), create=True)
@@ -74,7 +74,7 @@ def test_newer_events_are_lifted_as_of_a_time(tell: Tell, address: str) -> None:
     assert list(found("--recency", "24h,weight=2", "--reference-time", "2026-06-02 12:00:00")) == ["new", "old"]
 
 
-def test_what_a_query_calls_yesterday_is_of_the_reference_time(tell: Tell, address: str) -> None:
+def test_yesterday_in_a_query_refers_to_the_reference_time(tell: Tell, address: str) -> None:
     with Client(address, user_id="dora") as client:
         for day in (9, 11, 13):
             when = datetime(2026, 6, day, 12).astimezone()
@@ -85,7 +85,7 @@ def test_what_a_query_calls_yesterday_is_of_the_reference_time(tell: Tell, addre
         assert lines(out)[0]["session"]["session_id"] == f"d{day}"
 
 
-def test_hits_of_a_search_by_meaning_have_the_least_score(start_server: object, capfd: pytest.CaptureFixture[str]) -> None:
+def test_semantic_hits_have_at_least_the_minimum_score(start_server: object, capfd: pytest.CaptureFixture[str]) -> None:
     server = start_server(embedder="hashing")  # type: ignore[operator]
     address = f"127.0.0.1:{server.grpc_port}"
     with Client(address, user_id="alice") as client:
@@ -108,20 +108,20 @@ def test_hits_of_a_search_by_meaning_have_the_least_score(start_server: object, 
     assert "'--min-score': Input should be less than or equal to 1" in capfd.readouterr().err
 
 
-def test_a_ranked_search_needs_a_scope(tell: Tell, filled: str) -> None:
+def test_a_ranked_search_requires_a_scope(tell: Tell, filled: str) -> None:
     code, _, err = tell("search", "shoes", "--mode", "ranked")
     assert code == 2
     assert "--user" in err
 
 
-def test_without_an_embedder_semantic_search_says_what_to_do(tell: Tell, filled: str) -> None:
+def test_semantic_search_without_an_embedder_says_what_to_do(tell: Tell, filled: str) -> None:
     code, _, err = tell("search", "shoes", "--mode", "semantic", "--user", "alice")
     assert code == 1
     assert "THREADKEEP_EMBEDDER" in err
     assert "--mode ranked" in err
 
 
-def test_the_table_has_scores(tell: Tell, filled: str) -> None:
+def test_the_table_contains_scores(tell: Tell, filled: str) -> None:
     code, out, _ = tell("search", "tents", "--mode", "ranked", "--user", "alice")
     assert code == 0
     assert out.splitlines()[0].split()[:3] == ["score", "user", "session"]
@@ -139,7 +139,7 @@ def test_sessions_are_ingested_once(tell: Tell, filled: str) -> None:
     ]
 
 
-def test_memories_are_added_found_listed_and_forgotten(tell: Tell, address: str) -> None:
+def test_memories_are_added_found_listed_and_deleted(tell: Tell, address: str) -> None:
     scope = ("--user", "alice", "--app", "shop")
     added = ("memory", "add", "Alice prefers tea to coffee.", "--id", "m1", "--metadata", '{"kind": "taste"}', *scope)
     assert tell(*added)[1].strip() == "remembered as m1"
@@ -163,13 +163,13 @@ def test_memories_are_added_found_listed_and_forgotten(tell: Tell, address: str)
     assert tell("memory", "list", *scope)[1].strip() == "nothing is remembered"
 
 
-def test_what_to_remember_may_come_from_standard_input(tell: Tell, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_memory_is_read_from_stdin(tell: Tell, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO("The gate code is 4711."))
     assert tell("memory", "add", "-", "--user", "alice")[0] == 0
     assert "4711" in tell("memory", "search", "gate code", "--user", "alice")[1]
 
 
-def test_the_same_added_again_is_told_to_programs(tell: Tell, address: str) -> None:
+def test_a_repeated_add_is_reported_in_json(tell: Tell, address: str) -> None:
     added = ("memory", "add", "Tea.", "--id", "m1", "--user", "alice", "--json")
     assert [lines(tell(*added)[1]) for _ in range(2)] == [[{"id": "m1", "replayed": replayed}] for replayed in (False, True)]
 
@@ -202,22 +202,20 @@ def test_the_same_added_again_is_told_to_programs(tell: Tell, address: str) -> N
         (("memory", "add", "x", "--user", "u", "--metadata", "[1]"), "give --metadata as in"),
     ],
 )
-def test_what_is_wrong_is_told_in_the_words_of_the_command_line(
-    tell: Tell, filled: str, arguments: tuple[str, ...], step: str
-) -> None:
+def test_errors_name_the_option_of_the_command_line(tell: Tell, filled: str, arguments: tuple[str, ...], step: str) -> None:
     code, out, err = tell(*arguments)
     assert code in (1, 2)
     assert not out
     assert step in err
 
 
-def test_nothing_found_says_where_it_was_looked_for(tell: Tell, filled: str) -> None:
+def test_an_empty_result_suggests_naming_an_app(tell: Tell, filled: str) -> None:
     tell("memory", "ingest", "s1", "--user", "alice", "--app", "shop")
     for command in (("search", "tents"), ("list",)):
         assert "--app names one" in tell("memory", *command, "--user", "alice")[1]
 
 
-def test_what_an_answer_lacks_is_told(start_server: object, capfd: pytest.CaptureFixture[str]) -> None:
+def test_an_incomplete_result_is_reported(start_server: object, capfd: pytest.CaptureFixture[str]) -> None:
     server = start_server(  # type: ignore[operator]
         embedder="openai", embedder_model="small", embedder_base_url="http://127.0.0.1:1/v1", embedder_api_key="key"
     )
@@ -240,21 +238,21 @@ def test_what_an_answer_lacks_is_told(start_server: object, capfd: pytest.Captur
     assert err.startswith("more events match than are ranked")
 
 
-def test_what_to_delete_is_said_in_one_way(tell: Tell, address: str) -> None:
+def test_deletion_requires_exactly_one_selection(tell: Tell, address: str) -> None:
     for wrong in ((), ("m1", "--all"), ("--session", "s", "--all")):
         code, _, err = tell("memory", "delete", *wrong, "--user", "alice", "--yes")
         assert code == 2
         assert "give ids, or --session, or --all" in err
 
 
-def test_a_server_without_memory_says_so(start_server: object, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_server_without_memory_is_reported(start_server: object, capfd: pytest.CaptureFixture[str]) -> None:
     server = start_server(memory=False)  # type: ignore[operator]
     code = main(["memory", "list", "--user", "a", "--address", f"127.0.0.1:{server.grpc_port}"])
     assert code == 1
     assert "THREADKEEP_MEMORY" in capfd.readouterr().err
 
 
-def test_by_default_a_question_is_answered_and_what_is_quoted_is_looked_for(tell: Tell, address: str) -> None:
+def test_the_default_mode_ranks_questions_and_matches_quoted_text(tell: Tell, address: str) -> None:
     with Client(address, user_id="dora") as client:
         client.append("trip", threadkeep.user("I would rather fly to Lisbon."), threadkeep.user("Fine."), create=True)
         client.memory(user_id="dora").add("Dora flies to Lisbon.")

@@ -23,7 +23,7 @@ def created(tell: Tell, *arguments: str) -> dict[str, Any]:
     return dict(json.loads(out))
 
 
-def test_sessions_create_makes_the_session_that_it_names(tell: Tell, address: str) -> None:
+def test_sessions_create_creates_the_named_session(tell: Tell, address: str) -> None:
     options = ("--metadata", '{"tier": "gold"}', "--label", "team=blue", "--label", "kind=demo", "--context-bytes", "9000")
     made = created(tell, *TRIP, "--ttl", "7d", *options)
     assert (made["session_id"], made["user_id"], made["app"]) == ("trip", "alice", "shop")
@@ -39,12 +39,12 @@ def test_sessions_create_makes_the_session_that_it_names(tell: Tell, address: st
     assert "trip" in tell("sessions", "create", *TRIP, "--return-existing")[1]
 
 
-def test_sessions_create_without_an_id_lets_the_server_make_one(tell: Tell) -> None:
+def test_sessions_create_without_an_id_uses_a_generated_one(tell: Tell) -> None:
     assert created(tell, "--user", "alice", "--never-expires")["session_id"]
     assert created(tell, "--user", "alice", "--never-expires")["expire_time"] is None
 
 
-def test_sessions_update_replaces_what_is_given_and_leaves_the_rest(tell: Tell) -> None:
+def test_sessions_update_replaces_only_given_fields(tell: Tell) -> None:
     created(tell, *TRIP, "--metadata", '{"n": 1}', "--label", "team=blue")
 
     def updated(*arguments: str) -> tuple[Any, Any, Any]:
@@ -69,19 +69,19 @@ def test_sessions_update_replaces_what_is_given_and_leaves_the_rest(tell: Tell) 
         (("list", "--user", "alice", "--all-users"), "either --user or --all-users"),
     ],
 )
-def test_wrong_usage_of_sessions_says_what_to_give(tell: Tell, arguments: tuple[str, ...], says: str) -> None:
+def test_wrong_usage_of_sessions_names_the_missing_option(tell: Tell, arguments: tuple[str, ...], says: str) -> None:
     code, _, err = tell("sessions", *arguments)
     assert (code, says in err) == (2, True), err
 
 
-def test_a_missing_user_is_told_by_the_option_that_gives_it(tell: Tell) -> None:
+def test_a_missing_user_is_reported_with_its_option(tell: Tell) -> None:
     for command in (("sessions", "create", "trip"), ("events", "append", "trip", "hi", "--create")):
         code, _, err = tell(*command)
         assert (code, err.count("\n")) == (1, 1)
         assert err.rstrip().endswith("; give --user"), err
 
 
-def test_events_list_marks_what_is_archived_and_explains_its_order(tell: Tell, address: str) -> None:
+def test_events_list_marks_archived_events_and_explains_the_order(tell: Tell, address: str) -> None:
     with Client(address, user_id="alice") as client:
         for number in range(3):
             client.append("s", threadkeep.user(f"q{number}"), threadkeep.assistant(f"a{number}"), create=True)
@@ -98,7 +98,7 @@ def test_events_list_marks_what_is_archived_and_explains_its_order(tell: Tell, a
     assert "note" not in tell("events", "list", "s", "--user", "alice", "--json")[2]
 
 
-def test_a_server_that_is_down_is_one_line(capfd: pytest.CaptureFixture[str]) -> None:
+def test_an_unreachable_server_is_reported_in_one_line(capfd: pytest.CaptureFixture[str]) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "threadkeep.cli", "info", "--address", "http://127.0.0.1:1"],
         capture_output=True,
@@ -109,14 +109,14 @@ def test_a_server_that_is_down_is_one_line(capfd: pytest.CaptureFixture[str]) ->
     assert (done.returncode, done.stderr) == (4, told)
 
 
-def test_the_http_port_as_address_is_answered_with_what_it_is(server: Any, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_http_port_as_address_is_reported(server: Any, capfd: pytest.CaptureFixture[str]) -> None:
     from threadkeep.cli import main
 
     assert main(["info", "--address", f"http://127.0.0.1:{server.http_port}"]) == 4
     assert "speaks HTTP, not gRPC: give the server's gRPC port, by default 7443" in capfd.readouterr().err
 
 
-def test_a_token_to_another_machine_needs_tls_or_leave(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_token_to_another_machine_requires_tls_or_consent(capfd: pytest.CaptureFixture[str]) -> None:
     from threadkeep.cli import main
 
     assert main(["info", "--address", "192.0.2.1:1", "--token", "hush"]) == 2

@@ -62,7 +62,7 @@ def kinds(out: str) -> list[str]:
     ]
 
 
-def test_a_session_from_its_start(tell: Tell, filled: None) -> None:
+def test_a_session_is_watched_from_its_start(tell: Tell, filled: None) -> None:
     code, out, err = tell("watch", "s", "--user", "alice", "--app", "shop", "--from-beginning", "--count", "5")
     lines = out.splitlines()
     assert (code, err) == (0, "")
@@ -73,7 +73,7 @@ def test_a_session_from_its_start(tell: Tell, filled: None) -> None:
     assert "\x1b" not in out
 
 
-def test_changes_for_programs_and_resuming(tell: Tell, filled: None) -> None:
+def test_changes_are_printed_as_json_and_resumed(tell: Tell, filled: None) -> None:
     whole = tell("watch", "--all-users", "--from-beginning", "--count", "7", "--json")[1]
     assert kinds(whole) == ["session_change", "batch", "batch", "batch", "compaction", "session_change", "batch"]
     changes = [json.loads(each) for each in whole.splitlines()]
@@ -84,7 +84,7 @@ def test_changes_for_programs_and_resuming(tell: Tell, filled: None) -> None:
     assert (code, json.loads(err)["error"]["reason"]) == (1, "INVALID_RESUME_TOKEN")
 
 
-def test_scopes_and_filters(tell: Tell, filled: None) -> None:
+def test_scopes_and_filters_select_changes(tell: Tell, filled: None) -> None:
     def seqs(*arguments: str) -> list[tuple[str, int]]:
         found = [json.loads(each) for each in tell("watch", *arguments, "--from-beginning", "--json")[1].splitlines()]
         return [
@@ -97,13 +97,13 @@ def test_scopes_and_filters(tell: Tell, filled: None) -> None:
     assert seqs("--all-users", "--author", "bot", "--count", "3") == [("s", 2), ("s", 4)]
 
 
-def test_after_a_seq(tell: Tell, filled: None) -> None:
+def test_watch_starts_after_a_seq(tell: Tell, filled: None) -> None:
     out = tell("watch", "s", "--user", "alice", "--app", "shop", "--after-seq", "4", "--count", "2", "--json")[1]
     assert kinds(out) == ["batch", "compaction"]
     assert [event["seq"] for event in json.loads(out.splitlines()[0])["batch"]["events"]] == [5, 6]
 
 
-def test_the_newest_first_and_then_what_comes(filled: None, address: str) -> None:
+def test_tail_prints_the_newest_events_and_then_changes(filled: None, address: str) -> None:
     with process(address, "s", "--user", "alice", "--app", "shop", "-n", "2", "--count", "2") as tail:
         assert line(tail.stdout).endswith("question 2\n")
         assert "answer 2" in line(tail.stdout)
@@ -114,7 +114,7 @@ def test_the_newest_first_and_then_what_comes(filled: None, address: str) -> Non
         assert tail.wait(30) == 0
 
 
-def test_a_session_that_is_not_there(tell: Tell, filled: None, address: str) -> None:
+def test_an_unknown_session_is_reported_and_tail_waits_for_it(tell: Tell, filled: None, address: str) -> None:
     assert tell("watch", "nowhere")[0] == 3
     with process(address, "later", "--user", "carol", "-n", "5") as tail:
         with Client(address, user_id="carol") as client:
@@ -124,7 +124,7 @@ def test_a_session_that_is_not_there(tell: Tell, filled: None, address: str) -> 
 
 
 @pytest.mark.parametrize("as_json", [False, True])
-def test_ctrl_c_is_quiet_and_tells_where_to_go_on(filled: None, address: str, tell: Tell, as_json: bool) -> None:
+def test_ctrl_c_prints_the_resume_token(filled: None, address: str, tell: Tell, as_json: bool) -> None:
     with process(address, "--all-users", "--from-beginning", *(["--json"] if as_json else [])) as tail:
         for _ in range(7 if as_json else 10):
             line(tail.stdout)
@@ -142,7 +142,7 @@ def test_ctrl_c_is_quiet_and_tells_where_to_go_on(filled: None, address: str, te
     assert "once more" in out
 
 
-def test_a_server_that_comes_back(tmp_path: Path) -> None:
+def test_watch_continues_after_a_server_restart(tmp_path: Path) -> None:
     with running(data_dir=tmp_path) as server:
         address = f"127.0.0.1:{server.grpc_port}"
         with Client(address, user_id="bob") as client:

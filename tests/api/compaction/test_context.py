@@ -72,11 +72,13 @@ def seen(opened: Wire, ref: session_pb2.SessionRef, **spec: Any) -> str:
         ({"author_filters": [{"include": {"roles": ["mine"]}}], "author_roles": {"helper": "mine"}}, "S B"),
     ],
 )
-def test_what_an_agent_sees(opened: Wire, talk: session_pb2.SessionRef, spec: dict[str, Any], ids: str) -> None:
+def test_a_context_contains_the_selected_events(
+    opened: Wire, talk: session_pb2.SessionRef, spec: dict[str, Any], ids: str
+) -> None:
     assert seen(opened, talk, **spec) == ids
 
 
-def test_it_says_where_the_session_stands_and_what_it_covers(opened: Wire, talk: session_pb2.SessionRef) -> None:
+def test_a_context_reports_versions_and_covered_seqs(opened: Wire, talk: session_pb2.SessionRef) -> None:
     session = opened.call("GetSession", session=talk).session
     context = opened.call("GetContext", session=talk, spec={"max_turns": 2})
     assert (context.truncated, context.first_seq, context.last_seq, context.over_budget) == (True, 4, 9, False)
@@ -89,14 +91,14 @@ def test_it_says_where_the_session_stands_and_what_it_covers(opened: Wire, talk:
     assert (over.truncated, over.over_budget) == (True, True)
 
 
-def test_what_was_left_out_is_paged_back_to(opened: Wire, talk: session_pb2.SessionRef) -> None:
+def test_omitted_events_are_listed_in_pages(opened: Wire, talk: session_pb2.SessionRef) -> None:
     context = opened.call("GetContext", session=talk, spec={"max_turns": 1})
     older = opened.call("ListEvents", session=talk, filter={"before_seq": context.first_seq}).events
     ids = [event.event_id for event in (*older, *context.events) if event.event_id != "S"]
     assert ids == ["U1", "A1", "U2", "A2", "T2", "A3", "U3", "B"]
 
 
-def test_an_unknown_session_gives_an_empty_context(opened: Wire) -> None:
+def test_an_unknown_session_has_an_empty_context(opened: Wire) -> None:
     assert opened.call("GetContext", session={"session_id": "nobody"}) == event_service_pb2.GetContextResponse(
         context=session_pb2.WindowCounters(), window=session_pb2.WindowCounters()
     )
@@ -123,7 +125,7 @@ def test_an_agent_compacts_what_it_read(opened: Wire) -> None:
     assert opened.refused("ApplyCompaction", **fields).reason == "VERSION_MISMATCH"
 
 
-def test_the_size_of_a_session_its_request_or_the_server(tmp_path: Path) -> None:
+def test_a_context_size_comes_from_request_session_or_server(tmp_path: Path) -> None:
     """The request's counts, else the session's, else the server's."""
     with wire(tmp_path, context_bytes=1250) as opened:
         ref, large = opened.new_session(), opened.new_session(context_bytes=10_000)

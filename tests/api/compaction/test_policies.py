@@ -56,7 +56,7 @@ def effective(opened: Wire, scope: Any, token: str) -> compaction_service_pb2.Ge
         ({"session": ref("bob", "no-such-session")}, "scope.session.user_id"),
     ],
 )
-def test_a_bound_caller_may_neither_set_nor_see_anothers(opened: Wire, scope: Any, field: str) -> None:
+def test_a_bound_caller_may_not_set_or_read_anothers_policy(opened: Wire, scope: Any, field: str) -> None:
     for name, fields in (("SetCompactionPolicy", {"policy": POLICY}), ("SetCompactionPolicy", {}), ("GetCompactionPolicy", {})):
         refusal = opened.refused(name, scope=scope, token=ALICE, **fields)
         assert (refusal.code, refusal.metadata) == (grpc.StatusCode.PERMISSION_DENIED, {"field": field})
@@ -64,7 +64,7 @@ def test_a_bound_caller_may_neither_set_nor_see_anothers(opened: Wire, scope: An
 
 
 @pytest.mark.parametrize("scope", [{"user": {}}, {"user": {"user_id": "alice"}}])
-def test_a_bound_callers_policy_is_its_own(opened: Wire, scope: Any) -> None:
+def test_a_bound_caller_sets_its_own_policy(opened: Wire, scope: Any) -> None:
     opened.call("SetCompactionPolicy", scope=scope, policy=HARMLESS, token=ALICE)
     mine = effective(opened, {"session": ref("", "own")}, ALICE)
     assert mine.effective_policy.strategy.HasField("turn_window")
@@ -74,7 +74,7 @@ def test_a_bound_callers_policy_is_its_own(opened: Wire, scope: Any) -> None:
     assert effective(opened, {"user": {"user_id": "alice"}}, ACME).policy == mine.effective_policy
 
 
-def test_a_bound_caller_sees_what_applies_to_it(opened: Wire) -> None:
+def test_a_bound_caller_reads_its_effective_policy(opened: Wire) -> None:
     opened.call("SetCompactionPolicy", scope={"server": True}, policy=HARMLESS, token=ACME)
     found = effective(opened, {"session": ref("", "own")}, ALICE)
     assert not found.HasField("policy")
@@ -86,7 +86,7 @@ def test_a_bound_caller_sees_what_applies_to_it(opened: Wire) -> None:
 
 
 @pytest.mark.parametrize("scope", [{"server": True}, {"app": "app"}, {"user": {"user_id": "alice"}}])
-def test_a_tenants_policies_are_not_anothers(opened: Wire, scope: Any) -> None:
+def test_policies_of_tenants_are_separate(opened: Wire, scope: Any) -> None:
     opened.call("SetCompactionPolicy", scope=scope, policy=POLICY, token=OTHER)
     assert effective(opened, scope, OTHER).HasField("policy")
     assert not effective(opened, scope, ACME).ListFields()
@@ -110,7 +110,7 @@ def compactions(wire: Wire, session: session_pb2.SessionRef) -> int:
     return len(wire.call("ListCompactions", session=session).compactions)
 
 
-def test_the_configured_policy_applies_where_no_other_does(tmp_path: Path) -> None:
+def test_the_configured_policy_applies_without_a_narrower_one(tmp_path: Path) -> None:
     with wire(tmp_path, compaction_policy=DEFAULT) as opened:
         configured, disabled = opened.new_session(), opened.new_session()
         found = opened.call("GetCompactionPolicy", scope={"session": configured})
@@ -125,7 +125,7 @@ def test_the_configured_policy_applies_where_no_other_does(tmp_path: Path) -> No
         assert compactions(opened, disabled) == 0
 
 
-def test_a_bare_id_reaches_the_policy_of_its_session(tmp_path: Path) -> None:
+def test_a_bare_id_selects_the_policy_of_its_session(tmp_path: Path) -> None:
     with wire(tmp_path) as opened:
         session = opened.new_session()
         opened.call("SetCompactionPolicy", scope={"user": {"user_id": "alice"}}, policy=POLICY)
@@ -133,7 +133,7 @@ def test_a_bare_id_reaches_the_policy_of_its_session(tmp_path: Path) -> None:
         eventually(lambda: compactions(opened, session) == 1)
 
 
-def test_policies_outlive_the_server(tmp_path: Path) -> None:
+def test_policies_survive_a_restart(tmp_path: Path) -> None:
     with wire(tmp_path) as opened:
         opened.call("SetCompactionPolicy", scope={"app": "app"}, policy=POLICY)
         before = opened.call("GetCompactionPolicy", scope={"app": "app"})
@@ -145,7 +145,7 @@ def test_policies_outlive_the_server(tmp_path: Path) -> None:
 
 
 @pytest.mark.postgres
-def test_a_policy_set_on_one_server_is_carried_out_by_another(postgres_url: str, tmp_path: Path) -> None:
+def test_a_policy_set_on_one_server_is_applied_by_another(postgres_url: str, tmp_path: Path) -> None:
     with wire(tmp_path, database_url=postgres_url) as one, wire(tmp_path, database_url=postgres_url) as two:
         session = one.new_session()
         one.call("SetCompactionPolicy", scope={"session": session}, policy=POLICY)
@@ -175,7 +175,7 @@ async def _start(settings: Settings) -> None:
         ('{"trigger": {"tokens": 5}, "strategy": {"turnWindow": {"maxTurns": -1}}}', "strategy.turn_window.max_turns"),
     ],
 )
-async def test_a_configured_policy_that_cannot_be_stops_the_start(tmp_path: Path, policy: str, says: str) -> None:
+async def test_an_invalid_configured_policy_prevents_the_start(tmp_path: Path, policy: str, says: str) -> None:
     settings = load_settings(data_dir=tmp_path, compaction_policy=policy)
     with pytest.raises(ConfigError) as caught:
         await _start(settings)
@@ -192,7 +192,7 @@ async def test_a_configured_policy_that_cannot_be_stops_the_start(tmp_path: Path
         ({"summarizer": "openai", "summarizer_model": "m", "summarizer_base_url": "ftp://secret@host"}, "summarizer: "),
     ],
 )
-async def test_other_settings_that_cannot_be_stop_the_start(tmp_path: Path, settings: dict[str, Any], says: str) -> None:
+async def test_other_invalid_settings_prevent_the_start(tmp_path: Path, settings: dict[str, Any], says: str) -> None:
     with pytest.raises(ConfigError) as caught:
         await _start(load_settings(data_dir=tmp_path, **settings))
     assert str(caught.value).startswith(says)

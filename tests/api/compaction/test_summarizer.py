@@ -79,7 +79,7 @@ def slowly(seconds: float, then: Behaviour) -> Behaviour:
     return behave
 
 
-def test_a_summary_is_made_and_its_usage_counted(opened: Wire, model: ModelEndpoint) -> None:
+def test_a_summary_is_stored_and_its_usage_counted(opened: Wire, model: ModelEndpoint) -> None:
     ref = conversation(opened)
     done = opened.call("CompactSession", session=ref, strategy=SUMMARISING)
     assert done.compacted
@@ -120,7 +120,7 @@ TROUBLE = {
 @pytest.mark.row("C-41")
 @pytest.mark.row("C-42")
 @pytest.mark.parametrize("trouble", TROUBLE)
-def test_a_model_in_trouble_leaves_the_session_as_it_was(
+def test_a_failing_model_leaves_the_session_unchanged(
     opened: Wire, model: ModelEndpoint, trouble: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     behave, problem = TROUBLE[trouble]
@@ -140,7 +140,7 @@ def test_a_model_in_trouble_leaves_the_session_as_it_was(
     assert opened.call("CompactSession", session=ref, strategy=SUMMARISING).compacted
 
 
-def test_a_model_that_is_not_there(tmp_path: Path, model: ModelEndpoint) -> None:
+def test_an_unreachable_model_leaves_the_session_unchanged(tmp_path: Path, model: ModelEndpoint) -> None:
     with wire(tmp_path, **settings(model, summarizer_base_url="http://127.0.0.1:1/v1")) as opened:
         ref = conversation(opened)
         with opened.unchanged(ref):
@@ -159,7 +159,7 @@ def test_a_prompt_that_is_too_long_is_not_sent(tmp_path: Path, model: ModelEndpo
 
 
 @pytest.mark.row("Z-04")
-def test_appends_go_on_while_a_summary_is_made(tmp_path: Path, model: ModelEndpoint) -> None:
+def test_appends_continue_during_a_summary(tmp_path: Path, model: ModelEndpoint) -> None:
     """Sixty-four at once, over and over; the compaction succeeds at the first try and loses none of them."""
     model.does(slowly(2, replies(model.answer())))
     with wire(tmp_path, **settings(model)) as opened, ThreadPoolExecutor(65) as pool:
@@ -199,7 +199,7 @@ def test_z_09_a_lost_race_pays_once_for_the_same_summary(tmp_path: Path, model: 
         assert opened.call("GetSession", session=ref).session.usage.total_tokens == 62
 
 
-def test_a_policy_tries_again_after_the_model_has_failed(tmp_path: Path, model: ModelEndpoint) -> None:
+def test_a_policy_retries_after_a_failed_summary(tmp_path: Path, model: ModelEndpoint) -> None:
     model.does(replies({}, status=500), replies(model.answer()))
     with wire(tmp_path, **settings(model)) as opened:
         policy = {"trigger": {"events": 4}, "strategy": SUMMARISING}

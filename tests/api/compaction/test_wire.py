@@ -45,7 +45,7 @@ def active(wire: Wire, ref: session_pb2.SessionRef) -> list[str]:
     return [event.event_id for event in wire.call("ListEvents", session=ref, filter={"view": "LOG_VIEW_ACTIVE"}).events]
 
 
-def test_a_plan_is_carried_out_by_its_caller(wire: Wire, four: session_pb2.SessionRef) -> None:
+def test_a_caller_applies_its_plan(wire: Wire, four: session_pb2.SessionRef) -> None:
     strategy = {"recursive_summary": {"max_events_to_keep": 2, "overlap": 1}}
     with wire.unchanged(four):
         planned = wire.call("PlanCompaction", session=four, strategy=strategy)
@@ -82,7 +82,7 @@ def test_a_plan_is_carried_out_by_its_caller(wire: Wire, four: session_pb2.Sessi
     assert listed == answer.compaction
 
 
-def test_a_context_that_leaves_older_events_out_compacts_only_what_it_held(wire: Wire, four: session_pb2.SessionRef) -> None:
+def test_a_truncated_context_compacts_only_its_events(wire: Wire, four: session_pb2.SessionRef) -> None:
     context = wire.call("GetContext", session=four, spec={"last_n": 2})
     wire.append(four, user("u3", event_id="U3"))
     assert (context.truncated, context.first_seq, context.compactable_through_seq) == (True, 3, 4)
@@ -97,7 +97,7 @@ def test_a_context_that_leaves_older_events_out_compacts_only_what_it_held(wire:
     assert active(wire, four) == ["U1", "A1", "s", "U3"]
 
 
-def test_without_an_event_of_the_conversation_nothing_is_compactable(wire: Wire) -> None:
+def test_a_context_without_conversation_is_not_compactable(wire: Wire) -> None:
     ref = wire.new_session()
     assert wire.call("GetContext", session=ref).compactable_through_seq == 0
     wire.append(ref, system("be brief"))
@@ -115,7 +115,7 @@ def test_inserts_alone_archive_nothing(wire: Wire, four: session_pb2.SessionRef)
     assert wire.call("ApplyCompaction", session=four, compaction_id="c1", inserts=inserts).replayed
 
 
-def test_compact_session_says_what_it_did(wire: Wire, four: session_pb2.SessionRef) -> None:
+def test_compact_session_returns_its_result(wire: Wire, four: session_pb2.SessionRef) -> None:
     with wire.unchanged(four):
         dry = wire.call("CompactSession", session=four, strategy=SLIDING, dry_run=True)
     assert (dry.compacted, dry.triggered, dry.HasField("compaction")) == (False, True, False)
@@ -131,7 +131,7 @@ def test_compact_session_says_what_it_did(wire: Wire, four: session_pb2.SessionR
 
 
 @pytest.mark.row("R-28")
-def test_a_stale_version_is_told_or_reported(wire: Wire, four: session_pb2.SessionRef) -> None:
+def test_a_stale_version_is_an_error_or_reported(wire: Wire, four: session_pb2.SessionRef) -> None:
     wire.call("CompactSession", session=four, strategy=SLIDING)
     with wire.unchanged(four):
         refusal = wire.refused("ApplyCompaction", session=four, through_seq=4)
@@ -145,7 +145,7 @@ def test_a_stale_version_is_told_or_reported(wire: Wire, four: session_pb2.Sessi
         assert (replaced.replaced, replaced.window_version, replaced.log_version) == (False, 1, 3)
 
 
-def test_events_as_read_stay_and_others_enter(wire: Wire, four: session_pb2.SessionRef) -> None:
+def test_replacement_keeps_unchanged_events_and_inserts_others(wire: Wire, four: session_pb2.SessionRef) -> None:
     """What a client read may be sent back with all that the server added to it."""
     read = wire.log(four)
     answer = wire.call("ReplaceEvents", session=four, events=[summary("s"), *read[2:]], expected_log_version=2)

@@ -131,7 +131,7 @@ async def test_changes_are_delivered_as_they_were_stored(client: threadkeep.Asyn
     assert {each.lag for each in state.partitions} == {0}
 
 
-async def test_what_is_acknowledged_before_the_half_close_counts(client: threadkeep.AsyncClient, stub: Any) -> None:
+async def test_acknowledgements_before_the_half_close_count(client: threadkeep.AsyncClient, stub: Any) -> None:
     await client.append("s1", threadkeep.user("one"), create=True)
     stream = Stream(stub)
     await stream.joined()
@@ -145,7 +145,7 @@ async def test_what_is_acknowledged_before_the_half_close_counts(client: threadk
     assert (appended.change.WhichOneof("kind"), appended.attempt) == ("batch", 2)
 
 
-async def test_a_client_that_goes_away_gives_its_work_back_at_once(client: threadkeep.AsyncClient, stub: Any) -> None:
+async def test_a_lost_client_releases_its_partitions_at_once(client: threadkeep.AsyncClient, stub: Any) -> None:
     await client.append("s1", threadkeep.user("one"), create=True)
     gone = Stream(stub)
     await gone.joined()
@@ -159,7 +159,7 @@ async def test_a_client_that_goes_away_gives_its_work_back_at_once(client: threa
     assert (suspect.attempt, following.attempt) == (2, 1)
 
 
-async def test_parking_listing_and_replaying(client: threadkeep.AsyncClient, stub: Any) -> None:
+async def test_parked_changes_are_listed_and_replayed(client: threadkeep.AsyncClient, stub: Any) -> None:
     await client.append("s1", threadkeep.user("apple"), threadkeep.user("pear"), create=True)
     stream = Stream(stub, filter=filter_pb2.EventFilter(keyword="apple"))
     await stream.joined()
@@ -180,7 +180,7 @@ async def test_parking_listing_and_replaying(client: threadkeep.AsyncClient, stu
     assert (await client.delete_parked(NAME)).deleted == 0
 
 
-async def test_pages_of_consumers_and_of_what_they_parked(client: threadkeep.AsyncClient, stub: Any) -> None:
+async def test_consumers_and_parked_changes_are_listed_in_pages(client: threadkeep.AsyncClient, stub: Any) -> None:
     names = ["ä" * 127, "b", "c.é", "d\u2000"]
     for name in names:
         stream = Stream(stub, name=name)
@@ -216,14 +216,14 @@ async def test_pages_of_consumers_and_of_what_they_parked(client: threadkeep.Asy
         ({"scope": subscription_service_pb2.ChangeScope(labels={"": "x"})}, "scope.labels key"),
     ],
 )
-async def test_joins_that_are_refused(stub: Any, join: Any, field: str) -> None:
+async def test_an_invalid_join_is_rejected(stub: Any, join: Any, field: str) -> None:
     stream = Stream(stub, **join)
     await stream.say(join=stream.join)
     info = await stream.failure()
     assert (info.reason, info.metadata["field"]) == ("INVALID_FIELD", field)
 
 
-async def test_requests_that_are_refused(client: threadkeep.AsyncClient, stub: Any) -> None:
+async def test_an_invalid_request_is_rejected(client: threadkeep.AsyncClient, stub: Any) -> None:
     first = Stream(stub)
     await first.say(acknowledge=pb.Acknowledge(delivery_ids=[1]))
     assert (await first.failure()).metadata["field"] == "join"
@@ -252,7 +252,7 @@ async def test_deleting_the_consumer_ends_its_streams(client: threadkeep.AsyncCl
     assert not (await client.delete_consumer(NAME)).deleted
 
 
-async def test_a_silent_stream_shows_signs_of_life_and_a_slow_member_is_sent_away(start_server: ServerFactory) -> None:
+async def test_an_idle_stream_has_heartbeats_and_a_slow_member_is_ended(start_server: ServerFactory) -> None:
     server = start_server(consumer_lease="2s")
     address = f"127.0.0.1:{server.grpc_port}"
     async with (

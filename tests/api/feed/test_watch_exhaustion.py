@@ -51,7 +51,7 @@ def _all_can_be_had(wire: Streams) -> bool:
     return True
 
 
-def test_the_servers_quota_is_held(wire: Streams) -> None:
+def test_the_subscription_quota_of_the_server_is_enforced(wire: Streams) -> None:
     calls = [wire.watch(ALL) for _ in range(QUOTA - 1)]
     for call in calls:
         next(call)
@@ -70,7 +70,7 @@ def test_the_servers_quota_is_held(wire: Streams) -> None:
         call.cancel()
 
 
-def test_what_is_refused_holds_nothing(wire: Streams) -> None:
+def test_a_rejected_subscription_uses_no_quota(wire: Streams) -> None:
     for _ in range(2 * QUOTA):
         assert wire.stream_refused(ALL, resume_token="forged").reason == "INVALID_RESUME_TOKEN"
         assert wire.stream_refused("WatchSession", session={"session_id": "none"}).reason == "SESSION_NOT_FOUND"
@@ -81,7 +81,7 @@ def test_what_is_refused_holds_nothing(wire: Streams) -> None:
 
 
 @pytest.mark.parametrize("first_is_awaited", [False, True])
-async def test_streams_that_are_opened_and_closed_at_once(wire: Streams, first_is_awaited: bool) -> None:
+async def test_streams_closed_at_once_release_their_quota(wire: Streams, first_is_awaited: bool) -> None:
     """2,000 of them, with a filter each, on a channel that breaks now and then."""
     target = wire.target
     for round_ in range(ROUNDS):
@@ -100,7 +100,7 @@ async def test_streams_that_are_opened_and_closed_at_once(wire: Streams, first_i
         await channel.close()
 
 
-def test_a_filter_that_matches_nothing_starves_nobody(wire: Streams) -> None:
+def test_a_filter_without_matches_does_not_delay_others(wire: Streams) -> None:
     wanted = {"keywords": ["in no text"], "author_filters": [{"exclude": {"ids": [f"a{n}" for n in range(2000)]}}]}
     calls = [wire.watch(ALL, from_beginning=True, filter=wanted) for _ in range(QUOTA - 1)]
     for call in calls:

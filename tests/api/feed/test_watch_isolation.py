@@ -47,14 +47,14 @@ def users(changes: list[pb.Change]) -> set[str]:
 @pytest.mark.parametrize(
     "scope", [{}, {"user_id": "alice"}, {"app": "app"}, {"labels": {"team": "red"}}, {"app": "app", "labels": {"team": "red"}}]
 )
-def test_a_bound_caller_is_told_of_its_own_sessions(wire: Streams, scope: dict[str, Any]) -> None:
+def test_a_bound_caller_receives_changes_of_its_own_sessions(wire: Streams, scope: dict[str, Any]) -> None:
     told = wire.told(ALL, scope=scope, from_beginning=True, token=ALICE)
     assert users(told) == {"alice"}
     assert "swordfish" not in str(told)
     assert users(wire.told(ALL, scope={"labels": {"team": "red"}}, from_beginning=True, token=BOB)) == {"bob"}
 
 
-def test_a_tenant_is_told_of_its_users_and_nothing_of_another(wire: Streams) -> None:
+def test_a_tenant_receives_changes_of_its_users_only(wire: Streams) -> None:
     assert users(wire.told(ALL, from_beginning=True, token=ACME)) == {"alice", "bob"}
     for token in (OTHER, BOB_ELSEWHERE):
         assert not wire.told(ALL, from_beginning=True, token=token)
@@ -62,7 +62,7 @@ def test_a_tenant_is_told_of_its_users_and_nothing_of_another(wire: Streams) -> 
     assert not wire.told(ALL, scope={"user_id": "bob"}, from_beginning=True, token=OTHER)
 
 
-def test_what_happens_live_reaches_no_one_else(wire: Streams) -> None:
+def test_live_changes_reach_only_their_owner(wire: Streams) -> None:
     """Creation, update and deletion, too."""
     outsiders = [
         wire.watch(ALL, token=ALICE),
@@ -107,7 +107,7 @@ def _caught_up(call: Any) -> None:
 
 
 @pytest.mark.parametrize("start", [{}, {"after_seq": 0}, {"after_seq": 99}, {"live_only": True}, {"resume_token": "forged"}])
-def test_another_users_session_is_denied_and_looks_like_none(wire: Streams, start: dict[str, Any]) -> None:
+def test_another_users_session_is_denied_and_looks_missing(wire: Streams, start: dict[str, Any]) -> None:
     refusals = [
         wire.stream_refused(SESSION, session=name, token=ALICE, **start) for name in (SECRET, MISSING, ref("bob", "gone"))
     ]
@@ -127,13 +127,13 @@ def test_another_users_changes_are_denied(wire: Streams) -> None:
 
 @pytest.mark.parametrize("app", ["app", ""])
 @pytest.mark.parametrize("start", [{"after_seq": 0}, {"after_seq": 99}, {"live_only": True}])
-def test_the_id_of_anothers_session_is_no_session(wire: Streams, app: str, start: dict[str, Any]) -> None:
+def test_the_id_of_another_users_session_is_unknown(wire: Streams, app: str, start: dict[str, Any]) -> None:
     """For a bound caller it names one of its own, which need not be there."""
     for session_id in ("secret", "gone", "no-such-session"):
         assert not wire.told(SESSION, session=ref("", session_id, app), token=ALICE, **start)
 
 
-def test_a_bare_id_is_looked_for_in_the_tenant_alone(wire: Streams) -> None:
+def test_a_bare_id_is_resolved_within_the_tenant(wire: Streams) -> None:
     bare = [session_pb2.SessionRef(session_id=name) for name in ("secret", "no-such-session")]
     assert users(wire.told(SESSION, session=bare[0], after_seq=0, token=ACME)) == {"bob"}
     refusals = [wire.stream_refused(SESSION, session=name, token=OTHER) for name in bare]
@@ -144,7 +144,7 @@ def test_a_bare_id_is_looked_for_in_the_tenant_alone(wire: Streams) -> None:
 # --- tokens
 
 
-def test_a_resume_token_is_of_no_use_to_another(wire: Streams) -> None:
+def test_a_resume_token_of_another_caller_is_rejected(wire: Streams) -> None:
     callers = {ALICE: "alice", BOB: "bob", ACME: "", OTHER: "", BOB_ELSEWHERE: "bob"}
     tokens = {token: wire.changes(ALL, 1, token=token)[0].resume_token for token in callers}
     for caller in callers:
@@ -184,7 +184,7 @@ def parked(wire: Streams) -> Iterator[str]:
         wire.ask("DeleteConsumer", name="shared", token=token)
 
 
-def test_consumers_of_one_name_do_not_touch(wire: Streams, parked: str) -> None:
+def test_consumers_of_different_callers_with_one_name_are_separate(wire: Streams, parked: str) -> None:
     for token in (ALICE, ACME, OTHER, BOB_ELSEWHERE):
         [seen] = wire.ask("ListConsumers", token=token).consumers
         state = wire.ask("GetConsumer", name="shared", token=token)
@@ -200,7 +200,7 @@ def test_consumers_of_one_name_do_not_touch(wire: Streams, parked: str) -> None:
     assert len(wire.ask("GetConsumer", name="shared", token=BOB).members) == 1
 
 
-def test_anothers_consumer_looks_like_none(wire: Streams, parked: str) -> None:
+def test_another_callers_consumer_looks_missing(wire: Streams, parked: str) -> None:
     assert parked
     wire.ask("DeleteConsumer", name="shared", token=ALICE)
     for name in ("GetConsumer", "ListParkedChanges", "ReplayParkedChanges", "DeleteParkedChanges"):
@@ -210,7 +210,7 @@ def test_anothers_consumer_looks_like_none(wire: Streams, parked: str) -> None:
     assert not wire.ask("DeleteConsumer", name="shared", token=ALICE).deleted
 
 
-def test_page_tokens_of_consumers_are_no_authority(wire: Streams, parked: str) -> None:
+def test_a_page_token_of_consumers_grants_no_access(wire: Streams, parked: str) -> None:
     assert parked
     with wire.consuming(BOB) as stream:
         stream.joined(name="zulu")
@@ -220,7 +220,7 @@ def test_page_tokens_of_consumers_are_no_authority(wire: Streams, parked: str) -
     wire.ask("DeleteConsumer", name="zulu", token=BOB)
 
 
-def test_a_consumer_reaches_no_further(wire: Streams) -> None:
+def test_a_consumer_receives_only_accessible_changes(wire: Streams) -> None:
     refusals: list[Refusal] = []
     for user_id in ("bob", "nobody"):
         with wire.consuming(ALICE) as stream:
@@ -247,7 +247,7 @@ def test_a_consumer_reaches_no_further(wire: Streams) -> None:
 
 
 @pytest.mark.parametrize("credential", [None, "", "Bearer", "Bearer nope", "token-alice"])
-def test_without_a_known_credential(wire: Streams, credential: str | None) -> None:
+def test_a_call_without_a_known_credential_is_rejected(wire: Streams, credential: str | None) -> None:
     refusals = [wire.stream_refused(name, b"", token=credential) for name in (SESSION, ALL)]
     refusals += [wire.ask_refused(name, b"", token=credential) for name in UNARY]
     with wire.consuming(credential) as stream:
@@ -258,7 +258,7 @@ def test_without_a_known_credential(wire: Streams, credential: str | None) -> No
     assert wire.post(path_of("ListConsumers"), "application/json", b"{}")[0] == 401
 
 
-def test_the_metrics_page_names_nobody(wire: Streams, parked: str) -> None:
+def test_the_metrics_page_contains_no_names(wire: Streams, parked: str) -> None:
     assert parked
     calls = [wire.watch(ALL, token=token) for token in (ALICE, BOB, OTHER)]
     for call in calls:
@@ -271,7 +271,7 @@ def test_the_metrics_page_names_nobody(wire: Streams, parked: str) -> None:
         call.cancel()
 
 
-def test_a_quota_is_each_callers_own(wire: Streams) -> None:
+def test_each_caller_has_its_own_quota(wire: Streams) -> None:
     calls = [wire.watch(ALL, token=ALICE) for _ in range(QUOTA)]
     for call in calls:
         next(call)

@@ -63,7 +63,7 @@ def client(server: Running) -> Iterator[Client]:
         yield opened
 
 
-def test_it_remembers_the_session_and_counts(server: Running, client: Client) -> None:
+def test_the_route_adds_the_session_and_returns_counts(server: Running, client: Client) -> None:
     first = call(server, content_type="application/json")
     assert (first.status, first.headers["content-type"]) == (200, "application/json")
     assert first.json == {"added": 1, "existing": 0, "skipped": 1, "deleted": 0}
@@ -94,7 +94,7 @@ def test_segments_are_percent_decoded_one_by_one(server: Running) -> None:
         ("/apps//users/alice/memory", BODY),
     ],
 )
-def test_an_unknown_session(server: Running, client: Client, path: str, body: str) -> None:
+def test_an_unknown_session_is_reported(server: Running, client: Client, path: str, body: str) -> None:
     answer = call(server, path, body)
     assert (answer.status, answer.json["code"]) == (404, "not_found")
     assert answer.json["details"][0]["debug"]["reason"] == "SESSION_NOT_FOUND"
@@ -122,14 +122,14 @@ BAD_BODIES: list[tuple[str | bytes, str]] = [
 
 
 @pytest.mark.parametrize(("body", "problem"), BAD_BODIES, ids=range(len(BAD_BODIES)))
-def test_a_wrong_body_is_told_what_is_wrong(server: Running, body: str | bytes, problem: str) -> None:
+def test_a_wrong_body_is_rejected_with_its_field(server: Running, body: str | bytes, problem: str) -> None:
     answer = call(server, body=body)
     assert (answer.status, answer.json["code"]) == (400, "invalid_argument")
     assert problem in answer.json["message"]
 
 
 @pytest.mark.parametrize("path", ["/apps/shop/users//memory", "/apps/shop/users/%20/memory", "/apps/shop/users/%FF/memory"])
-def test_a_wrong_path(server: Running, path: str) -> None:
+def test_an_invalid_path_segment_is_rejected(server: Running, path: str) -> None:
     answer = call(server, path)
     assert (answer.status, answer.json["details"][0]["debug"]["metadata"]["field"]) == (400, "user")
 
@@ -137,24 +137,24 @@ def test_a_wrong_path(server: Running, path: str) -> None:
 @pytest.mark.parametrize(
     "path", ["/apps/shop/users/alice", "/apps/shop/users/alice/memory/", "/x/apps/shop/users/alice/memory"]
 )
-def test_other_paths_are_not_there(server: Running, path: str) -> None:
+def test_other_paths_do_not_exist(server: Running, path: str) -> None:
     assert call(server, path).status == 404
     assert "/apps/{app}/users/{user}/memory" in call(server, path).json["paths"], "it is told where it is"
 
 
-def test_a_body_without_end(server: Running) -> None:
+def test_a_body_over_the_limit_is_rejected(server: Running) -> None:
     answer = call(server, body=b'{"sessionId": "' + b"x" * (65 << 10))
     assert (answer.status, answer.json["code"]) == (413, "resource_exhausted")
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "DELETE", "OPTIONS"])
-def test_other_methods(server: Running, method: str) -> None:
+def test_other_methods_are_rejected(server: Running, method: str) -> None:
     answer = call(server, method=method)
     assert (answer.status, answer.headers["allow"]) == (405, "PATCH")
     assert "sessionId" in answer.json["message"]
 
 
-def test_pages_of_other_origins(server: Running, start_server: ServerFactory) -> None:
+def test_pages_of_other_origins_are_rejected(server: Running, start_server: ServerFactory) -> None:
     assert call(server, origin="https://evil.example").status == 403
     assert call(server, origin="http://localhost:5173").status in {200, 404}
     guarded = start_server(auth_tokens=TOKENS)
@@ -163,7 +163,7 @@ def test_pages_of_other_origins(server: Running, start_server: ServerFactory) ->
     assert "PATCH" in preflight.headers["access-control-allow-methods"]
 
 
-def test_who_may(start_server: ServerFactory) -> None:
+def test_the_credential_decides_which_user_is_allowed(start_server: ServerFactory) -> None:
     guarded = start_server(auth_tokens=TOKENS)
     with connected(guarded, token="tok-acme") as client:
         for name in ("alice", "bob"):
@@ -178,20 +178,20 @@ def test_who_may(start_server: ServerFactory) -> None:
     assert call(guarded, "/apps/shop/users/bob/memory", token="tok-acme").json["added"] == 1
 
 
-def test_where_memory_is_switched_off(start_server: ServerFactory) -> None:
+def test_a_server_without_memory_rejects_the_route(start_server: ServerFactory) -> None:
     answer = call(start_server(memory=False))
     assert (answer.status, answer.json["code"]) == (400, "failed_precondition")
     assert answer.json["details"][0]["debug"]["reason"] == "MEMORY_NOT_CONFIGURED"
     assert "memory = true" in answer.json["message"]
 
 
-def test_the_home_page_tells_of_it(server: Running) -> None:
+def test_the_home_page_lists_the_route(server: Running) -> None:
     page = call(server, "/", "", method="GET").body.decode()
     assert '/apps/{app}/users/{user}/memory with {"sessionId": "..."}' in page
     assert "/threadkeep.v1.MemoryService/SearchMemory" in page
 
 
-def test_curl_as_the_readme_shows_it(server: Running, client: Client) -> None:
+def test_the_curl_command_of_the_readme_works(server: Running, client: Client) -> None:
     curl = shutil.which("curl")
     if curl is None:
         pytest.skip("there is no curl on this machine")

@@ -113,7 +113,7 @@ def _get(port: int, path: str, **headers: str) -> tuple[int, str, bytes]:
         connection.close()
 
 
-async def test_every_number_is_there_under_its_name() -> None:
+async def test_every_metric_has_its_name_and_value() -> None:
     assert await Facts().samples() == {
         "threadkeep_up": 1,
         "threadkeep_feed_head": 120,
@@ -132,7 +132,7 @@ async def test_every_number_is_there_under_its_name() -> None:
     }
 
 
-async def test_an_empty_feed_is_of_no_age() -> None:
+async def test_an_empty_feed_has_age_zero() -> None:
     samples = await Facts(feed=FeedState(BEGINNING, BEGINNING, 0, None)).samples()
     assert (samples["threadkeep_feed_head"], samples["threadkeep_feed_oldest_change_age_seconds"]) == (0, 0)
 
@@ -141,13 +141,13 @@ async def test_an_empty_feed_is_of_no_age() -> None:
     ("position", "lag"),
     [(Position(900, 120), 0), (Position(901, 119), 0), (Position(890, 125), 0), (Position(899, 119), 1)],
 )
-async def test_the_tail_lags_behind_what_is_settled_and_is_never_ahead_of_it(position: Position, lag: int) -> None:
+async def test_the_tail_lag_counts_settled_changes_and_is_never_negative(position: Position, lag: int) -> None:
     """On PostgreSQL the order is not that of the numbers."""
     facts = Facts(tail=replace(TAIL, position=position))
     assert (await facts.samples())["threadkeep_feed_tail_lag_changes"] == lag
 
 
-async def test_what_nobody_has_is_left_out() -> None:
+async def test_metrics_without_a_source_are_left_out() -> None:
     facts = Facts(tail=replace(TAIL, subscribers=0, behind=0), store=replace(STORE, indexed=False), embedding=None)
     samples = await facts.samples()
     assert not [name for name in samples if "embedding" in name], "there is no embedder"
@@ -157,7 +157,7 @@ async def test_what_nobody_has_is_left_out() -> None:
 
 
 @pytest.mark.parametrize("failure", [StoreUnavailable("the disk is full"), RuntimeError("postgresql://u:hush@host")])
-async def test_without_the_database_it_tells_what_the_server_knows(
+async def test_the_page_without_a_database_has_the_metrics_of_the_server(
     failure: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     facts = Facts(failure=failure)
@@ -172,7 +172,7 @@ async def test_without_the_database_it_tells_what_the_server_knows(
     assert len(warned) == isinstance(failure, RuntimeError), "a fault of ours is told, a lost database is by others"
 
 
-async def test_a_database_that_hangs_is_waited_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_database_that_hangs_is_waited_for_with_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page, "_TIMEOUT_S", 0.01)
     async with asyncio.timeout(60):
         samples = await Facts(hangs=True).samples()
@@ -180,7 +180,7 @@ async def test_a_database_that_hangs_is_waited_for_a_while(monkeypatch: pytest.M
     assert not OF_THE_DATABASE & set(samples)
 
 
-async def test_a_server_that_leaves_still_answers() -> None:
+async def test_a_server_that_shuts_down_still_returns_the_page() -> None:
     facts = Facts(hangs=True)
     asking = asyncio.create_task(facts.metrics().page())
     await asyncio.wait_for(facts.begun.wait(), 5)
@@ -188,7 +188,7 @@ async def test_a_server_that_leaves_still_answers() -> None:
     assert parsed(await asking)["threadkeep_up"] == 0
 
 
-async def test_however_many_ask_the_database_is_asked_once_a_second() -> None:
+async def test_the_database_is_read_at_most_once_per_second() -> None:
     facts = Facts()
     metrics = facts.metrics()
     pages = await asyncio.gather(*(metrics.page() for _ in range(10)))
@@ -201,7 +201,7 @@ async def test_however_many_ask_the_database_is_asked_once_a_second() -> None:
     assert facts.asked == 2
 
 
-async def test_prometheus_needs_no_token_and_gets_its_format() -> None:
+async def test_the_page_requires_no_token_and_has_the_prometheus_format() -> None:
     async with served(Facts().metrics(), {"tok-1": Caller("acme", "ann")}) as port:
         status, kind, text = await asyncio.to_thread(_get, port, "/metrics")
         home = await asyncio.to_thread(_get, port, "/")
@@ -210,13 +210,13 @@ async def test_prometheus_needs_no_token_and_gets_its_format() -> None:
     assert b"/metrics (for Prometheus)" in home[2]
 
 
-async def test_a_port_without_metrics_has_no_such_page() -> None:
+async def test_a_port_without_metrics_has_no_metrics_page() -> None:
     async with served(None) as port:
         assert (await asyncio.to_thread(_get, port, "/metrics"))[0] == 404
         assert b"/metrics" not in (await asyncio.to_thread(_get, port, "/"))[2]
 
 
-async def test_a_store_and_a_tail_give_the_numbers_without_a_name_in_them() -> None:
+async def test_the_page_of_a_store_and_a_tail_contains_no_names() -> None:
     store = MemoryStore(CODEC)
     tail = Tail(store)
     metrics = Metrics(Sources(store.feed_state, lambda: store.info(TENANT, totals=False), tail.stats), clock=Clock())

@@ -29,7 +29,7 @@ async def guarded() -> AsyncIterator[Gateway]:
         yield gateway
 
 
-async def test_a_token_decides_who_calls(guarded: Gateway) -> None:
+async def test_a_token_identifies_the_caller(guarded: Gateway) -> None:
     headers = {**JSON, "authorization": "Bearer tok-1"}
     assert (await guarded.call("POST", LIST, "{}", headers)).json["nextPageToken"] == "acme/ann"
 
@@ -40,13 +40,13 @@ async def test_without_a_token_nothing_is_read(guarded: Gateway, headers: dict[s
     assert answer.error() == (401, "unauthenticated", "UNAUTHENTICATED")
 
 
-async def test_an_unknown_path_tells_which_there_are(gateway: Gateway) -> None:
+async def test_an_unknown_path_lists_the_known_paths(gateway: Gateway) -> None:
     answer = await gateway.call("POST", "/threadkeep.v1.EventService/Nope", "{}", JSON)
     assert (answer.status, answer.json["code"]) == (404, "unimplemented")
     assert {LIST, STREAM, "/healthz"} <= set(answer.json["paths"])
 
 
-async def test_the_home_page_tells_where_to_look(gateway: Gateway) -> None:
+async def test_the_home_page_lists_the_paths(gateway: Gateway) -> None:
     answer = await gateway.call("GET", "/")
     assert answer.status == 200
     assert answer.headers["content-type"].startswith("text/plain")
@@ -55,7 +55,7 @@ async def test_the_home_page_tells_where_to_look(gateway: Gateway) -> None:
     assert (LIST in streams, STREAM in streams) == (False, True)
 
 
-async def test_healthz_lives_while_readyz_tells_why_not(guarded: Gateway, caplog: pytest.LogCaptureFixture) -> None:
+async def test_healthz_succeeds_while_readyz_reports_why_not(guarded: Gateway, caplog: pytest.LogCaptureFixture) -> None:
     assert (await guarded.call("GET", "/readyz")).json == {"status": "ready"}
     guarded.not_ready = ServerDraining()
     answer = await guarded.call("GET", "/readyz")
@@ -101,7 +101,7 @@ async def test_without_tokens_only_pages_of_this_machine_may_call(gateway: Gatew
     assert (await gateway.call("POST", LIST, "{}", {"origin": origin})).status == status
 
 
-async def test_without_tokens_reads_by_get_are_for_this_machines_names(gateway: Gateway) -> None:
+async def test_without_tokens_reads_by_get_require_a_local_host_name(gateway: Gateway) -> None:
     """A page whose host name was made to point here sends no origin with a GET."""
     query = LIST + "?encoding=json&message={}"
     assert (await gateway.call("GET", query)).status == 200
@@ -109,13 +109,13 @@ async def test_without_tokens_reads_by_get_are_for_this_machines_names(gateway: 
     assert (await gateway.call("POST", LIST, "{}", {**JSON, "host": "threadkeep:7480"})).status == 200
 
 
-async def test_a_taken_port_is_told_with_its_address(gateway: Gateway) -> None:
+async def test_a_port_in_use_is_reported_with_its_address(gateway: Gateway) -> None:
     with pytest.raises(AddressInUse, match=rf"127\.0\.0\.1:{gateway.port} is in use"):
         async with serve_http(gateway.app, "127.0.0.1", gateway.port):
             pass
 
 
-async def test_leaving_lets_calls_in_flight_finish_and_frees_the_port() -> None:
+async def test_shutdown_lets_calls_in_flight_finish_and_frees_the_port() -> None:
     gateway = Gateway()
     async with serve_http(gateway.app, "127.0.0.1", 0) as gateway.port:
         call = asyncio.create_task(gateway.call("POST", APPEND, '{"events":[{},{}]}', JSON))
@@ -125,7 +125,7 @@ async def test_leaving_lets_calls_in_flight_finish_and_frees_the_port() -> None:
         assert (await gateway.call("GET", "/healthz")).status == 200
 
 
-async def test_a_call_that_outlives_the_grace_is_cut_off_before_leaving(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_call_that_outlives_the_grace_is_canceled_before_exit(caplog: pytest.LogCaptureFixture) -> None:
     gateway = Gateway()
     async with serve_http(gateway.app, "127.0.0.1", 0, grace_s=0) as gateway.port:
         call = asyncio.create_task(gateway.call("POST", LIST, '{"session":{"sessionId":"slow"}}', JSON))
@@ -137,7 +137,7 @@ async def test_a_call_that_outlives_the_grace_is_cut_off_before_leaving(caplog: 
     assert (line.exc_info, "Cancel 1 running task" in line.getMessage()) == (None, True)
 
 
-async def test_a_probe_that_outlives_the_grace_is_told_that_the_server_drains(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_probe_that_outlives_the_grace_reports_draining(caplog: pytest.LogCaptureFixture) -> None:
     gateway = Gateway()
     gateway.hangs = True
     async with serve_http(gateway.app, "127.0.0.1", 0, grace_s=0) as gateway.port:
@@ -160,13 +160,13 @@ async def test_the_port_is_freed_when_the_server_fails() -> None:
     ("host", "says"),
     [("192.0.2.1", r"cannot listen for HTTP on 192\.0\.2\.1:0"), ("a..b", r"cannot listen for HTTP on a\.\.b:0")],
 )
-async def test_an_address_that_is_not_of_this_machine_is_told(host: str, says: str) -> None:
+async def test_an_address_that_is_not_local_is_reported(host: str, says: str) -> None:
     with pytest.raises(OSError, match=says):
         async with serve_http(Gateway().app, host, 0):
             pass
 
 
-async def test_tls_files_of_no_use_are_told(tmp_path: Path) -> None:
+async def test_invalid_tls_files_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "no.pem"
     path.write_text("no", encoding="utf-8")
     with pytest.raises(OSError, match="must be PEM files that belong together"):

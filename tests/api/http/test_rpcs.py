@@ -44,19 +44,19 @@ async def gateway() -> AsyncIterator[Gateway]:
         {},
     ],
 )
-async def test_json_works_whether_or_not_curl_is_told_that_it_is_json(gateway: Gateway, headers: dict[str, str]) -> None:
+async def test_json_works_without_a_content_type(gateway: Gateway, headers: dict[str, str]) -> None:
     answer = await gateway.call("POST", LIST, '{"session":{"sessionId":"s1"}}', headers)
     assert answer.status == 200
     assert answer.headers["content-type"] == "application/json"
     assert answer.json == {"events": [{"eventId": "s1", "seq": str(2**53 + 1)}], "nextPageToken": "default/None"}
 
 
-async def test_json_takes_proto_field_names_too(gateway: Gateway) -> None:
+async def test_json_accepts_proto_field_names(gateway: Gateway) -> None:
     answer = await gateway.call("POST", LIST, '{"session":{"session_id":"s1"}}', JSON)
     assert answer.json["events"][0]["eventId"] == "s1"
 
 
-async def test_no_body_is_an_empty_request(gateway: Gateway) -> None:
+async def test_an_empty_body_is_an_empty_request(gateway: Gateway) -> None:
     answer = await gateway.call("POST", GET)
     assert answer.status == 200
     assert answer.json == {"event": {"eventId": "é😀"}}
@@ -70,7 +70,7 @@ async def test_reads_can_be_called_by_get(gateway: Gateway) -> None:
 
 
 @pytest.mark.parametrize("query", ["", "?message={}", "?encoding=xml&message={}"])
-async def test_a_get_without_a_request_is_told_to_post(gateway: Gateway, query: str) -> None:
+async def test_a_get_without_a_request_suggests_post(gateway: Gateway, query: str) -> None:
     answer = await gateway.call("GET", LIST + query)
     assert (answer.status, answer.headers["content-type"]) == (400, "application/json")
     assert f"POST JSON to {LIST}" in answer.json["message"]
@@ -78,14 +78,14 @@ async def test_a_get_without_a_request_is_told_to_post(gateway: Gateway, query: 
 
 
 @pytest.mark.parametrize(("method", "path"), [("GET", APPEND), ("PUT", LIST), ("GET", STREAM)])
-async def test_another_method_is_told_to_post(gateway: Gateway, method: str, path: str) -> None:
+async def test_another_method_suggests_post(gateway: Gateway, method: str, path: str) -> None:
     answer = await gateway.call(method, path)
     assert answer.status == 405
     assert "POST" in answer.json["message"]
 
 
 @pytest.mark.parametrize("headers", [{"content-type": "application/x-www-form-urlencoded"}, JSON])
-async def test_json_answers_end_their_line(gateway: Gateway, headers: dict[str, str]) -> None:
+async def test_json_responses_end_with_a_line_break(gateway: Gateway, headers: dict[str, str]) -> None:
     for session in ("s1", "gone"):
         answer = await gateway.call("POST", LIST, json.dumps({"session": {"sessionId": session}}), headers)
         assert answer.body.endswith(b"}\n")
@@ -93,14 +93,14 @@ async def test_json_answers_end_their_line(gateway: Gateway, headers: dict[str, 
     assert (await gateway.call("GET", LIST)).body.endswith(b"}\n")
 
 
-async def test_answers_that_are_not_plain_json_get_no_line_end(gateway: Gateway) -> None:
+async def test_other_responses_have_no_added_line_break(gateway: Gateway) -> None:
     packed = await gateway.call("POST", LIST, "{}", {**JSON, "accept-encoding": "gzip"})
     assert gzip.decompress(packed.body).endswith(b"}")
     proto = await gateway.call("GET", LIST + "?encoding=proto&message=")
     event_service_pb2.ListEventsResponse.FromString(proto.body)
 
 
-async def test_connect_carries_the_servicers_bytes_untouched(gateway: Gateway) -> None:
+async def test_connect_returns_the_servicers_bytes_unchanged(gateway: Gateway) -> None:
     answer = await gateway.call("POST", LIST, list_request("s1"), {"content-type": "application/proto"})
     assert (answer.status, answer.headers["content-type"]) == (200, "application/proto")
     assert event_service_pb2.ListEventsResponse.FromString(answer.body).events[0].event_id == "s1"
@@ -126,7 +126,7 @@ async def test_grpc_web_errors_carry_the_same_status_as_grpc(gateway: Gateway) -
     assert info.reason == "SESSION_NOT_FOUND"
 
 
-async def test_compressed_requests_and_answers(gateway: Gateway) -> None:
+async def test_compressed_requests_and_responses_work(gateway: Gateway) -> None:
     headers = {**JSON, "content-encoding": "gzip", "accept-encoding": "gzip"}
     answer = await gateway.call("POST", LIST, gzip.compress(b'{"session":{"sessionId":"s1"}}'), headers)
     assert answer.headers["content-encoding"] == "gzip"
@@ -142,7 +142,7 @@ async def test_a_domain_error_keeps_its_code_and_details(gateway: Gateway) -> No
     assert answer.json["details"][1]["debug"] == {"resourceType": "threadkeep.v1.Session", "resourceName": "gone"}
 
 
-async def test_a_fault_tells_nothing_but_an_id(gateway: Gateway, caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_internal_error_returns_only_a_request_id(gateway: Gateway, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.ERROR):
         answer = await gateway.call("POST", LIST, '{"session":{"sessionId":"fault"}}', JSON)
     assert answer.error() == (500, "internal", "INTERNAL")
@@ -166,7 +166,7 @@ async def test_a_fault_tells_nothing_but_an_id(gateway: Gateway, caplog: pytest.
         ('{"a":' * 1900, "body", "is not valid JSON"),
     ],
 )
-async def test_wrong_json_is_told_by_field(gateway: Gateway, body: bytes | str, field: str, says: str) -> None:
+async def test_wrong_json_is_rejected_with_its_field(gateway: Gateway, body: bytes | str, field: str, says: str) -> None:
     answer = await gateway.call("POST", LIST, body, JSON)
     assert answer.error() == (400, "invalid_argument", "INVALID_FIELD")
     assert answer.json["details"][0]["debug"]["metadata"]["field"] == field
@@ -191,7 +191,7 @@ async def test_wrong_json_is_told_by_field(gateway: Gateway, body: bytes | str, 
         ('{"events":[{"message":{"role":' + "9" * 5000 + "}}]}", "body"),
     ],
 )
-async def test_wrong_json_deep_inside_is_told_by_path(gateway: Gateway, body: str, field: str) -> None:
+async def test_wrong_nested_json_is_rejected_with_its_path(gateway: Gateway, body: str, field: str) -> None:
     answer = await gateway.call("POST", APPEND, body, JSON)
     assert answer.error() == (400, "invalid_argument", "INVALID_FIELD")
     assert answer.json["details"][0]["debug"]["metadata"]["field"] == field
@@ -208,30 +208,30 @@ async def test_wrong_json_deep_inside_is_told_by_path(gateway: Gateway, body: st
         ('{"events":[{"message":{"role":["ROLE_USER"]}}]}', "events.message.role has a wrong value: expected a name"),
     ],
 )
-async def test_a_wrong_enum_value_is_told_with_the_names_there_are(gateway: Gateway, body: str, message: str) -> None:
+async def test_a_wrong_enum_value_is_rejected_with_the_valid_names(gateway: Gateway, body: str, message: str) -> None:
     assert (await gateway.call("POST", APPEND, body, JSON)).json["message"] == message
 
 
-async def test_wrong_protobuf_is_told(gateway: Gateway) -> None:
+async def test_wrong_protobuf_is_rejected(gateway: Gateway) -> None:
     answer = await gateway.call("POST", LIST, b"\xff\xff\xff", {"content-type": "application/proto"})
     assert answer.error() == (400, "invalid_argument", "INVALID_FIELD")
     assert "is not a valid threadkeep.v1.ListEventsRequest" in answer.json["message"]
 
 
-async def test_a_request_over_the_limit_is_refused(gateway: Gateway) -> None:
+async def test_a_request_over_the_limit_is_rejected(gateway: Gateway) -> None:
     answer = await gateway.call("POST", LIST, b" " * (MAX_BYTES + 1), JSON)
     assert (answer.status, answer.json["code"]) == (429, "resource_exhausted")
     assert str(MAX_BYTES) in answer.json["message"]
 
 
-async def test_a_deadline_stops_the_servicer_and_is_told(gateway: Gateway) -> None:
+async def test_a_deadline_stops_the_servicer_and_is_reported(gateway: Gateway) -> None:
     headers = {**JSON, "connect-timeout-ms": "50"}
     answer = await gateway.call("POST", LIST, '{"session":{"sessionId":"slow"}}', headers)
     assert answer.error() == (504, "deadline_exceeded", "DEADLINE_EXCEEDED")
     await asyncio.wait_for(gateway.servicer.cancelled.wait(), 5)
 
 
-async def test_a_client_that_leaves_stops_the_servicer(gateway: Gateway) -> None:
+async def test_a_disconnect_stops_the_servicer(gateway: Gateway) -> None:
     _, writer = await asyncio.open_connection("127.0.0.1", gateway.port)
     body = b'{"session":{"sessionId":"slow"}}'
     writer.write(b"POST %b HTTP/1.1\r\nhost: h\r\ncontent-length: %d\r\n\r\n%b" % (LIST.encode(), len(body), body))
@@ -262,7 +262,7 @@ async def test_a_stream_that_fails_ends_with_the_error(gateway: Gateway) -> None
 
 
 @pytest.mark.parametrize("headers", [JSON, {"content-type": "application/x-www-form-urlencoded"}])
-async def test_a_stream_called_with_plain_json_is_told_how(gateway: Gateway, headers: dict[str, str]) -> None:
+async def test_a_stream_called_with_plain_json_suggests_alternatives(gateway: Gateway, headers: dict[str, str]) -> None:
     answer = await gateway.call("POST", STREAM, "{}", headers)
     assert answer.status == 415
     assert f"{STREAM} is a stream" in answer.json["message"]
@@ -271,7 +271,7 @@ async def test_a_stream_called_with_plain_json_is_told_how(gateway: Gateway, hea
 
 
 @pytest.mark.parametrize("kind", ["application/grpc", "application/grpc+proto", "text/xml"])
-async def test_another_content_type_is_told_which_ones_there_are(gateway: Gateway, kind: str) -> None:
+async def test_another_content_type_is_rejected_with_the_supported_ones(gateway: Gateway, kind: str) -> None:
     answer = await gateway.call("POST", LIST, b"", {"content-type": kind})
     assert answer.status == 415
     assert "application/json" in answer.json["message"]

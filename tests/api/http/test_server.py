@@ -28,7 +28,7 @@ async def _post(port: int, method: str, body: bytes, content_type: str | None = 
     return await asyncio.to_thread(call)
 
 
-async def test_what_curl_appends_connect_reads(tmp_path: Path) -> None:
+async def test_events_appended_by_curl_are_read_by_connect(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path, grpc_address="127.0.0.1:0", http_address="127.0.0.1:0")
     append: dict[str, Any] = {
         "session": {"app": "shop", "userId": "ann", "sessionId": "s1"},

@@ -104,7 +104,7 @@ def _token(payload: bytes) -> str:
 
 
 @pytest.mark.parametrize(("kind", "end"), [(PROTO, (2, b"{}")), (WEB, (0x80, b"grpc-status: 0\r\n"))])
-async def test_changes_come_as_frames_and_the_stream_has_an_end(port: Port, kind: str, end: tuple[int, bytes]) -> None:
+async def test_changes_are_frames_and_the_stream_has_an_end(port: Port, kind: str, end: tuple[int, bytes]) -> None:
     async with port.watch("s1", kind, f"origin: {PAGE}") as stream:
         assert (stream.status, stream.headers["content-type"]) == (200, kind)
         assert stream.headers["access-control-allow-origin"] == "*"
@@ -113,7 +113,7 @@ async def test_changes_come_as_frames_and_the_stream_has_an_end(port: Port, kind
         assert await stream.frame() == end
 
 
-async def test_changes_come_as_json(port: Port) -> None:
+async def test_changes_are_sent_as_json(port: Port) -> None:
     async with port.watch("s1", JSON) as stream:
         await stream.frame()
         assert json.loads((await stream.frame())[1]) == {"changes": [{"resumeToken": "2"}]}
@@ -122,7 +122,7 @@ async def test_changes_come_as_json(port: Port) -> None:
         assert first["changes"][0]["resumeToken"].endswith("/ann")
 
 
-async def test_a_change_is_there_before_the_next_one_happens(port: Port) -> None:
+async def test_a_change_is_sent_before_the_next_one_is_made(port: Port) -> None:
     async with port.watch("idle") as stream:
         assert _token((await asyncio.wait_for(stream.frame(), 5))[1]).endswith("/idle")
         assert port.servicer.open == 1
@@ -130,14 +130,14 @@ async def test_a_change_is_there_before_the_next_one_happens(port: Port) -> None
 
 @pytest.mark.parametrize("kind", [JSON, PROTO, WEB])
 @pytest.mark.parametrize("session_id", ["idle", "flood"])
-async def test_a_page_that_goes_away_frees_its_subscription(port: Port, session_id: str, kind: str) -> None:
+async def test_a_disconnect_releases_the_subscription(port: Port, session_id: str, kind: str) -> None:
     async with port.watch(session_id, kind) as stream:
         await stream.frame()
     await asyncio.wait_for(port.servicer.freed.wait(), 5)
     assert port.servicer.open == 0
 
 
-async def test_a_page_that_stops_reading_holds_the_stream_back(port: Port) -> None:
+async def test_a_client_that_stops_reading_blocks_the_stream(port: Port) -> None:
     async with port.watch("flood") as stream:
         await stream.frame()
         sent = -1
@@ -148,7 +148,7 @@ async def test_a_page_that_stops_reading_holds_the_stream_back(port: Port) -> No
         assert port.servicer.open == 1
 
 
-async def test_only_the_deadline_that_a_client_sets_ends_a_silent_stream(port: Port) -> None:
+async def test_an_idle_stream_ends_only_by_the_clients_deadline(port: Port) -> None:
     async with port.watch("idle", PROTO, "connect-timeout-ms: 100") as stream:
         await stream.frame()
         flags, end = await asyncio.wait_for(stream.frame(), 5)
@@ -173,14 +173,14 @@ async def test_a_stream_that_fails_ends_with_the_error(port: Port, session_id: s
         assert (flags, error["code"], error["details"][0]["debug"]["reason"]) == (2, code, reason)
 
 
-async def test_a_stream_has_one_request(port: Port) -> None:
+async def test_a_second_request_on_a_stream_is_rejected(port: Port) -> None:
     async with port.post(WATCH_SESSION, JSON, frame(b"{}") * 2) as stream:
         _, end = await stream.frame()
         assert json.loads(end)["error"]["code"] == "unimplemented"
     assert not port.servicer.freed.is_set()
 
 
-async def test_leaving_cuts_off_what_still_follows() -> None:
+async def test_shutdown_ends_open_streams() -> None:
     async with _port({}, grace_s=0.2) as port:
         reading = port.watch("idle")
         stream = await reading.__aenter__()
@@ -189,7 +189,7 @@ async def test_leaving_cuts_off_what_still_follows() -> None:
     await reading.__aexit__(None, None, None)
 
 
-async def test_without_a_token_nothing_is_told() -> None:
+async def test_a_stream_without_a_token_is_rejected() -> None:
     async with _port({"tok-1": Caller("acme")}) as port:
         async with port.watch("s1") as stream:
             flags, end = await stream.frame()
@@ -199,9 +199,7 @@ async def test_without_a_token_nothing_is_told() -> None:
 
 
 @pytest.mark.parametrize(("method", "status", "says"), [("GET", 405, "send frames by POST"), ("POST", 415, "ListEvents")])
-async def test_a_stream_is_neither_read_by_get_nor_called_with_plain_json(
-    port: Port, method: str, status: int, says: str
-) -> None:
+async def test_a_stream_rejects_get_and_plain_json(port: Port, method: str, status: int, says: str) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", port.number)
     path = f"{WATCH_SESSION}?encoding=json&message=%7B%7D"
     writer.write(f"{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n".encode())

@@ -31,7 +31,7 @@ async def test_batches_may_come_from_an_asynchronous_source(address: str) -> Non
     assert [result.appended.last_seq for result in results] == [1, 2, 3, 4, 5]
 
 
-async def test_a_cancelled_call_leaves_the_client_usable(address: str) -> None:
+async def test_a_canceled_call_leaves_the_client_usable(address: str) -> None:
     async with threadkeep.AsyncClient(address, user_id="alice") as client:
         session = await client.create_session()
         task = asyncio.create_task(client.append(session, threadkeep.user("x")))

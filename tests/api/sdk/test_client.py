@@ -30,7 +30,7 @@ async def filled(client: Any, *texts: str) -> threadkeep.Session:
     return session
 
 
-async def test_a_conversation_comes_back_as_it_was_written(client: Any) -> None:
+async def test_a_conversation_is_read_as_it_was_written(client: Any) -> None:
     session = await client.create_session(metadata=' {"n": 230.0}', labels={"team": "a"})
     call = threadkeep.tool_call("c1", "weather", '{ "city" : "Zürich" }')
     written = threadkeep.with_ids(
@@ -74,7 +74,7 @@ async def test_an_id_with_other_content_is_a_conflict_unless_ignored(client: Any
     assert (ignored.events[0].seq, ignored.events[0].replayed) == (1, True)
 
 
-async def test_preconditions(client: Any) -> None:
+async def test_a_failed_precondition_is_an_error(client: Any) -> None:
     session = await filled(client, "a", "b")
     with pytest.raises(errors.VersionMismatch) as caught:
         await client.append(session, threadkeep.user("c"), expected_log_version=0)
@@ -85,7 +85,7 @@ async def test_preconditions(client: Any) -> None:
     assert (await client.append(session, threadkeep.user("d"), expected_log_version=2)).last_seq == 4
 
 
-async def test_append_makes_the_session_when_asked(client: Any) -> None:
+async def test_append_creates_the_session_on_request(client: Any) -> None:
     with pytest.raises(errors.SessionNotFound) as caught:
         await client.append("new", threadkeep.user("a"))
     assert (caught.value.app, caught.value.user_id, caught.value.session_id) == ("shop", "alice", "new")
@@ -96,7 +96,7 @@ async def test_append_makes_the_session_when_asked(client: Any) -> None:
     assert (dict(session.labels), session.HasField("expire_time")) == ({"k": "v"}, False)
 
 
-async def test_creating_twice(client: Any) -> None:
+async def test_creating_a_session_twice_returns_or_rejects_it(client: Any) -> None:
     session = await client.create_session("s1", ttl=timedelta(hours=1))
     with pytest.raises(errors.SessionAlreadyExists) as caught:
         await client.create_session("s1")
@@ -106,7 +106,7 @@ async def test_creating_twice(client: Any) -> None:
     assert timedelta(minutes=55) < left <= timedelta(hours=1)
 
 
-async def test_updates_replace_what_is_given_and_nothing_else(client: Any) -> None:
+async def test_updates_replace_only_given_fields(client: Any) -> None:
     session = await client.create_session(metadata={"a": 1}, labels={"k": "v"})
     updated = await client.update_session(session, labels={}, never_expires=True)
     assert (updated.metadata_json, dict(updated.labels), updated.HasField("expire_time")) == ('{"a":1}', {}, False)
@@ -115,7 +115,7 @@ async def test_updates_replace_what_is_given_and_nothing_else(client: Any) -> No
     assert (updated.metadata_json, updated.expire_time.ToDatetime(UTC)) == ("", when)
 
 
-async def test_sessions_are_listed_page_after_page(client: Any) -> None:
+async def test_sessions_are_listed_in_pages(client: Any) -> None:
     for n in range(5):
         await client.create_session(f"s{n}", labels={"odd": str(n % 2)})
     await client.create_session("other", user_id="bob")
@@ -126,7 +126,7 @@ async def test_sessions_are_listed_page_after_page(client: Any) -> None:
     assert len((await client.list_sessions(page_size=2)).sessions) == 2
 
 
-async def test_deleting(client: Any) -> None:
+async def test_a_deleted_session_is_gone(client: Any) -> None:
     session = await filled(client, "a", "b")
     deleted = await client.delete_session(session)
     assert (deleted.deleted, deleted.deleted_events) == (True, 2)
@@ -162,7 +162,7 @@ async def test_search_covers_a_session_or_a_user(client: Any) -> None:
     assert len(await collect(client.search("apple", user_id="bob"))) == 1
 
 
-async def test_a_stream_of_appends(client: Any) -> None:
+async def test_append_stream_returns_results_in_order(client: Any) -> None:
     for n in range(3):
         await client.create_session(f"s{n}")
     batches = [(f"s{n % 3}", [threadkeep.user(str(n))]) for n in range(60)]
@@ -176,7 +176,7 @@ async def test_a_stream_of_appends(client: Any) -> None:
     assert texts == [str(n) for n in range(60) if n % 3 == 1]
 
 
-async def test_info(client: Any) -> None:
+async def test_info_describes_the_server(client: Any) -> None:
     await filled(client, "a")
     info = await client.info()
     assert info.version
@@ -187,7 +187,7 @@ async def test_info(client: Any) -> None:
     assert (info.total_sessions, info.total_events) == (1, 1)
 
 
-async def test_refusals_are_typed(client: Any) -> None:
+async def test_errors_are_typed(client: Any) -> None:
     session = await filled(client, "a")
     with pytest.raises(errors.InvalidField) as invalid:
         await client.list_events(session, threadkeep.event_filter(last_n=0))
@@ -213,7 +213,7 @@ async def test_a_session_id_alone_may_be_ambiguous(client: Any) -> None:
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
-async def test_the_token_decides_whose_data_is_reached(start_server: Callable[..., Any], flavour: str) -> None:
+async def test_the_token_selects_the_tenant(start_server: Callable[..., Any], flavour: str) -> None:
     tokens = {"of-alice": {"tenant": "t", "user_id": "alice"}, "of-all": {"tenant": "t"}}
     server = f"127.0.0.1:{start_server(auth_tokens=tokens).grpc_port}"
     async with (

@@ -68,7 +68,7 @@ def ids(events: Iterable[SessionEvent]) -> list[str]:
     return [event.event_id for event in events]
 
 
-async def test_a_context_is_what_the_provider_says(client: Any) -> None:
+async def test_the_context_spec_selects_the_context(client: Any) -> None:
     session = await filled(client, 4)
     everything = await client.get_context(session)
     assert len(everything.events) == 17
@@ -84,7 +84,7 @@ async def test_a_context_is_what_the_provider_says(client: Any) -> None:
     assert list((await client.get_context("nowhere")).events) == []
 
 
-async def test_who_may_not_read_sees_nothing_and_who_may_not_write_appends_nothing(client: Any) -> None:
+async def test_memory_modes_limit_reading_and_appending(client: Any) -> None:
     session = await filled(client, 1)
     blind = await client.get_context(session, WINDOW.write_only())
     assert (list(blind.events), blind.window.events) == ([], 5)
@@ -104,7 +104,7 @@ async def test_a_session_has_its_own_context_size(client: Any) -> None:
     assert not (await client.get_context(session)).truncated
 
 
-async def test_compacting_on_the_server(client: Any) -> None:
+async def test_the_server_compacts_by_strategy(client: Any) -> None:
     session = await filled(client, 6)
     strategy = compaction.turn_window(2)
     dry = await client.compact(session, strategy, dry_run=True)
@@ -125,7 +125,7 @@ async def test_compacting_on_the_server(client: Any) -> None:
         await client.compact(session, compaction.recursive_summary(1, overlap=0))
 
 
-async def test_a_pipeline_trims_and_cuts(client: Any) -> None:
+async def test_a_pipeline_trims_results_and_archives_events(client: Any) -> None:
     session = await filled(client, 5, long=200)
     steps = compaction.pipeline(compaction.trim_tool_results(1), compaction.turn_window(3))
     done = await client.compact(session, steps)
@@ -134,7 +134,7 @@ async def test_a_pipeline_trims_and_cuts(client: Any) -> None:
     assert len(done.compaction.inserted_event_ids) == 2
 
 
-async def test_compacting_with_a_model_of_ones_own(client: Any, summariser: Callable[..., Any]) -> None:
+async def test_the_client_compacts_with_its_own_model(client: Any, summariser: Callable[..., Any]) -> None:
     session = await filled(client, 6)
     asked: list[SummaryPrompt] = []
     done = await client.compact_with(
@@ -153,7 +153,9 @@ async def test_compacting_with_a_model_of_ones_own(client: Any, summariser: Call
     assert len(asked) == 1
 
 
-async def test_appends_do_not_defeat_a_summary_in_the_making(client: Any, address: str, summariser: Callable[..., Any]) -> None:
+async def test_appends_do_not_invalidate_a_summary_in_progress(
+    client: Any, address: str, summariser: Callable[..., Any]
+) -> None:
     session = await filled(client, 6)
     asked: list[SummaryPrompt] = []
 
@@ -166,7 +168,7 @@ async def test_appends_do_not_defeat_a_summary_in_the_making(client: Any, addres
     assert len(asked) == 1
 
 
-async def test_a_lost_race_is_planned_anew_and_asked_for_once(
+async def test_a_lost_race_is_planned_again_and_summarized_once(
     client: Any, address: str, summariser: Callable[..., Any]
 ) -> None:
     """The other compaction archives an event that the prompt does not tell of: the older SYSTEM event."""
@@ -183,7 +185,7 @@ async def test_a_lost_race_is_planned_anew_and_asked_for_once(
     assert [each.strategy async for each in client.compactions(session)] == ["recursive_summary", "custom"]
 
 
-async def test_a_blank_summary_leaves_the_session_as_it_was(client: Any, summariser: Callable[..., Any]) -> None:
+async def test_a_blank_summary_leaves_the_session_unchanged(client: Any, summariser: Callable[..., Any]) -> None:
     session = await filled(client, 6)
     with pytest.raises(ValueError, match="blank"):
         await client.compact_with(session, summariser(" ", []), compaction.recursive_summary(4))
@@ -206,7 +208,7 @@ async def test_a_plan_is_stale_after_another_compaction_only(client: Any) -> Non
     assert (reported.applied, reported.window_version) == (False, 1)
 
 
-async def test_a_plan_of_the_callers_own(client: Any) -> None:
+async def test_a_caller_applies_its_own_plan(client: Any) -> None:
     session = await filled(client, 3)
     read = await client.get_context(session)
     made = threadkeep.assistant("So far so good.", synthetic=True, compaction_source="mine")
@@ -226,7 +228,7 @@ async def test_a_plan_of_the_callers_own(client: Any) -> None:
     assert {torn.value.event_id, torn.value.tied_to} == {"c3", "r3"}
 
 
-async def test_replacing_the_window(client: Any) -> None:
+async def test_the_window_is_replaced(client: Any) -> None:
     session = await filled(client, 3)
     read = await client.get_context(session)
     kept = [event for event in read.events if event.event_id in ("sys", *ids(turn(2)))]
@@ -238,7 +240,7 @@ async def test_replacing_the_window(client: Any) -> None:
     assert (late.replaced, late.log_version) == (False, done.log_version)
 
 
-async def test_policies_compact_by_themselves(client: Any) -> None:
+async def test_policies_compact_in_the_background(client: Any) -> None:
     policy = compaction.policy(compaction.turns_over(3), compaction.turn_window(2))
     await client.set_compaction_policy(policy, user_id="alice", app="shop")
     session = await filled(client, 4)
@@ -265,7 +267,7 @@ async def test_the_narrowest_policy_applies(client: Any) -> None:
     assert (await client.get_compaction_policy(server=True)).policy == wide
 
 
-async def test_compacting_a_context_that_was_cut_keeps_what_the_agent_never_saw(client: Any) -> None:
+async def test_compacting_a_truncated_context_keeps_omitted_events(client: Any) -> None:
     """Forty turns of 10 KiB: a context holds the newest of them, and a summary of it speaks for no others."""
     active = threadkeep.event_filter(view="active")
     for name in ("safe", "careless"):

@@ -53,7 +53,7 @@ def denied(wire: Wire, method: str, *, field: str, **fields: Any) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_searches_of_events(wire: Wire, mode: int) -> None:
+def test_searches_return_only_accessible_events(wire: Wire, mode: int) -> None:
     for scope in ({"user_id": "alice"}, {}, {"app": "app"}):
         hits = wire.call("SearchEvents", user=scope, query="said", mode=mode, token=ALICE).hits
         assert {hit.session.user_id for hit in hits} == {"alice"}
@@ -70,7 +70,7 @@ def test_searches_of_events(wire: Wire, mode: int) -> None:
 
 
 @pytest.mark.parametrize("user_id", ["bob", "nobody-there"])
-def test_anothers_memories(wire: Wire, user_id: str) -> None:
+def test_another_users_memories_are_inaccessible(wire: Wire, user_id: str) -> None:
     scope = {"app": "app", "user_id": user_id}
     for mode in (0, *MODES):
         denied(wire, "SearchMemory", field="scope.user_id", scope=scope, query="swordfish", mode=mode)
@@ -83,7 +83,7 @@ def test_anothers_memories(wire: Wire, user_id: str) -> None:
     _untouched(wire)
 
 
-def test_leaving_the_user_out_means_oneself(wire: Wire) -> None:
+def test_an_omitted_user_is_the_bound_user(wire: Wire) -> None:
     for scope in ({"app": "app"}, ALICES):
         for mode in (0, *MODES):
             entries = wire.call("SearchMemory", scope=scope, query="likes", mode=mode, token=ALICE).entries
@@ -98,7 +98,7 @@ def test_leaving_the_user_out_means_oneself(wire: Wire) -> None:
     _untouched(wire)
 
 
-def test_a_page_token_is_no_authority(wire: Wire) -> None:
+def test_a_page_token_grants_no_access(wire: Wire) -> None:
     for token, name in ((ALICE, "a"), (BOB, "b")):
         entries = [memory(f"{name}{n}", f"{name}{n}") for n in range(4)]
         wire.call("AddMemories", scope={"app": "paged"}, memories=entries, token=token)
@@ -110,7 +110,7 @@ def test_a_page_token_is_no_authority(wire: Wire) -> None:
     assert {hit.session.user_id for hit in found.hits} <= {"alice"}
 
 
-def test_a_page_token_of_one_tenants_memories_is_none_of_anothers(wire: Wire) -> None:
+def test_a_page_token_of_another_tenants_memories_is_rejected(wire: Wire) -> None:
     """By the same bytes both ask for what is their own."""
     fields = {"scope": {"app": "paged", "user_id": "both"}}
     for token in (ACME, OTHER):
@@ -126,7 +126,7 @@ def test_a_page_token_of_one_tenants_memories_is_none_of_anothers(wire: Wire) ->
 
 
 @pytest.mark.parametrize("tool", TOOLS)
-def test_tools(wire: Wire, tool: str) -> None:
+def test_tools_return_only_accessible_data(wire: Wire, tool: str) -> None:
     arguments = json.dumps({"text" if tool == "preload_memory" else "query": "swordfish"})
     for session in (ref("bob", "secret"), ref("nobody-there", "secret"), session_pb2.SessionRef(app="app", user_id="bob")):
         refusal = wire.refused("CallTool", session=session, name=tool, arguments_json=arguments, token=ALICE)
@@ -137,7 +137,7 @@ def test_tools(wire: Wire, tool: str) -> None:
         assert [each.name for each in told.tools] == TOOLS
 
 
-def test_tenants_are_apart(wire: Wire) -> None:
+def test_tenants_are_isolated(wire: Wire) -> None:
     assert not wire.call("ListMemories", scope=BOBS, token=OTHER).entries
     assert not wire.call("SearchMemory", scope=BOBS, query="swordfish", token=OTHER).entries
     assert wire.call("DeleteMemories", scope=BOBS, all=True, token=OTHER).deleted == 0
@@ -152,9 +152,7 @@ NOBODY_ANSWERS = {"embedder": "openai", "embedder_base_url": "http://127.0.0.1:9
 
 
 @pytest.mark.parametrize("engine", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
-def test_what_waits_for_its_embedding_is_told_as_far_as_the_credential_reaches(
-    engine: str, request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
+def test_the_embedding_backlog_counts_only_accessible_data(engine: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     with wire_on(engine, request, tmp_path, auth_tokens=TOKENS, **NOBODY_ANSWERS) as wire:
         said = [user("one"), user("two")]
         wire.call("AppendEvents", session=ref("bob", "s"), events=said, create_if_missing={}, token=BOB)
@@ -173,7 +171,7 @@ def _untouched(wire: Wire) -> None:
     assert [(entry.id, entry.content.parts[0].text) for entry in entries] == [("bobs", "bob likes swordfish")]
 
 
-def test_a_bound_credential_needs_no_session_to_load_its_memories(wire: Wire) -> None:
+def test_a_bound_credential_loads_memories_without_a_session(wire: Wire) -> None:
     wire.call("AddMemories", scope={}, memories=[memory("alice likes halibut", "no-app")], token=ALICE)
     answer = wire.call("CallTool", name="load_memory", arguments_json='{"query": "halibut"}', token=ALICE)
     assert [each["id"] for each in json.loads(answer.result_json)["memories"]] == ["no-app"]

@@ -63,7 +63,7 @@ def listed(memory: UserMemory, **wanted: Any) -> list[str]:
     return [said(entry) for entry in memory.list(**wanted)]
 
 
-def test_a_session_is_remembered_once_however_often_it_is_taken_in(client: Client, memory: UserMemory) -> None:
+def test_a_session_ingested_repeatedly_is_stored_once(client: Client, memory: UserMemory) -> None:
     client.append("s1", user("I like tea.", author="me", event_time=MONDAY), assistant("Noted."), user(" "), create=True)
     done = memory.add_session("s1", metadata={"kind": "taste"})
     assert (done.added, done.existing, done.skipped, done.deleted) == (2, 0, 1, 0)
@@ -79,7 +79,7 @@ def test_a_session_is_remembered_once_however_often_it_is_taken_in(client: Clien
     assert first.record_time.seconds > first.event_time.seconds
 
 
-def test_a_part_and_then_the_whole_loses_nothing(client: Client, memory: UserMemory) -> None:
+def test_ingesting_a_part_and_then_the_whole_stores_everything(client: Client, memory: UserMemory) -> None:
     client.append("s1", *(user(f"fact {n}", event_id=f"e{n}") for n in range(5)), create=True)
     assert memory.add_session("s1", event_ids=["e3"]).added == 1
     whole = memory.add_session("s1")
@@ -88,7 +88,7 @@ def test_a_part_and_then_the_whole_loses_nothing(client: Client, memory: UserMem
         memory.add_session("s1", event_ids=["e1", "none"])
 
 
-def test_what_is_remembered_of_an_event(client: Client, memory: UserMemory) -> None:
+def test_an_event_is_stored_with_its_text_and_facts(client: Client, memory: UserMemory) -> None:
     call = tool_call("c1", "weather", {"city": "Lisbon"})
     client.append(
         "s1",
@@ -111,7 +111,7 @@ def test_what_is_remembered_of_an_event(client: Client, memory: UserMemory) -> N
             assert [entry.id for entry in entries] == [list(other.list())[position].id], (word, mode)
 
 
-def test_entries_of_ones_own(memory: UserMemory) -> None:
+def test_memories_are_added_with_their_own_ids(memory: UserMemory) -> None:
     entry = memory_entry("likes tea", id="m1", author="me", event_time=MONDAY, metadata={"n": 1})
     assert [(each.id, each.replayed) for each in memory.add(entry)] == [("m1", False)]
     again, _ = memory.add(entry, "hates fog")
@@ -126,7 +126,7 @@ def test_entries_of_ones_own(memory: UserMemory) -> None:
 
 
 @pytest.mark.parametrize("mode", ["substring", "ranked", "semantic", "hybrid"])
-def test_four_ways_of_searching(client: Client, memory: UserMemory, mode: str) -> None:
+def test_memories_are_found_in_all_four_modes(client: Client, memory: UserMemory, mode: str) -> None:
     memory.add(
         memory_entry("Zoë is allergic to peanuts", event_time=MONDAY),
         memory_entry("Peanuts are sold out", event_time=MONDAY + timedelta(days=1)),
@@ -150,7 +150,7 @@ def test_four_ways_of_searching(client: Client, memory: UserMemory, mode: str) -
         assert not memory.search(nothing, mode=mode).entries
 
 
-def test_the_default_mode_is_hybrid_where_there_is_an_embedder(client: Client, memory: UserMemory) -> None:
+def test_the_default_mode_with_an_embedder_is_hybrid(client: Client, memory: UserMemory) -> None:
     memory.add(*(f"number {n}" for n in range(12)))
     embedded(client)
     found = memory.search("number")
@@ -159,7 +159,7 @@ def test_the_default_mode_is_hybrid_where_there_is_an_embedder(client: Client, m
     assert len(memory.search("number", top_k=100).entries) == 12
 
 
-def test_an_unrelated_question_remembers_nothing(client: Client, memory: UserMemory) -> None:
+def test_an_unrelated_question_finds_nothing(client: Client, memory: UserMemory) -> None:
     memory.add("I work as a nurse in Porto.", "I like green tea.", "My dog is called Pickle.")
     embedded(client)
     for unrelated in ("What is the capital of Mongolia?", "xylophone lawnmower", "Write a haiku about volcanoes."):
@@ -171,7 +171,7 @@ def test_an_unrelated_question_remembers_nothing(client: Client, memory: UserMem
     assert json.loads(answer.result_json) == {"memories": []}
 
 
-def test_min_score_and_recency(client: Client, memory: UserMemory) -> None:
+def test_min_score_and_recency_change_the_result(client: Client, memory: UserMemory) -> None:
     memory.add(memory_entry("blue door", event_time=MONDAY), memory_entry("blue roof", event_time=MONDAY + timedelta(days=9)))
     embedded(client)
     best = memory.search("blue door", mode="semantic").entries[0].score
@@ -181,7 +181,7 @@ def test_min_score_and_recency(client: Client, memory: UserMemory) -> None:
     assert [said(entry) for entry in lifted.entries] == ["blue roof", "blue door"]
 
 
-def test_selecting(memory: UserMemory) -> None:
+def test_memory_filters_select_memories(memory: UserMemory) -> None:
     memory.add(
         memory_entry("a tea", author="me", session_id="s1", event_time=MONDAY, metadata={"kind": "x", "n": 1, "yes": True}),
         memory_entry("b tea", author="you", session_id="s2", event_time=MONDAY + timedelta(days=1), metadata={"n": 2.5}),
@@ -205,12 +205,12 @@ def test_selecting(memory: UserMemory) -> None:
             )
 
 
-def test_pages(memory: UserMemory) -> None:
+def test_memories_are_listed_in_pages(memory: UserMemory) -> None:
     memory.add(*(f"entry {n}" for n in range(7)))
     assert listed(memory, page_size=2) == [f"entry {n}" for n in reversed(range(7))]
 
 
-def test_forgetting_gives_a_receipt_and_is_for_good(client: Client, memory: UserMemory) -> None:
+def test_deletion_returns_a_receipt_and_is_permanent(client: Client, memory: UserMemory) -> None:
     client.append("s1", user("tea one"), user("tea two"), create=True)
     client.append("s2", user("tea three"), create=True)
     memory.add_session("s1")
@@ -233,7 +233,7 @@ def test_forgetting_gives_a_receipt_and_is_for_good(client: Client, memory: User
     assert listed(memory) == []
 
 
-def test_nothing_reaches_into_another_app_or_user(server: Running, client: Client, memory: UserMemory) -> None:
+def test_other_apps_and_users_are_not_searched(server: Running, client: Client, memory: UserMemory) -> None:
     memory.add(memory_entry("swordfish", id="mine"))
     others = [client.memory(app=""), client.memory(app="other"), client.memory(user_id="somebody")]
     for other in others:
@@ -246,7 +246,7 @@ def test_nothing_reaches_into_another_app_or_user(server: Running, client: Clien
     assert listed(memory) == ["swordfish"]
 
 
-def test_where_memory_is_switched_off(start_server: ServerFactory) -> None:
+def test_a_server_without_memory_rejects_calls(start_server: ServerFactory) -> None:
     with connected(start_server(memory=False)) as client:
         client.append("s1", user("tea"), create=True)
         memory = client.memory()
@@ -262,7 +262,7 @@ def test_where_memory_is_switched_off(start_server: ServerFactory) -> None:
         assert "memory" not in client.info().capabilities
 
 
-def test_without_an_embedder_ranked_is_the_default(start_server: ServerFactory) -> None:
+def test_the_default_mode_without_an_embedder_is_ranked(start_server: ServerFactory) -> None:
     with connected(start_server()) as client:
         memory = client.memory()
         memory.add("likes tea")
@@ -272,7 +272,7 @@ def test_without_an_embedder_ranked_is_the_default(start_server: ServerFactory) 
             memory.search("tea", mode="semantic")
 
 
-def test_sessions_are_taken_in_by_themselves_before_they_expire(start_server: ServerFactory) -> None:
+def test_expiring_sessions_are_ingested_automatically(start_server: ServerFactory) -> None:
     server = start_server(memory_ingest="on_expiry", sweep_interval="1s")
     with connected(server) as client:
         client.create_session("brief", ttl=timedelta(seconds=1))
@@ -282,14 +282,14 @@ def test_sessions_are_taken_in_by_themselves_before_they_expire(start_server: Se
         assert listed(client.memory()) == ["my shoe size is 43"]
 
 
-def test_sessions_are_taken_in_by_themselves_when_they_are_quiet(start_server: ServerFactory) -> None:
+def test_idle_sessions_are_ingested_automatically(start_server: ServerFactory) -> None:
     server = start_server(memory_ingest="on_idle", memory_idle="1s")
     with connected(server) as client:
         client.append("s1", user("my shoe size is 43"), create=True)
         eventually(lambda: listed(client.memory()) == ["my shoe size is 43"])
 
 
-def test_sessions_are_taken_in_by_themselves_as_they_are_compacted(start_server: ServerFactory) -> None:
+def test_compacted_sessions_are_ingested_automatically(start_server: ServerFactory) -> None:
     server = start_server(memory_ingest="on_compaction")
     with connected(server) as client:
         client.append("s1", user("my shoe size is 43"), assistant("Noted."), user("Thanks."), create=True)
@@ -297,7 +297,7 @@ def test_sessions_are_taken_in_by_themselves_as_they_are_compacted(start_server:
         eventually(lambda: "my shoe size is 43" in listed(client.memory()))
 
 
-def test_it_is_a_service_like_the_others(server: Running) -> None:
+def test_memory_is_served_over_http(server: Running) -> None:
     with grpc.insecure_channel(f"127.0.0.1:{server.grpc_port}") as channel:
         check = health_pb2_grpc.HealthStub(channel).Check
         for name in ("threadkeep.v1.MemoryService", "threadkeep.v1.ToolService"):

@@ -53,12 +53,12 @@ def test_a_question_finds_its_answer_first(client: Client) -> None:
     assert not client.search_page("submarines", mode="ranked").hits
 
 
-def test_words_of_any_script(client: Client) -> None:
+def test_words_of_any_script_are_found(client: Client) -> None:
     assert texts(client.search_page("京都", mode="ranked").hits) == ["京都に行きたい"]
     assert texts(client.search_page("zoe", mode="ranked").hits) == ["My daughter Zoë is allergic to peanuts."]
 
 
-def test_substrings_are_found_as_ever_and_say_where(client: Client) -> None:
+def test_substring_hits_have_highlights(client: Client) -> None:
     page = client.search_page("LISBON", mode="substring", neighbors=1)
     (hit,) = page.hits
     assert (hit.score, page.mode, marked(hit)) == (1, SearchMode.SEARCH_MODE_SUBSTRING, ["Lisbon"])
@@ -68,12 +68,12 @@ def test_substrings_are_found_as_ever_and_say_where(client: Client) -> None:
 
 
 @pytest.mark.parametrize("mode", RANKING)
-def test_neighbours_come_in_the_order_of_the_session(client: Client, mode: str) -> None:
+def test_neighbors_have_the_order_of_the_session(client: Client, mode: str) -> None:
     hit = client.search_page("planning a holiday in Lisbon", mode=mode, neighbors=2).hits[0]
     assert ([event.seq for event in hit.before], hit.event.seq, [event.seq for event in hit.after]) == ([1], 2, [3, 4])
 
 
-def test_fields(client: Client) -> None:
+def test_fields_limit_the_search(client: Client) -> None:
     def found(word: str, **options: Any) -> list[int]:
         return [hit.event.seq for hit in client.search_page(word, mode="ranked", session="trip", **options).hits]
 
@@ -86,7 +86,7 @@ def test_fields(client: Client) -> None:
     assert [(each.field, each.start) for each in call.highlights] == [(2, len('flights\n{"from":"'))]
 
 
-def test_grouping(client: Client) -> None:
+def test_grouping_returns_one_hit_per_group(client: Client) -> None:
     by_session = client.search_page("Lisbon allergic", mode="ranked", grouping="session").hits
     assert sorted(hit.session.session_id for hit in by_session) == ["food", "trip"]
     assert {hit.session.session_id: hit.group_hits for hit in by_session}["trip"] >= 2
@@ -94,12 +94,12 @@ def test_grouping(client: Client) -> None:
     assert len(by_turn) == len({(hit.event.seq >= 4) for hit in by_turn}) == 2
 
 
-def test_summaries_are_left_out_unless_asked_for(client: Client) -> None:
+def test_summaries_are_left_out_by_default(client: Client) -> None:
     assert not client.search_page("Kyoto", mode="ranked").hits
     assert texts(client.search_page("Kyoto", mode="ranked", include_synthetic=True).hits) == ["The user wants to see Kyoto."]
 
 
-def test_scopes(server: Running, client: Client) -> None:
+def test_scopes_limit_the_search(server: Running, client: Client) -> None:
     assert {hit.session.user_id for hit in client.search("Lisbon", mode="ranked")} == {"alice"}
     for mode in (*RANKING, "substring"):
         users = {hit.session.user_id for hit in client.search_page("Lisbon", mode=mode, all_users=True).hits}
@@ -108,7 +108,7 @@ def test_scopes(server: Running, client: Client) -> None:
     assert texts(client.search("Lisbon", mode="ranked", user_id="bob")) == ["Lisbon is too far from here."]
 
 
-def test_filters(client: Client) -> None:
+def test_filters_limit_the_search(client: Client) -> None:
     alices = event_filter(roles=["user"], to_time=MONDAY)
     assert texts(client.search("Lisbon holiday May", mode="ranked", filter=alices)) == ["I am planning a holiday in Lisbon."]
     both = event_filter(keyword="may")
@@ -116,7 +116,7 @@ def test_filters(client: Client) -> None:
 
 
 @pytest.mark.parametrize("mode", RANKING)
-def test_pages_give_what_one_page_gives(client: Client, mode: str) -> None:
+def test_pages_together_equal_one_page(client: Client, mode: str) -> None:
     question = "what about Lisbon, flights and the allergy"
     whole = client.search_page(question, mode=mode, page_size=100)
     assert len(whole.hits) >= 4
@@ -125,7 +125,7 @@ def test_pages_give_what_one_page_gives(client: Client, mode: str) -> None:
     assert paged == [(hit.session.session_id, hit.event.seq) for hit in whole.hits]
 
 
-def test_newer_events_can_be_lifted(client: Client) -> None:
+def test_recency_ranks_newer_events_higher(client: Client) -> None:
     client.append(
         "lift", user("blue door", event_time=MONDAY), user("blue roof", event_time=MONDAY + timedelta(days=30)), create=True
     )
@@ -147,14 +147,14 @@ def test_an_unrelated_question_finds_nothing_unless_the_floor_is_off(client: Cli
     assert all(0 <= hit.score <= 1 for hit in related)
 
 
-def test_hybrid_finds_what_is_misspelt_though_it_shares_no_word(client: Client) -> None:
+def test_hybrid_finds_misspelled_words(client: Client) -> None:
     embedded(client)
     assert not client.search_page("alergic to peenuts", mode="ranked").hits
     assert text_of(client.search_page("alergic to peenuts").hits[0].event) == "My daughter Zoë is allergic to peanuts."
 
 
 @pytest.mark.parametrize("mode", ["ranked", "hybrid", "semantic"])
-def test_a_score_that_was_seen_is_a_floor_and_its_pages_are_one_answer(client: Client, mode: str) -> None:
+def test_a_score_as_minimum_returns_consistent_pages(client: Client, mode: str) -> None:
     embedded(client)
     question = "planning a holiday in Lisbon in May"
     every = list(client.search(question, mode=mode, min_score=-1 if mode == "semantic" else 0))
@@ -165,7 +165,7 @@ def test_a_score_that_was_seen_is_a_floor_and_its_pages_are_one_answer(client: C
     assert [hit.event.event_id for hit in client.search(question, mode=mode, min_score=floor, page_size=1)] == wanted
 
 
-def test_by_default_the_server_chooses(client: Client) -> None:
+def test_the_default_mode_is_chosen_by_the_server(client: Client) -> None:
     embedded(client)
     asked = client.search_page("Where do I want to fly?")
     assert asked.mode == SearchMode.SEARCH_MODE_HYBRID
@@ -177,14 +177,14 @@ def test_by_default_the_server_chooses(client: Client) -> None:
     assert client.search_page('"rather fly"', grouping="turn").mode == SearchMode.SEARCH_MODE_HYBRID
 
 
-def test_yesterday_is_reckoned_from_the_reference_time(client: Client) -> None:
+def test_yesterday_refers_to_the_reference_time(client: Client) -> None:
     on_saturday = MONDAY + timedelta(days=5)
     hits = client.search_page("what did I say yesterday?", mode="ranked", reference_time=on_saturday).hits
     assert hits
     assert hits[0].session.session_id == "food"
 
 
-def test_meaning_forgives_typos_and_scores_by_the_cosine(client: Client) -> None:
+def test_semantic_search_tolerates_typos_and_scores_by_cosine(client: Client) -> None:
     embedded(client)
     page = client.search_page("alergic to peenuts", mode="semantic")
     assert text_of(page.hits[0].event) == "My daughter Zoë is allergic to peanuts."
@@ -199,13 +199,13 @@ def test_meaning_forgives_typos_and_scores_by_the_cosine(client: Client) -> None
     )
 
 
-def test_what_was_just_said_is_found_by_words_at_once(client: Client) -> None:
+def test_new_events_are_found_by_words_at_once(client: Client) -> None:
     for n in range(len(WORDS)):
         client.append("fresh", user(f"the word is {WORDS[n]}"), create=True)
         assert [hit.event.seq for hit in client.search_page(WORDS[n], mode="ranked", session="fresh").hits] == [n + 1]
 
 
-def test_over_http_too(server: Running) -> None:
+def test_ranked_search_works_over_http(server: Running) -> None:
     asked = {"user": {"userId": "alice"}, "query": "holiday", "mode": "SEARCH_MODE_RANKED", "neighbors": 1}
     url = f"http://127.0.0.1:{server.http_port}/threadkeep.v1.SearchService/SearchEvents"
     with urllib.request.urlopen(urllib.request.Request(url, json.dumps(asked).encode()), timeout=10) as answer:
@@ -216,7 +216,7 @@ def test_over_http_too(server: Running) -> None:
     assert found["mode"] == "SEARCH_MODE_RANKED"
 
 
-def test_the_server_says_what_it_can(server: Running, client: Client) -> None:
+def test_the_server_reports_its_capabilities(server: Running, client: Client) -> None:
     info = client.info()
     assert {"ranked-search", "semantic-search", "memory", "tools"} <= set(info.capabilities)
     assert info.embedder_model.startswith("hashing")
@@ -228,7 +228,9 @@ def test_the_server_says_what_it_can(server: Running, client: Client) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_without_an_embedder(engine: str, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_server_without_an_embedder_rejects_semantic_search(
+    engine: str, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     with serving(engine, request, tmp_path_factory.mktemp("plain"), http_address="") as opened, connected(opened) as client:
         client.append("s", user("I like tea"), create=True)
         for mode in ("semantic", "hybrid"):
@@ -241,7 +243,9 @@ def test_without_an_embedder(engine: str, request: pytest.FixtureRequest, tmp_pa
         assert "semantic-search" not in info.capabilities
 
 
-def test_where_events_are_not_embedded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_server_that_embeds_no_events_rejects_semantic_search(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     settings = {"embedder": "hashing", "embed_events": False, "http_address": ""}
     with serving("sqlite", request, tmp_path_factory.mktemp("memories"), **settings) as opened, connected(opened) as client:
         client.append("s", user("I like tea"), create=True)
@@ -252,7 +256,7 @@ def test_where_events_are_not_embedded(request: pytest.FixtureRequest, tmp_path_
         assert "semantic-search" not in client.info().capabilities
 
 
-def test_an_embedder_that_is_down_delays_and_loses_nothing(
+def test_an_embedder_outage_delays_embeddings_and_loses_none(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     nobody = {"embedder": "openai", "embedder_model": "m", "embedder_base_url": f"http://127.0.0.1:{free_port()}/v1"}
@@ -276,6 +280,6 @@ def test_an_embedder_that_is_down_delays_and_loses_nothing(
         ({"embedder": "gemini", "embedder_model": "m"}, "embedder: .*API key"),
     ],
 )
-def test_an_embedder_that_cannot_work_is_told_at_the_start(tmp_path: Path, wrong: dict[str, str], problem: str) -> None:
+def test_an_invalid_embedder_prevents_the_start(tmp_path: Path, wrong: dict[str, str], problem: str) -> None:
     with pytest.raises(ConfigError, match=problem), running(data_dir=tmp_path, **wrong):
         pass

@@ -12,7 +12,7 @@ from tests.recall_bench.asking import PLAIN
 from tests.recall_bench.loaders import OWN, load
 
 
-def test_our_own_set_is_ingested_and_asked_in_every_mode(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_own_data_set_is_ingested_and_searched_in_every_mode(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     written = tmp_path / "recall.json"
     assert main(["--limit", "13", "--memory", "--json", str(written)]) == 0
     told = json.loads(written.read_text())
@@ -32,13 +32,13 @@ def test_our_own_set_is_ingested_and_asked_in_every_mode(tmp_path: Path, capsys:
     assert f"{ranked['turns@10']:.3f}" in shown
 
 
-def test_without_an_embedder_what_needs_none_is_asked(tmp_path: Path) -> None:
+def test_modes_without_an_embedder_are_measured(tmp_path: Path) -> None:
     written = tmp_path / "recall.json"
     assert main([str(OWN / "old-friends.json"), "--limit", "2", "--embedder", "none", "--json", str(written)]) == 0
     assert list(json.loads(written.read_text())["results"]) == [PLAIN, "substring", "ranked"]
 
 
-def test_questions_are_taken_at_even_distances() -> None:
+def test_questions_are_sampled_at_even_distances() -> None:
     every = list(load(OWN))
     assert spread(every, 0) == spread(every, 10_000) == every
     nine = spread(every, 9)
@@ -55,7 +55,7 @@ def test_questions_are_taken_at_even_distances() -> None:
         (["--engine", "sqlite", "--embedder", "openai", "--limit", "1"], "embedder 'openai' needs the name of a model"),
     ],
 )
-def test_what_cannot_be_done_is_said_in_a_line(
+def test_an_impossible_run_is_reported_in_one_line(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("THREADKEEP_EMBEDDER_MODEL", raising=False)
@@ -74,7 +74,7 @@ def test_what_cannot_be_done_is_said_in_a_line(
         (["--json", "/no/such/place/out.json"], "there is no directory /no/such/place"),
     ],
 )
-def test_wrong_options_are_refused_before_anything_starts(
+def test_wrong_options_are_rejected_before_the_start(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as refused:

@@ -40,7 +40,7 @@ def called(client: Client, name: str, arguments: Mapping[str, Any], session: str
     return dict(result)
 
 
-def test_every_tool_is_told_as_a_model_wants_it(client: Client) -> None:
+def test_every_tool_has_a_definition_for_models(client: Client) -> None:
     tools = {tool.name: tool for tool in client.list_tools()}
     assert list(tools) == ["load_memory", "preload_memory", "conversation_search", "cross_session_search"]
     assert [name for name, tool in tools.items() if not tool.declared] == ["preload_memory"]
@@ -53,14 +53,14 @@ def test_every_tool_is_told_as_a_model_wants_it(client: Client) -> None:
     assert (load["required"], list(load["properties"]), load["properties"]["query"]["type"]) == (["query"], ["query"], "string")
 
 
-def test_load_memory(client: Client) -> None:
+def test_load_memory_returns_memories(client: Client) -> None:
     (found,) = called(client, "load_memory", {"query": "Who is allergic?"})["memories"]
     assert (found["id"], found["text"], found["author"]) == ("m1", "Zoë is allergic to peanuts", "alice")
     assert found["metadata"] == {"kind": "health"}
     assert called(client, "load_memory", {"query": " "})["memories"] == []
 
 
-def test_preload_memory(client: Client) -> None:
+def test_preload_memory_returns_memories(client: Client) -> None:
     told = called(client, "preload_memory", {"text": "May I serve peanuts?", "max_entries": 1})["text"]
     assert told == "Relevant prior context:\n- Zoë is allergic to peanuts"
     client.append("ask", user("Is anybody allergic to peanuts?"), assistant("Let me see."), create=True)
@@ -70,7 +70,7 @@ def test_preload_memory(client: Client) -> None:
     assert called(client, "preload_memory", {}, session="no-such-session")["text"] == ""
 
 
-def test_conversation_search(client: Client) -> None:
+def test_conversation_search_returns_events(client: Client) -> None:
     results = called(client, "conversation_search", {"query": "when does the flight leave"}, session="trip")["results"]
     assert "flights\nEW8600 leaves at 14:05" in [each["text"] for each in results]
     (only,) = called(client, "conversation_search", {"query": "LISBON", "mode": "substring"}, session="trip")["results"]
@@ -83,14 +83,14 @@ def test_conversation_search(client: Client) -> None:
     assert caught.value.field == "session.session_id"
 
 
-def test_cross_session_search(client: Client) -> None:
+def test_cross_session_search_returns_events_of_other_sessions(client: Client) -> None:
     results = called(client, "cross_session_search", {"query": "peanuts Lisbon", "limit": 10})["results"]
     assert {each["session_id"] for each in results} >= {"food", "trip"}
     assert not [each for each in results if "birds" in each["text"]], "another user's"
     assert called(client, "cross_session_search", {"query": "peanuts"}, session="need-not-exist")["results"]
 
 
-def test_what_the_model_gets_wrong_it_is_told(client: Client) -> None:
+def test_invalid_arguments_return_an_error_result(client: Client) -> None:
     for name, arguments in (
         ("load_memory", "not JSON"),
         ("load_memory", "{}"),
@@ -107,7 +107,7 @@ def test_what_the_model_gets_wrong_it_is_told(client: Client) -> None:
     assert caught.value.field == "name"
 
 
-def test_without_memory(start_server: ServerFactory) -> None:
+def test_a_server_without_memory_has_no_memory_tools(start_server: ServerFactory) -> None:
     with connected(start_server(memory=False)) as client:
         client.append("s1", user("tea"), create=True)
         with pytest.raises(errors.MemoryNotConfigured):
@@ -117,7 +117,7 @@ def test_without_memory(start_server: ServerFactory) -> None:
         assert called(client, "conversation_search", {"query": "tea"}, session="s1")["results"]
 
 
-def test_a_session_named_by_its_id_alone_tells_the_user(server: Running, client: Client) -> None:
+def test_a_bare_session_id_selects_the_user(server: Running, client: Client) -> None:
     with connected(server, app="", user_id="") as anonymous:
         answer = anonymous.call_tool("load_memory", {"query": "peanuts"}, session=SessionRef(session_id="food"))
         assert [each["id"] for each in json.loads(answer.result_json)["memories"]] == ["m1"]

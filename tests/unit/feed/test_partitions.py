@@ -47,7 +47,7 @@ def test_the_position_follows_the_first_that_is_not_acknowledged() -> None:
     assert owned.due() == (at(9), [2, 3])
 
 
-def test_what_is_counted_while_the_store_writes_is_due_afterwards() -> None:
+def test_acknowledgements_during_a_write_are_due_afterwards() -> None:
     owned = partition()
     one, two = sent(owned, found(1, 2))
     owned.acknowledge(one)
@@ -57,7 +57,7 @@ def test_what_is_counted_while_the_store_writes_is_due_afterwards() -> None:
     assert owned.due() == (at(2), [2])
 
 
-def test_after_a_rejection_everything_behind_it_is_void_and_read_again() -> None:
+def test_a_rejection_voids_later_deliveries_and_reads_them_again() -> None:
     owned = partition()
     one, two, three = sent(owned, found(1, 2, 3))
     owned.acknowledge(three)
@@ -71,7 +71,7 @@ def test_after_a_rejection_everything_behind_it_is_void_and_read_again() -> None
     assert [each.attempt for each in owned.take(found(2, 3))] == [2, 1]
 
 
-def test_after_a_rejection_that_parks_what_is_behind_it_goes_on() -> None:
+def test_a_rejection_that_parks_keeps_later_deliveries() -> None:
     owned = partition(max_attempts=1)
     one, two, _ = sent(owned, found(1, 2, 3))
     owned.reject(one, "no", park=False)
@@ -84,7 +84,7 @@ def test_after_a_rejection_that_parks_what_is_behind_it_goes_on() -> None:
     assert not owned.blocked
 
 
-def test_a_change_whose_attempts_are_used_up_is_not_handed_over() -> None:
+def test_a_change_without_attempts_left_is_not_sent() -> None:
     owned = partition(attempts=3)
     [behind] = owned.take(found(1, 2))
     assert (behind.change.position, behind.attempt) == (at(2), 1)
@@ -93,7 +93,7 @@ def test_a_change_whose_attempts_are_used_up_is_not_handed_over() -> None:
     assert dead.rejection == ("why", True, True)
 
 
-def test_attempts_are_forgiven_once_there_is_nothing_that_they_could_be_of() -> None:
+def test_attempts_are_reset_when_the_partition_is_idle() -> None:
     owned = partition(attempts=2)
     owned.take(found(reached=5))
     owned.pass_idle()
@@ -103,7 +103,7 @@ def test_attempts_are_forgiven_once_there_is_nothing_that_they_could_be_of() -> 
     assert (owned.attempts, owned.due()) == (0, (at(7), []))
 
 
-def test_a_partition_is_read_on_when_half_of_its_queue_is_free() -> None:
+def test_a_partition_is_read_when_half_of_its_queue_is_free() -> None:
     owned = partition()
     deliveries = sent(owned, found(*range(1, MOST_QUEUED + 1)))
     assert (owned.room, owned.wants(0.0)) == (0, False)
@@ -114,7 +114,7 @@ def test_a_partition_is_read_on_when_half_of_its_queue_is_free() -> None:
     assert owned.wants(0.0)
 
 
-def test_what_was_not_handed_over_is_not_when_the_partition_is_to_be_given_back() -> None:
+def test_a_leaving_partition_sends_no_waiting_deliveries() -> None:
     owned = partition()
     [one] = sent(owned, found(1))
     [two] = owned.take(found(2))
@@ -126,7 +126,7 @@ def test_what_was_not_handed_over_is_not_when_the_partition_is_to_be_given_back(
     assert owned.handled == at(1)
 
 
-def test_a_partition_that_moved_meanwhile_starts_anew() -> None:
+def test_a_partition_moved_by_another_member_restarts() -> None:
     assignment = Assignment(3, 10)
     assignment.assign([Partition(0, at(5)), Partition(1, at(5))])
     kept, moved = assignment
@@ -137,7 +137,7 @@ def test_a_partition_that_moved_meanwhile_starts_anew() -> None:
     assert not list(assignment)
 
 
-def test_void_deliveries_are_neither_handed_over_nor_waited_for() -> None:
+def test_void_deliveries_are_neither_sent_nor_awaited() -> None:
     assignment = Assignment(3, 3)
     assignment.assign([Partition(0, BEGINNING), Partition(1, BEGINNING)])
     assignment.take({0: found(1, 3, 5), 1: found(2)})
@@ -151,7 +151,7 @@ def test_void_deliveries_are_neither_handed_over_nor_waited_for() -> None:
     assert assignment.oldest_sent() is None
 
 
-def test_a_replay_is_handed_over_once_and_stands_in_nobodys_way() -> None:
+def test_a_replay_is_sent_once_and_blocks_no_delivery() -> None:
     assignment = Assignment(3, 10)
     assignment.assign([Partition(0, at(7))])
     [owned] = assignment

@@ -37,7 +37,7 @@ async def filled(store: MemoryStore, count: int, session_id: str = "s1") -> None
         await append(store, draft("hello"), to=ref(session_id))
 
 
-async def test_from_the_beginning_to_live(store: MemoryStore, tail: Tail) -> None:
+async def test_a_subscription_reads_from_the_beginning_to_live(store: MemoryStore, tail: Tail) -> None:
     await filled(store, 2)
     async with Watcher(store, tail, start=BEGINNING) as watcher:
         assert await watcher.lines(5) == [
@@ -51,7 +51,7 @@ async def test_from_the_beginning_to_live(store: MemoryStore, tail: Tail) -> Non
         assert await watcher.line() == "APPENDED s1 3,4 @4"
 
 
-async def test_live_only_starts_with_what_comes(store: MemoryStore, tail: Tail) -> None:
+async def test_a_live_subscription_starts_with_the_next_change(store: MemoryStore, tail: Tail) -> None:
     await filled(store, 2)
     async with Watcher(store, tail, start=await store.feed_head()) as watcher:
         assert await watcher.lines(2) == ["#STARTED @3", "#CAUGHT_UP @3"]
@@ -70,7 +70,7 @@ async def test_a_change_between_start_and_attachment_is_not_missed(store: Memory
             assert await second.caught_up() == ["APPENDED s1 2 @3"]
 
 
-async def test_filtered_changes_are_not_told_but_their_tokens_advance(store: MemoryStore) -> None:
+async def test_filtered_changes_are_not_sent_but_advance_tokens(store: MemoryStore) -> None:
     async with tailing(store, heartbeat=0.05) as tail:
         await filled(store, 0)
         async with Watcher(
@@ -86,7 +86,7 @@ async def test_filtered_changes_are_not_told_but_their_tokens_advance(store: Mem
             assert line == "#HEARTBEAT @4"
 
 
-async def test_text_filters_are_held_live_and_from_the_log(store: MemoryStore, tail: Tail) -> None:
+async def test_text_filters_apply_live_and_from_the_log(store: MemoryStore, tail: Tail) -> None:
     await create(store)
     await append(store, draft("a needle"), draft("hay"))
     async with Watcher(store, tail, wanted=EventFilter(keyword="NEEDLE"), start=BEGINNING) as watcher:
@@ -96,7 +96,7 @@ async def test_text_filters_are_held_live_and_from_the_log(store: MemoryStore, t
         assert await watcher.line() == "APPENDED s1 5 @4"
 
 
-async def test_events_up_to_a_seq_are_left_out_of_the_change_that_holds_both(store: MemoryStore, tail: Tail) -> None:
+async def test_events_up_to_a_seq_are_left_out_of_a_change_with_later_ones(store: MemoryStore, tail: Tail) -> None:
     await create(store)
     await append(store, draft(), draft(), draft())
     start = await store.locate(TENANT, ref(), 2)
@@ -108,7 +108,7 @@ async def test_events_up_to_a_seq_are_left_out_of_the_change_that_holds_both(sto
         assert await watcher.line() == "APPENDED s1 4 @3"
 
 
-async def test_who_does_not_read_falls_behind_is_told_and_catches_up(store: MemoryStore) -> None:
+async def test_a_subscriber_that_does_not_read_falls_behind_and_catches_up(store: MemoryStore) -> None:
     async with tailing(store, kept_bytes=200) as tail:
         await filled(store, 0)
         async with Watcher(store, tail, start=await store.feed_head()) as slow, Watcher(store, tail, start=BEGINNING) as quick:
@@ -135,7 +135,7 @@ async def test_drain_ends_with_a_checkpoint_to_resume_from(store: MemoryStore, t
             await watcher.line()
 
 
-async def test_a_position_before_the_floor_is_an_error_not_a_gap(store: MemoryStore, tail: Tail) -> None:
+async def test_a_position_before_the_floor_is_an_error(store: MemoryStore, tail: Tail) -> None:
     await filled(store, 5)
     await store.trim_feed(NOW + 1, 3)
     async with Watcher(store, tail, start=Position(0, 1)) as watcher:
@@ -145,7 +145,7 @@ async def test_a_position_before_the_floor_is_an_error_not_a_gap(store: MemorySt
         assert trimmed.value.floor == (0, 3)
 
 
-async def test_the_tail_sleeps_while_nobody_follows(store: MemoryStore, tail: Tail, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_tail_sleeps_without_subscribers(store: MemoryStore, tail: Tail, monkeypatch: pytest.MonkeyPatch) -> None:
     await filled(store, 1)
     async with Watcher(store, tail, start=BEGINNING) as watcher:
         await watcher.caught_up()
@@ -158,7 +158,7 @@ async def test_the_tail_sleeps_while_nobody_follows(store: MemoryStore, tail: Ta
         assert (await watcher.caught_up())[-1] == "APPENDED s1 2 @3"
 
 
-async def test_nothing_is_kept_for_those_who_left(store: MemoryStore, tail: Tail) -> None:
+async def test_nothing_is_kept_for_former_subscribers(store: MemoryStore, tail: Tail) -> None:
     await filled(store, 1)
     async with Watcher(store, tail, start=BEGINNING) as watcher:
         await watcher.caught_up()
@@ -169,7 +169,7 @@ async def test_nothing_is_kept_for_those_who_left(store: MemoryStore, tail: Tail
     assert (stats.subscribers, stats.channels, stats.kept_bytes, stats.behind) == (0, 0, 0, 0)
 
 
-async def test_a_store_that_fails_delays_and_loses_nothing(
+async def test_a_failing_store_delays_changes_and_loses_none(
     store: MemoryStore, tail: Tail, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("threadkeep_server.feed.live.tail._RETRY_S", 0.05)

@@ -24,7 +24,7 @@ async def store() -> MemoryStore:
     return made
 
 
-async def test_what_is_committed_while_the_first_looks_for_the_head_is_not_lost(
+async def test_a_change_committed_while_the_head_is_read_is_not_lost(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     head, changes = store.feed_head, store.changes
@@ -56,9 +56,7 @@ async def test_what_is_committed_while_the_first_looks_for_the_head_is_not_lost(
         waiting.cancel()
 
 
-async def test_the_tail_outlives_a_store_that_fails_when_it_was_trimmed(
-    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_tail_survives_a_failure_after_trimming(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("threadkeep_server.feed.live.tail._RETRY_S", 0.02)
     tried = asyncio.Event()
 
@@ -88,7 +86,7 @@ class _Faulty(Lines):
         return super().change(change, events, before, skip_seq)
 
 
-async def test_a_change_that_cannot_be_written_for_some_is_told_to_others_once(store: MemoryStore) -> None:
+async def test_a_change_that_fails_to_encode_for_one_is_sent_once_to_others(store: MemoryStore) -> None:
     async with tailing(store) as tail, Watcher(store, tail, start=BEGINNING) as watcher:
         await watcher.caught_up()
         scope = FeedScope(TENANT, user_id="alice")
@@ -105,7 +103,7 @@ async def test_a_change_that_cannot_be_written_for_some_is_told_to_others_once(s
         assert tail.stats().kept_bytes == sum(frame.size for frame in watcher.channel.kept())
 
 
-async def test_a_seq_to_start_after_does_not_count_for_a_later_session_of_the_name(store: MemoryStore) -> None:
+async def test_after_seq_does_not_apply_to_a_later_session_with_the_name(store: MemoryStore) -> None:
     for _ in range(5):
         await append(store, draft())
     start = await store.locate(TENANT, ref(), 5)
@@ -148,7 +146,7 @@ async def test_events_up_to_a_seq_are_left_out_of_a_change_that_settles_later(
         assert await watcher.line() == "APPENDED s1 4 @3"
 
 
-async def test_those_who_wait_for_a_change_larger_than_what_is_kept_share_it(store: MemoryStore) -> None:
+async def test_subscribers_share_a_change_larger_than_the_kept_bytes(store: MemoryStore) -> None:
     async with tailing(store, kept_bytes=10) as tail, AsyncExitStack() as stack:
         watchers = [await stack.enter_async_context(Watcher(store, tail, start=BEGINNING)) for _ in range(3)]
         for watcher in watchers:

@@ -60,7 +60,7 @@ async def _results(store: SlowStore, *ids: str) -> list[pb.AppendStreamResult]:
 
 
 @pytest.mark.timeout(120)
-async def test_many_more_requests_than_may_be_in_flight_are_all_answered_in_order() -> None:
+async def test_more_requests_than_the_limit_in_flight_get_results_in_order() -> None:
     store = SlowStore()
     results = await _results(store, *map(str, range(5000)))
     assert [result.index for result in results] == list(range(5000))
@@ -69,7 +69,7 @@ async def test_many_more_requests_than_may_be_in_flight_are_all_answered_in_orde
 
 
 @pytest.mark.timeout(120)
-async def test_no_more_is_taken_in_while_the_store_does_not_answer() -> None:
+async def test_requests_are_not_read_while_the_store_is_blocked() -> None:
     store = SlowStore(held=True)
     reading = asyncio.create_task(_results(store, *map(str, range(1000))))
     await asyncio.sleep(0.1)
@@ -79,13 +79,13 @@ async def test_no_more_is_taken_in_while_the_store_does_not_answer() -> None:
     assert len(await reading) == 1000
 
 
-async def test_a_refused_request_is_told_in_its_place() -> None:
+async def test_a_rejected_request_has_an_error_in_order() -> None:
     results = await _results(SlowStore(), "a", "refused", "b")
     assert [result.WhichOneof("outcome") for result in results] == ["appended", "error", "appended"]
     assert results[1].error.reason == "RATE_LIMITED"
 
 
-async def test_a_client_that_leaves_takes_its_requests_along() -> None:
+async def test_a_disconnect_cancels_requests_in_flight() -> None:
     store = SlowStore(held=True)
     stream = AppendStream(store.append).responses(_requests("a", "b"))
     assert isinstance(stream, AsyncGenerator)
@@ -99,7 +99,7 @@ async def test_a_client_that_leaves_takes_its_requests_along() -> None:
 
 @pytest.mark.parametrize("created", [False, True])
 @pytest.mark.parametrize("counters", [Counters(), Counters(3, 2, 1 << 40, 77)])
-def test_an_answer_says_all_that_the_append_did(counters: Counters, created: bool) -> None:
+def test_a_result_contains_everything_that_the_append_did(counters: Counters, created: bool) -> None:
     events = [AppendedEvent("a", 1 << 33, False), AppendedEvent("b", 2, True)]
     response = pb.AppendEventsResponse()
     set_appended(response, Appended(events, 7, 9, counters, created))
@@ -115,7 +115,7 @@ def test_an_answer_says_all_that_the_append_did(counters: Counters, created: boo
     )
 
 
-async def test_a_request_without_a_session_means_the_one_before() -> None:
+async def test_a_request_without_a_session_uses_the_previous_one() -> None:
     named: list[str] = []
     store = SlowStore()
 

@@ -33,7 +33,7 @@ def render(change: Change, events: object) -> bytes:
     return RENDERED.SerializeToString()
 
 
-def test_a_consume_response() -> None:
+def test_a_consume_response_equals_the_protobuf_encoding() -> None:
     deliveries = [Delivery(3, CHANGE, (), attempt=2, delivery_id=9), Delivery(0, CHANGE, (), parked_id=7, delivery_id=10)]
     assert pb.ConsumeResponse.FromString(consume_response(MemberUpdate(deliveries, [1, 2]), render)) == pb.ConsumeResponse(
         deliveries=[
@@ -45,7 +45,7 @@ def test_a_consume_response() -> None:
     assert consume_response(MemberUpdate(), render) == b""
 
 
-def test_a_page_of_parked_changes() -> None:
+def test_a_page_of_parked_changes_equals_the_protobuf_encoding() -> None:
     parked = Parked(7, 3, CHANGE, attempts=5, reason="no", park_time=1_000_000_002, replaying=True)
     written = pb.ListParkedChangesResponse.FromString(parked_response(ParkedPage([(parked, ())], 7), "token", render))
     expected = consumer_pb2.ParkedChange(parked_id="7", change=RENDERED, attempts=5, reason="no", replaying=True)
@@ -54,14 +54,14 @@ def test_a_page_of_parked_changes() -> None:
 
 
 @given(st.text(st.characters(exclude_categories=("Cc", "Cs")), min_size=1).filter(lambda name: len(name.encode()) <= 255))
-def test_a_name_survives_as_numbers(name: str) -> None:
+def test_a_name_is_restored_from_its_numbers(name: str) -> None:
     numbers = numbers_of(name)
     assert len(numbers) == NAME_NUMBERS
     assert all(0 <= number < 1 << 63 for number in numbers)
     assert name_of(numbers) == name
 
 
-def test_ids_of_parked_changes() -> None:
+def test_parked_ids_are_parsed_or_ignored() -> None:
     assert parked_ids_of([]) is None
     assert parked_ids_of(["7", "x", "", "-1", "٣", "9" * 30]) == [7]
     assert parked_ids_of(["x"]) == [], "not all of them"

@@ -58,7 +58,7 @@ async def _token(request: pb.WatchSessionRequest | pb.WatchAllRequest, service: 
         (pb.WatchAllRequest(resume_token="t"), Start(resume_token="t")),
     ],
 )
-def test_a_start_is_where_the_request_says(request_: Any, start: Start) -> None:
+def test_a_start_is_converted(request_: Any, start: Start) -> None:
     assert start_of(request_) == start
 
 
@@ -71,19 +71,19 @@ def test_a_start_is_where_the_request_says(request_: Any, start: Start) -> None:
         (pb.WatchAllRequest(from_beginning=False), "from_beginning", "must be true"),
     ],
 )
-def test_a_start_that_means_nothing_is_refused(request_: Any, field: str, says: str) -> None:
+def test_an_invalid_start_is_rejected(request_: Any, field: str, says: str) -> None:
     with pytest.raises(InvalidField, match=says) as caught:
         start_of(request_)
     assert caught.value.metadata["field"] == field
 
 
 @pytest.mark.parametrize("kind", [pb.WatchSessionRequest, pb.WatchAllRequest])
-def test_an_empty_resume_token_is_not_taken_for_none(kind: Any) -> None:
+def test_an_empty_resume_token_is_rejected(kind: Any) -> None:
     with pytest.raises(InvalidResumeToken):
         start_of(kind(resume_token=""))
 
 
-def test_an_app_that_is_not_set_is_any_and_an_empty_one_is_none() -> None:
+def test_an_unset_app_means_any_app_and_an_empty_one_no_app() -> None:
     assert scope_of(pb.ChangeScope()) == FeedScope("")
     assert scope_of(pb.ChangeScope(app="")) == FeedScope("", app="")
     labels = {"z": "1", "a": "2"}
@@ -103,13 +103,13 @@ def test_an_app_that_is_not_set_is_any_and_an_empty_one_is_none() -> None:
         ({"labels": {str(number): "" for number in range(65)}}, "scope.labels"),
     ],
 )
-def test_a_scope_that_no_session_could_be_in_is_refused(scope: dict[str, Any], field: str) -> None:
+def test_a_scope_that_matches_no_session_is_rejected(scope: dict[str, Any], field: str) -> None:
     with pytest.raises(InvalidField) as caught:
         scope_of(pb.ChangeScope(**scope))
     assert caught.value.metadata["field"] == field
 
 
-async def test_the_service_gets_what_was_asked() -> None:
+async def test_the_service_receives_the_request() -> None:
     service = FakeService()
     request = pb.WatchAllRequest(from_beginning=True, filter=EventFilter(keyword="Hi"))
     request.scope.labels["k"] = "v"
@@ -122,7 +122,7 @@ async def test_the_service_gets_what_was_asked() -> None:
     assert service.asked[3] == Start(after_seq=3)
 
 
-async def test_tokens_are_those_of_the_filter_wherever_one_starts() -> None:
+async def test_tokens_depend_on_the_filter_and_not_on_the_start() -> None:
     def request(**more: Any) -> pb.WatchSessionRequest:
         return pb.WatchSessionRequest(session=SessionRef(session_id="s1"), **more)
 
@@ -142,7 +142,7 @@ async def test_tokens_are_those_of_the_filter_wherever_one_starts() -> None:
         ({"filter": {"roles": [9]}}, "filter.roles[0]"),
     ],
 )
-async def test_a_request_that_is_wrong_reaches_nobody(wrong: dict[str, Any], field: str) -> None:
+async def test_an_invalid_request_does_not_reach_the_service(wrong: dict[str, Any], field: str) -> None:
     service = FakeService()
     with pytest.raises(ThreadkeepError) as caught:
         await _token(pb.WatchSessionRequest(**({"session": {"session_id": "s1"}} | wrong)), service)

@@ -42,7 +42,7 @@ from threadkeep_server.transport.convert.strategies import policy_from_json, pol
         ),
     ],
 )
-def test_strategies_and_their_defaults(message: dict[str, Any], strategy: Strategy) -> None:
+def test_strategies_are_converted_with_defaults(message: dict[str, Any], strategy: Strategy) -> None:
     read = strategy_of(pb.CompactionStrategy(**message))
     assert read == strategy
     assert read.name == next(iter(message))
@@ -63,11 +63,11 @@ def test_strategies_and_their_defaults(message: dict[str, Any], strategy: Strate
         ({"any_of": {"triggers": [{"tokens": n} for n in range(1, 33)]}}, AnyOf(tuple(TokenCount(n) for n in range(1, 33)))),
     ],
 )
-def test_triggers(message: dict[str, Any], trigger: Trigger) -> None:
+def test_triggers_are_converted(message: dict[str, Any], trigger: Trigger) -> None:
     assert trigger_of(pb.CompactionTrigger(**message)) == trigger
 
 
-def test_the_arms_are_those_of_the_message() -> None:
+def test_every_strategy_and_trigger_of_the_proto_is_converted() -> None:
     """A strategy or trigger that the API gains is not forgotten here."""
     strategies = {"sliding_window", "turn_window", "token_budget", "recursive_summary", "trim_tool_results", "pipeline"}
     triggers = {"turns_over", "tokens", "bytes", "events", "any_of", "all_of"}
@@ -75,7 +75,7 @@ def test_the_arms_are_those_of_the_message() -> None:
         assert {field.name for field in message.DESCRIPTOR.oneofs_by_name["kind"].fields} == known
 
 
-def test_a_policy() -> None:
+def test_a_policy_is_converted() -> None:
     policy = stored_policy(policy_from_json('{"trigger": {"tokens": "9"}, "strategy": {"turnWindow": {"maxTurns": 2}}}'))
     assert policy is not None
     assert (policy.trigger, policy.strategy) == (TokenCount(9), TurnWindow(2))
@@ -83,7 +83,7 @@ def test_a_policy() -> None:
     assert stored_policy(policy_from_json('{"disabled": true}')) is None
 
 
-def test_a_policy_of_the_longest_prompts_is_taken() -> None:
+def test_a_policy_with_the_longest_prompts_is_accepted() -> None:
     prompts: dict[str, Any] = {"system_prompt": "☂" * 32_768, "shadow_prompt": "😀" * 32_768}
     strategy = pb.CompactionStrategy(recursive_summary=pb.RecursiveSummary(**prompts))
     message = pb.CompactionPolicy(trigger=pb.CompactionTrigger(tokens=1), strategy=strategy)
@@ -100,7 +100,7 @@ def test_a_policy_of_the_longest_prompts_is_taken() -> None:
         ('{"trigger": {"tokens": 1}, "strategy": {"pipeline": {"steps": [{}]}}}', "strategy.pipeline.steps[0]"),
     ],
 )
-def test_a_policy_in_json_that_cannot_be(text: str, field: str) -> None:
+def test_an_invalid_policy_in_json_is_rejected(text: str, field: str) -> None:
     with pytest.raises(InvalidField) as caught:
         policy_from_json(text)
     assert caught.value.metadata["field"] == field

@@ -35,7 +35,7 @@ def _details(error: errors.ThreadkeepError, kind: type[M]) -> list[M]:
         (errors.EventTooLarge("events[3]", 2, 1), "events[3]"),
     ],
 )
-def test_what_is_wrong_with_a_request_is_told_by_field(error: errors.ThreadkeepError, field: str) -> None:
+def test_an_invalid_field_has_a_field_violation(error: errors.ThreadkeepError, field: str) -> None:
     (bad,) = _details(error, error_details_pb2.BadRequest)
     assert [(each.field, each.description) for each in bad.field_violations] == [(field, error.message)]
 
@@ -49,7 +49,7 @@ def test_what_is_wrong_with_a_request_is_told_by_field(error: errors.ThreadkeepE
         (errors.SessionNotFound(REF), "threadkeep.v1.Session", "s1"),
     ],
 )
-def test_what_is_missing_or_in_the_way_is_named(error: errors.ThreadkeepError, kind: str, name: str) -> None:
+def test_a_missing_or_existing_resource_has_resource_info(error: errors.ThreadkeepError, kind: str, name: str) -> None:
     (resource,) = _details(error, error_details_pb2.ResourceInfo)
     assert (resource.resource_type, resource.resource_name) == (kind, name)
 
@@ -57,7 +57,7 @@ def test_what_is_missing_or_in_the_way_is_named(error: errors.ThreadkeepError, k
 @pytest.mark.parametrize(
     "error", [errors.WatchTooSlow(60), errors.ServerDraining(), errors.StoreUnavailable("x"), errors.RateLimited("appends")]
 )
-def test_what_passes_says_when_to_come_back(error: errors.ThreadkeepError) -> None:
+def test_a_transient_error_has_retry_info(error: errors.ThreadkeepError) -> None:
     (retry,) = _details(error, error_details_pb2.RetryInfo)
     assert retry.retry_delay.seconds > 0
 

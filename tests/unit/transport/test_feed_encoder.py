@@ -153,7 +153,7 @@ def _told(messages: Sequence[bytes]) -> list[pb.Change]:
 
 @settings(max_examples=examples(300))
 @given(_changes(), EVENTS)
-def test_a_change_is_written_as_protobuf_writes_it(change: Change, texts: list[tuple[str, bool]]) -> None:
+def test_a_change_equals_the_protobuf_encoding(change: Change, texts: list[tuple[str, bool]]) -> None:
     has_events = change.kind in (ChangeKind.APPENDED, ChangeKind.COMPACTED)
     events = [_event(text, archived) for text, archived in texts] if has_events else []
     expected = _expected(change, events)
@@ -165,20 +165,20 @@ def test_a_change_is_written_as_protobuf_writes_it(change: Change, texts: list[t
 
 
 @pytest.mark.parametrize("kind", CheckpointKind)
-def test_a_checkpoint_is_a_place_and_nothing_else(kind: CheckpointKind) -> None:
+def test_a_checkpoint_contains_only_its_kind_and_token(kind: CheckpointKind) -> None:
     expected = pb.Change(checkpoint=pb.Checkpoint(kind=pb.CheckpointKind.ValueType(kind)))
     expected.resume_token = ENCODER.token(SCOPE, AT)
     assert kind.name == pb.CheckpointKind.Name(expected.checkpoint.kind).removeprefix("CHECKPOINT_KIND_")
     assert WATCH_ENCODER.checkpoint(kind, AT) == _encoded(service_pb.WatchSessionResponse(changes=[expected]))
 
 
-def test_messages_that_follow_each_other_are_one_message() -> None:
+def test_concatenated_messages_are_one_message() -> None:
     change = Change(AT, ChangeKind.APPENDED, "acme", REF, 1, 2)
     several = [WATCH_ENCODER.checkpoint(CheckpointKind.STARTED, BEFORE), *WATCH_ENCODER.change(change, [_event("a")], BEFORE)]
     assert _told([b"".join(several)]) == _told(several)
 
 
-def test_a_time_before_the_epoch_is_told() -> None:
+def test_a_time_before_the_epoch_is_encoded() -> None:
     change = Change(AT, ChangeKind.APPENDED, "acme", REF, 1, -1)
     assert delivery_change(change, []) == _encoded(_expected(change, []))
 
@@ -197,7 +197,7 @@ _COMPACTION = Compaction("c1", 1, "x", "", "", 1, 1, 1, (), Counters(), Counters
     ],
 )
 @pytest.mark.parametrize("kind", [ChangeKind.APPENDED, ChangeKind.COMPACTED])
-def test_a_large_change_comes_in_parts_that_resume_before_it(kind: ChangeKind, sizes: list[int], parts: list[int]) -> None:
+def test_a_large_change_is_split_into_parts_that_resume_before_it(kind: ChangeKind, sizes: list[int], parts: list[int]) -> None:
     compaction = _COMPACTION if kind is ChangeKind.COMPACTED else None
     change = Change(AT, kind, "acme", REF, 1, 2, log_version=9, compaction=compaction)
     events = [_event(chr(97 + index) * size) for index, size in enumerate(sizes)]
@@ -219,14 +219,14 @@ def test_a_large_change_comes_in_parts_that_resume_before_it(kind: ChangeKind, s
 
 
 @pytest.mark.parametrize("other", [{"scope": replace(SCOPE, user_id="ann")}, {"filter_bytes": b"x"}, {"store": "store-2"}])
-def test_a_dialect_speaks_to_one_request_only(other: dict[str, Any]) -> None:
+def test_tokens_of_an_encoder_are_rejected_by_others(other: dict[str, Any]) -> None:
     token = ENCODER.token(SCOPE, BEGINNING)
     spoken = FeedEncoder(ResumeTokens(other.get("store", "store-1")), other.get("filter_bytes", b""))
     assert spoken.token(other.get("scope", SCOPE), BEGINNING) != token
     assert FeedEncoder(ResumeTokens("store-1"), b"").token(FeedScope("acme"), BEGINNING) == token
 
 
-def test_of_a_session_that_is_gone_without_a_trace_its_name_and_labels_are_told() -> None:
+def test_a_deleted_session_is_encoded_with_its_name_and_labels() -> None:
     change = Change(AT, ChangeKind.DELETED, "acme", REF, 1, 2, labels={"k": "v"})
     session = pb.Change.FromString(delivery_change(change, [])).session_change.session
     assert (session.ref, dict(session.labels), session.HasField("create_time")) == (ref_to(REF), {"k": "v"}, False)

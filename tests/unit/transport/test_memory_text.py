@@ -23,13 +23,13 @@ def parts_of(found: RememberedEvent | None) -> list[Part]:
     return list(ChatMessage.FromString(found.content).parts)
 
 
-def test_text_is_remembered_with_who_and_when() -> None:
+def test_text_is_stored_with_author_and_time() -> None:
     said = user("I like tea", event_id="e1", author="me", event_time=TIME)
     found = remembered(said)
     assert found == RememberedEvent("e1", said.message.SerializeToString(), "I like tea", "me", TIME)
 
 
-def test_without_an_event_time_it_is_the_record_time() -> None:
+def test_the_record_time_is_used_without_an_event_time() -> None:
     said = user("I like tea")
     said.record_time.FromNanoseconds(TIME)
     found = remembered(said)
@@ -41,11 +41,11 @@ def test_without_an_event_time_it_is_the_record_time() -> None:
     "said",
     [user(""), user(" \n"), event("assistant", []), assistant(tool_calls=[tool_call("c", "f", {})]), tool_result("c", "21")],
 )
-def test_what_has_no_text_is_not_remembered(said: SessionEvent) -> None:
+def test_an_event_without_text_is_not_stored(said: SessionEvent) -> None:
     assert remembered(said) is None
 
 
-def test_tools_and_thoughts_only_if_asked_for() -> None:
+def test_tools_and_reasoning_are_stored_on_request() -> None:
     said = event("assistant", [reasoning("They like sun."), "Let me look.", tool_call("c1", "weather", {"city": "Lisbon"})])
     assert [part.WhichOneof("content") for part in parts_of(remembered(said))] == ["text"]
     assert [part.WhichOneof("content") for part in parts_of(remembered(said, tools=True))] == ["text", "tool_call"]
@@ -55,7 +55,7 @@ def test_tools_and_thoughts_only_if_asked_for() -> None:
     assert both.text == 'They like sun.\nLet me look.\nweather\n{"city":"Lisbon"}'
 
 
-def test_results_are_remembered_without_their_media() -> None:
+def test_results_are_stored_without_media() -> None:
     image = media("image/png", data=b"x" * 1000, name="map.png")
     inner = tool_result_part("c2", ["deep", image], name="inner")
     (part,) = parts_of(
@@ -66,7 +66,7 @@ def test_results_are_remembered_without_their_media() -> None:
     assert part.tool_result == ToolResultPart(call_id="c1", name="weather", parts=[text, Part(tool_result=deep)])
 
 
-def test_what_is_searched_is_every_field_that_has_text() -> None:
+def test_the_searched_text_contains_every_field() -> None:
     assert searched_text(user("tea").message) == "tea"
     result = event(
         "tool", [tool_result_part("c1", {"degrees": 21}, name="weather"), media("image/png", uri="x:y", name="map.png")]
@@ -75,7 +75,7 @@ def test_what_is_searched_is_every_field_that_has_text() -> None:
     assert searched_text(ChatMessage()) == ""
 
 
-def test_what_a_model_is_shown() -> None:
+def test_a_model_receives_text_and_facts() -> None:
     said = assistant("Hello", event_id="e1", author="agent", event_time=TIME)
     said.seq = 7
     shown = READER.show(said.SerializeToString())
@@ -84,6 +84,6 @@ def test_what_a_model_is_shown() -> None:
     assert READER.show(tool_result("c1", "21", name="weather").SerializeToString()).text == "weather\n21"
 
 
-def test_the_texts_of_a_memory() -> None:
+def test_the_texts_of_a_memory_are_decoded() -> None:
     texts = READER.memory_texts(assistant("Hello", tool_calls=[tool_call("c", "f", "{}")]).message.SerializeToString())
     assert texts == ("Hello", "f\n{}", "", "")

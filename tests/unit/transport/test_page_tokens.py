@@ -24,7 +24,7 @@ def listing(app: str = "shop", **fields: object) -> pb.ListMemoriesRequest:
 
 
 @given(PLACES)
-def test_a_token_tells_its_numbers_again(numbers: list[int | None]) -> None:
+def test_a_token_returns_its_numbers(numbers: list[int | None]) -> None:
     token = TOKENS.make(listing(), ALICE, *numbers)
     assert TOKENS.read(listing(), ALICE, token, len(numbers)) == numbers
 
@@ -44,7 +44,7 @@ def test_the_next_page_may_have_another_size() -> None:
         ListSessionsRequest(),
     ],
 )
-def test_it_is_refused_for_another_request(request_: Message) -> None:
+def test_a_token_of_another_request_is_rejected(request_: Message) -> None:
     token = TOKENS.make(listing(), ALICE, 7)
     with pytest.raises(InvalidPageToken, match="another request"):
         TOKENS.read(request_, ALICE, token, 1)
@@ -54,23 +54,23 @@ def test_it_is_refused_for_another_request(request_: Message) -> None:
     "caller",
     [Caller("acme"), Caller("acme", "bob"), Caller("acme", ""), Caller("other", "alice"), Caller("other"), Caller("", "alice")],
 )
-def test_it_is_refused_for_another_credential(caller: Caller) -> None:
+def test_a_token_of_another_caller_is_rejected(caller: Caller) -> None:
     token = TOKENS.make(listing(), ALICE, 7)
     with pytest.raises(InvalidPageToken, match="another request, credential or store"):
         TOKENS.read(listing(), caller, token, 1)
 
 
-def test_another_token_of_the_same_credential_reads_it() -> None:
+def test_a_token_is_valid_for_equal_callers() -> None:
     assert TOKENS.read(listing(), Caller("acme", "alice"), TOKENS.make(listing(), ALICE, 7), 1) == [7]
 
 
-def test_it_is_refused_by_another_store() -> None:
+def test_a_token_of_another_store_is_rejected() -> None:
     token = TOKENS.make(listing(), ALICE, 7)
     with pytest.raises(InvalidPageToken, match="another request, credential or store"):
         PageTokens("store-2").read(listing(), ALICE, token, 1)
 
 
 @pytest.mark.parametrize("token", ["", "x", "AA", "*", "A" * 40])
-def test_what_is_no_token_is_refused(token: str) -> None:
+def test_a_malformed_token_is_rejected(token: str) -> None:
     with pytest.raises(InvalidPageToken, match="is not a page token"):
         TOKENS.read(listing(), ALICE, token, 1)

@@ -51,11 +51,13 @@ _RESULT = {"tool_result": {"call_id": "c1", "name": "look", "parts": [{"text": "
         (_ASSISTANT, [_CALL, _RESULT], None, 23, Tools.CALLS | Tools.RESULTS),
     ],
 )
-def test_what_is_shown(role: int, parts: list[dict[str, object]], line: str | None, size: int, tools: Tools) -> None:
+def test_a_message_becomes_a_prompt_line(
+    role: int, parts: list[dict[str, object]], line: str | None, size: int, tools: Tools
+) -> None:
     shown = _shown(role, *parts)
     assert line is None or shown.prompt_text == line
     assert (shown.content_bytes, shown.tools) == (size, tools)
 
 
-def test_a_message_without_a_text_says_so() -> None:
+def test_a_message_without_text_becomes_a_placeholder() -> None:
     assert _shown(_USER).prompt_text == _shown(_USER, {"media": {"uri": "s3://b"}}).prompt_text != "User: "

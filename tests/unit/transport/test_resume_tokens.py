@@ -20,7 +20,7 @@ NUMBERS = st.integers(0, (1 << 63) - 1)
 
 
 @given(NUMBERS, NUMBERS, NUMBERS)
-def test_a_token_tells_its_place_again_and_fits_into_a_url(xid: int, change: int, skip_seq: int) -> None:
+def test_a_token_returns_its_position_and_is_url_safe(xid: int, change: int, skip_seq: int) -> None:
     token = TOKENS.maker(DIGEST)(Position(xid, change), skip_seq).decode()
     assert TOKENS.read(DIGEST, token) == ((xid, change), skip_seq)
     assert token == base64.urlsafe_b64encode(base64.urlsafe_b64decode(token + "==")).decode().rstrip("=")
@@ -45,7 +45,7 @@ def test_a_token_tells_its_place_again_and_fits_into_a_url(xid: int, change: int
         ),
     ],
 )
-def test_a_token_of_another_store_scope_or_filter_is_refused(other: bytes) -> None:
+def test_a_token_of_another_store_scope_or_filter_is_rejected(other: bytes) -> None:
     assert other != DIGEST
     with pytest.raises(InvalidResumeToken, match="belongs to another scope, filter or store"):
         TOKENS.read(DIGEST, TOKENS.make(other, BEGINNING))
@@ -74,12 +74,12 @@ def _head() -> bytes:
         _head() + bytes(8) + b"\x80" + bytes(7),
     ],
 )
-def test_what_was_never_given_out_is_no_token(raw: bytes) -> None:
+def test_a_token_that_was_never_made_is_rejected(raw: bytes) -> None:
     with pytest.raises(InvalidResumeToken, match="is not a resume token"):
         TOKENS.read(DIGEST, base64.urlsafe_b64encode(raw).decode().rstrip("="))
 
 
 @pytest.mark.parametrize("token", ["", "x", "not base64!", "é", "💥" * 10, "a" * 100_000, "====", "\x00"])
-def test_what_is_no_base64_is_no_token(token: str) -> None:
+def test_a_token_that_is_not_base64_is_rejected(token: str) -> None:
     with pytest.raises(InvalidResumeToken, match="is not a resume token"):
         TOKENS.read(DIGEST, token)

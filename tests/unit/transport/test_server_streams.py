@@ -64,7 +64,7 @@ async def _failure(call: Any, heard: list[Any] | None = None) -> tuple[grpc.Stat
     return caught.code(), info.reason
 
 
-async def test_one_request_gets_a_stream_of_responses(server: Server) -> None:
+async def test_one_request_returns_a_stream_of_responses(server: Server) -> None:
     assert _tokens([response async for response in server.watch("s1")]) == ["acme/s1", "2", "3"]
     request = pb.WatchAllRequest()
     request.scope.user_id = "ann"
@@ -72,12 +72,12 @@ async def test_one_request_gets_a_stream_of_responses(server: Server) -> None:
     assert _tokens([response async for response in call(request, metadata=TOKEN)]) == ["acme/ann", "2", "3"]
 
 
-async def test_who_has_no_token_hears_nothing(server: Server) -> None:
+async def test_a_stream_without_a_token_is_rejected(server: Server) -> None:
     assert await _failure(server.watch("s1", ())) == (grpc.StatusCode.UNAUTHENTICATED, "UNAUTHENTICATED")
     assert not server.servicer.freed.is_set()
 
 
-async def test_a_stream_that_cannot_begin_or_go_on_ends_with_the_error(server: Server) -> None:
+async def test_a_failing_stream_ends_with_the_error(server: Server) -> None:
     assert await _failure(server.watch("gone")) == (grpc.StatusCode.NOT_FOUND, "SESSION_NOT_FOUND")
     assert await _failure(server.raw(b"\xff\xff\xff")) == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD")
     heard: list[Any] = []
@@ -85,7 +85,7 @@ async def test_a_stream_that_cannot_begin_or_go_on_ends_with_the_error(server: S
     assert _tokens(heard) == ["acme/drain"]
 
 
-async def test_a_subscriber_that_leaves_in_silence_is_freed_at_once(server: Server) -> None:
+async def test_a_silent_disconnect_releases_the_subscriber_at_once(server: Server) -> None:
     call = server.watch("idle")
     await call.read()
     assert server.servicer.open == 1
@@ -94,7 +94,7 @@ async def test_a_subscriber_that_leaves_in_silence_is_freed_at_once(server: Serv
     assert server.servicer.open == 0
 
 
-async def test_a_subscriber_that_stops_reading_holds_the_stream_back_and_is_freed_when_it_leaves(
+async def test_a_subscriber_that_stops_reading_blocks_the_stream_until_it_disconnects(
     server: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
     call = server.watch("flood")
@@ -107,7 +107,7 @@ async def test_a_subscriber_that_stops_reading_holds_the_stream_back_and_is_free
     assert not caplog.records
 
 
-async def test_leaving_the_server_frees_its_subscribers() -> None:
+async def test_shutdown_releases_subscribers() -> None:
     servicer = FakeSubscriptions()
     serving = serve_grpc([service_of(servicer)], Authenticator({}), "127.0.0.1:0", max_request_bytes=1, drain_grace=0.2)
     async with serving as port:

@@ -28,7 +28,7 @@ def composed(new: NewEvent, original: event_pb2.SessionEvent | None = None) -> t
     return draft, event_pb2.SessionEvent.FromString(draft.body)
 
 
-def test_a_summary() -> None:
+def test_a_summary_is_a_synthetic_event() -> None:
     draft, event = composed(NewEvent(Role.ASSISTANT, "They met.", "recursive-summarization", "sub.agent"))
     assert (event.event_id, event.synthetic, event.compaction_source) == ("e1", True, "recursive-summarization")
     assert (event.branch, draft.branch, draft.synthetic) == ("sub.agent", "sub.agent", True)
@@ -43,12 +43,12 @@ def test_a_shadow_prompt_starts_no_turn() -> None:
     assert draft.counters.turns == 0
 
 
-def test_a_summary_that_is_still_to_be_made_is_an_empty_text() -> None:
+def test_a_pending_summary_has_empty_text() -> None:
     _, event = composed(NewEvent(Role.ASSISTANT, "", "recursive-summarization"))
     assert [part.WhichOneof("content") for part in event.message.parts] == ["text"]
 
 
-def test_a_stub_answers_each_call_of_the_original() -> None:
+def test_a_stub_has_a_result_for_each_call_of_the_original() -> None:
     original = event_pb2.SessionEvent(event_id="T1", author="tools", author_role="executor", invocation_id="run", seq=7)
     original.message.role = message_pb2.ROLE_TOOL
     original.message.parts.add().text = "an aside"

@@ -29,7 +29,7 @@ def said(text: str, *, archived: bool = False) -> tuple[StoredEvent, SessionEven
 ONE, TWO, THREE = said("one"), said("two", archived=True), said("three")
 
 
-def test_ranked() -> None:
+def test_a_ranked_response_equals_the_protobuf_encoding() -> None:
     found = FoundEvent(7, 1, REF, ONE[0], 5, 0, before=[TWO[0]], after=[THREE[0], TWO[0]])
     marks = [Highlight(Field.TEXT, Span(0, 3)), Highlight(Field.TOOL_RESULTS, Span(4, 9)), Highlight(Field.MEDIA, Span(0, 1))]
     bare = FoundEvent(8, 1, REF, TWO[0], 5, 0)
@@ -60,7 +60,7 @@ def test_ranked() -> None:
     assert ranked_events_response(page, "t") == expected.SerializeToString()
 
 
-def test_literal() -> None:
+def test_a_literal_response_equals_the_protobuf_encoding() -> None:
     hit = LiteralHit(REF, ONE[0], [Highlight(Field.TEXT, Span(1, 2))], before=[TWO[0]])
     expected = pb.SearchEventsResponse(
         hits=[
