@@ -28,8 +28,8 @@ from threadkeep_server.store.sql.engine import statements
 from threadkeep_server.store.sql.engine.sqlite import SqliteEngine
 from threadkeep_server.store.sql.engine.sqlite_threads import driver
 from threadkeep_server.store.sql.engine.statements import Prepared
+from threadkeep_server.store.sql.log.change_order import beyond
 from threadkeep_server.store.sql.schema.tables import changes, index_progress
-from threadkeep_server.store.sql.search.indexer import beyond
 from threadkeep_server.store.sql.store import SqlStore, open_store
 
 
@@ -268,7 +268,7 @@ async def test_statements_are_kept_within_bounds(store: SqlStore, monkeypatch: p
     monkeypatch.setattr(statements, "_MOST_SHAPES", 8)
     monkeypatch.setattr(statements, "_MOST_CHARACTERS", 20_000)
     await append(store, draft("needle in hay"))
-    kept = store._statements._prepared
+    kept = store._units.statements._prepared
     for count in (*range(1, 30), 900):
         terms = ("needle", *(f"term {n}" for n in range(count % 40)))
         authors = Authors(frozenset(f"author {n}" for n in range(count)))

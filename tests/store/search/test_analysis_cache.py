@@ -53,7 +53,7 @@ async def test_memories_are_analysed_anew_beside_the_event_loop(url: str, monkey
     async def nothing(_: SqlMemories) -> None:
         return
 
-    monkeypatch.setattr(SqlMemories, "_keep_memory_words", nothing)
+    monkeypatch.setattr(SqlMemories, "keep_index", nothing)
     async with open_store(url, CODEC) as store:
         await remember(store, *(memory(f"lions and {n} tigers") for n in range(5)))
     codec = _Watching()
@@ -61,7 +61,7 @@ async def test_memories_are_analysed_anew_beside_the_event_loop(url: str, monkey
     async with open_store(url, codec) as store:
         assert len((await candidates(store, "lion")).found) == 5
         searched = set(codec.threads)
-        while await store.renew_memory_words():
+        while await store._memories.renew_terms():
             pass
     assert searched
     assert threading.get_ident() not in codec.threads

@@ -16,8 +16,8 @@ from tests.support.sessions import TENANT
 from threadkeep_server.domain.errors import StoreUnavailable
 from threadkeep_server.domain.memories import Forgotten, MemoryScope
 from threadkeep_server.domain.search import ALL_FIELDS, Words
+from threadkeep_server.store.sql.log.markers import memory_marker
 from threadkeep_server.store.sql.memories import memory_queries
-from threadkeep_server.store.sql.memories.rows import marker_of
 from threadkeep_server.store.sql.memories.store import WORDS_TABLE, SqlMemories
 from threadkeep_server.store.sql.schema.tables import memories
 from threadkeep_server.store.sql.search.term_index import Asked
@@ -48,12 +48,12 @@ def left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     async def nothing(_: SqlMemories) -> None:
         return
 
-    monkeypatch.setattr(SqlMemories, "_keep_memory_words", nothing)
+    monkeypatch.setattr(SqlMemories, "keep_index", nothing)
 
 
 async def _postings(store: SqlStore, *terms: str, scope: MemoryScope = ALICE) -> dict[str, int]:
     """How many entries the index itself has for each term."""
-    index, asked = store._memory_words, Asked(marker_of(TENANT, scope), terms, ALL_FIELDS)
+    index, asked = store._memories._index, Asked(memory_marker(TENANT, scope), terms, ALL_FIELDS)
     assert index is not None
     told = await store._engine.read(lambda connection: index.postings(connection, store._engine, asked, 1000), snapshot=True)
     return {term: len(keys) for term, keys in told.keys.items()}
@@ -66,7 +66,7 @@ async def _versions(store: SqlStore) -> list[int]:
 
 async def _renew_all(store: SqlStore) -> int:
     total = 0
-    while done := await store.renew_memory_words():
+    while done := await store._memories.renew_terms():
         total += done
     return total
 
@@ -115,13 +115,13 @@ class TestBehind:
     async def test_without_an_index_everything_is_found_and_with_one_again_it_is_indexed(self, url: str) -> None:
         async with opened(url) as store:
             await remember(store, memory("red before"))
-            index, store._memory_words = store._memory_words, None
+            index, store._memories._index = store._memories._index, None
             await remember(store, memory("red without"), memory("wool"))
             told = await candidates(store, "red", limit=1)
             assert (dict(told.frequencies), len(told.found), told.documents, told.complete) == ({"red": 2}, 1, 3, False)
             assert await found(store, "red") == {"red before", "red without"}
             assert await _renew_all(store) == 0
-            store._memory_words = index
+            store._memories._index = index
             assert await found(store, "red", "wool") == {"red before", "red without", "wool"}
             assert await _renew_all(store) == 2
             assert await _postings(store, "red", "wool") == {"red": 2, "wool": 1}
@@ -132,7 +132,7 @@ class TestBehind:
         async with opened(url) as store:
             await remember(store, memory("red"))
         async with opened(url, LaterCodec()) as store:
-            index = store._memory_words
+            index = store._memories._index
             assert index is not None
 
             def full(*_: object) -> None:
@@ -141,7 +141,7 @@ class TestBehind:
             with monkeypatch.context() as failing:
                 failing.setattr(index, "add", full)
                 with pytest.raises(StoreUnavailable):
-                    await store.renew_memory_words()
+                    await store._memories.renew_terms()
                 with pytest.raises(StoreUnavailable):
                     await remember(store, memory("lost"))
             assert await _versions(store) == [CODEC.words_version]
@@ -154,15 +154,15 @@ class TestBehind:
         async with opened(url) as store:
             await remember(store, memory("red", id="a"), memory("wool", id="b"))
         async with opened(url, LaterCodec()) as store:
-            write = store._write
+            write = store._units.write
 
             async def late(unit: object) -> object:
-                monkeypatch.setattr(store, "_write", write)
+                monkeypatch.setattr(store._units, "write", write)
                 await forget(store, ids=["a"])
                 return await write(unit)  # type: ignore[arg-type]
 
-            monkeypatch.setattr(store, "_write", late)
-            assert await store.renew_memory_words() == 2
+            monkeypatch.setattr(store._units, "write", late)
+            assert await store._memories.renew_terms() == 2
             assert await _postings(store, "red", "redx", "wool", "woolx") == {"woolx": 1}
 
 
@@ -170,7 +170,7 @@ async def test_it_is_brought_up_to_date_by_itself(url: str, monkeypatch: pytest.
     async with opened(url) as store:
         await remember(store, *(memory(f"red {number}") for number in range(100)))
     done, nothing_left = [], asyncio.Event()
-    renew = SqlMemories.renew_memory_words
+    renew = SqlMemories.renew_terms
 
     async def told(store: SqlMemories) -> int:
         done.append(await renew(store))
@@ -178,7 +178,7 @@ async def test_it_is_brought_up_to_date_by_itself(url: str, monkeypatch: pytest.
             nothing_left.set()
         return done[-1]
 
-    monkeypatch.setattr(SqlMemories, "renew_memory_words", told)
+    monkeypatch.setattr(SqlMemories, "renew_terms", told)
     async with opened(url, LaterCodec()) as store:
         async with asyncio.timeout(60):
             await nothing_left.wait()

@@ -17,7 +17,7 @@ from tests.support.runs.thoroughness import size
 from tests.support.sessions import TENANT, ref, session_with
 from threadkeep_server.domain.scopes import AppScope, UserScope
 from threadkeep_server.store.contract.vectors import Floats, Source
-from threadkeep_server.store.sql.memories.rows import marker_of
+from threadkeep_server.store.sql.log.markers import memory_marker
 from threadkeep_server.store.sql.schema.tables import memory_vectors
 from threadkeep_server.store.sql.store import SqlStore, open_store
 from threadkeep_server.store.sql.vectors import pgvector
@@ -34,8 +34,8 @@ async def store(pgvector_url: str) -> AsyncIterator[SqlStore]:
 
 
 def index_of(store: SqlStore) -> PgVector:
-    assert isinstance(store._nearest, PgVector)
-    return store._nearest
+    assert isinstance(store._vector_index, PgVector)
+    return store._vector_index
 
 
 async def count(store: SqlStore, table: sa.Table) -> int:
@@ -55,7 +55,7 @@ def best(vectors: Floats, question: Floats, count: int) -> list[int]:
 
 async def store_without_extension(store: SqlStore, vectors: Floats, model: int) -> None:
     """Vectors of memories, as a server stores them that knows of no pgvector."""
-    scope = marker_of(TENANT, ALICE)
+    scope = memory_marker(TENANT, ALICE)
 
     def unit(connection: Connection) -> None:
         rows = [{"id": n + 1, "scope": scope, "model": model, "vector": row.tobytes()} for n, row in enumerate(vectors)]

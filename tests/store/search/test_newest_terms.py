@@ -25,9 +25,9 @@ def _words(id_: int) -> str:
 
 
 async def _filled(store: SqlStore, one_of: int) -> WordIndex:
-    assert store._index is not None
-    assert store._index.words is not None
-    index = store._index.words.beside_log("probed_words")
+    assert store._indexer is not None
+    assert store._indexer._index.words is not None
+    index = store._indexer._index.words.beside_log("probed_words")
     rows = [WordRow(id_, MINE if id_ % one_of == 0 else THEIRS, _words(id_)) for id_ in range(1, EVENTS + 1)]
 
     def unit(connection: Connection) -> None:

@@ -78,7 +78,7 @@ async def test_who_deletes_an_event_whose_vector_is_being_stored_finds_the_vecto
     putting = await put_slowly(store, EVENTS, model, storing)
     deletion.go.set()
     await deleting
-    store._hear()
+    store._commits.notify()
     await asyncio.sleep(0.5)  # for the indexer to come to the deletion, and to wait
     storing.go.set()
     assert await putting == 2

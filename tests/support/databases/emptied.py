@@ -27,6 +27,7 @@ class Emptied:
 
     def __init__(self, store: SqlStore) -> None:
         self._store = store
+        self._listeners = list(store._commits._listeners)
         self._sql = ""
 
     async def keep(self) -> None:
@@ -35,8 +36,8 @@ class Emptied:
     async def store(self) -> SqlStore:
         while not await self._store._engine.index(self._empty):  # noqa: ASYNC110 - the indexer announces nothing
             await asyncio.sleep(0.001)
-        self._store._listeners.clear()
-        self._store._hearers.clear()
+        self._store._commits._append_listeners.clear()
+        self._store._commits._listeners[:] = self._listeners
         return self._store
 
     def _keep(self, connection: sa.Connection) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from threadkeep_server.domain.model import Session, SessionRef
-from threadkeep_server.store.sql.feed import change_details
+from threadkeep_server.store.sql.log import change_details
 
 SESSION = Session(SessionRef("shop", "ann", "s1"), "uid", 1, 2, None, '{"a": 1}', {"k": "v"}, log_version=3, context_bytes=9)
 

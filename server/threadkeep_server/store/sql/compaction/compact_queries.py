@@ -5,7 +5,6 @@ What it costs depends on what is archived and inserted. The session's row is loc
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -27,9 +26,8 @@ from ...contract.compaction import (
     spread,
 )
 from ..engine.base import Engine
-from ..feed import change_details
-from ..log.append_queries import event_row
-from ..log.rows import counters_of, require, usage_of
+from ..log import change_details
+from ..log.rows import compaction_row, counters_of, event_row, record_of, require
 from ..schema.tables import COMPACTED, COUNTED, POSITION_STEP, USED, changes, compactions, events, sessions
 
 _e = events.c
@@ -107,7 +105,8 @@ class _Application:
             if placed.drafts:
                 inserted += self._insert(placed, None if placed.before is None else anchors[placed.before].id)
         self._write_session(compaction)
-        record = compactions.insert().values(_row(compaction) | {"session": self._session.id}).returning(compactions.c.id)
+        row = compaction_row(compaction) | {"session": self._session.id}
+        record = compactions.insert().values(row).returning(compactions.c.id)
         self._record(compaction, self._connection.execute(record).scalar_one(), inserted)
 
     def _record(self, compaction: Compaction, record: int, inserted: Sequence[int]) -> None:
@@ -212,30 +211,3 @@ def list_compactions(connection: Connection, tenant: str, ref: SessionRef, limit
     rows = connection.execute(query).all()
     page = rows[:limit]
     return CompactionPage([record_of(row) for row in page], page[-1].id if len(rows) > len(page) else None)
-
-
-_PLAIN = (
-    "compaction_id",
-    "time",
-    "strategy",
-    "actor",
-    "branch",
-    "archived",
-    "first_seq",
-    "last_seq",
-    "log_version",
-    "window_version",
-)
-
-
-def _row(compaction: Compaction) -> dict[str, Any]:
-    row: dict[str, Any] = {name: getattr(compaction, name) for name in _PLAIN}
-    row["inserted_json"] = json.dumps(compaction.inserted, ensure_ascii=False).encode()
-    row |= {f"{when}_{what}": getattr(getattr(compaction, when), what) for when in ("before", "after") for what in COUNTED}
-    return row | {f"usage_{kind}": getattr(compaction.usage, kind) for kind in USED}
-
-
-def record_of(row: Row[Any]) -> Compaction:
-    plain: dict[str, Any] = {name: getattr(row, name) for name in _PLAIN}
-    counters = {when: Counters(**{what: getattr(row, f"{when}_{what}") for what in COUNTED}) for when in ("before", "after")}
-    return Compaction(**plain | counters, inserted=tuple(json.loads(row.inserted_json)), usage=usage_of(row))

@@ -26,12 +26,6 @@ def put_policy(connection: Connection, policy: StoredPolicy) -> None:
     _put(connection, policies, named, {"body": policy.body, "time": policy.time})
 
 
-def forget_policy(connection: Connection, tenant: str, ref: SessionRef, now: int) -> None:
-    """Removes the policy of a session, if it has one."""
-    mine = (_p.tenant == tenant, _p.scope == PolicyScope.SESSION, _p.app == ref.app, _p.user_id == ref.user_id)
-    connection.execute(policies.update().where(*mine, _p.session_id == ref.session_id).values(body=None, time=now))
-
-
 def policies_since(connection: Connection, since: int) -> Sequence[StoredPolicy]:
     rows = connection.execute(sa.select(policies).where(_p.time >= since)).all()
     return [

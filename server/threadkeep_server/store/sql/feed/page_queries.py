@@ -13,10 +13,10 @@ from sqlalchemy import Connection
 
 from ....domain.feed import Change, ChangeKind, ChangePage, FeedTrimmed, Position
 from ....domain.model import Compaction, SessionRef
-from ..compaction import compact_queries
+from ..log import change_details
+from ..log.rows import record_of
 from ..log.scan import Scanner
 from ..schema.tables import compactions
-from . import change_details
 from .read_statements import COLUMNS, KIND, Ends, PageQuery, ends_of, floor_of, head_of
 
 # Changes that match no scope are passed so many pages at once.
@@ -110,4 +110,4 @@ def _with_compactions(connection: Connection, found: list[Change], recorded: Map
 
 def _records(connection: Connection, keys: Sequence[int]) -> dict[int, Compaction]:
     rows = connection.execute(sa.select(compactions).where(compactions.c.id.in_(keys)))
-    return {row.id: compact_queries.record_of(row) for row in rows}
+    return {row.id: record_of(row) for row in rows}

@@ -13,12 +13,12 @@ from ....domain.errors import InvalidField, SessionNotFound
 from ....domain.feed import FeedState, FeedTrimmed, Position
 from ....domain.model import SessionRef
 from ..engine.base import Engine
+from ..log import change_details
+from ..log.change_order import beyond, not_beyond, of_session
 from ..log.rows import find
 from ..log.scan import Scanner
 from ..schema.tables import ADDING, APPENDED, changes, feed_floor, index_progress, sessions
-from ..search.indexer import beyond
-from . import change_details
-from .read_statements import ends_statement, floor_of, head_of, not_beyond, of_session
+from .read_statements import ends_statement, floor_of, head_of
 
 
 def read_ends(scanner: Scanner) -> FeedState:

@@ -13,8 +13,8 @@ from sqlalchemy.sql.util import ClauseAdapter
 
 from ....domain.feed import BEGINNING, FeedScope, Position
 from ..engine.base import Engine
+from ..log.change_order import beyond, not_beyond, of_session
 from ..schema.tables import DELETED, UPDATED, changes, feed_floor, session_labels, sessions
-from ..search.indexer import beyond
 
 _HIGHEST = (1 << 63) - 1
 END = Position(_HIGHEST, _HIGHEST)
@@ -151,20 +151,6 @@ def _labelled(found: Subquery, number: int) -> ColumnElement[bool]:
     of = session_labels.c
     same = (of.session == found.c.session, of.key == _text(f"key_{number}"), of.value == _text(f"value_{number}"))
     return sa.exists().where(*same).correlate(found)
-
-
-def not_beyond(engine: Engine, xid: ColumnElement[int], change: ColumnElement[int]) -> ColumnElement[bool]:
-    """The negation of `beyond`, spelled for an index to serve it."""
-    values = {_c.xid: xid, _c.id: change}
-    if len(engine.change_order) == 1:
-        return engine.change_order[0] <= values[engine.change_order[0]]
-    return sa.tuple_(*engine.change_order) <= sa.tuple_(*(values[column] for column in engine.change_order))
-
-
-def of_session(engine: Engine, key: ColumnElement[int]) -> list[ColumnElement[bool]]:
-    """The changes of a session, spelled for the index of them to serve their order too."""
-    alike = [_c.xid == sa.literal_column("0")] if len(engine.change_order) == 1 else []
-    return [_c.session == key, *alike]
 
 
 def _last(engine: Engine) -> Select[Any]:

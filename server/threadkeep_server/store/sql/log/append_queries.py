@@ -22,7 +22,7 @@ from ..engine.base import Engine
 from ..engine.statements import Statements
 from ..schema.tables import APPENDED, INSERTED, POSITION_STEP, events, sessions
 from . import append_statements
-from .rows import named
+from .rows import event_row, named
 from .session_queries import insert_session
 
 Outcome = Appended | ThreadkeepError
@@ -249,29 +249,6 @@ class AppendUnit:
         head.last_event_id = fresh[-1].event_id
         group.touched[head.id] = head
         group.changes.append(head.change(request, first, head.window_bytes - bytes_before))
-
-
-def event_row(codec: Codec, draft: EventDraft, session: int, seq: int, now: int, position: int) -> dict[str, Any]:
-    """The parameters of the statement that stores an event."""
-    return {
-        "session": session,
-        "seq": seq,
-        "position": position,
-        "event_id": draft.event_id,
-        "time": now if draft.event_time is None else draft.event_time,
-        "role": int(draft.role),
-        "author": draft.author,
-        "author_role": draft.author_role,
-        "branch": draft.branch,
-        "synthetic": draft.synthetic,
-        "turn_start": draft.turn_start,
-        "archived": False,
-        "size": len(draft.body),
-        "tokens": draft.token_estimate,
-        "body": codec.seal(draft, seq, now),
-        "content_bytes": draft.content_bytes,
-        "tools": int(draft.tools),
-    }
 
 
 # What a session that does not exist yet would look like to a precondition.

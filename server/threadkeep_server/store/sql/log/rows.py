@@ -10,9 +10,10 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, Row, Select
 
 from ....domain.errors import AmbiguousSession, SessionNotFound
-from ....domain.model import Counters, Session, SessionRef, Usage
+from ....domain.model import Compaction, Counters, EventDraft, Session, SessionRef, Usage
+from ...contract.codec import Codec
 from ..engine.statements import Record, Statements
-from ..schema.tables import COUNTED, sessions
+from ..schema.tables import COUNTED, USED, sessions
 
 
 def session_of(row: Row[Any]) -> Session:
@@ -43,6 +44,58 @@ def counters_of(row: Row[Any] | Record) -> Counters:
 
 def usage_of(row: Row[Any]) -> Usage:
     return Usage(row.usage_input, row.usage_output, row.usage_total, row.usage_cached, row.usage_reasoning)
+
+
+def event_row(codec: Codec, draft: EventDraft, session: int, seq: int, now: int, position: int) -> dict[str, Any]:
+    """Returns the parameters of the statement that stores an event."""
+    return {
+        "session": session,
+        "seq": seq,
+        "position": position,
+        "event_id": draft.event_id,
+        "time": now if draft.event_time is None else draft.event_time,
+        "role": int(draft.role),
+        "author": draft.author,
+        "author_role": draft.author_role,
+        "branch": draft.branch,
+        "synthetic": draft.synthetic,
+        "turn_start": draft.turn_start,
+        "archived": False,
+        "size": len(draft.body),
+        "tokens": draft.token_estimate,
+        "body": codec.seal(draft, seq, now),
+        "content_bytes": draft.content_bytes,
+        "tools": int(draft.tools),
+    }
+
+
+_PLAIN_COMPACTION = (
+    "compaction_id",
+    "time",
+    "strategy",
+    "actor",
+    "branch",
+    "archived",
+    "first_seq",
+    "last_seq",
+    "log_version",
+    "window_version",
+)
+
+
+def compaction_row(compaction: Compaction) -> dict[str, Any]:
+    """Returns the parameters of the statement that stores a compaction, without its session."""
+    row: dict[str, Any] = {name: getattr(compaction, name) for name in _PLAIN_COMPACTION}
+    row["inserted_json"] = json.dumps(compaction.inserted, ensure_ascii=False).encode()
+    row |= {f"{when}_{what}": getattr(getattr(compaction, when), what) for when in ("before", "after") for what in COUNTED}
+    return row | {f"usage_{kind}": getattr(compaction.usage, kind) for kind in USED}
+
+
+def record_of(row: Row[Any]) -> Compaction:
+    """Returns the compaction of a row."""
+    plain: dict[str, Any] = {name: getattr(row, name) for name in _PLAIN_COMPACTION}
+    counters = {when: Counters(**{what: getattr(row, f"{when}_{what}") for what in COUNTED}) for when in ("before", "after")}
+    return Compaction(**plain | counters, inserted=tuple(json.loads(row.inserted_json)), usage=usage_of(row))
 
 
 def labels_bytes(labels: Any) -> bytes:

@@ -21,7 +21,6 @@ from ...contract.codec import Codec
 from ..engine.base import Engine
 from ..engine.statements import ROWS_AT_ONCE, Record, Statements
 from ..schema.tables import INSERTED, POSITION_STEP, event_text, events
-from ..search.analysis_cache import Analysed
 from .conditions import Conditions, text_conditions
 
 # Larger bodies are fetched one by one once it is known that they are wanted, so that a page of them is never in memory.
@@ -46,7 +45,6 @@ class Scanner:
     engine: Engine
     codec: Codec
     statements: Statements
-    analysed: Analysed
 
     def matching(
         self, query: Select[Any], wanted: EventFilter, params: Mapping[str, Any], *, session: int | None = None

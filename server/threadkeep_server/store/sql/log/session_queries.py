@@ -10,12 +10,12 @@ from sqlalchemy import ColumnElement, Connection, Row
 
 from ....domain.errors import SessionAlreadyExists
 from ....domain.model import NewSession, Session, SessionChange, SessionRef
+from ...contract.compaction import PolicyScope
 from ...contract.maintenance import Totals
 from ...contract.sessions import EXPIRED, Expired, SessionPage, SessionQuery
-from ..compaction.policy_queries import forget_policy
 from ..engine.base import Engine
-from ..feed import change_details
-from ..schema.tables import CREATED, DELETED, UPDATED, changes, compactions, events, leases, session_labels, sessions
+from ..schema.tables import CREATED, DELETED, UPDATED, changes, compactions, events, leases, policies, session_labels, sessions
+from . import change_details
 from .rows import find, labels_bytes, ref_of, require, session_of
 
 _ZEROS = {
@@ -179,7 +179,7 @@ def _delete_row(connection: Connection, row: Row[Any], now: int, *, expired: boo
     for table in (session_labels, compactions, leases):
         connection.execute(table.delete().where(table.c.session == key))
     ref = ref_of(row)
-    forget_policy(connection, row.tenant, ref, now)
+    _forget_policy(connection, row.tenant, ref, now)
     connection.execute(sessions.delete().where(sessions.c.id == key))
     # Nobody reads them any more, and what they tell of the session is to be gone as well.
     told = (changes.c.session == key, changes.c.kind.in_((CREATED, UPDATED)))
@@ -189,6 +189,13 @@ def _delete_row(connection: Connection, row: Row[Any], now: int, *, expired: boo
     span = {"first": first or 0, "last": last or 0}
     _record(connection, DELETED, key, now, gone, change_details.deleted(gone, expired=expired), **name, **span)
     return count
+
+
+def _forget_policy(connection: Connection, tenant: str, ref: SessionRef, now: int) -> None:
+    """Removes the policy of a session, if it has one."""
+    of = policies.c
+    mine = (of.tenant == tenant, of.scope == PolicyScope.SESSION, of.app == ref.app, of.user_id == ref.user_id)
+    connection.execute(policies.update().where(*mine, of.session_id == ref.session_id).values(body=None, time=now))
 
 
 def totals(connection: Connection, tenant: str) -> Totals:

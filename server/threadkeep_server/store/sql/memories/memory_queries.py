@@ -20,9 +20,10 @@ from ....domain.text import fold
 from ...contract.memories import MemoryPage, is_replay, leaves_tombstone
 from ..engine.base import Engine
 from ..engine.statements import ROWS_AT_ONCE
+from ..log.markers import memory_marker
 from ..schema.tables import memories, memory_tombstones, memory_vectors
 from ..search.term_index import WordIndex, WordRow
-from .rows import DRAFT_COLUMNS, batches, column_conditions, draft_of, marker_of, memories_of_keys, metadata_holds, within
+from .rows import DRAFT_COLUMNS, batches, column_conditions, draft_of, memories_of_keys, metadata_holds, within
 
 # Entries, and characters of their words, that one transaction deletes: some tens of milliseconds on SQLite, where all wait.
 _FORGOTTEN_AT_ONCE, _FORGOTTEN_WORDS = 128, 256 << 10
@@ -100,7 +101,7 @@ def add(
         rows = [_row(tenant, scope, draft, now) | {"words": words.of(draft), "analyzer": version} for draft in some]
         keys = connection.execute(memories.insert().returning(_m.id, sort_by_parameter_order=True), rows).scalars().all()
         if words.index is not None:
-            marker = marker_of(tenant, scope)
+            marker = memory_marker(tenant, scope)
             words.index.add(connection, [WordRow(key, marker, row["words"]) for key, row in zip(keys, rows, strict=True)])
         if not ingesting:
             ids = [draft.id for draft in some]
@@ -110,7 +111,7 @@ def add(
 
 def take_turn(connection: Connection, engine: Engine, tenant: str, scope: MemoryScope) -> None:
     """Writers of one scope come one after the other. Sessions of this name, should there be any, wait with them: no harm."""
-    engine.take_turns(connection, [(tenant, f"memories {marker_of(tenant, scope)}")])
+    engine.take_turns(connection, [(tenant, f"memories {memory_marker(tenant, scope)}")])
 
 
 def _row(tenant: str, scope: MemoryScope, draft: MemoryDraft, now: int) -> dict[str, Any]:
@@ -201,7 +202,7 @@ def _delete(
     """Deletes rows with all that is derived of them; how many embeddings that were."""
     keys = [row.id for row in rows]
     # Without an index, what one may have of them stays there, and names keys that nothing has any more.
-    indexed = [WordRow(row.id, marker_of(tenant, scope), row.words) for row in rows if row.analyzer > 0]
+    indexed = [WordRow(row.id, memory_marker(tenant, scope), row.words) for row in rows if row.analyzer > 0]
     if index is not None and indexed:
         index.remove(connection, indexed)
     # In this order: who embeds one of them holds its row, and what that leaves behind is there when the second is run.

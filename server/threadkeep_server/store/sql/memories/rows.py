@@ -10,9 +10,7 @@ from sqlalchemy import Connection, Row
 from sqlalchemy.sql import ColumnElement
 
 from ....domain.memories import Memory, MemoryDraft, MemoryFilter, MemoryScope, top_values
-from ....domain.scopes import UserScope
 from ..schema.tables import memories
-from ..search.term_index import scope_marker
 
 T = TypeVar("T")
 
@@ -38,11 +36,6 @@ def batches(values: Sequence[T]) -> Iterator[Sequence[T]]:
     """AT_ONCE of them at a time."""
     for start in range(0, len(values), AT_ONCE):
         yield values[start : start + AT_ONCE]
-
-
-def marker_of(tenant: str, scope: MemoryScope) -> str:
-    """What stands for a scope in the index of words, and beside embeddings."""
-    return scope_marker(tenant, UserScope(scope.user_id, scope.app))
 
 
 def within(tenant: str, scope: MemoryScope) -> ColumnElement[bool]:

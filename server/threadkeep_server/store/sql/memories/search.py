@@ -16,11 +16,12 @@ from sqlalchemy.sql import ColumnElement
 from ....domain.memories import MemoryFilter, MemoryScope
 from ....domain.search import Candidate, Candidates, Field, WordQuery
 from ...contract.terms import matched, selected
+from ..log.markers import memory_marker
 from ..log.scan import Scanner
 from ..schema.tables import memories
 from ..search.candidate_selection import Choice, Unindexed
 from ..search.term_index import WordIndex, WordRow, words_text
-from .rows import batches, marker_of, rows_of_keys, within
+from .rows import batches, rows_of_keys, within
 
 _m = memories.c
 
@@ -41,7 +42,7 @@ def candidates(
         rows = [row for some in batches(keys) for row in rows_of_keys(connection, tenant, scope, some, wanted, _COLUMNS)]
         return {row.id: _candidate(row, behind.get(row.id, row.words), query.fields) for row in rows}
 
-    choice = Choice(query, marker_of(tenant, scope), documents, outdated=behind.keys())
+    choice = Choice(query, memory_marker(tenant, scope), documents, outdated=behind.keys())
     return choice.candidates(connection, scanner.engine, index, _unindexed(behind, query), read)
 
 
@@ -110,7 +111,7 @@ def renew(connection: Connection, index: WordIndex, renewed: Iterable[Renewed], 
     columns: Sequence[ColumnElement[Any]] = (_m.id, _m.tenant, _m.app, _m.user_id, _m.words, _m.analyzer)
     query = sa.select(*columns).where(_m.id.in_(wanted)).order_by(_m.id).with_for_update()
     rows = [row for row in connection.execute(query).all() if row.analyzer == wanted[row.id].was]
-    markers = {row.id: marker_of(row.tenant, MemoryScope(row.app, row.user_id)) for row in rows}
+    markers = {row.id: memory_marker(row.tenant, MemoryScope(row.app, row.user_id)) for row in rows}
     old = [WordRow(row.id, markers[row.id], row.words) for row in rows if row.analyzer > 0]
     if old:
         index.remove(connection, old)

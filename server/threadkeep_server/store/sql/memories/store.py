@@ -1,4 +1,4 @@
-"""Long-term memory of the SQL store: each method of store.memories.MemoriesStore is one unit of work, or a read before one."""
+"""Long-term memory of the SQL store. Each method is one unit of work, or a read before one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ....domain.memories import ALL_MEMORIES, Forget, Forgotten, Memory, MemoryD
 from ....domain.search import Candidates, WordQuery
 from ...contract.memories import MemoryPage
 from ..engine.base import Engine
-from ..engine.unit_runner import Running
+from ..log.unit_runner import UnitRunner
 from ..schema import versions
 from ..search.term_index import WordIndex, words_text
 from . import memory_queries, search
@@ -26,17 +26,18 @@ _POLL_S = 60.0
 _RETRY_S = 5.0
 
 
-class SqlMemories(Running):
-    """MemoriesStore on a database."""
+class SqlMemories:
+    """MemoriesStore on a database. `index`: the search index of the entries; None: searches scan the entries of a scope."""
 
-    _memory_words: WordIndex | None = None
-    """The index of the entries' words; without one the entries of a scope are gone through."""
+    def __init__(self, units: UnitRunner, index: WordIndex | None) -> None:
+        self._units = units
+        self._index = index
 
     async def add_memories(
         self, tenant: str, scope: MemoryScope, drafts: Sequence[MemoryDraft], now: int, *, ingesting: bool
     ) -> Sequence[MemoryOutcome]:
         # Asked before: most of a session that is ingested again is there, and analysing costs more than asking.
-        expected = await self._read(
+        expected = await self._units.read(
             lambda connection: memory_queries.outcomes(connection, tenant, scope, drafts, ingesting=ingesting), snapshot=True
         )
         if MemoryOutcome.ADDED not in expected:
@@ -49,54 +50,54 @@ class SqlMemories(Running):
             # What was there a moment ago may have been deleted.
             return made[draft.id] if draft.id in made else self._words_of(draft, now)
 
-        words = memory_queries.Words(self._memory_words, self._codec.words_version, of)
-        return await self._write(
+        words = memory_queries.Words(self._index, self._units.codec.words_version, of)
+        return await self._units.write(
             lambda connection: memory_queries.add(
-                connection, self._engine, words, tenant, scope, drafts, now, ingesting=ingesting
+                connection, self._units.engine, words, tenant, scope, drafts, now, ingesting=ingesting
             )
         )
 
     def _words_of(self, draft: MemoryDraft, now: int) -> str:
         time = now if draft.event_time is None else draft.event_time
-        return words_text(self._codec.memory_words(draft.content, time))
+        return words_text(self._units.codec.memory_words(draft.content, time))
 
     async def list_memories(
         self, tenant: str, scope: MemoryScope, wanted: MemoryFilter, limit: int, cursor: int | None
     ) -> MemoryPage:
-        return await self._read(
+        return await self._units.read(
             lambda connection: memory_queries.list_page(connection, tenant, scope, wanted, limit, cursor), snapshot=True
         )
 
     async def memories_by_key(
         self, tenant: str, scope: MemoryScope, keys: Sequence[int], wanted: MemoryFilter = ALL_MEMORIES
     ) -> Sequence[Memory]:
-        return await self._read(
+        return await self._units.read(
             lambda connection: list(memories_of_keys(connection, tenant, scope, keys, wanted)), snapshot=True
         )
 
     async def memories_holding(
         self, tenant: str, scope: MemoryScope, folded: str, wanted: MemoryFilter, limit: int
     ) -> Sequence[Memory]:
-        return await self._read(
-            lambda connection: memory_queries.holding(connection, self._engine, tenant, scope, folded, wanted, limit),
+        return await self._units.read(
+            lambda connection: memory_queries.holding(connection, self._units.engine, tenant, scope, folded, wanted, limit),
             snapshot=True,
         )
 
     async def memory_candidates(
         self, tenant: str, scope: MemoryScope, query: WordQuery, wanted: MemoryFilter = ALL_MEMORIES
     ) -> Candidates:
-        return await self._scan(
-            lambda scanner: search.candidates(scanner, self._memory_words, tenant, scope, query, wanted), snapshot=True
+        return await self._units.scan(
+            lambda scanner: search.candidates(scanner, self._index, tenant, scope, query, wanted), snapshot=True
         )
 
     async def forget(self, tenant: str, scope: MemoryScope, what: Forget, now: int) -> Forgotten:
         # What is added from now on stays, or who adds faster than this deletes would never let it end.
-        newest = await self._read(lambda connection: memory_queries.newest_key(connection, tenant, scope))
+        newest = await self._units.read(lambda connection: memory_queries.newest_key(connection, tenant, scope))
         deleted = embeddings = 0
         while True:
-            some = await self._write(
+            some = await self._units.write(
                 lambda connection: memory_queries.forget_some(
-                    connection, self._engine, self._memory_words, tenant, scope, what, newest, now
+                    connection, self._units.engine, self._index, tenant, scope, what, newest, now
                 )
             )
             if not some.deleted:
@@ -105,30 +106,30 @@ class SqlMemories(Running):
         missing = 0 if what.ids is None else len(set(what.ids)) - deleted
         return Forgotten(deleted, embeddings, missing)
 
-    async def _keep_memory_words(self) -> None:
+    async def keep_index(self) -> None:
         """Brings the words of entries that an older version has analysed, or that no index has, up to date; runs until
         cancelled. Servers that share a database may do it side by side: what another has done meanwhile is left as it is."""
-        while self._memory_words is not None:
+        while self._index is not None:
             try:
-                rest = _REST_S if await self.renew_memory_words() else _POLL_S
+                rest = _REST_S if await self.renew_terms() else _POLL_S
             except Exception as exc:  # a full disk, a lost database, a fault of ours: what is behind is found without an index
                 _log.warning("memories cannot be analysed anew (%s), next try in %g s", type(exc).__name__, _RETRY_S)
                 rest = _RETRY_S
             await asyncio.sleep(rest)
 
-    async def renew_memory_words(self) -> int:
+    async def renew_terms(self) -> int:
         """Does some of it, in one transaction; how many entries there were to do."""
-        index = self._memory_words
+        index = self._index
         if index is None:
             return 0
-        renewed = await self._scan(lambda scanner: search.renewals(scanner, _RENEWED_AT_ONCE), snapshot=True)
+        renewed = await self._units.scan(lambda scanner: search.renewals(scanner, _RENEWED_AT_ONCE), snapshot=True)
         if renewed:
-            version = self._codec.words_version
-            await self._write(lambda connection: search.renew(connection, index, renewed, version))
+            version = self._units.codec.words_version
+            await self._units.write(lambda connection: search.renew(connection, index, renewed, version))
         return len(renewed)
 
 
-async def open_memory_words(engine: Engine, kind: WordIndex | None) -> WordIndex | None:
+async def open_index(engine: Engine, kind: WordIndex | None) -> WordIndex | None:
     """The index of the entries' words, of the same kind as that of events; made if it is not there. Operators may do without
     the index of events, which costs appends something; this one costs them nothing."""
     if kind is None:

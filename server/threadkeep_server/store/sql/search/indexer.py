@@ -20,6 +20,8 @@ from sqlalchemy import ColumnElement, Connection, Row, Select
 from ....domain.text import fold
 from ...contract.codec import Codec
 from ..engine.base import Engine
+from ..log.change_order import beyond
+from ..log.markers import markers
 from ..schema.tables import (
     ADDING,
     APPENDED,
@@ -36,7 +38,7 @@ from ..schema.tables import (
     sessions,
 )
 from ..vectors import maintenance
-from .term_index import WordRow, markers, words_text
+from .term_index import WordRow, words_text
 from .text_index import TextIndex, TextRow, scope_of
 
 _log = logging.getLogger(__name__)
@@ -209,14 +211,6 @@ def added_by(kind: int) -> ColumnElement[bool]:
         COMPACTED: events.c.id.between(first, last),
     }
     return sa.and_(changes.c.kind == kind, changes.c.session == events.c.session, within[kind])
-
-
-def beyond(engine: Engine, xid: ColumnElement[int], change: ColumnElement[int]) -> ColumnElement[bool]:
-    """Changes that come after this one. Spelled by the engine's order, for an index to serve it."""
-    values = {changes.c.xid: xid, changes.c.id: change}
-    if len(engine.change_order) == 1:
-        return engine.change_order[0] > values[engine.change_order[0]]
-    return sa.tuple_(*engine.change_order) > sa.tuple_(*(values[column] for column in engine.change_order))
 
 
 def unfilled() -> ColumnElement[bool]:

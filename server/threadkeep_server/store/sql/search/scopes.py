@@ -12,10 +12,10 @@ from sqlalchemy.sql import ColumnElement
 from ....domain.model import SessionRef
 from ....domain.scopes import AppScope, EventScope, UserScope
 from ..log.conditions import Conditions, parameter
+from ..log.markers import scope_marker, session_marker
 from ..log.rows import require
 from ..log.scan import Scanner
 from ..schema.tables import events, sessions
-from .term_index import scope_marker, session_marker
 
 
 @dataclass(frozen=True, slots=True)

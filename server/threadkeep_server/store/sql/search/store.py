@@ -1,4 +1,4 @@
-"""The part of the SQL store that ranked searches read: candidates by words, and events by their keys."""
+"""Searches of the SQL store."""
 
 from __future__ import annotations
 
@@ -6,33 +6,59 @@ from collections.abc import Sequence
 from functools import partial
 
 from ....domain.filters import ALL, EventFilter
+from ....domain.model import SessionRef
 from ....domain.scopes import EventScope
 from ....domain.search import Candidate, Candidates, Field, WordQuery
-from ...contract.search import FoundEvent
-from ..engine.unit_runner import Running
-from ..log.event_lookup import events_by_key, of_one_moment
+from ...contract.search import FoundEvent, SearchPage, SearchQuery
+from ..log.scan import Scanner
+from ..log.unit_runner import UnitRunner
+from . import literal_queries
+from .analysis_cache import Analysed
+from .event_keys import event_keys
+from .event_lookup import events_by_key, of_one_moment
+from .term_index import words_text
 from .term_queries import neighbor_candidates, word_candidates
 from .text_index import TextIndex
 
 
-class SqlRecall(Running):
-    """Of RecallStore what is about words and events, on a database."""
+class SqlSearch:
+    """SearchStore on a database. `index` None: searches scan."""
 
-    _index: TextIndex | None
+    def __init__(self, units: UnitRunner, index: TextIndex | None) -> None:
+        self._units = units
+        self._index = index
+        self._analyzed = Analysed(lambda body, time: words_text(units.codec.words(body, time)))
+
+    async def search(self, tenant: str, query: SearchQuery) -> SearchPage:
+        scope = query.scope
+
+        def unit(scanner: Scanner) -> SearchPage:
+            if isinstance(scope, SessionRef):
+                return literal_queries.search_session(scanner, tenant, scope, query)
+            return literal_queries.search_sessions(scanner, self._index, tenant, scope, query)
+
+        return await self._units.scan(unit, snapshot=True)
 
     async def word_candidates(self, tenant: str, scope: EventScope, query: WordQuery, wanted: EventFilter = ALL) -> Candidates:
         index = None if self._index is None else self._index.words
-        unit = partial(word_candidates, index=index, tenant=tenant, scope=scope, query=query, wanted=wanted)
-        return await self._scan(unit, snapshot=True)
+        unit = partial(
+            word_candidates, analyzed=self._analyzed, index=index, tenant=tenant, scope=scope, query=query, wanted=wanted
+        )
+        return await self._units.scan(unit, snapshot=True)
 
     async def neighbor_candidates(
         self, tenant: str, scope: EventScope, keys: Sequence[int], fields: Field, wanted: EventFilter = ALL
     ) -> Sequence[Candidate]:
-        unit = partial(neighbor_candidates, tenant=tenant, scope=scope, keys=keys, fields=fields, wanted=wanted)
-        return await self._scan(unit, snapshot=True)
+        unit = partial(
+            neighbor_candidates, analyzed=self._analyzed, tenant=tenant, scope=scope, keys=keys, fields=fields, wanted=wanted
+        )
+        return await self._units.scan(unit, snapshot=True)
 
     async def events_by_key(
         self, tenant: str, scope: EventScope, keys: Sequence[int], wanted: EventFilter = ALL, *, neighbors: int = 0
     ) -> Sequence[FoundEvent]:
         unit = partial(events_by_key, tenant=tenant, scope=scope, keys=keys, wanted=wanted, neighbors=neighbors)
-        return await self._scan(unit, snapshot=not of_one_moment(wanted, neighbors))
+        return await self._units.scan(unit, snapshot=not of_one_moment(wanted, neighbors))
+
+    async def event_keys(self, tenant: str, places: Sequence[tuple[SessionRef, int]]) -> Sequence[int]:
+        return await self._units.read(lambda connection: event_keys(connection, tenant, places))

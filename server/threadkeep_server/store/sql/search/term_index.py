@@ -7,22 +7,19 @@ PostgreSQL: tsvectors under GIN, the field of a term as its weight.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
-from base64 import b32encode
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from sqlalchemy import Connection
 
-from ....domain.scopes import AppScope, UserScope
 from ....domain.search import FIELDS, Field, Words
 from ...contract.terms import as_text
 
 if TYPE_CHECKING:
     from ..engine.base import Engine
+from ..log.markers import digest
 from ..schema.tables import DERIVED
 
 # Of ASCII only these, or the engines would part or fold terms, or mind what they quote; and none so long that one is cut.
@@ -93,43 +90,9 @@ def words_text(words: Words) -> str:
     return as_text(words).replace("\x00", "\ufffd")
 
 
-# --- markers. Each begins with a character that no term has as it is indexed, and a letter for its kind.
-
-
-def markers(tenant: str, app: str, user_id: str, session: int) -> str:
-    """One for every scope that a session's events are in."""
-    return f"{_owner_markers(tenant, app, user_id)} {session_marker(session)}"
-
-
-def scope_marker(tenant: str, scope: UserScope | AppScope) -> str:
-    if isinstance(scope, AppScope):
-        return _marker("a", tenant, scope.app)
-    if scope.app is None:
-        return _marker("u", tenant, scope.user_id)
-    return _marker("v", tenant, scope.app, scope.user_id)
-
-
-def session_marker(session: int) -> str:
-    return f"~s{session}"
-
-
-@lru_cache(maxsize=4096)
-def _owner_markers(tenant: str, app: str, user_id: str) -> str:
-    scopes = (UserScope(user_id), UserScope(user_id, app), AppScope(app))
-    return " ".join(scope_marker(tenant, scope) for scope in scopes)
-
-
-def _marker(kind: str, *names: str) -> str:
-    return f"~{kind}" + _digest("".join(f"{len(name)}:{name}" for name in names), 10)
-
-
-def _digest(text: str, size: int) -> str:
-    return b32encode(hashlib.blake2b(text.encode(), digest_size=size).digest()).decode().lower()
-
-
 def _spelled(term: str) -> str:
     """A term as it is indexed: itself, or what stands for one that is odd."""
-    return term if _PLAIN.fullmatch(term) else "~t" + _digest(term, 20)
+    return term if _PLAIN.fullmatch(term) else "~t" + digest(term, 20)
 
 
 def _spelled_fields(words: str) -> Sequence[str]:

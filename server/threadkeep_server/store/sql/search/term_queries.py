@@ -22,17 +22,18 @@ from ....domain.search import ALL_FIELDS, Candidate, Candidates, Field, WordQuer
 from ...contract.terms import matched, selected
 from ..engine.statements import Record
 from ..log.conditions import conditions
-from ..log.event_lookup import neighbor_keys, stored_events
 from ..log.scan import EVENT_COLUMNS, Scanner
 from ..schema.tables import event_words, events, sessions
-from . import unindexed as tail
+from . import unindexed
+from .analysis_cache import Analysed
 from .candidate_selection import Choice, Unindexed
+from .event_lookup import neighbor_keys, stored_events
 from .scopes import Place, place_of
 from .term_index import WordIndex
 
 T = TypeVar("T")
 R = TypeVar("R")
-Part = tail.Part | str
+Part = unindexed.Part | str
 """Of the tail; or, a string, the whole log."""
 
 _e = events.c
@@ -44,7 +45,13 @@ _MOST_AT_ONCE, _BYTES_AT_ONCE = 256, 1 << 20
 
 
 def word_candidates(
-    scanner: Scanner, index: WordIndex | None, tenant: str, scope: EventScope, query: WordQuery, wanted: EventFilter
+    scanner: Scanner,
+    analyzed: Analysed,
+    index: WordIndex | None,
+    tenant: str,
+    scope: EventScope,
+    query: WordQuery,
+    wanted: EventFilter,
 ) -> Candidates:
     """In a snapshot."""
     connection = scanner.connection
@@ -54,30 +61,36 @@ def word_candidates(
     documents, parts = _standing(scanner, index, place)
     if not query.terms or query.limit < 1:
         return Candidates([], documents)
-    looked = _Looking(scanner, place, query.fields, wanted)
+    reader = _Reader(scanner, analyzed, place, query.fields, wanted)
     choice = Choice(query, place.marker, documents)
-    unindexed = looked.unindexed(parts, choice.terms, choice.most)
-    return choice.candidates(connection, scanner.engine, index, unindexed, looked.named)
+    unindexed_postings = reader.unindexed(parts, choice.terms, choice.most)
+    return choice.candidates(connection, scanner.engine, index, unindexed_postings, reader.named)
 
 
 def _standing(scanner: Scanner, index: WordIndex | None, place: Place) -> tuple[int, Sequence[Part]]:
     """How many events are in the scope, at least 1, and what is to be read. One statement: the way there costs more than it."""
 
     def build() -> Select[Any]:
-        return sa.select(place.size().label("documents"), *(() if index is None else tail.behind(scanner.engine)))
+        return sa.select(place.size().label("documents"), *(() if index is None else unindexed.behind(scanner.engine)))
 
     shape = ("standing", index is None, *place.key)
     row = scanner.statements.get(shape, scanner.connection, build).run(scanner.connection, place.key)[0]
-    return max(1, int(row.documents)), ["all"] if index is None else tail.told(row)
+    return max(1, int(row.documents)), ["all"] if index is None else unindexed.told(row)
 
 
 def neighbor_candidates(
-    scanner: Scanner, tenant: str, scope: EventScope, keys: Sequence[int], fields: Field, wanted: EventFilter
+    scanner: Scanner,
+    analyzed: Analysed,
+    tenant: str,
+    scope: EventScope,
+    keys: Sequence[int],
+    fields: Field,
+    wanted: EventFilter,
 ) -> Sequence[Candidate]:
     """In a snapshot."""
     place = place_of(scanner, tenant, scope)
     near = neighbor_keys(scanner, keys, wanted)
-    return list(_Looking(scanner, place, fields, wanted).named(near).values()) if near else []
+    return list(_Reader(scanner, analyzed, place, fields, wanted).named(near).values()) if near else []
 
 
 @dataclass(slots=True)
@@ -97,11 +110,12 @@ class _Postings:
             heapq.heappushpop(heap, key)
 
 
-class _Looking:
+class _Reader:
     """Reads events of a scope that satisfy a filter, as candidates with the terms of the fields."""
 
-    def __init__(self, scanner: Scanner, place: Place, fields: Field, wanted: EventFilter) -> None:
+    def __init__(self, scanner: Scanner, analyzed: Analysed, place: Place, fields: Field, wanted: EventFilter) -> None:
         self._scanner = scanner
+        self._analyzed = analyzed
         self._place = place
         self._fields = fields
         self._wanted = wanted
@@ -136,7 +150,7 @@ class _Looking:
 
     def _words_of(self, rows: Sequence[Record]) -> Mapping[int, str]:
         """Of events that are not indexed; of one that is gone meanwhile nothing."""
-        words = self._scanner.analysed.words
+        words = self._analyzed.words
         times = {row.id: row.time for row in rows}
         bodies = ((key, event.body) for key, _, event in stored_events(self._scanner, list(times)))
         return dict(self._aside(bodies, lambda key, body: words(body, times[key])))
@@ -147,7 +161,7 @@ class _Looking:
         """What is in these parts of the log. Counts are of all, keys of what satisfies the filter."""
         found = _Postings(most)
         wanted_terms = frozenset(terms)
-        words = self._scanner.analysed.words
+        words = self._analyzed.words
         for part in parts:
             told = self._aside(self._bodies(part), lambda row, body: matched(words(body, row.time), wanted_terms, self._fields))
             for row, having in told:
@@ -172,7 +186,7 @@ class _Looking:
             wanted: ColumnElement[bool] = sa.and_(sa.true(), *filtering.where)
             joined = sa.join(events, sessions, _e.session == sessions.c.id)
             query = sa.select(*EVENT_COLUMNS, *_EVENT, wanted.label("wanted")).select_from(joined).where(*reading.where)
-            return query if isinstance(part, str) else tail.within(query, part, self._scanner.engine)
+            return query if isinstance(part, str) else unindexed.within(query, part, self._scanner.engine)
 
         shape = ("unindexed words", part, reading.shape, filtering.shape)
         prepared = self._scanner.statements.get(shape, self._scanner.connection, build)

@@ -10,9 +10,10 @@ from sqlalchemy.sql import ColumnElement, Select
 
 from ..engine.base import Engine
 from ..engine.statements import Record
+from ..log.change_order import beyond
 from ..log.scan import Scanner
 from ..schema.tables import ADDING, changes, index_progress
-from .indexer import added_by, beyond, unfilled
+from .indexer import added_by, unfilled
 
 Part = int | None
 """Of the tail: what changes of this kind added, or (None) what was there when the index was begun."""

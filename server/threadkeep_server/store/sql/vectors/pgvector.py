@@ -24,7 +24,7 @@ from ....domain.memories import MemoryScope
 from ....domain.scopes import EventScope, UserScope
 from ...contract.vectors import Floats, Source
 from ..engine.base import Engine
-from ..memories.rows import marker_of
+from ..log.markers import memory_marker
 from . import pgvector_hnsw
 from .pgvector_hnsw import Part
 from .pgvector_tables import COPIES, MOST_DIMENSIONS, STORED, as_indexed, copies, given, parameter
@@ -169,7 +169,7 @@ def _part_of(
 ) -> Part:
     """The vectors among which a scope's are. Raises SessionNotFound, AmbiguousSession."""
     if isinstance(scope, MemoryScope):
-        return Part(source, "scope", marker_of(tenant, scope), model, dimension)
+        return Part(source, "scope", memory_marker(tenant, scope), model, dimension)
     return Part(source, *place_of(connection, tenant, scope), model, dimension)
 
 

@@ -14,8 +14,8 @@ from ....domain.memories import MemoryScope
 from ....domain.model import SessionRef
 from ....domain.scopes import AppScope, EventScope
 from ...contract.vectors import Embedded, Floats, check_dimension, check_vectors
+from ..log.markers import memory_marker
 from ..log.rows import require
-from ..memories.rows import marker_of
 from ..schema.tables import event_text, events, memories, memory_vectors, sessions, vector_models
 from .queue import present_model
 from .tables import event_vectors
@@ -93,7 +93,7 @@ def put_memories(connection: Connection, model: int, keys: Sequence[int], vector
     connection.execute(memory_vectors.delete().where(memory_vectors.c.id.in_(ids)))
     if vectors is not None and there:
         blobs = _blobs(keys, vectors)
-        scopes = {row.id: marker_of(row.tenant, MemoryScope(row.app, row.user_id)) for row in there}
+        scopes = {row.id: memory_marker(row.tenant, MemoryScope(row.app, row.user_id)) for row in there}
         rows = [{"id": id_, "scope": scopes[id_], "session": 0, "model": model, "vector": blobs[id_]} for id_ in ids]
         connection.execute(memory_vectors.insert(), rows)
     return ids
@@ -144,7 +144,7 @@ def inside(tenant: str, scope: EventScope, table: Table) -> Sequence[ColumnEleme
 
 def read_memories(connection: Connection, tenant: str, scope: MemoryScope, model: int, after: int, limit: int) -> Embedded:
     v = memory_vectors.c
-    within = (v.scope == marker_of(tenant, scope), v.model == model, v.id > after)
+    within = (v.scope == memory_marker(tenant, scope), v.model == model, v.id > after)
     return _embedded(connection, model, sa.select(v.id, v.session, v.vector).where(*within).order_by(v.id).limit(limit))
 
 

@@ -14,11 +14,11 @@ from ....domain.model import StoredEvent
 from ....domain.scopes import EventScope
 from ...contract.search import FoundEvent, neighbor_filter
 from ..engine.statements import Record
+from ..log.conditions import conditions
+from ..log.rows import ref_of
+from ..log.scan import EVENT_COLUMNS, Scanner
 from ..schema.tables import events, sessions
-from ..search.scopes import Place, place_of
-from .conditions import conditions
-from .rows import ref_of
-from .scan import EVENT_COLUMNS, Scanner
+from .scopes import Place, place_of
 
 _e = events.c
 _hit = events.alias("hit")

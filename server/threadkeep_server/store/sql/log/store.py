@@ -1,0 +1,112 @@
+"""Sessions and events of the SQL store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import sqlalchemy as sa
+
+from ....domain.context import ContextSpec
+from ....domain.model import NewSession, Session, SessionChange, SessionRef, StoredEvent
+from ...contract.events import Appended, AppendRequest, ContextPage, EventPage, EventQuery
+from ...contract.sessions import EXPIRED, Expired, SessionPage, SessionQuery
+from ...notifier import CommitNotifier
+from ..schema.tables import sessions
+from . import context_queries, list_queries, session_queries
+from .append_queries import AppendUnit, Outcome
+from .group_commit import Writer
+from .rows import require, session_of
+from .unit_runner import FEW_ROWS, UnitRunner
+
+
+class SqlSessions:
+    """SessionStore on a database. `clock` returns nanoseconds."""
+
+    def __init__(self, units: UnitRunner, commits: CommitNotifier, clock: Callable[[], int]) -> None:
+        self._units = units
+        self._engine = units.engine
+        self._commits = commits
+        self._clock = clock
+
+    async def create_session(self, tenant: str, new: NewSession, *, return_existing: bool) -> tuple[Session, bool]:
+        created = await self._units.write(
+            lambda connection: session_queries.create(connection, self._engine, tenant, new, return_existing)
+        )
+        self._commits.committed()
+        return created
+
+    async def get_session(self, tenant: str, ref: SessionRef) -> Session:
+        return session_of(await self._units.read(lambda connection: require(connection, tenant, ref)))
+
+    async def list_sessions(self, tenant: str, query: SessionQuery) -> SessionPage:
+        return await self._units.read(lambda connection: session_queries.list_page(connection, tenant, query))
+
+    async def update_session(self, tenant: str, ref: SessionRef, change: SessionChange) -> Session:
+        updated = await self._units.write(
+            lambda connection: session_queries.update(connection, self._engine, tenant, ref, change)
+        )
+        self._commits.committed()
+        return updated
+
+    async def delete_session(self, tenant: str, ref: SessionRef) -> int | None:
+        now = self._clock()
+        deleted = await self._units.write(lambda connection: session_queries.delete(connection, self._engine, tenant, ref, now))
+        self._commits.committed()
+        return deleted
+
+    async def expired_sessions(
+        self, tenant: str | None, now: int, limit: int, skip: int = 0, which: Expired = EXPIRED
+    ) -> Sequence[tuple[str, Session]]:
+        ordered = sa.select(sessions).where(*session_queries.expired(tenant, now, which))
+        query = ordered.order_by(sessions.c.expire_time, sessions.c.id).limit(limit).offset(skip)
+        rows = await self._units.read(lambda connection: connection.execute(query).all())
+        return [(row.tenant, session_of(row)) for row in rows]
+
+    async def delete_expired(self, tenant: str | None, now: int, limit: int, which: Expired = EXPIRED) -> int:
+        deleted = await self._units.write(
+            lambda connection: session_queries.delete_expired(connection, self._engine, tenant, now, limit, which)
+        )
+        self._commits.committed()
+        return deleted
+
+    async def delete_seen(self, tenant: str, seen: Session, now: int) -> bool:
+        unit = partial(session_queries.delete_seen, engine=self._engine, tenant=tenant, seen=seen, now=now)
+        deleted = await self._units.write(unit)
+        self._commits.committed()
+        return deleted
+
+
+class SqlEvents:
+    """EventStore on a database. `writer` commits the appends; its `run` must be running."""
+
+    def __init__(self, units: UnitRunner, commits: CommitNotifier, *, max_pending_bytes: int) -> None:
+        self._units = units
+        self._commits = commits
+        self._append_group = AppendUnit(units.engine, units.codec, units.statements)
+        self.writer = Writer(self._commit, units.engine.problem, max_pending_bytes=max_pending_bytes)
+        self.append = self.writer.append
+        self.on_append = commits.subscribe_appends
+
+    async def get_event(self, tenant: str, ref: SessionRef, event_id: str) -> StoredEvent:
+        return await self._units.scan(lambda scanner: list_queries.get_event(scanner, tenant, ref, event_id))
+
+    async def list_events(self, tenant: str, ref: SessionRef, query: EventQuery) -> EventPage:
+        streams = bool(query.filter.terms)
+        short = not streams and list_queries.most_rows(query) <= FEW_ROWS
+        unit = partial(list_queries.list_events, tenant=tenant, ref=ref, query=query)
+        return await self._units.scan(unit, snapshot=streams, short=short)
+
+    async def get_context(self, tenant: str, ref: SessionRef, spec: ContextSpec, default_bytes: int) -> ContextPage:
+        unit = partial(context_queries.get_context, tenant=tenant, ref=ref, spec=spec, default_bytes=default_bytes)
+        return await self._units.scan(unit, short=spec.last_n is not None and spec.last_n <= FEW_ROWS)
+
+    async def _commit(self, requests: Sequence[AppendRequest]) -> list[Outcome]:
+        short = sum(len(request.drafts) for request in requests) <= FEW_ROWS
+        decided = await self._units.engine.write(lambda connection: self._append_group(connection, requests), short=short)
+        self._append_group.remember(decided.learned)
+        self._commits.committed()
+        for request, outcome in zip(requests, decided.outcomes, strict=True):
+            if isinstance(outcome, Appended):
+                self._commits.appended(request, outcome)
+        return decided.outcomes

@@ -1,0 +1,59 @@
+"""Runs units of work for the parts of the SQL store, and translates errors of the database."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from sqlalchemy import Connection
+
+from ....domain.errors import StoreUnavailable, ThreadkeepError
+from ...contract.codec import Codec
+from ..engine.base import Engine, Unit
+from ..engine.statements import Statements
+from .scan import Scanner
+
+T = TypeVar("T")
+
+FEW_ROWS = 200
+"""Largest number of rows of a short read or write."""
+
+
+class UnitRunner:
+    """Runs units of work on an engine. Every method raises StoreUnavailable if the database fails."""
+
+    def __init__(self, engine: Engine, codec: Codec) -> None:
+        self.engine = engine
+        self.codec = codec
+        self.statements = Statements(engine)
+
+    async def scan(self, unit: Callable[[Scanner], T], *, snapshot: bool = False, short: bool = False) -> T:
+        """Runs a unit that reads with a Scanner."""
+
+        def scan(connection: Connection) -> T:
+            return unit(Scanner(connection, self.engine, self.codec, self.statements))
+
+        return await self.read(scan, snapshot=snapshot, short=short)
+
+    async def read(self, unit: Unit[T], *, snapshot: bool = False, short: bool = False) -> T:
+        return await translate_errors(self.engine, self.engine.read(unit, snapshot=snapshot, short=short))
+
+    async def write(self, unit: Unit[T]) -> T:
+        return await translate_errors(self.engine, self.engine.write(unit))
+
+    async def index(self, unit: Unit[T]) -> T:
+        """Runs a unit that writes derived tables only."""
+        return await translate_errors(self.engine, self.engine.index(unit))
+
+
+async def translate_errors(engine: Engine, work: Awaitable[T]) -> T:
+    """Awaits work on the database. Raises StoreUnavailable if the database fails."""
+    try:
+        return await work
+    except ThreadkeepError:
+        raise
+    except Exception as exc:
+        problem = engine.problem(exc)
+        if problem is None:
+            raise
+        raise StoreUnavailable(problem) from exc

@@ -1,0 +1,57 @@
+"""Facts about the SQL store, and notes of background work."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from sqlalchemy import Connection
+
+from ..contract.maintenance import StoreInfo
+from .log import session_queries
+from .log.unit_runner import UnitRunner
+from .schema import versions
+from .schema.tables import meta
+from .search.indexer import lag
+
+_NOTES = "n:"
+"""Prefix of the keys of notes in the table of facts."""
+
+
+class SqlMaintenance:
+    """MaintenanceStore on a database, without aclose. `indexed`: whether there is a search index."""
+
+    def __init__(self, units: UnitRunner, store_id: str, *, indexed: bool) -> None:
+        self._units = units
+        self._engine = units.engine
+        self._store_id = store_id
+        self._indexed = indexed
+
+    async def note(self, name: str) -> str | None:
+        return await self._units.read(lambda connection: versions.get(connection, _NOTES + name))
+
+    async def put_note(self, name: str, value: str, expected: str | None) -> bool:
+        return await self._units.write(lambda connection: _put_note(connection, _NOTES + name, value, expected))
+
+    async def info(self, tenant: str, *, totals: bool) -> StoreInfo:
+        def unit(connection: Connection) -> StoreInfo:
+            return StoreInfo(
+                store_id=self._store_id,
+                engine=self._engine.name,
+                durability=self._engine.durability,
+                schema_version=versions.versions(connection)[0],
+                indexed=self._indexed,
+                index_lag=lag(connection, self._engine) if self._indexed else 0,
+                totals=session_queries.totals(connection, tenant) if totals else None,
+            )
+
+        return await self._units.read(unit)
+
+    async def ping(self) -> None:
+        await self._units.read(lambda connection: connection.execute(sa.select(1)).scalar())
+
+
+def _put_note(connection: Connection, key: str, value: str, expected: str | None) -> bool:
+    if expected is None:
+        statement = "INSERT INTO threadkeep_meta (key, value) VALUES (:key, :value) ON CONFLICT (key) DO NOTHING"
+        return bool(connection.execute(sa.text(statement), {"key": key, "value": value}).rowcount)
+    changed = meta.update().where(meta.c.key == key, meta.c.value == expected).values(value=value)
+    return bool(connection.execute(changed).rowcount)
