@@ -13,7 +13,7 @@ from . import loopback_gemini as gemini
 from .loopback import KEY, Loopback
 
 BACKOFF = 0.01
-"""In place of the adapters' own half of a second, which test_patience.py holds."""
+"""In place of the adapters' own half of a second, which test_retry.py tests."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Vendor:
     def model(self, kit: Kit, endpoint: Loopback, **settings: Any) -> Any:
         base_url = f"http://127.0.0.1:{endpoint.port}{self.path}"
         model = getattr(kit, self.adapter)("small", base_url=base_url, api_key=KEY, **settings)
-        model._patience = replace(model._patience, backoff=BACKOFF)
+        model._retry_policy = replace(model._retry_policy, backoff=BACKOFF)
         return model
 
 

@@ -249,7 +249,7 @@ async def test_what_was_given_may_change_afterwards(kit: Kit, way: Way) -> None:
     values["a"] = 2
     assert await asked.context(prompt) == {"a": 1}
     with pytest.raises(AttributeError):
-        prompt._draft = None
+        prompt._builder = None
 
 
 async def test_a_turn_is_resumed_without_a_new_message(kit: Kit, way: Way) -> None:

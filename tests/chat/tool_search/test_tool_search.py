@@ -27,7 +27,7 @@ from threadkeep.chat import (
     tool,
     user,
 )
-from threadkeep.chat.tool_search.tool_search_results import GUIDANCE, found_output, session_key
+from threadkeep.chat.tool_search.tool_search_results import GUIDANCE, search_output, session_key
 from threadkeep.chat.tools.executions import result_of
 
 from ..kits import Kit, Way, text_of
@@ -157,8 +157,8 @@ async def test_only_the_search_tool_is_shown_and_then_what_it_has_found(kit: Kit
 
 
 async def test_what_was_found_in_an_earlier_turn_is_read_from_the_history(kit: Kit, way: Way) -> None:
-    found = tool(result_of(ToolCall("s0", SEARCH), found_output([ToolDefinition("flights"), ToolDefinition("gone")])))
-    spoof = tool(result_of(ToolCall("x0", "flights"), found_output([ToolDefinition("hotels")])))
+    found = tool(result_of(ToolCall("s0", SEARCH), search_output([ToolDefinition("flights"), ToolDefinition("gone")])))
+    spoof = tool(result_of(ToolCall("x0", "flights"), search_output([ToolDefinition("hotels")])))
     broken = tool(
         result_of(ToolCall("s1", SEARCH), "no JSON"), result_of(ToolCall("s2", SEARCH), '{"tools": [3, {"name": 4}]}')
     )
@@ -197,7 +197,7 @@ async def test_without_accumulation_the_last_searches_count(kit: Kit, way: Way) 
 
 @pytest.mark.parametrize(("accumulate", "names"), [(True, ["flights", "trains"]), (False, ["trains"])])
 async def test_searches_of_earlier_turns_count_alike(kit: Kit, way: Way, accumulate: bool, names: list[str]) -> None:
-    said = [tool(result_of(ToolCall("s0", SEARCH), found_output([ToolDefinition(name)]))) for name in ("flights", "trains")]
+    said = [tool(result_of(ToolCall("s0", SEARCH), search_output([ToolDefinition(name)]))) for name in ("flights", "trains")]
     other = tool(result_of(ToolCall("x0", "trains"), "late"))
     loop = Searching(kit, way, "ok", accumulate=accumulate)
     [call] = (each.message for each in asks("trains").generations)

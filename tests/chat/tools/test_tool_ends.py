@@ -22,7 +22,7 @@ from threadkeep.chat import (
     user,
 )
 from threadkeep.chat.context_keys import RESUME
-from threadkeep.chat.tools.executions import PARTIAL_RESULTS, TOOL_ID, TOOL_NAME, closed
+from threadkeep.chat.tools.executions import PARTIAL_RESULTS, TOOL_ID, TOOL_NAME, complete_results
 from threadkeep.chat.types.responses import RETURN_DIRECT, TOOL_CALL_LIMIT_EXCEEDED, TOOL_ITERATIONS_EXCEEDED
 
 from ..kits import Kit, Way, response_of, text_of
@@ -175,7 +175,7 @@ async def test_a_memory_is_told_with_what_the_round_left_in_the_context(kit: Kit
 def test_every_call_gets_one_result_even_if_ids_come_twice() -> None:
     calls = [ToolCall("a", "clock"), ToolCall("a", "clock"), ToolCall("a", "weather"), ToolCall("b", "clock")]
     done = tool(ToolResult("a", "weather", (Text("rain"),)), ToolResult("a", "clock", (Text("9:10"),)))
-    assert told((closed(calls, done, "no time"),)) == [
+    assert told((complete_results(calls, done, "no time"),)) == [
         ("a", "9:10", False),
         ("a", "not run: no time", True),
         ("a", "rain", False),

@@ -31,7 +31,7 @@ _STATUS_OF = {
 }
 
 
-def refused(provider: str, status: int, headers: Mapping[str, str], body: bytes, secret: str = "") -> ModelFailed:
+def rejected(provider: str, status: int, headers: Mapping[str, str], body: bytes, secret: str = "") -> ModelFailed:
     """For a status of HTTP that is no success. The provider's own words are told, but for what it says of keys: some quote
     them, in part or whole."""
     told = headers.get("x-should-retry")  # a spent quota is 429 too, and no wait brings it back
@@ -44,7 +44,7 @@ def refused(provider: str, status: int, headers: Mapping[str, str], body: bytes,
     return ModelFailed(_sentence(provider, what, words), status=status, retry=retry, retry_after=after)
 
 
-def failed_inside(provider: str, error: Any, secret: str = "") -> ModelFailed:
+def failed_in_stream(provider: str, error: Any, secret: str = "") -> ModelFailed:
     """For an error that a server tells in the middle of its answer."""
     told = error if isinstance(error, dict) else {}
     status = _number(told.get("code")) or _number(told.get("status")) or _STATUS_OF.get(str(told.get("type")), 0)
@@ -53,7 +53,7 @@ def failed_inside(provider: str, error: Any, secret: str = "") -> ModelFailed:
     return ModelFailed(_sentence(provider, "failed while it answered", words), status=status, retry=retry)
 
 
-def unreadable(provider: str, why: str) -> ModelFailed:
+def invalid_answer(provider: str, why: str) -> ModelFailed:
     return ModelFailed(f"{provider} gave an answer that cannot be read: {why}", status=200)
 
 
@@ -61,7 +61,7 @@ def unreachable(provider: str) -> ModelFailed:
     return ModelFailed(f"{provider} could not be reached", retry=True)
 
 
-def broken_off(provider: str) -> ModelFailed:
+def interrupted(provider: str) -> ModelFailed:
     return ModelFailed(f"{provider} broke off its answer", retry=True)
 
 

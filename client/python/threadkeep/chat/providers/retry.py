@@ -15,7 +15,7 @@ _LONGEST_WAIT = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
+class RetryPolicy:
     """`max_retries`: after the first attempt. `backoff`: seconds before the second attempt, at most; doubles for each further
     one. An endpoint's Retry-After holds if it is longer; one above a minute is for the caller to wait."""
 

@@ -16,7 +16,7 @@ from ..tools.function_tools import function_tool, runs_async
 from ..tools.tool import Tool, duplicates
 from ..types.messages import Content, Message, user
 from ..types.options import ChatOptions, ToolOptions
-from ..types.texts import is_sound
+from ..types.texts import is_encodable
 
 SessionLike = str | SessionRef | Session
 _PLACE = re.compile(r"\{\{(\w+)\}\}|\{([^\W\d]\w*)\}")
@@ -62,7 +62,7 @@ def user_message(content: Content) -> Message:
     message = user(content)
     if message.is_blank and not message.text:
         raise ValueError("the user's message is empty; leave it out, or give a text or parts")
-    if not is_sound(message.text):
+    if not is_encodable(message.text):
         raise ValueError("the user's message holds half of a surrogate pair, which neither a model nor a memory can be told")
     return message
 

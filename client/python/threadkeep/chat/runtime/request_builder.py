@@ -16,12 +16,12 @@ from ..types.options import ChatOptions, ToolOptions
 from ..types.requests import ChatClientRequest
 from .arguments import filled, id_of, session_id, session_of
 
-_SHOWN = {"session": SESSION, "user_id": USER}
+_FOR_TOOLS = {"session": SESSION, "user_id": USER}
 """What tools are told of the session."""
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class RequestBuilder:
     """`system`: the instructions. `context`: what advisors are told. `session`: the same of the session, which wins."""
 
     system: str = ""
@@ -35,33 +35,33 @@ class Draft:
         """The session's id; empty without one."""
         return session_id({**self.context, **self.session}.get(SESSION))
 
-    def with_system(self, text: str | None, values: Mapping[str, Any]) -> Draft:
+    def with_system(self, text: str | None, values: Mapping[str, Any]) -> RequestBuilder:
         """None: the instructions that it has, with values for their places."""
         if text is not None and not isinstance(text, str):
             raise TypeError(f"instructions are text, not {type(text).__name__}")
         return replace(self, system=filled(self.system if text is None else text, values))
 
-    def with_messages(self, *messages: Message) -> Draft:
+    def with_messages(self, *messages: Message) -> RequestBuilder:
         return replace(self, messages=(*self.messages, *messages))
 
-    def with_options(self, options: ChatOptions) -> Draft:
+    def with_options(self, options: ChatOptions) -> RequestBuilder:
         """These win over those that it has."""
         return replace(self, options=options.over(self.options))
 
-    def with_context(self, values: Mapping[str, Any]) -> Draft:
+    def with_context(self, values: Mapping[str, Any]) -> RequestBuilder:
         return replace(self, context={**self.context, **values})
 
-    def with_session(self, session: object, user_id: str | None, run_id: str | None) -> Draft:
+    def with_session(self, session: object, user_id: str | None, run_id: str | None) -> RequestBuilder:
         """Both advisors and tools are told. In place of an earlier session, of which nothing stays."""
         about = {SESSION: session_of(session), USER: id_of("user_id", user_id), RUN: id_of("run_id", run_id)}
         return replace(self, session={name: value for name, value in about.items() if value is not None})
 
-    def with_memory(self, memory: object) -> Draft:
+    def with_memory(self, memory: object) -> RequestBuilder:
         if not isinstance(memory, MemoryProvider | ContextSpec):
             raise TypeError(f"memory is a MemoryProvider or a ContextSpec, not {type(memory).__name__}")
         return self.with_context({MEMORY: memory})
 
-    def resuming(self) -> Draft:
+    def resuming(self) -> RequestBuilder:
         """Raises MissingSession without a session, ValueError if something new is said."""
         if not self.conversation:
             raise MissingSession("only a session can be resumed: give one with .session(...)")
@@ -76,8 +76,8 @@ class Draft:
                 'nothing is said: give .prompt("..."), .user(...) or .messages(...), or .resume() a turn that was interrupted'
             )
         first = (system(self.system),) if self.system.strip() else ()
-        shown = {name: self.session[key] for name, key in _SHOWN.items() if key in self.session}
+        for_tools = {name: self.session[key] for name, key in _FOR_TOOLS.items() if key in self.session}
         options = self.options
-        if shown and isinstance(options, ToolOptions):  # always: it began as one
-            options = options.changed(tool_context={**options.tool_context, **shown})
+        if for_tools and isinstance(options, ToolOptions):  # always: it began as one
+            options = options.changed(tool_context={**options.tool_context, **for_tools})
         return ChatClientRequest((*first, *self.messages), options.over(defaults), {**self.context, **self.session})

@@ -11,7 +11,7 @@ from typing import TypeVar
 _T = TypeVar("_T")
 
 
-def apart(function: Callable[[], _T]) -> Future[_T]:
+def in_new_thread(function: Callable[[], _T]) -> Future[_T]:
     """Begins it in a new thread, with the caller's context variables. Nothing waits for that thread: one that never ends keeps
     neither a pool's place nor the program from ending."""
     future: Future[_T] = Future()

@@ -12,7 +12,7 @@ from typing import Any
 from ..tools.tool import Tool
 from ..types.messages import Data, Media, Message, Part, Reasoning, Text, ToolCall, ToolResult
 from ..types.responses import Generation
-from ..types.texts import sound
+from ..types.texts import make_encodable
 
 
 def input_json(messages: Iterable[Message]) -> str:
@@ -85,7 +85,7 @@ def _json(text: str) -> Any:
 def _text(value: Any) -> str:
     """What cannot be written is told as that: no call may fail because it is watched."""
     try:
-        return sound(json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain))
+        return make_encodable(json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain))
     except (TypeError, ValueError, RecursionError) as error:
         return json.dumps({"unwritable": type(error).__name__})
 

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from ..runtime.threads import apart
+from ..runtime.threads import in_new_thread
 from .tool_index import checked_vectors
 
 Vectors = Sequence[Sequence[float]]
@@ -21,5 +21,5 @@ async def embedded(embedder: Embedder, texts: Sequence[str]) -> list[tuple[float
     if inspect.iscoroutinefunction(embedder) or inspect.iscoroutinefunction(getattr(embedder, "__call__", None)):  # noqa: B004
         found = embedder(texts)
     else:
-        found = await asyncio.wrap_future(apart(lambda: embedder(texts)))
+        found = await asyncio.wrap_future(in_new_thread(lambda: embedder(texts)))
     return checked_vectors(await found if inspect.isawaitable(found) else found, len(texts))

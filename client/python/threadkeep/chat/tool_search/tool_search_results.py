@@ -23,7 +23,7 @@ DISCOVERED = "threadkeep.discovered_tools"
 
 
 @dataclass(frozen=True, slots=True)
-class ToolsShown:
+class DisclosedTools:
     """Of the tools of a request the search tool, those of `always`, and those that searches have found: all of them, or if not
     `accumulate` those of the last searches."""
 
@@ -37,7 +37,7 @@ class ToolsShown:
         tools = {each.name: each for each in options.tools} if isinstance(options, ToolOptions) else {}
         if not isinstance(options, ToolOptions) or self.search_tool not in tools:
             return request
-        found = names_found(request.messages, self.search_tool, all_of_them=self.accumulate)
+        found = found_names(request.messages, self.search_tool, all_of_them=self.accumulate)
         if self.accumulate or not found:  # a memory may have left out the results
             found = tuple(dict.fromkeys((*request.context.get(DISCOVERED, ()), *found)))
         always = [name for name in tools if name in self.always or name == options.tool_choice]
@@ -54,7 +54,7 @@ def session_key(session: Any, user_id: str | None = None) -> str:
     return json.dumps(["", user_id or "", session] if isinstance(session, str) else parts)
 
 
-def found_output(found: Sequence[ToolDefinition]) -> ToolOutput:
+def search_output(found: Sequence[ToolDefinition]) -> ToolOutput:
     """The answer of the search tool."""
     said: dict[str, Any] = {"tools": [{"name": each.name, "description": each.description} for each in found]}
     if not found:
@@ -62,7 +62,7 @@ def found_output(found: Sequence[ToolDefinition]) -> ToolOutput:
     return ToolOutput(structured_json=json.dumps(said, ensure_ascii=False))
 
 
-def names_found(messages: Iterable[Message], search_tool: str, *, all_of_them: bool) -> tuple[str, ...]:
+def found_names(messages: Iterable[Message], search_tool: str, *, all_of_them: bool) -> tuple[str, ...]:
     """The names that searches in these messages have found, each once, the earliest first; else those of the last message that
     holds results of searches: all that were made at once."""
     found: list[str] = []

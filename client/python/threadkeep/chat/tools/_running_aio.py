@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from ..runtime.threads import apart
+from ..runtime.threads import in_new_thread
 from .tool import Run, ToolContext
 
 _T = TypeVar("_T")
@@ -19,12 +19,12 @@ async def run_tool(run: Run, arguments: str, context: ToolContext, timeout: floa
     Raises TimeoutError after `timeout` seconds. When that happens, or the caller is cancelled, a coroutine is cancelled; of a
     thread only the result is dropped.
     """
-    patience = asyncio.timeout(timeout)
+    limit = asyncio.timeout(timeout)
     try:
-        async with patience:
+        async with limit:
             return await _outcome(run, arguments, context)
     except TimeoutError:
-        if patience.expired():
+        if limit.expired():
             raise TimeoutError(gave_up(timeout)) from None
         raise
     except asyncio.CancelledError as cancelled:
@@ -62,5 +62,5 @@ async def _outcome(run: Run, arguments: str, context: ToolContext) -> object:
     if inspect.iscoroutinefunction(run) or inspect.iscoroutinefunction(getattr(run, "__call__", None)):  # noqa: B004
         found: object = run(arguments, context)
     else:
-        found = await asyncio.wrap_future(apart(lambda: run(arguments, context)))
+        found = await asyncio.wrap_future(in_new_thread(lambda: run(arguments, context)))
     return await found if inspect.isawaitable(found) else found

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextvars import copy_context
 from typing import TypeVar
 
-from ..runtime.threads import apart
+from ..runtime.threads import in_new_thread
 from ._running_aio import gave_up
 from .tool import Run, ToolContext
 
@@ -23,7 +23,7 @@ def run_tool(run: Run, arguments: str, context: ToolContext, timeout: float | No
     """
     if timeout is None:
         return _at_once(run(arguments, context))
-    future = apart(lambda: _at_once(run(arguments, context)))
+    future = in_new_thread(lambda: _at_once(run(arguments, context)))
     try:
         return future.result(timeout)
     except TimeoutError:
@@ -51,7 +51,7 @@ def gather(jobs: Sequence[Callable[[], _T]], at_most: int) -> list[_T]:
             outcomes[at] = copy_context().run(job)
 
     try:
-        for worker in [apart(work) for _ in range(min(at_most, len(jobs)))]:
+        for worker in [in_new_thread(work) for _ in range(min(at_most, len(jobs)))]:
             worker.result()
     finally:
         stopped.set()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ..types.messages import Data, Media, Message, Part, Text, ToolCall, ToolResult, assistant, tool
 from ..types.requests import ChatClientResponse
 from ..types.responses import RETURN_DIRECT, TOOL_CALL_LIMIT_EXCEEDED, TOOL_ITERATIONS_EXCEEDED, ChatResponse, Generation
-from ..types.texts import sound
+from ..types.texts import make_encodable
 from .tool import ToolOutput
 
 TOOL_ID = "toolId"
@@ -32,37 +32,39 @@ class ToolExecution:
 
 
 def result_of(call: ToolCall, output: object) -> ToolResult:
-    """The answer to a call; None is the empty text, and texts are such as can be stored (`texts.sound`).
+    """The answer to a call; None is the empty text, and texts are such as can be stored (`texts.make_encodable`).
 
     Raises TypeError for what a tool may not return.
     """
     if output is None or isinstance(output, str):
-        return ToolResult(call.id, call.name, (Text(sound(output or "")),))
+        return ToolResult(call.id, call.name, (Text(make_encodable(output or "")),))
     if not isinstance(output, ToolOutput):
         raise TypeError(f"a tool returns a text, a ToolOutput or None, not a {type(output).__name__}")
     if not isinstance(output.structured_json, str):
         raise TypeError(f"structured_json of a ToolOutput is JSON as text, not a {type(output.structured_json).__name__}")
-    return ToolResult(call.id, call.name, tuple(map(_part, output.parts)), sound(output.structured_json), output.is_error)
+    return ToolResult(
+        call.id, call.name, tuple(map(_part, output.parts)), make_encodable(output.structured_json), output.is_error
+    )
 
 
 def error_result(call: ToolCall, text: str) -> ToolResult:
     """Tells the model that a call failed, and how."""
-    return ToolResult(call.id, call.name, (Text(sound(text)),), is_error=True)
+    return ToolResult(call.id, call.name, (Text(make_encodable(text)),), is_error=True)
 
 
 def _part(part: object) -> Text | Media | Data:
     """A part of a result that an event can hold."""
     match part:
         case Text(text=str()):
-            return Text(sound(part.text))
+            return Text(make_encodable(part.text))
         case Data(json=str()):
-            return Data(sound(part.type), sound(part.json))
+            return Data(make_encodable(part.type), make_encodable(part.json))
         case Media():
-            return replace(part, name=sound(part.name), uri=None if part.uri is None else sound(part.uri))
+            return replace(part, name=make_encodable(part.name), uri=None if part.uri is None else make_encodable(part.uri))
     raise TypeError(f"the parts of a ToolOutput are Text, Media and Data with their texts, not {type(part).__name__}")
 
 
-def closed(calls: Sequence[ToolCall], partial: Message | None, why: str) -> Message:
+def complete_results(calls: Sequence[ToolCall], partial: Message | None, why: str) -> Message:
     """One TOOL message with a result for every call: those of `partial`, and an error for each that was not run."""
     left = list(partial.tool_results if partial else ())
     results = []
@@ -74,27 +76,27 @@ def closed(calls: Sequence[ToolCall], partial: Message | None, why: str) -> Mess
     return tool(*results)
 
 
-def direct(answer: ChatClientResponse, execution: ToolExecution) -> ChatClientResponse:
+def direct_answer(answer: ChatClientResponse, execution: ToolExecution) -> ChatClientResponse:
     """The results as the answer: a generation for each."""
-    return _ending(answer, *(_said(result) for result in execution.results))
+    return _end_response(answer, *(_generation(result) for result in execution.results))
 
 
 def limit_exceeded(answer: ChatClientResponse, breach: str, partial: Message | None) -> ChatClientResponse:
     """The answer of a turn that wanted too many calls: says so, and holds what was run in its metadata."""
     about = {PARTIAL_RESULTS: partial.tool_results if partial else ()}
-    return _ending(answer, Generation(assistant(breach), TOOL_CALL_LIMIT_EXCEEDED, about))
+    return _end_response(answer, Generation(assistant(breach), TOOL_CALL_LIMIT_EXCEEDED, about))
 
 
 def iterations_exceeded(answer: ChatClientResponse, most: int) -> ChatClientResponse:
     """The answer of a turn in which the model was asked `most` times and wants still more tools."""
     text = f"the turn was ended: after {most} answers the model still called tools"
-    return _ending(answer, Generation(assistant(text), TOOL_ITERATIONS_EXCEEDED))
+    return _end_response(answer, Generation(assistant(text), TOOL_ITERATIONS_EXCEEDED))
 
 
-def _said(result: ToolResult) -> Generation:
+def _generation(result: ToolResult) -> Generation:
     parts: list[Part] = [Text(result.structured_json)] if result.structured_json else list(result.parts)
     return Generation(assistant(parts), RETURN_DIRECT, {TOOL_ID: result.call_id, TOOL_NAME: result.name})
 
 
-def _ending(answer: ChatClientResponse, *generations: Generation) -> ChatClientResponse:
+def _end_response(answer: ChatClientResponse, *generations: Generation) -> ChatClientResponse:
     return answer.with_response(replace(answer.response or ChatResponse(), generations=generations))

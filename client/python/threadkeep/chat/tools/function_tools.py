@@ -93,17 +93,17 @@ def _running(fn: Callable[..., Any], shape: Arguments, *, strict: bool) -> Run:
 
     async def run_async(arguments: str, context: ToolContext) -> str | ToolOutput:
         try:
-            given = bound(arguments, context)
+            values = bound(arguments, context)
         except ValidationError as error:
             return _refused(shape.tool, error)
-        return output_of(await fn(**given))
+        return output_of(await fn(**values))
 
     def run(arguments: str, context: ToolContext) -> Any:
         try:
-            given = bound(arguments, context)
+            values = bound(arguments, context)
         except ValidationError as error:
             return _refused(shape.tool, error)
-        result = fn(**given)
+        result = fn(**values)
         return output_later(result) if inspect.isawaitable(result) else output_of(result)
 
     return run_async if runs_async(fn) else run
@@ -113,8 +113,8 @@ def _refused(tool: str, error: ValidationError) -> ToolOutput:
     lines = []
     for each in error.errors(include_url=False, include_context=False)[:_MOST_ERRORS]:
         where = ".".join(str(step) for step in each["loc"])
-        given = "" if each["type"] in {"missing", "json_invalid"} else f" (given: {_shown(each['input'])})"
-        lines.append(f"- {where}: {each['msg']}{given}" if where else f"- {each['msg']}{given}")
+        values = "" if each["type"] in {"missing", "json_invalid"} else f" (given: {_shown(each['input'])})"
+        lines.append(f"- {where}: {each['msg']}{values}" if where else f"- {each['msg']}{values}")
     return refusal(f"The arguments of {tool} are not valid. Correct them and call it again.\n" + "\n".join(lines))
 
 

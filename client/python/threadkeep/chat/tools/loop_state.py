@@ -28,57 +28,57 @@ class LoopState:
 
     @property
     def resumes(self) -> bool:
-        """An interrupted turn is to go on, and nothing was asked yet: see `answered`."""
+        """An interrupted turn is to go on, and nothing was asked yet: see `add_answer`."""
         return bool(self.request.context.get(RESUME))
 
-    def history(self, asked: ChatClientRequest) -> tuple[Message, ...]:
+    def history(self, round_request: ChatClientRequest) -> tuple[Message, ...]:
         """The whole turn up to the last answer."""
-        return asked.messages if self._history is None or self._knows_history else self._history
+        return round_request.messages if self._history is None or self._knows_history else self._history
 
-    def answered(self, answer: ChatClientResponse) -> None:
+    def add_answer(self, answer: ChatClientResponse) -> None:
         """A round came to this. Its context goes into the next, in which a turn that was resumed goes on like any other."""
         self.rounds += 1
         again = {RESUME: False} if RESUME in self.request.context else {}
         self.request = self.request.with_context({**answer.context, **again})
 
-    def go_on(self, answer: ChatClientResponse, execution: ToolExecution, instructions: Sequence[Message]) -> None:
+    def start_next_round(self, answer: ChatClientResponse, execution: ToolExecution, instructions: Sequence[Message]) -> None:
         """The tools of a round have been run, and the model is asked again."""
-        self._spent = self.stamped(answer).usage
+        self._spent = self.with_turn_usage(answer).usage
         self._history = execution.history
         self.request = self.request.with_messages(*instructions)
 
-    def stamped(self, answer: ChatClientResponse) -> ChatClientResponse:
+    def with_turn_usage(self, answer: ChatClientResponse) -> ChatClientResponse:
         """With the usage of the earlier rounds added; untouched if those had none."""
         if answer.response is None or not self._spent:
             return answer
         return answer.with_response(answer.response.with_usage(self._spent + answer.usage))
 
-    def stamped_chunk(self, chunk: ChatClientResponse) -> ChatClientResponse:
+    def chunk_with_turn_usage(self, chunk: ChatClientResponse) -> ChatClientResponse:
         """The same for what has a usage; what has none is left as it is."""
-        return self.stamped(chunk) if chunk.usage else chunk
+        return self.with_turn_usage(chunk) if chunk.usage else chunk
 
-    def trailing(self, answer: ChatClientResponse) -> Iterator[ChatClientResponse]:
+    def usage_chunks(self, answer: ChatClientResponse) -> Iterator[ChatClientResponse]:
         """What tells the usage of the turn when no chunk of its last answer told any."""
         if self._spent and not answer.usage:
-            yield self.stamped(answer.with_response(replace(answer.response or ChatResponse(), generations=())))
+            yield self.with_turn_usage(answer.with_response(replace(answer.response or ChatResponse(), generations=())))
 
 
 class LoopRound:
     """The chunks of one answer: what may be given out at once, and what waits until it is known how the turn goes on, which
     is tool calls, and how the answer ends after them."""
 
-    __slots__ = ("_answer", "_answers", "_held", "_whole")
+    __slots__ = ("_answer", "_has_response", "_held", "_whole")
 
     def __init__(self) -> None:
         self._held: list[ChatClientResponse] = []
         self._answer: ChatClientResponse | None = None
         self._whole = Aggregator()
-        self._answers = False
+        self._has_response = False
 
     def passing(self, chunk: ChatClientResponse) -> ChatClientResponse | None:
         """Takes a chunk. Returns what of it may be given out: all, from the first tool call on only what it says, or None."""
         self._whole.add(chunk)
-        self._answers = self._answers or chunk.response is not None
+        self._has_response = self._has_response or chunk.response is not None
         if not chunk.tool_calls and not self._held:
             return chunk
         said = _without_calls(chunk)
@@ -89,7 +89,7 @@ class LoopRound:
         """All of them together; without a response if no chunk had one."""
         if self._answer is None:
             whole = self._whole.response()
-            self._answer = whole if self._answers else whole.with_response(None)
+            self._answer = whole if self._has_response else whole.with_response(None)
         return self._answer
 
     def ending(self, answer: ChatClientResponse) -> list[ChatClientResponse]:

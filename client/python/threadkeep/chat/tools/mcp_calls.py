@@ -48,12 +48,12 @@ async def _pages(server: Client | ClientSession) -> list[types.Tool]:
 async def called(server: Client | ClientSession, name: str, arguments: str, timeout: float | None) -> ToolOutput:
     """What a tool answers. Raises MCPError when the server refuses the call or does not answer within `timeout` seconds."""
     try:
-        given = json.loads(arguments)
+        values = json.loads(arguments)
     except ValueError as error:
         return refusal(f"The arguments are not valid JSON: {error}")
-    if not isinstance(given, dict):
-        return refusal(f"The arguments must be an object, not {json.dumps(given)[:100]}")
-    result = await server.call_tool(name, given, read_timeout_seconds=timeout)
+    if not isinstance(values, dict):
+        return refusal(f"The arguments must be an object, not {json.dumps(values)[:100]}")
+    result = await server.call_tool(name, values, read_timeout_seconds=timeout)
     return output_of_result(result)
 
 

@@ -8,15 +8,15 @@ from typing import Any
 from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 
 from ..types.messages import Data, Media, Text
-from ..types.texts import all_sound, sound
+from ..types.texts import make_encodable, make_json_encodable
 from .tool import ToolOutput
 
 _PARTS = (Text, Media, Data)
 
 
 def output_of(value: Any) -> str | ToolOutput:
-    """A text (see `texts.sound`) and a ToolOutput are themselves, None is the empty text, parts (one, or a list of them) are a
-    ToolOutput of them.
+    """Converts a return value. A text (see `texts.make_encodable`) and a ToolOutput stay, None becomes the empty text, one part
+    or a list of parts becomes a ToolOutput.
 
     All else is written as JSON: pydantic models, dataclasses, enums, times (ISO 8601), bytes (base64), mappings, sequences.
     Raises TypeError for what JSON cannot hold.
@@ -26,7 +26,7 @@ def output_of(value: Any) -> str | ToolOutput:
     if isinstance(value, ToolOutput):
         return value
     if isinstance(value, str):
-        return sound(str(value.value) if hasattr(value, "value") else value)
+        return make_encodable(str(value.value) if hasattr(value, "value") else value)
     if isinstance(value, _PARTS):
         return ToolOutput((value,))
     if isinstance(value, list | tuple) and value and all(isinstance(each, _PARTS) for each in value):
@@ -42,7 +42,7 @@ def _json_of(value: Any) -> str:
         return to_json(value, bytes_mode="base64", inf_nan_mode="strings").decode()
     except PydanticSerializationError:  # perhaps for a text that UTF-8 cannot say
         plain = to_jsonable_python(value, bytes_mode="base64", inf_nan_mode="strings")
-        return to_json(all_sound(plain)).decode()
+        return to_json(make_json_encodable(plain)).decode()
 
 
 async def output_later(value: Awaitable[Any]) -> str | ToolOutput:
@@ -52,4 +52,4 @@ async def output_later(value: Awaitable[Any]) -> str | ToolOutput:
 
 def refusal(text: str) -> ToolOutput:
     """Tells the model that its call was wrong, and how."""
-    return ToolOutput((Text(sound(text)),), is_error=True)
+    return ToolOutput((Text(make_encodable(text)),), is_error=True)

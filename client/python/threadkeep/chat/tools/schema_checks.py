@@ -33,20 +33,20 @@ class Shape:
     def read(self, text: str) -> dict[str, Any] | ToolOutput:
         """The arguments, or what is wrong with them."""
         try:
-            given = json.loads(text)
+            values = json.loads(text)
         except (ValueError, RecursionError) as error:
             return self._refused([f"Invalid JSON: {error}"])
-        if not isinstance(given, dict):
-            return self._refused([f"they must be an object, not {json.dumps(given)[:100]}"])
+        if not isinstance(values, dict):
+            return self._refused([f"they must be an object, not {json.dumps(values)[:100]}"])
         if self._strict:
-            given = without_nulls(given, self._schema)
+            values = without_nulls(values, self._schema)
         try:
-            wrong = sorted(self._validator.iter_errors(given), key=relevance, reverse=True)
+            wrong = sorted(self._validator.iter_errors(values), key=relevance, reverse=True)
         except Unresolvable as error:
             raise InvalidTool(f"the tool {self._tool!r}: its schema refers to {error.ref!r}, which it does not hold") from error
         except RecursionError:
             return self._refused(["they are nested too deeply"])
-        return self._refused([_said(each) for each in wrong[:_MOST_ERRORS]]) if wrong else given
+        return self._refused([_said(each) for each in wrong[:_MOST_ERRORS]]) if wrong else values
 
     def _refused(self, wrong: list[str]) -> ToolOutput:
         lines = "\n".join(f"- {each}" for each in wrong)

@@ -44,16 +44,16 @@ def schema_tool(
 
 def _running(fn: Callable[..., Any], shape: Shape, takes_context: bool) -> Run:
     async def run_async(arguments: str, context: ToolContext) -> str | ToolOutput:
-        given = shape.read(arguments)
-        if isinstance(given, ToolOutput):
-            return given
-        return output_of(await fn(given, *([context] if takes_context else [])))
+        values = shape.read(arguments)
+        if isinstance(values, ToolOutput):
+            return values
+        return output_of(await fn(values, *([context] if takes_context else [])))
 
     def run(arguments: str, context: ToolContext) -> Any:
-        given = shape.read(arguments)
-        if isinstance(given, ToolOutput):
-            return given
-        result = fn(given, *([context] if takes_context else []))
+        values = shape.read(arguments)
+        if isinstance(values, ToolOutput):
+            return values
+        result = fn(values, *([context] if takes_context else []))
         return output_later(result) if inspect.isawaitable(result) else output_of(result)
 
     return run_async if runs_async(fn) else cast("Run", run)

@@ -52,20 +52,20 @@ def strict_schema(tool: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     mode does not know is left out if it only narrows (lengths of texts, other formats). Raises InvalidTool for what it cannot
     say: a mapping with free keys, any value, a tuple.
     """
-    given = checked_object(tool, schema)
-    optional = given["properties"].keys() - set(given.get("required", ()))
-    strict = _strict(tool, "", given)
+    checked = checked_object(tool, schema)
+    optional = checked["properties"].keys() - set(checked.get("required", ()))
+    strict = _strict(tool, "", checked)
     for name in optional & strict["properties"].keys():
         strict["properties"][name] = _nullable(strict["properties"][name], strict)
     return strict
 
 
-def without_nulls(given: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+def without_nulls(checked: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments without what a strict model left out: null for what `schema`, the original, neither demands nor lets be."""
     optional = schema["properties"].keys() - set(schema.get("required", ()))
     return {
         name: value
-        for name, value in given.items()
+        for name, value in checked.items()
         if value is not None or name not in optional or accepts_null(schema["properties"][name], schema)
     }
 

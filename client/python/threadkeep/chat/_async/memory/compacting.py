@@ -7,7 +7,7 @@ from ....v1.compaction_pb2 import CompactionStrategy, CompactionTrigger, Summary
 from ....v1.session_pb2 import SessionRef, WindowCounters
 from ...memory.triggers import fires
 from ...runtime.arguments import check_form
-from ...telemetry.log import kind_of, tell
+from ...telemetry.log import error_kind, warn
 from ...types.messages import system, user
 from ...types.options import ChatOptions
 from ...types.requests import Prompt
@@ -56,7 +56,7 @@ class AsyncCompactor:
             else:
                 await self._client.compact_with(ref, self._summarise, self._strategy, actor=self._actor, timeout=self._timeout)
         except Exception as error:
-            tell("a session could not be compacted", session=ref.session_id, error=kind_of(error))
+            warn("a session could not be compacted", session=ref.session_id, error=error_kind(error))
 
     async def _summarise(self, asked: SummaryPrompt) -> str:
         if self._summarizer is None:

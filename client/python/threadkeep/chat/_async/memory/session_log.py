@@ -24,7 +24,7 @@ DEFAULT_USER = "default-user"
 """Owns a session that is created where neither the request nor the client nor the credential names a user."""
 
 
-class Draft(NamedTuple):
+class NewEvent(NamedTuple):
     """A message to store. `shared`: its id is not this writer's own; what another stored under it before holds for both."""
 
     message: Message
@@ -65,34 +65,34 @@ class AsyncSessionLog:
 
     async def read(self, context: Mapping[str, Any], provider: MemoryProvider) -> Turn:
         """A turn that begins, with what the provider lets it see. Raises MissingSession, WrongUser."""
-        ref = self._named(context)
+        ref = self._session_ref(context)
         if self.branch and not provider.spec.branch:
             provider = provider.on_branch(self.branch)
         turn = Turn(ref, provider)
         if provider.reads:
             answer = await self._client.get_context(ref, provider)
-            messages = [_spoken(event) for event in answer.events]
+            messages = [_history_message(event) for event in answer.events]
             turn = replace(
                 turn,
-                systems=tuple(message for message in messages if message.role is Role.SYSTEM),
-                said=tuple(message for message in messages if message.role is not Role.SYSTEM),
+                instructions=tuple(message for message in messages if message.role is Role.SYSTEM),
+                messages=tuple(message for message in messages if message.role is not Role.SYSTEM),
                 exists=answer.log_version > 0,
             )
         if not turn.exists and self._check_owner and context.get(USER):
-            await self._require_own(ref)
+            await self._require_ownership(ref)
         return turn
 
-    async def append(self, turn: Turn, drafts: Sequence[Draft], context: Mapping[str, Any]) -> Stored:
+    async def append(self, turn: Turn, new_events: Sequence[NewEvent], context: Mapping[str, Any]) -> Stored:
         """Stores the drafts, all or none; they are durable when it returns."""
-        if not drafts or not turn.provider.writes:
-            return Stored(turn, tuple(draft.message for draft in drafts), None)
+        if not new_events or not turn.provider.writes:
+            return Stored(turn, tuple(new_event.message for new_event in new_events), None)
         run = context.get(RUN)
-        events = [self._event(draft, "" if run is None else str(run)) for draft in drafts]
+        events = [self._event(new_event, "" if run is None else str(run)) for new_event in new_events]
         ref, answer = await self._append(turn, events)
         messages: list[Message] = []
-        for draft, appended in zip(drafts, answer.events, strict=True):
-            message = replace(draft.message, id=appended.event_id, author=self._stamp["author"], branch=self.branch)
-            if draft.shared and appended.replayed:
+        for new_event, appended in zip(new_events, answer.events, strict=True):
+            message = replace(new_event.message, id=appended.event_id, author=self._stamp["author"], branch=self.branch)
+            if new_event.shared and appended.replayed:
                 message = from_event(await self._client.get_event(ref, appended.event_id))
             messages.append(message)
         return Stored(replace(turn, ref=ref, exists=True), tuple(messages), answer.window)
@@ -107,8 +107,8 @@ class AsyncSessionLog:
         ref = SessionRef(app=turn.ref.app, user_id=DEFAULT_USER, session_id=turn.ref.session_id)
         return ref, await self._client.append(ref, *events, ignore_existing=True, create=create)
 
-    def _event(self, draft: Draft, run: str) -> SessionEvent:
-        usage = draft.usage
+    def _event(self, new_event: NewEvent, run: str) -> SessionEvent:
+        usage = new_event.usage
         counted = usage and TokenUsage(
             input_tokens=usage.input_tokens,
             output_tokens=usage.output_tokens,
@@ -116,9 +116,9 @@ class AsyncSessionLog:
             cached_tokens=usage.cache_read_tokens,
             reasoning_tokens=usage.reasoning_tokens,
         )
-        return to_event(draft.message, event_id=draft.event_id, usage=counted or None, invocation_id=run, **self._stamp)
+        return to_event(new_event.message, event_id=new_event.event_id, usage=counted or None, invocation_id=run, **self._stamp)
 
-    def _named(self, context: Mapping[str, Any]) -> SessionRef:
+    def _session_ref(self, context: Mapping[str, Any]) -> SessionRef:
         """The session that a request is about."""
         session, user_id = context.get(SESSION), context.get(USER)
         if not session:
@@ -129,11 +129,11 @@ class AsyncSessionLog:
         ref = session_ref(session, self._client.app, user_id or self._client.user_id)
         if isinstance(session, SessionRef | Session) and user_id and ref.user_id != user_id:
             if ref.user_id:
-                raise _wrong(ref, user_id)
+                raise _wrong_user(ref, user_id)
             ref = SessionRef(app=ref.app, user_id=user_id, session_id=ref.session_id)
         return ref
 
-    async def _require_own(self, ref: SessionRef) -> None:
+    async def _require_ownership(self, ref: SessionRef) -> None:
         """Raises WrongUser if there is no such session of this user, but one of another user of the app.
 
         Where several apps have sessions of that id it is not found out, nor by a credential that is bound to a user: then all
@@ -144,10 +144,10 @@ class AsyncSessionLog:
         except (SessionNotFound, AmbiguousSession, PermissionDenied):
             return
         if found.app == ref.app and found.user_id != ref.user_id:
-            raise _wrong(found, ref.user_id)
+            raise _wrong_user(found, ref.user_id)
 
 
-def _spoken(event: SessionEvent) -> Message:
+def _history_message(event: SessionEvent) -> Message:
     """A summary is no event of somebody: it bears no id, and no turn is resumed at it."""
     message = from_event(event)
     if event.synthetic and message.role is not Role.TOOL:
@@ -155,5 +155,5 @@ def _spoken(event: SessionEvent) -> Message:
     return message
 
 
-def _wrong(ref: SessionRef, user_id: str) -> WrongUser:
+def _wrong_user(ref: SessionRef, user_id: str) -> WrongUser:
     return WrongUser(f"the session {ref.session_id!r} is not one of the user {user_id!r}")

@@ -12,11 +12,11 @@ import httpx2
 
 from ...errors import ChatError
 from ...providers.formats.reading import Json
-from ...providers.retry import Patience, seconds_of
+from ...providers.retry import RetryPolicy, seconds_of
 from ...types.options import ChatOptions
 from ...types.requests import Prompt
 from ...types.responses import ChatResponse
-from .calls import AsyncAsking, Reader
+from .calls import AsyncModelCall, Reader
 
 
 class AsyncAdapter(ABC):
@@ -31,7 +31,7 @@ class AsyncAdapter(ABC):
     """
 
     def __init__(self, model: str, *, provider: str, options: ChatOptions | None, max_retries: int) -> None:
-        self._patience = Patience(max_retries=max_retries)
+        self._retry_policy = RetryPolicy(max_retries=max_retries)
         self._provider = provider
         self._options = ChatOptions(model=model).over(options)
         self._is_closed = False
@@ -46,13 +46,13 @@ class AsyncAdapter(ABC):
 
     async def call(self, prompt: Prompt) -> ChatResponse:
         """The whole answer. Raises ModelFailed, ModelTimeout and UnsupportedContent."""
-        asking = self._asking(prompt, stream=False)
-        return await asking.whole(self._answer)
+        call = self._new_call(prompt, stream=False)
+        return await call.whole(self._answer)
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[ChatResponse, None]:
         """The answer in chunks. Closing it ends the request. Raises as `call` does."""
-        asking = self._asking(prompt, stream=True)
-        async with aclosing(asking.stream(self._reader)) as chunks:
+        call = self._new_call(prompt, stream=True)
+        async with aclosing(call.stream(self._reader)) as chunks:
             async for chunk in chunks:
                 yield chunk
 
@@ -82,7 +82,7 @@ class AsyncAdapter(ABC):
 
     @abstractmethod
     def _open(self, body: dict[str, Any], seconds: float, *, stream: bool) -> AbstractAsyncContextManager[httpx2.Response]:
-        """Sends it; see `asking.Open`."""
+        """Sends it; see `call.Open`."""
 
     @abstractmethod
     def _answer(self, body: Json) -> ChatResponse:
@@ -92,15 +92,15 @@ class AsyncAdapter(ABC):
     def _reader(self) -> Reader:
         """Reads a stream."""
 
-    def _asking(self, prompt: Prompt, *, stream: bool) -> AsyncAsking:
+    def _new_call(self, prompt: Prompt, *, stream: bool) -> AsyncModelCall:
         if self._is_closed:
             raise ChatError(f"this model of {self._provider} was closed, and is asked again")
         options = (prompt.options or ChatOptions()).over(self._options)
         body = self._body(Prompt(prompt.messages, options), stream=stream)
-        return AsyncAsking(
+        return AsyncModelCall(
             self._provider,
             lambda seconds: self._open(body, seconds, stream=stream),
-            patience=self._patience,
+            retry_policy=self._retry_policy,
             timeout=seconds_of(options.timeout),
             secret=self._secret,
         )

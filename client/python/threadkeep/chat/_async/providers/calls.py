@@ -13,7 +13,7 @@ from ...providers import errors
 from ...providers._deadline_aio import AsyncDeadline
 from ...providers.formats.reading import ErrorEvent, Json, Unfinished, Unreadable, parsed
 from ...providers.formats.sse import Event, EventReader
-from ...providers.retry import Patience
+from ...providers.retry import RetryPolicy
 from ...types.responses import ChatResponse
 
 Open = Callable[[float], AbstractAsyncContextManager[httpx2.Response]]
@@ -31,13 +31,13 @@ class Reader(Protocol):
         """What was kept for the end. Raises Unfinished if the answer has not ended."""
 
 
-class AsyncAsking:
+class AsyncModelCall:
     """Asks one question. `provider`: its name for errors. `secret`: what no error may show."""
 
-    def __init__(self, provider: str, open_: Open, *, patience: Patience, timeout: float, secret: str) -> None:
+    def __init__(self, provider: str, open_: Open, *, retry_policy: RetryPolicy, timeout: float, secret: str) -> None:
         self._provider = provider
         self._open = open_
-        self._patience = patience
+        self._retry_policy = retry_policy
         self._deadline = AsyncDeadline(timeout)
         self._secret = secret
 
@@ -47,7 +47,7 @@ class AsyncAsking:
         while True:
             attempt += 1
             try:
-                with self._told_apart():
+                with self._translated_errors():
                     async with self._opened() as response, aclosing(self._deadline.body(response)) as body:
                         found = b"".join([chunk async for chunk in body])
                     return read(parsed(found))
@@ -61,7 +61,7 @@ class AsyncAsking:
         while True:
             attempt, reader = attempt + 1, make()
             try:
-                with self._told_apart():
+                with self._translated_errors():
                     async with self._opened() as response, aclosing(self._events(response)) as events:
                         async for event in events:
                             for chunk in reader.add(event):
@@ -72,7 +72,7 @@ class AsyncAsking:
                     return
             except ModelFailed as error:
                 failure = error
-            await self._wait(failure, self._patience.max_retries + 1 if begun else attempt)
+            await self._wait(failure, self._retry_policy.max_retries + 1 if begun else attempt)
 
     async def _events(self, response: httpx2.Response) -> AsyncGenerator[Event, None]:
         reader = EventReader()
@@ -92,11 +92,11 @@ class AsyncAsking:
             if not response.is_success:
                 async with aclosing(self._deadline.body(response)) as chunks:
                     body = b"".join([chunk async for chunk in chunks])
-                raise errors.refused(self._provider, response.status_code, response.headers, body, self._secret)
+                raise errors.rejected(self._provider, response.status_code, response.headers, body, self._secret)
             yield response
 
     @contextmanager
-    def _told_apart(self) -> Iterator[None]:
+    def _translated_errors(self) -> Iterator[None]:
         try:
             yield
         except (TimeoutError, httpx2.TimeoutException):
@@ -104,21 +104,21 @@ class AsyncAsking:
         except (httpx2.ConnectError, httpx2.ProxyError, httpx2.UnsupportedProtocol, httpx2.TooManyRedirects):
             raise errors.unreachable(self._provider) from None
         except httpx2.DecodingError:
-            raise errors.unreadable(self._provider, "it is packed badly") from None
+            raise errors.invalid_answer(self._provider, "it is packed badly") from None
         except httpx2.TransportError:
-            raise errors.broken_off(self._provider) from None
+            raise errors.interrupted(self._provider) from None
         except UnicodeEncodeError:
             raise UnsupportedContent("a text holds half of a surrogate pair, which UTF-8 cannot say: leave it out") from None
         except Unreadable as error:
-            raise errors.unreadable(self._provider, str(error)) from None
+            raise errors.invalid_answer(self._provider, str(error)) from None
         except Unfinished:
-            raise errors.broken_off(self._provider) from None
+            raise errors.interrupted(self._provider) from None
         except ErrorEvent as error:
-            raise errors.failed_inside(self._provider, error.error, self._secret) from None
+            raise errors.failed_in_stream(self._provider, error.error, self._secret) from None
 
     async def _wait(self, failure: ModelFailed, attempt: int) -> None:
         """Until the next attempt. Raises the failure if there shall be none."""
-        wait = self._patience.wait(failure, attempt, self._deadline.left)
+        wait = self._retry_policy.wait(failure, attempt, self._deadline.left)
         if wait is None:
             # The errors below it hold the request, key and all, and their frames too: they may not go along.
             failure.__context__ = failure.__cause__ = None
@@ -126,6 +126,6 @@ class AsyncAsking:
         await self._deadline.sleep(wait)
 
 
-def wire_error(error: Exception) -> httpx2.HTTPError:
+def transport_error(error: Exception) -> httpx2.HTTPError:
     """What happened on the wire, of an error in which a vendor's library wraps it."""
     return error.__cause__ if isinstance(error.__cause__, httpx2.HTTPError) else httpx2.ReadError("")

@@ -15,7 +15,7 @@ from .chain import AsyncAdvisorChain
 Chunks = AsyncGenerator[ChatClientResponse, None]
 
 
-class AsyncObservedModel:
+class AsyncTracedModel:
     """A model each of whose calls is a span "chat {model}". `conversation`: the session's id, for the spans."""
 
     __slots__ = ("_conversation", "_model", "_telemetry")
@@ -55,7 +55,7 @@ class AsyncObservedModel:
                 span.finish()
 
 
-async def observed_call(
+async def traced_call(
     telemetry: Telemetry, name: str, conversation: str, chain: AsyncAdvisorChain, request: ChatClientRequest
 ) -> ChatClientResponse:
     """What the chain answers, in a span "invoke_agent {name}"."""
@@ -66,7 +66,7 @@ async def observed_call(
         return response
 
 
-async def observed_stream(
+async def traced_stream(
     telemetry: Telemetry, name: str, conversation: str, chain: AsyncAdvisorChain, request: ChatClientRequest
 ) -> Chunks:
     """The same in chunks. The span is current in each step, not in what the reader does between two."""

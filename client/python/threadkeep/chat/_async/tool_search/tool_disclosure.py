@@ -6,16 +6,16 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from ...context_keys import LOWEST_PRECEDENCE
-from ...tool_search.tool_search_results import ToolsShown
+from ...tool_search.tool_search_results import DisclosedTools
 from ...types.requests import ChatClientRequest, ChatClientResponse
 from ..runtime.chain import AsyncAdvisorChain
 
 
-class AsyncToolShowing:
+class AsyncToolDisclosure:
     """The innermost advisor of a loop that searches for tools: it sees the conversation as the model does, with what memories
     have added."""
 
-    def __init__(self, shown: ToolsShown) -> None:
+    def __init__(self, shown: DisclosedTools) -> None:
         self._shown = shown
 
     @property

@@ -12,7 +12,7 @@ from pydantic import Field
 from ...context_keys import SESSION, TOOL_CALLING_ORDER, USER
 from ...errors import InvalidTool, MissingSession
 from ...tool_search.eviction import Eviction, EvictLeastRecentlyUsed
-from ...tool_search.tool_search_results import GUIDANCE, ToolsShown, found_output, guided, session_key
+from ...tool_search.tool_search_results import GUIDANCE, DisclosedTools, guided, search_output, session_key
 from ...tools.function_tools import function_tool
 from ...tools.schemas import checked_name
 from ...tools.tool import Tool, ToolContext, ToolOutput
@@ -22,7 +22,7 @@ from ..runtime.chain import AsyncAdvisorChain
 from ..tools.tool_calling import AsyncToolCallingAdvisor, Eligible, default_eligible
 from ..tools.tool_manager import AsyncToolManager
 from .tool_catalog import AsyncToolCatalog
-from .tool_disclosure import AsyncToolShowing
+from .tool_disclosure import AsyncToolDisclosure
 from .tool_index import AsyncKeywordToolIndex, AsyncToolIndex
 
 _MOST_RESULTS = 50
@@ -144,14 +144,14 @@ class AsyncToolSearchAdvisor(AsyncToolCallingAdvisor):
 
     def _showing(self, chain: AsyncAdvisorChain) -> AsyncAdvisorChain:
         """The chain with what shows the model its tools further in than all else: there it sees what a memory has added."""
-        shown = ToolsShown(self._search_tool_name, frozenset(self._shown), self._accumulate)
-        return AsyncAdvisorChain((*chain.inner, AsyncToolShowing(shown)), chain.model)
+        shown = DisclosedTools(self._search_tool_name, frozenset(self._shown), self._accumulate)
+        return AsyncAdvisorChain((*chain.inner, AsyncToolDisclosure(shown)), chain.model)
 
     def _search_tool(self, session: str, tools: tuple[Tool, ...]) -> Tool:
         definitions = [each.definition for each in tools]
 
         async def find(query: str, limit: int | None) -> ToolOutput:
-            return found_output(await self._catalog.find(session, definitions, query, limit or self._max_results))
+            return search_output(await self._catalog.find(session, definitions, query, limit or self._max_results))
 
         async def run(arguments: str, context: ToolContext) -> ToolOutput:
             found: Any = _SEARCH.run(arguments, ToolContext({_FIND: find}))

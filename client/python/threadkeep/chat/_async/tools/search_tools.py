@@ -20,7 +20,7 @@ from ....v1.filter_pb2 import EventFilter
 from ....v1.message_pb2 import Role
 from ....v1.search_service_pb2 import SearchHit
 from ...runtime.arguments import check_sdk
-from ...telemetry.log import tell
+from ...telemetry.log import warn
 from ...tools.schema_tools import schema_tool
 from ...tools.tool import Tool, ToolContext
 
@@ -86,12 +86,12 @@ class AsyncSearchTools:
             }
         )
 
-        async def run(given: dict[str, Any]) -> str:
+        async def run(values: dict[str, Any]) -> str:
             wanted = event_filter(
-                keywords=_terms(given["query"]),
-                match=_mode(given.get("matchMode")),
-                from_time=_since(given.get("since")),
-                page=_page(given.get("page")),
+                keywords=_terms(values["query"]),
+                match=_mode(values.get("matchMode")),
+                from_time=_since(values.get("since")),
+                page=_page(values.get("page")),
                 page_size=self._page_size,
             )
             return await self._found(wanted, names_session=True, user_id=whose)
@@ -99,10 +99,10 @@ class AsyncSearchTools:
         about = "Searches all conversations with this user for exact texts, ignoring case."
         return schema_tool("cross_session_search", shape, run, description=about)
 
-    async def _conversation(self, given: dict[str, Any], context: ToolContext) -> str:
-        _check_query(given["query"])
+    async def _conversation(self, values: dict[str, Any], context: ToolContext) -> str:
+        _check_query(values["query"])
         session = session_ref(self._session(context), self._client.app, context.values.get("user_id") or self._client.user_id)
-        wanted = event_filter(keyword=given["query"], page=_page(given.get("page")), page_size=self._page_size)
+        wanted = event_filter(keyword=values["query"], page=_page(values.get("page")), page_size=self._page_size)
         return await self._found(wanted, names_session=False, session=session)
 
     async def _found(self, wanted: EventFilter, *, names_session: bool, **where: Any) -> str:
@@ -118,7 +118,7 @@ class AsyncSearchTools:
             return session
         if self._strict:
             raise ValueError("there is no conversation to search: the request names no session")
-        tell("conversation_search: the tool context names no session", searched="default")
+        warn("conversation_search: the tool context names no session", searched="default")
         return "default"
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 from ...context_keys import HIGHEST_PRECEDENCE, LOWEST_PRECEDENCE, TOOL_CALLING_ORDER
 from ...errors import AnswerNotStored, ToolCallLimitExceeded, ToolFailed, UnknownTool
-from ...tools.executions import ToolExecution, closed, direct, iterations_exceeded, limit_exceeded
+from ...tools.executions import ToolExecution, complete_results, direct_answer, iterations_exceeded, limit_exceeded
 from ...tools.loop_state import LoopRound, LoopState
 from ...types.messages import Message, Role
 from ...types.options import ToolOptions
@@ -170,14 +170,14 @@ class AsyncToolCallingAdvisor:
             return await chain.next_call(request)
         turn = LoopState(await self.initialize_loop(request, chain), self._internal_history)
         while True:
-            asked = await self.before_call(turn.request, chain)
-            answer = await self._pending(turn, asked, chain) or await chain.next_call(asked)
+            round_request = await self.before_call(turn.request, chain)
+            answer = await self._pending(turn, round_request, chain) or await chain.next_call(round_request)
             answer = await self.after_call(answer, chain)
-            turn.answered(answer)
-            outcome = await self._run_tools(turn, asked, answer, chain) if self._goes_on(answer) else answer
+            turn.add_answer(answer)
+            outcome = await self._run_tools(turn, round_request, answer, chain) if self._has_calls_to_run(answer) else answer
             if isinstance(outcome, ChatClientResponse):
-                return await self.finalize_loop(turn.stamped(outcome), chain)
-            turn.go_on(answer, outcome, await self.next_instructions(asked, answer, outcome))
+                return await self.finalize_loop(turn.with_turn_usage(outcome), chain)
+            turn.start_next_round(answer, outcome, await self.next_instructions(round_request, answer, outcome))
 
     async def advise_stream(
         self, request: ChatClientRequest, chain: AsyncAdvisorChain
@@ -197,52 +197,54 @@ class AsyncToolCallingAdvisor:
 
     async def _rounds(self, turn: LoopState, chain: AsyncAdvisorChain) -> AsyncGenerator[ChatClientResponse, None]:
         while True:
-            asked = await self.before_stream(turn.request, chain)
-            taken = LoopRound()
-            async with aclosing(self._asked(turn, asked, chain)) as chunks:
+            round_request = await self.before_stream(turn.request, chain)
+            round_ = LoopRound()
+            async with aclosing(self._round_chunks(turn, round_request, chain)) as chunks:
                 async for chunk in chunks:
-                    if (ready := taken.passing(chunk)) is not None:
-                        yield turn.stamped_chunk(ready)
-            answer = await self.after_stream(taken.answer(), chain)
-            turn.answered(answer)
-            if not self._goes_on(answer):
-                for chunk in taken.ending(answer):
-                    yield turn.stamped_chunk(chunk)
-                for chunk in turn.trailing(answer):
+                    if (ready := round_.passing(chunk)) is not None:
+                        yield turn.chunk_with_turn_usage(ready)
+            answer = await self.after_stream(round_.answer(), chain)
+            turn.add_answer(answer)
+            if not self._has_calls_to_run(answer):
+                for chunk in round_.ending(answer):
+                    yield turn.chunk_with_turn_usage(chunk)
+                for chunk in turn.usage_chunks(answer):
                     yield chunk
                 return
-            outcome = await self._run_tools(turn, asked, answer, chain)
+            outcome = await self._run_tools(turn, round_request, answer, chain)
             if isinstance(outcome, ChatClientResponse):
-                yield turn.stamped(outcome)
+                yield turn.with_turn_usage(outcome)
                 return
-            turn.go_on(answer, outcome, await self.next_instructions_stream(asked, answer, outcome))
+            turn.start_next_round(answer, outcome, await self.next_instructions_stream(round_request, answer, outcome))
 
-    def _goes_on(self, answer: ChatClientResponse) -> bool:
+    def _has_calls_to_run(self, answer: ChatClientResponse) -> bool:
         return answer.response is not None and self._eligible(answer)
 
-    async def _asked(
-        self, turn: LoopState, asked: ChatClientRequest, chain: AsyncAdvisorChain
+    async def _round_chunks(
+        self, turn: LoopState, round_request: ChatClientRequest, chain: AsyncAdvisorChain
     ) -> AsyncGenerator[ChatClientResponse, None]:
-        pending = await self._pending(turn, asked, chain)
+        pending = await self._pending(turn, round_request, chain)
         if pending is not None:
             yield pending
             return
-        async with aclosing(chain.next_stream(asked)) as chunks:
+        async with aclosing(chain.next_stream(round_request)) as chunks:
             async for chunk in chunks:
                 yield chunk
 
-    async def _pending(self, turn: LoopState, asked: ChatClientRequest, chain: AsyncAdvisorChain) -> ChatClientResponse | None:
+    async def _pending(
+        self, turn: LoopState, round_request: ChatClientRequest, chain: AsyncAdvisorChain
+    ) -> ChatClientResponse | None:
         """What the interrupted turn that is resumed here has left to be executed."""
         if not turn.resumes:
             return None
         for memory in _memories(chain):
-            found = await memory.pending(asked)
+            found = await memory.pending(round_request)
             if found is not None:
                 return found
         return None
 
     async def _run_tools(
-        self, turn: LoopState, asked: ChatClientRequest, answer: ChatClientResponse, chain: AsyncAdvisorChain
+        self, turn: LoopState, round_request: ChatClientRequest, answer: ChatClientResponse, chain: AsyncAdvisorChain
     ) -> ToolExecution | ChatClientResponse:
         """What the round's tools came to, or the response that ends the turn, of which memories have been told."""
         response = answer.response
@@ -250,32 +252,43 @@ class AsyncToolCallingAdvisor:
             return answer
         if self._max_iterations is not None and turn.rounds >= self._max_iterations:
             end = iterations_exceeded(answer, self._max_iterations)
-            return await self._ended(turn, asked, end, chain, closed(answer.tool_calls, None, end.text))
+            return await self._end_turn(turn, round_request, end, chain, complete_results(answer.tool_calls, None, end.text))
         try:
-            execution = await self._manager.execute(Prompt(turn.history(asked), asked.options), response)
+            execution = await self._manager.execute(Prompt(turn.history(round_request), round_request.options), response)
         except ToolCallLimitExceeded as breach:
             end = limit_exceeded(answer, str(breach), breach.partial)
-            return await self._ended(turn, asked, end, chain, closed(answer.tool_calls, breach.partial, end.text))
+            return await self._end_turn(
+                turn, round_request, end, chain, complete_results(answer.tool_calls, breach.partial, end.text)
+            )
         except (UnknownTool, ToolFailed) as failure:
             partial = failure.partial if isinstance(failure, ToolFailed) else None
             try:
-                await _record(asked.with_context(answer.context), chain, closed(answer.tool_calls, partial, str(failure)))
+                await _record(
+                    round_request.with_context(answer.context),
+                    chain,
+                    complete_results(answer.tool_calls, partial, str(failure)),
+                )
             except Exception as error:
                 failure.add_note(f"and the memory could not be told: {error}")
             raise
         if not execution.return_direct:
             return execution
-        return await self._ended(turn, asked, direct(answer, execution), chain, execution.history[-1])
+        return await self._end_turn(turn, round_request, direct_answer(answer, execution), chain, execution.history[-1])
 
-    async def _ended(
-        self, turn: LoopState, asked: ChatClientRequest, end: ChatClientResponse, chain: AsyncAdvisorChain, results: Message
+    async def _end_turn(
+        self,
+        turn: LoopState,
+        round_request: ChatClientRequest,
+        end: ChatClientResponse,
+        chain: AsyncAdvisorChain,
+        results: Message,
     ) -> ChatClientResponse:
         """The end of a turn, once memories have been told of it. Raises AnswerNotStored."""
         said = end.response.generations if end.response is not None else ()
         try:
-            await _record(asked.with_context(end.context), chain, results, *(each.message for each in said))
+            await _record(round_request.with_context(end.context), chain, results, *(each.message for each in said))
         except Exception as error:
-            raise AnswerNotStored(turn.stamped(end), error) from error
+            raise AnswerNotStored(turn.with_turn_usage(end), error) from error
         return end
 
 

@@ -18,9 +18,9 @@ from ...context_keys import MEMORY, RESUME, SESSION_MEMORY_ORDER
 from ...errors import AnswerNotStored, NothingToResume
 from ...memory.event_ids import EventIds, answer_id, random_ids, results_id
 from ...memory.message_filters import skip_empty
-from ...memory.turns import Results, Round, Turn, entered, results_of, said_by
+from ...memory.turns import Results, Round, Turn, messages_by_generation, results_of, start_round
 from ...runtime.arguments import check_sdk
-from ...telemetry.log import tell
+from ...telemetry.log import warn
 from ...tools.pairing import paired, unanswered
 from ...types.aggregate import Aggregator
 from ...types.messages import Message, Role
@@ -30,11 +30,11 @@ from ..providers.model import ChatModel
 from ..runtime.advisor import ToolAdvisor
 from ..runtime.chain import AdvisorChain
 from .compacting import Compactor
-from .session_log import Draft, SessionLog, Stored
+from .session_log import NewEvent, SessionLog, Stored
 
 
 class SessionMemoryAdvisor:
-    """Gives the model a session's history, and stores what is said: by the user, by the model, and by tools.
+    """Gives the model a session's history, and stores what is messages_: by the user, by the model, and by tools.
 
     A request names its session (`.session("s1")`). Inside of the loop of tools, which is the default place, each step is stored
     before the next one begins, and an agent that dies can `.resume()`; outside (`order` below TOOL_CALLING_ORDER) it stores
@@ -88,7 +88,7 @@ class SessionMemoryAdvisor:
         )
         self._compactor = Compactor(client, trigger, strategy, summarizer, actor=author or name, timeout=compaction_timeout)
         self._memory = _provider(memory, "memory")
-        self._keeps = message_filter
+        self._filter = message_filter
         self._request_ids = request_ids
         self._response_ids = response_ids
         self._key = f"threadkeep.turn.{new_event_id()}"
@@ -103,39 +103,39 @@ class SessionMemoryAdvisor:
 
     def advise_call(self, request: ChatClientRequest, chain: AdvisorChain) -> ChatClientResponse:
         turn = self._turn(request)
-        if (answered := self._answered(turn, request, chain)) is not None:
+        if (answered := self._stored_answer(turn, request, chain)) is not None:
             return answered
-        inner, turn = self._enter(turn, request)
-        response, stored = self._leave(turn, request, chain.next_call(inner))
+        inner, turn = self._store_request(turn, request)
+        response, stored = self._store_answer(turn, request, chain.next_call(inner))
         if not response.tool_calls:
             self._compactor.after(stored.turn.ref, stored.window)
-        return self._given_out(response, request, stored.turn)
+        return self._with_turn(response, request, stored.turn)
 
     def advise_stream(self, request: ChatClientRequest, chain: AdvisorChain) -> Generator[ChatClientResponse, None, None]:
         """The chunks as they come, but for those that end the answer: who sees them may rely on it being stored."""
         turn = self._turn(request)
-        if (answered := self._answered(turn, request, chain)) is not None:
+        if (answered := self._stored_answer(turn, request, chain)) is not None:
             yield answered
             return
-        inner, turn = self._enter(turn, request)
-        whole, held, told = Aggregator(), list[ChatClientResponse](), False
+        inner, turn = self._store_request(turn, request)
+        whole, held, text_sent = Aggregator(), list[ChatClientResponse](), False
         with closing(chain.next_stream(inner)) as chunks:
             for chunk in chunks:
                 whole.add(chunk)
                 held.append(chunk)
-                if not _waits(held, turn):
+                if not _must_wait(held, turn):
                     for ready in held:
-                        told = told or bool(ready.text)
+                        text_sent = text_sent or bool(ready.text)
                         yield ready
                     held.clear()
         before = whole.response()
-        response, stored = self._leave(turn, request, before)
+        response, stored = self._store_answer(turn, request, before)
         if response is not before:  # another resumed this turn and was faster
-            held = [_instead(response, told)]
+            held = [_replacement(response, text_sent)]
         *ended, last = held or [before.with_response(None)]
         for chunk in ended:
             yield chunk
-        final = self._given_out(response, request, stored.turn)
+        final = self._with_turn(response, request, stored.turn)
         yield ChatClientResponse(last.response, final.context)
         if not response.tool_calls:
             self._compactor.after(stored.turn.ref, stored.window)
@@ -147,14 +147,14 @@ class SessionMemoryAdvisor:
         """
         turn = self._known(request)
         turn = self._turn(request) if turn is None else turn
-        said, new = (*turn.said, *messages), len(turn.said)
-        results = results_of(said, new, unknown_calls=not turn.begun and not turn.provider.reads)
-        kept = [at for at in range(new, len(said)) if at in results or self._is_kept(said[at])]
-        drafts = [
-            self._results_draft(results[at]) if at in results else self._answer_draft(turn, said[at], request, at - new)
+        conversation, new = (*turn.messages, *messages), len(turn.messages)
+        results = results_of(conversation, new, unknown_calls=not turn.started and not turn.provider.reads)
+        kept = [at for at in range(new, len(conversation)) if at in results or self._is_stored(conversation[at])]
+        new_events = [
+            self._results_event(results[at]) if at in results else self._answer_event(turn, conversation[at], request, at - new)
             for at in kept
         ]
-        stored = self._log.append(turn, drafts, request.context)
+        stored = self._log.append(turn, new_events, request.context)
         if any(message.role is Role.ASSISTANT for message in messages):
             self._compactor.after(stored.turn.ref, stored.window)
 
@@ -164,7 +164,7 @@ class SessionMemoryAdvisor:
         Its context is to go with the next round's request: the history is in it.
         """
         turn = self._turn(request)
-        return self._left_open(turn, request) if turn.resumed else None
+        return self._open_calls(turn, request) if turn.resumed else None
 
     # --- a round
 
@@ -182,63 +182,66 @@ class SessionMemoryAdvisor:
         says_nothing = all(message.role is Role.SYSTEM for message in request.messages)
         return replace(turn, resumed=True) if request.context.get(RESUME) and says_nothing else turn
 
-    def _enter(self, turn: Turn, request: ChatClientRequest) -> tuple[ChatClientRequest, Turn]:
+    def _store_request(self, turn: Turn, request: ChatClientRequest) -> tuple[ChatClientRequest, Turn]:
         """What the model is asked; what is new of it is stored first."""
-        taken = self._store_asked(entered(turn, request.messages), request)
-        messages, dropped = taken.prompt()
-        if dropped and not turn.begun and (count := self._dropped(taken.turn)):
-            tell("tool calls without result, or results without call, are not shown", count=count)
+        round_ = self._store_new(start_round(turn, request.messages), request)
+        messages, dropped = round_.prompt()
+        if dropped and not turn.started and (count := self._dropped(round_.turn)):
+            warn("tool calls without result, or results without call, are not shown", count=count)
         inner = replace(request, messages=messages, context=_without(request.context, self._key))
-        return inner, taken.turn
+        return inner, round_.turn
 
     def _dropped(self, turn: Turn) -> int:
         """Of this agent's branch: that agents on others still wait for their tools, which may be this one, is no defect."""
         branch = self._log.branch
-        return paired([message for message in turn.said if message.branch == branch or not message.id]).dropped
+        return paired([message for message in turn.messages if message.branch == branch or not message.id]).dropped
 
-    def _store_asked(self, taken: Round, request: ChatClientRequest) -> Round:
-        drafts = {at: self._results_draft(results) for at, results in taken.results.items()}
-        question = taken.question
-        if question is not None and self._is_kept(message := taken.turn.said[question]):
-            drafts[question] = Draft(message, self._request_ids(message, request.context))
-        if not drafts:
-            return taken
-        places = sorted(drafts)
-        stored = self._log.append(taken.turn, [drafts[at] for at in places], request.context)
-        said = list(taken.turn.said)
+    def _store_new(self, round_: Round, request: ChatClientRequest) -> Round:
+        new_events = {at: self._results_event(results) for at, results in round_.results.items()}
+        question = round_.question
+        if question is not None and self._is_stored(message := round_.turn.messages[question]):
+            new_events[question] = NewEvent(message, self._request_ids(message, request.context))
+        if not new_events:
+            return round_
+        places = sorted(new_events)
+        stored = self._log.append(round_.turn, [new_events[at] for at in places], request.context)
+        conversation = list(round_.turn.messages)
         for at, message in zip(places, stored.messages, strict=True):
-            asked = drafts[at].message
-            partly = asked is not said[at] and message.says_the_same(asked)
-            said[at] = replace(said[at], id=message.id) if partly else message
-        return replace(taken, turn=replace(stored.turn, said=tuple(said)))
+            asked = new_events[at].message
+            partly = asked is not conversation[at] and message.says_the_same(asked)
+            conversation[at] = replace(conversation[at], id=message.id) if partly else message
+        return replace(round_, turn=replace(stored.turn, messages=tuple(conversation)))
 
-    def _leave(self, turn: Turn, request: ChatClientRequest, response: ChatClientResponse) -> tuple[ChatClientResponse, Stored]:
-        """Stores every generation that says something, as `said_by` says. The response is another one if another agent had
-        stored its own."""
+    def _store_answer(
+        self, turn: Turn, request: ChatClientRequest, response: ChatClientResponse
+    ) -> tuple[ChatClientResponse, Stored]:
+        """Stores the generations that have content. Returns another response if another agent had already stored the answer."""
         if response.response is None:
             return response, Stored(turn, (), None)
         generations = list(response.response.generations)
-        said = said_by(generations)
-        kept = [at for at, message in said.items() if self._is_kept(message)]
-        drafts = [self._answer_draft(turn, said[at], request, at, response.usage if at == kept[0] else None) for at in kept]
+        by_place = messages_by_generation(generations)
+        kept = [at for at, message in by_place.items() if self._is_stored(message)]
+        new_events = [
+            self._answer_event(turn, by_place[at], request, at, response.usage if at == kept[0] else None) for at in kept
+        ]
         try:
-            stored = self._log.append(turn, drafts, request.context)
+            stored = self._log.append(turn, new_events, request.context)
         except Exception as error:
             if response.tool_calls:  # nobody has been answered yet
                 raise
-            raise AnswerNotStored(self._given_out(response, request, turn), error) from error
+            raise AnswerNotStored(self._with_turn(response, request, turn), error) from error
         changed = False
         for at, message in zip(kept, stored.messages, strict=True):
-            if not message.says_the_same(said[at]):
+            if not message.says_the_same(by_place[at]):
                 generations[at] = _generation(message)
                 changed = True
-            said[at] = message
+            by_place[at] = message
         if changed:
             response = response.with_response(replace(response.response, generations=tuple(generations)))
-        told = tuple(message for message in said.values() if not message.is_blank)
-        return response, stored._replace(turn=replace(stored.turn, said=(*stored.turn.said, *told)))
+        shown = tuple(message for message in by_place.values() if not message.is_blank)
+        return response, stored._replace(turn=replace(stored.turn, messages=(*stored.turn.messages, *shown)))
 
-    def _given_out(self, response: ChatClientResponse, request: ChatClientRequest, turn: Turn) -> ChatClientResponse:
+    def _with_turn(self, response: ChatClientResponse, request: ChatClientRequest, turn: Turn) -> ChatClientResponse:
         """With the turn in its context as long as the turn goes on."""
         context = _without({**request.context, **response.context}, self._key)
         if response.tool_calls:
@@ -247,48 +250,50 @@ class SessionMemoryAdvisor:
 
     # --- what an interrupted turn left
 
-    def _answered(self, turn: Turn, request: ChatClientRequest, chain: AdvisorChain) -> ChatClientResponse | None:
+    def _stored_answer(self, turn: Turn, request: ChatClientRequest, chain: AdvisorChain) -> ChatClientResponse | None:
         """When resuming, what the session's last answer was; None if the model is to be asked. Raises NothingToResume."""
-        if not turn.resumed or turn.begun:
+        if not turn.resumed or turn.started:
             return None
-        last = next(reversed(self._own(turn)), None)
+        last = next(reversed(self._own_messages(turn)), None)
         if last is None:
             raise NothingToResume(
                 f"there is nothing to resume in the session {turn.ref.session_id!r}: say something with .user(...) and .call()"
             )
         if last.role is Role.ASSISTANT and not last.tool_calls:
-            return self._given_out(_of_model(last), request, turn)
+            return self._with_turn(_response_of(last), request, turn)
         # A loop further in runs only what its own model calls: that is asked again, and calls that others left are not shown.
         looped = any(isinstance(each, ToolAdvisor) and each.runs_tools for each in chain.inner)
-        return None if looped else self._left_open(turn, request)
+        return None if looped else self._open_calls(turn, request)
 
-    def _left_open(self, turn: Turn, request: ChatClientRequest) -> ChatClientResponse | None:
-        asked = unanswered(self._own(turn))
+    def _open_calls(self, turn: Turn, request: ChatClientRequest) -> ChatClientResponse | None:
+        asked = unanswered(self._own_messages(turn))
         if asked is None:
             return None
         instructions = [message for message in request.messages if message.role is Role.SYSTEM]
-        return self._given_out(_of_model(asked), request, replace(turn, begun=True, further=tuple(instructions[1:])))
+        return self._with_turn(
+            _response_of(asked), request, replace(turn, started=True, extra_instructions=tuple(instructions[1:]))
+        )
 
-    def _own(self, turn: Turn) -> list[Message]:
+    def _own_messages(self, turn: Turn) -> list[Message]:
         """What this agent's branch stored, in the window; without summaries."""
-        return [message for message in turn.said if message.id and message.branch == self._log.branch]
+        return [message for message in turn.messages if message.id and message.branch == self._log.branch]
 
     # --- what is stored
 
-    def _is_kept(self, message: Message) -> bool:
-        return message.role is not Role.TOOL and self._keeps(message)
+    def _is_stored(self, message: Message) -> bool:
+        return message.role is not Role.TOOL and self._filter(message)
 
-    def _results_draft(self, results: Results) -> Draft:
+    def _results_event(self, results: Results) -> NewEvent:
         named = all(event_id for event_id, _ in results.answered)
-        return Draft(results.message, results_id(results.answered) if named else new_event_id(), shared=named)
+        return NewEvent(results.message, results_id(results.answered) if named else new_event_id(), shared=named)
 
-    def _answer_draft(
+    def _answer_event(
         self, turn: Turn, message: Message, request: ChatClientRequest, index: int, usage: Usage | None = None
-    ) -> Draft:
+    ) -> NewEvent:
         if not turn.resumed:
-            return Draft(message, self._response_ids(message, request.context), usage)
-        anchor = next((each.id for each in reversed(self._own(turn))), "")  # on other branches others resume
-        return Draft(message, answer_id(anchor, index), usage, shared=True)
+            return NewEvent(message, self._response_ids(message, request.context), usage)
+        anchor = next((each.id for each in reversed(self._own_messages(turn))), "")  # on other branches others resume
+        return NewEvent(message, answer_id(anchor, index), usage, shared=True)
 
 
 def _provider(memory: object, argument: str) -> MemoryProvider | None:
@@ -307,11 +312,11 @@ def _generation(message: Message) -> Generation:
     return Generation(message, "tool_calls" if message.tool_calls else "stop")
 
 
-def _of_model(message: Message) -> ChatClientResponse:
+def _response_of(message: Message) -> ChatClientResponse:
     return ChatClientResponse(ChatResponse((_generation(message),)))
 
 
-def _waits(held: Sequence[ChatClientResponse], turn: Turn) -> bool:
+def _must_wait(held: Sequence[ChatClientResponse], turn: Turn) -> bool:
     """Whether these chunks wait until the answer is stored: what ends it, and in a resumed turn what calls tools."""
     if turn.resumed and any(chunk.tool_calls for chunk in held):
         return True
@@ -319,9 +324,9 @@ def _waits(held: Sequence[ChatClientResponse], turn: Turn) -> bool:
     return newest is None or all(each.finish_reason or not each.message.parts for each in newest.generations)
 
 
-def _instead(response: ChatClientResponse, told: bool) -> ChatClientResponse:
+def _replacement(response: ChatClientResponse, text_sent: bool) -> ChatClientResponse:
     """What another stored, as the end of a stream; without its text, if some text was given out before."""
-    if response.response is None or not told:
+    if response.response is None or not text_sent:
         return response
     generations = tuple(
         replace(each, message=replace(each.message, parts=each.message.tool_calls)) for each in response.response.generations

@@ -13,11 +13,11 @@ import httpx2
 
 from ...errors import ChatError
 from ...providers.formats.reading import Json
-from ...providers.retry import Patience, seconds_of
+from ...providers.retry import RetryPolicy, seconds_of
 from ...types.options import ChatOptions
 from ...types.requests import Prompt
 from ...types.responses import ChatResponse
-from .calls import Asking, Reader
+from .calls import ModelCall, Reader
 
 
 class Adapter(ABC):
@@ -32,7 +32,7 @@ class Adapter(ABC):
     """
 
     def __init__(self, model: str, *, provider: str, options: ChatOptions | None, max_retries: int) -> None:
-        self._patience = Patience(max_retries=max_retries)
+        self._retry_policy = RetryPolicy(max_retries=max_retries)
         self._provider = provider
         self._options = ChatOptions(model=model).over(options)
         self._is_closed = False
@@ -47,13 +47,13 @@ class Adapter(ABC):
 
     def call(self, prompt: Prompt) -> ChatResponse:
         """The whole answer. Raises ModelFailed, ModelTimeout and UnsupportedContent."""
-        asking = self._asking(prompt, stream=False)
-        return asking.whole(self._answer)
+        call = self._new_call(prompt, stream=False)
+        return call.whole(self._answer)
 
     def stream(self, prompt: Prompt) -> Generator[ChatResponse, None, None]:
         """The answer in chunks. Closing it ends the request. Raises as `call` does."""
-        asking = self._asking(prompt, stream=True)
-        with closing(asking.stream(self._reader)) as chunks:
+        call = self._new_call(prompt, stream=True)
+        with closing(call.stream(self._reader)) as chunks:
             for chunk in chunks:
                 yield chunk
 
@@ -83,7 +83,7 @@ class Adapter(ABC):
 
     @abstractmethod
     def _open(self, body: dict[str, Any], seconds: float, *, stream: bool) -> AbstractContextManager[httpx2.Response]:
-        """Sends it; see `asking.Open`."""
+        """Sends it; see `call.Open`."""
 
     @abstractmethod
     def _answer(self, body: Json) -> ChatResponse:
@@ -93,15 +93,15 @@ class Adapter(ABC):
     def _reader(self) -> Reader:
         """Reads a stream."""
 
-    def _asking(self, prompt: Prompt, *, stream: bool) -> Asking:
+    def _new_call(self, prompt: Prompt, *, stream: bool) -> ModelCall:
         if self._is_closed:
             raise ChatError(f"this model of {self._provider} was closed, and is asked again")
         options = (prompt.options or ChatOptions()).over(self._options)
         body = self._body(Prompt(prompt.messages, options), stream=stream)
-        return Asking(
+        return ModelCall(
             self._provider,
             lambda seconds: self._open(body, seconds, stream=stream),
-            patience=self._patience,
+            retry_policy=self._retry_policy,
             timeout=seconds_of(options.timeout),
             secret=self._secret,
         )

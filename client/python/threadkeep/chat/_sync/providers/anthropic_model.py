@@ -20,7 +20,7 @@ from ...types.options import ChatOptions
 from ...types.requests import Prompt
 from ...types.responses import ChatResponse
 from .adapter import Adapter
-from .calls import wire_error
+from .calls import transport_error
 
 
 class AnthropicModel(Adapter):
@@ -86,9 +86,9 @@ class AnthropicModel(Adapter):
                 yield response.http_response
         except anthropic.APIStatusError as error:
             found = error.response
-            raise errors.refused(self._provider, found.status_code, found.headers, found.content, self._secret) from None
+            raise errors.rejected(self._provider, found.status_code, found.headers, found.content, self._secret) from None
         except anthropic.APIConnectionError as error:
-            raise wire_error(error) from None
+            raise transport_error(error) from None
 
     def _answer(self, body: Json) -> ChatResponse:
         return answer(body)

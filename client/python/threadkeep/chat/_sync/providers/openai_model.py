@@ -21,7 +21,7 @@ from ...types.options import ChatOptions
 from ...types.requests import Prompt
 from ...types.responses import ChatResponse
 from .adapter import Adapter
-from .calls import wire_error
+from .calls import transport_error
 
 _OWN_DOMAINS = (".openai.com", ".openai.azure.com")
 
@@ -92,9 +92,9 @@ class OpenAIModel(Adapter):
                 yield response.http_response
         except openai.APIStatusError as error:
             found = error.response
-            raise errors.refused(self._provider, found.status_code, found.headers, found.content, self._secret) from None
+            raise errors.rejected(self._provider, found.status_code, found.headers, found.content, self._secret) from None
         except openai.APIConnectionError as error:
-            raise wire_error(error) from None
+            raise transport_error(error) from None
 
     def _answer(self, body: Json) -> ChatResponse:
         return answer(body)

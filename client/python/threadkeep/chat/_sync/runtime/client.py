@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Self
 
 from ...runtime.arguments import check_form, known_name, mapping_of, options_of, tools_of
-from ...runtime.request_builder import Draft
+from ...runtime.request_builder import RequestBuilder
 from ...telemetry.choice import MeterProvider, Telemetry, TracerProvider
 from ...tools.tool import Tool
 from ...types.messages import Content, Message
@@ -62,10 +62,10 @@ class ChatClient:
         loop = registration(auto_tool_calling, tool_manager, tracer_provider, record_content)
         telemetry = Telemetry(tracer_provider, meter_provider=meter_provider, record_content=record_content)
         agent = Agent(name, model, loop, telemetry, given, loop.complete(given))
-        draft = Draft().with_system(system, {}).with_options(options_of(options, {}, CLIENT))
-        draft = draft.with_options(ToolOptions(tools=functions, tool_context=shown)).with_context(told)
+        builder = RequestBuilder().with_system(system, {}).with_options(options_of(options, {}, CLIENT))
+        builder = builder.with_options(ToolOptions(tools=functions, tool_context=shown)).with_context(told)
         self._model = model
-        self._begin = PromptSpec(agent, draft, given)
+        self._begin = PromptSpec(agent, builder, given)
         self._settings: dict[str, Any] = {
             "model": model,
             "system": system,

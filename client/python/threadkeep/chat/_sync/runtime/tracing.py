@@ -16,7 +16,7 @@ from .chain import AdvisorChain
 Chunks = Generator[ChatClientResponse, None, None]
 
 
-class ObservedModel:
+class TracedModel:
     """A model each of whose calls is a span "chat {model}". `conversation`: the session's id, for the spans."""
 
     __slots__ = ("_conversation", "_model", "_telemetry")
@@ -56,7 +56,7 @@ class ObservedModel:
                 span.finish()
 
 
-def observed_call(
+def traced_call(
     telemetry: Telemetry, name: str, conversation: str, chain: AdvisorChain, request: ChatClientRequest
 ) -> ChatClientResponse:
     """What the chain answers, in a span "invoke_agent {name}"."""
@@ -67,7 +67,7 @@ def observed_call(
         return response
 
 
-def observed_stream(
+def traced_stream(
     telemetry: Telemetry, name: str, conversation: str, chain: AdvisorChain, request: ChatClientRequest
 ) -> Chunks:
     """The same in chunks. The span is current in each step, not in what the reader does between two."""

@@ -13,7 +13,7 @@ from pydantic import Field
 from ...context_keys import SESSION, TOOL_CALLING_ORDER, USER
 from ...errors import InvalidTool, MissingSession
 from ...tool_search.eviction import Eviction, EvictLeastRecentlyUsed
-from ...tool_search.tool_search_results import GUIDANCE, ToolsShown, found_output, guided, session_key
+from ...tool_search.tool_search_results import GUIDANCE, DisclosedTools, guided, search_output, session_key
 from ...tools.function_tools import function_tool
 from ...tools.schemas import checked_name
 from ...tools.tool import Tool, ToolContext, ToolOutput
@@ -23,7 +23,7 @@ from ..runtime.chain import AdvisorChain
 from ..tools.tool_calling import Eligible, ToolCallingAdvisor, default_eligible
 from ..tools.tool_manager import ToolManager
 from .tool_catalog import ToolCatalog
-from .tool_disclosure import ToolShowing
+from .tool_disclosure import ToolDisclosure
 from .tool_index import KeywordToolIndex, ToolIndex
 
 _MOST_RESULTS = 50
@@ -143,14 +143,14 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
 
     def _showing(self, chain: AdvisorChain) -> AdvisorChain:
         """The chain with what shows the model its tools further in than all else: there it sees what a memory has added."""
-        shown = ToolsShown(self._search_tool_name, frozenset(self._shown), self._accumulate)
-        return AdvisorChain((*chain.inner, ToolShowing(shown)), chain.model)
+        shown = DisclosedTools(self._search_tool_name, frozenset(self._shown), self._accumulate)
+        return AdvisorChain((*chain.inner, ToolDisclosure(shown)), chain.model)
 
     def _search_tool(self, session: str, tools: tuple[Tool, ...]) -> Tool:
         definitions = [each.definition for each in tools]
 
         def find(query: str, limit: int | None) -> ToolOutput:
-            return found_output(self._catalog.find(session, definitions, query, limit or self._max_results))
+            return search_output(self._catalog.find(session, definitions, query, limit or self._max_results))
 
         def run(arguments: str, context: ToolContext) -> ToolOutput:
             found: Any = _SEARCH.run(arguments, ToolContext({_FIND: find}))

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 from ...context_keys import HIGHEST_PRECEDENCE, LOWEST_PRECEDENCE, TOOL_CALLING_ORDER
 from ...errors import AnswerNotStored, ToolCallLimitExceeded, ToolFailed, UnknownTool
-from ...tools.executions import ToolExecution, closed, direct, iterations_exceeded, limit_exceeded
+from ...tools.executions import ToolExecution, complete_results, direct_answer, iterations_exceeded, limit_exceeded
 from ...tools.loop_state import LoopRound, LoopState
 from ...types.messages import Message, Role
 from ...types.options import ToolOptions
@@ -171,14 +171,14 @@ class ToolCallingAdvisor:
             return chain.next_call(request)
         turn = LoopState(self.initialize_loop(request, chain), self._internal_history)
         while True:
-            asked = self.before_call(turn.request, chain)
-            answer = self._pending(turn, asked, chain) or chain.next_call(asked)
+            round_request = self.before_call(turn.request, chain)
+            answer = self._pending(turn, round_request, chain) or chain.next_call(round_request)
             answer = self.after_call(answer, chain)
-            turn.answered(answer)
-            outcome = self._run_tools(turn, asked, answer, chain) if self._goes_on(answer) else answer
+            turn.add_answer(answer)
+            outcome = self._run_tools(turn, round_request, answer, chain) if self._has_calls_to_run(answer) else answer
             if isinstance(outcome, ChatClientResponse):
-                return self.finalize_loop(turn.stamped(outcome), chain)
-            turn.go_on(answer, outcome, self.next_instructions(asked, answer, outcome))
+                return self.finalize_loop(turn.with_turn_usage(outcome), chain)
+            turn.start_next_round(answer, outcome, self.next_instructions(round_request, answer, outcome))
 
     def advise_stream(self, request: ChatClientRequest, chain: AdvisorChain) -> Generator[ChatClientResponse, None, None]:
         if not isinstance(request.options, ToolOptions):
@@ -196,52 +196,52 @@ class ToolCallingAdvisor:
 
     def _rounds(self, turn: LoopState, chain: AdvisorChain) -> Generator[ChatClientResponse, None, None]:
         while True:
-            asked = self.before_stream(turn.request, chain)
-            taken = LoopRound()
-            with closing(self._asked(turn, asked, chain)) as chunks:
+            round_request = self.before_stream(turn.request, chain)
+            round_ = LoopRound()
+            with closing(self._round_chunks(turn, round_request, chain)) as chunks:
                 for chunk in chunks:
-                    if (ready := taken.passing(chunk)) is not None:
-                        yield turn.stamped_chunk(ready)
-            answer = self.after_stream(taken.answer(), chain)
-            turn.answered(answer)
-            if not self._goes_on(answer):
-                for chunk in taken.ending(answer):
-                    yield turn.stamped_chunk(chunk)
-                for chunk in turn.trailing(answer):
+                    if (ready := round_.passing(chunk)) is not None:
+                        yield turn.chunk_with_turn_usage(ready)
+            answer = self.after_stream(round_.answer(), chain)
+            turn.add_answer(answer)
+            if not self._has_calls_to_run(answer):
+                for chunk in round_.ending(answer):
+                    yield turn.chunk_with_turn_usage(chunk)
+                for chunk in turn.usage_chunks(answer):
                     yield chunk
                 return
-            outcome = self._run_tools(turn, asked, answer, chain)
+            outcome = self._run_tools(turn, round_request, answer, chain)
             if isinstance(outcome, ChatClientResponse):
-                yield turn.stamped(outcome)
+                yield turn.with_turn_usage(outcome)
                 return
-            turn.go_on(answer, outcome, self.next_instructions_stream(asked, answer, outcome))
+            turn.start_next_round(answer, outcome, self.next_instructions_stream(round_request, answer, outcome))
 
-    def _goes_on(self, answer: ChatClientResponse) -> bool:
+    def _has_calls_to_run(self, answer: ChatClientResponse) -> bool:
         return answer.response is not None and self._eligible(answer)
 
-    def _asked(
-        self, turn: LoopState, asked: ChatClientRequest, chain: AdvisorChain
+    def _round_chunks(
+        self, turn: LoopState, round_request: ChatClientRequest, chain: AdvisorChain
     ) -> Generator[ChatClientResponse, None, None]:
-        pending = self._pending(turn, asked, chain)
+        pending = self._pending(turn, round_request, chain)
         if pending is not None:
             yield pending
             return
-        with closing(chain.next_stream(asked)) as chunks:
+        with closing(chain.next_stream(round_request)) as chunks:
             for chunk in chunks:
                 yield chunk
 
-    def _pending(self, turn: LoopState, asked: ChatClientRequest, chain: AdvisorChain) -> ChatClientResponse | None:
+    def _pending(self, turn: LoopState, round_request: ChatClientRequest, chain: AdvisorChain) -> ChatClientResponse | None:
         """What the interrupted turn that is resumed here has left to be executed."""
         if not turn.resumes:
             return None
         for memory in _memories(chain):
-            found = memory.pending(asked)
+            found = memory.pending(round_request)
             if found is not None:
                 return found
         return None
 
     def _run_tools(
-        self, turn: LoopState, asked: ChatClientRequest, answer: ChatClientResponse, chain: AdvisorChain
+        self, turn: LoopState, round_request: ChatClientRequest, answer: ChatClientResponse, chain: AdvisorChain
     ) -> ToolExecution | ChatClientResponse:
         """What the round's tools came to, or the response that ends the turn, of which memories have been told."""
         response = answer.response
@@ -249,32 +249,43 @@ class ToolCallingAdvisor:
             return answer
         if self._max_iterations is not None and turn.rounds >= self._max_iterations:
             end = iterations_exceeded(answer, self._max_iterations)
-            return self._ended(turn, asked, end, chain, closed(answer.tool_calls, None, end.text))
+            return self._end_turn(turn, round_request, end, chain, complete_results(answer.tool_calls, None, end.text))
         try:
-            execution = self._manager.execute(Prompt(turn.history(asked), asked.options), response)
+            execution = self._manager.execute(Prompt(turn.history(round_request), round_request.options), response)
         except ToolCallLimitExceeded as breach:
             end = limit_exceeded(answer, str(breach), breach.partial)
-            return self._ended(turn, asked, end, chain, closed(answer.tool_calls, breach.partial, end.text))
+            return self._end_turn(
+                turn, round_request, end, chain, complete_results(answer.tool_calls, breach.partial, end.text)
+            )
         except (UnknownTool, ToolFailed) as failure:
             partial = failure.partial if isinstance(failure, ToolFailed) else None
             try:
-                _record(asked.with_context(answer.context), chain, closed(answer.tool_calls, partial, str(failure)))
+                _record(
+                    round_request.with_context(answer.context),
+                    chain,
+                    complete_results(answer.tool_calls, partial, str(failure)),
+                )
             except Exception as error:
                 failure.add_note(f"and the memory could not be told: {error}")
             raise
         if not execution.return_direct:
             return execution
-        return self._ended(turn, asked, direct(answer, execution), chain, execution.history[-1])
+        return self._end_turn(turn, round_request, direct_answer(answer, execution), chain, execution.history[-1])
 
-    def _ended(
-        self, turn: LoopState, asked: ChatClientRequest, end: ChatClientResponse, chain: AdvisorChain, results: Message
+    def _end_turn(
+        self,
+        turn: LoopState,
+        round_request: ChatClientRequest,
+        end: ChatClientResponse,
+        chain: AdvisorChain,
+        results: Message,
     ) -> ChatClientResponse:
         """The end of a turn, once memories have been told of it. Raises AnswerNotStored."""
         said = end.response.generations if end.response is not None else ()
         try:
-            _record(asked.with_context(end.context), chain, results, *(each.message for each in said))
+            _record(round_request.with_context(end.context), chain, results, *(each.message for each in said))
         except Exception as error:
-            raise AnswerNotStored(turn.stamped(end), error) from error
+            raise AnswerNotStored(turn.with_turn_usage(end), error) from error
         return end
 
 

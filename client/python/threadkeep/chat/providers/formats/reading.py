@@ -11,10 +11,10 @@ from typing import Any
 
 from ...errors import UnsupportedContent
 from ...types.messages import Data, Media, Part
-from ...types.texts import all_sound
+from ...types.texts import make_json_encodable
 
 Json = Mapping[str, Any]
-_HALF = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 """Of a surrogate pair, perhaps: whole pairs are written so too."""
 
 
@@ -39,8 +39,8 @@ def parsed(text: str | bytes, **reading: Any) -> dict[str, Any]:
     try:
         whole = text.decode("utf-8-sig") if isinstance(text, bytes) else text
         found = json.loads(whole, **reading)
-        if _HALF.search(whole):
-            found = all_sound(found)
+        if _SURROGATE.search(whole):
+            found = make_json_encodable(found)
     except (ValueError, RecursionError):
         raise Unreadable("no JSON") from None
     if not isinstance(found, dict):
