@@ -12,12 +12,12 @@ from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
-from threadkeep.v1.search_pb2 import SEARCH_MODE_HYBRID, SEARCH_MODE_RANKED
 
 import threadkeep
 from tests.support.models.model_endpoint import hangs, replies
 from tests.support.servers.server_process import ServerProcess, free_port, url_settings
 from threadkeep import errors
+from threadkeep.v1.search_pb2 import SEARCH_MODE_HYBRID, SEARCH_MODE_RANKED
 
 from .conftest import Look, ServerMaker
 from .harness.facts import fact, word_of

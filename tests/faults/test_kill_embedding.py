@@ -12,13 +12,13 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from threadkeep.v1.search_pb2 import SEARCH_MODE_HYBRID, SEARCH_MODE_SEMANTIC
 
 import threadkeep
 from tests.support.runs.printed import Say
 from tests.support.runs.thoroughness import KILLS as ALL_KILLS
 from tests.support.servers.server_process import url_settings
 from threadkeep.v1.event_pb2 import SessionEvent
+from threadkeep.v1.search_pb2 import SEARCH_MODE_HYBRID, SEARCH_MODE_SEMANTIC
 
 from .conftest import Look, ServerMaker
 from .harness.crew import crew

@@ -7,12 +7,11 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from threadkeep.v1.search_service_pb2 import SearchHit
-
 from threadkeep import AsyncClient, SearchOptions
 from threadkeep.messages import event, media, text, tool_call, tool_result_part
 from threadkeep.v1.event_pb2 import SessionEvent
 from threadkeep.v1.message_pb2 import Part
+from threadkeep.v1.search_service_pb2 import SearchHit
 
 from .metrics import Asked, Places
 from .model import Conversation, Question, Turn

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from rich.cells import cell_len
-from threadkeep.v1.search_pb2 import SearchMode
-from threadkeep.v1.search_service_pb2 import SearchEventsResponse
 
 from threadkeep.cli.render.output import cut
 from threadkeep.cli.render.search_output import marked, remarks
 from threadkeep.v1.memory_service_pb2 import SearchMemoryResponse
+from threadkeep.v1.search_pb2 import SearchMode
+from threadkeep.v1.search_service_pb2 import SearchEventsResponse
 
 
 def test_a_line_is_cut_by_what_it_takes_on_a_terminal() -> None:
