@@ -1,5 +1,5 @@
-//! An agent whose memory is a session: it reads its context, thinks, acts, and somebody else follows what it does. A local rule
-//! stands in for the model. The server's address is that of THREADKEEP_ADDRESS, by default 127.0.0.1:7443.
+//! An agent whose memory is a session: it reads its context, thinks and acts, while another task watches the session. A rule
+//! replaces the model. THREADKEEP_ADDRESS specifies the server; default: 127.0.0.1:7443.
 
 use threadkeep::v1::part::Content;
 use threadkeep::{
@@ -28,7 +28,7 @@ async fn turn(client: &Client, session: &str) -> Result<(), Error> {
                 client.append(session, [assistant(text)]).await?;
                 return Ok(());
             }
-            // A call and its result are appended together: nobody ever sees the one without the other.
+            // A call and its result are appended together, so that no reader sees one without the other.
             Thought::LookUp(flight) => {
                 let arguments = format!(r#"{{"flight":"{flight}"}}"#);
                 let call = assistant_with_calls("", [tool_call("call-1", "flight_status", arguments)]);
@@ -44,7 +44,7 @@ enum Thought {
     LookUp(String),
 }
 
-/// What a model would decide, given what it sees.
+/// Replaces the model: returns the next step for these events.
 fn think(context: &[SessionEvent]) -> Thought {
     let asked = context.iter().rev().find(|event| role(event) == Role::User).map(text_of).unwrap_or_default();
     let known = context.iter().rev().find_map(status_in);
@@ -61,7 +61,7 @@ fn flight_status(_flight: &str) -> ToolOutput {
     ToolOutput::Json(r#"{"status":"on time","gate":"B32"}"#.to_owned())
 }
 
-/// Prints what happens in the session, until the agent says goodbye.
+/// Prints the changes of the session until the agent says goodbye.
 async fn follow(client: Client, session: String) -> Result<(), Error> {
     let mut changes = client.watch(session).start(Start::Beginning).stream();
     while let Some(change) = changes.next().await {
@@ -85,7 +85,7 @@ fn role(event: &SessionEvent) -> Role {
     event.message.as_ref().map_or(Role::Unspecified, |message| message.role())
 }
 
-/// The flight's status, if the event is the tool's result.
+/// Returns the status of the flight if the event is a result of the tool.
 fn status_in(event: &SessionEvent) -> Option<&str> {
     event.message.iter().flat_map(|message| &message.parts).find_map(|part| match &part.content {
         Some(Content::ToolResult(result)) => Some(result.structured_json.as_str()),

@@ -1,4 +1,4 @@
-//! What the client costs over the bare generated stubs: `bench ADDRESS SECONDS` prints one JSON object.
+//! Measures the cost of the client over the generated stubs: `bench ADDRESS SECONDS` prints one JSON object.
 
 use std::time::{Duration, Instant};
 
@@ -31,7 +31,7 @@ async fn main() -> Result<(), Error> {
     Ok(())
 }
 
-/// Appends of one event of 1 KiB, by both in turns, so that what disturbs one disturbs the other.
+/// Appends one event of 1 KiB at a time, alternating between both, so that disturbances affect both.
 async fn unary(client: &Client, channel: Channel, time: Duration) -> Result<Value, Error> {
     let mut stub = EventServiceClient::new(channel);
     let sessions = [created(client).await?, created(client).await?];
@@ -46,7 +46,7 @@ async fn unary(client: &Client, channel: Channel, time: Duration) -> Result<Valu
                 ..Default::default()
             };
             let mut request = Request::new(request);
-            request.set_timeout(threadkeep::DEFAULT_TIMEOUT); // as the SDK does: a deadline costs the server something too
+            request.set_timeout(threadkeep::DEFAULT_TIMEOUT); // as the SDK does: a deadline also costs the server time
             stub.append_events(request).await?;
             by_stub.push(began.elapsed());
         }
@@ -74,7 +74,7 @@ async fn created(client: &Client) -> Result<SessionRef, Error> {
     Ok(session)
 }
 
-/// The events of one session from its beginning, by both in turns; the best of each.
+/// Reads the events of one session from its beginning, alternating between both; keeps the best of each.
 async fn stream(client: &Client, channel: Channel) -> Result<Value, Error> {
     let session = created(client).await?;
     for _ in 0..EVENTS / BATCH {

@@ -1,4 +1,4 @@
-//! What the conformance suite speaks to: a line of JSON is a request, a line of JSON is an answer; see the suite's README.
+//! The conformance driver: one line of JSON per request and per response; see the README of the suite.
 
 use base64::{Engine, prelude::BASE64_STANDARD as BASE64};
 use futures_util::future::{AbortHandle, abortable};
@@ -31,7 +31,7 @@ fn session(p: &Value) -> SessionLike {
     if session.app.is_empty() && session.user_id.is_empty() { session.session_id.into() } else { session.into() }
 }
 
-/// The unary methods of each service, as the generated clients name them, and which of them give lists.
+/// The unary methods of each service, by their names in the generated clients, and which of them return lists.
 macro_rules! rpcs {
     ($($service:ident: $($method:ident $request:ident $($pages:ident)?),*;)*) => {
         async fn call(client: &Client, p: &Value) -> Result<Value, Error> {

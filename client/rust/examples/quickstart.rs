@@ -1,11 +1,11 @@
-//! Appends to a session, reads it, follows it. The server's address is that of THREADKEEP_ADDRESS, by default 127.0.0.1:7443.
+//! Appends to a session, reads it and watches it. THREADKEEP_ADDRESS specifies the server; default: 127.0.0.1:7443.
 
 use threadkeep::{Client, Error, ErrorReason, Kind, Start, StreamExt, assistant, new_event_id, text_of, user, v1};
 
 #[tokio::main]
 async fn main() -> Result<(), Error> {
     let client = Client::builder().app("quickstart").user_id("ada").build()?;
-    let trip = new_event_id(); // any name will do; this one is new in every run
+    let trip = new_event_id(); // any id; this one is new in every run
 
     let appended = client.append(&trip, [user("Is BA117 on time?"), assistant("Yes, gate B32.")]).create().await?;
     println!("appended {} events, log version {}", appended.events.len(), appended.log_version);
@@ -19,7 +19,7 @@ async fn main() -> Result<(), Error> {
     let context = client.context(&trip, None).await?;
     println!("an agent would see {} events", context.events.len());
 
-    // Every call of the API is there by the generated clients; `?` makes their statuses typed errors too.
+    // The generated clients offer every RPC; `?` also converts their statuses to typed errors.
     let missing = v1::GetSessionRequest { session: Some(client.session("nowhere")) };
     match client.sessions().get_session(missing).await.map_err(Error::from) {
         Err(error) if error.reason() == Some(ErrorReason::SessionNotFound) => println!("refused: {}", error.reason_name()),

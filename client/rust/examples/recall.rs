@@ -1,4 +1,4 @@
-//! Finds what answers a question, and remembers across sessions. The server's address is that of THREADKEEP_ADDRESS, by default
+//! Searches a session by a question, and remembers across sessions. THREADKEEP_ADDRESS specifies the server; default:
 //! 127.0.0.1:7443.
 
 use threadkeep::v1::SearchMemoryRequest;
@@ -7,18 +7,18 @@ use threadkeep::{Client, Error, StreamExt, assistant, new_event_id, remember, te
 
 #[tokio::main]
 async fn main() -> Result<(), Error> {
-    // A user of its own, so that it prints the same every time.
+    // A new user, so that every run prints the same.
     let client = Client::builder().app("recall").user_id(format!("ada-{}", new_event_id())).build()?;
     let said = [user("My daughter is allergic to peanuts."), assistant("Noted."), user("Which flights go to Lisbon in May?")];
     client.append("trip", said).create().await?;
 
-    let mut hits = client.search("Are there any flights to Lisbon?", None); // best first: take as many as are of use
+    let mut hits = client.search("Are there any flights to Lisbon?", None); // hits come best first; take as many as you need
     if let Some(hit) = hits.next().await {
         println!("found: {}", text_of(&hit?.event.unwrap_or_default()));
     }
 
     let memory = client.memory();
-    let ingested = memory.add_session("trip").await?; // as often as you like: nothing is remembered twice
+    let ingested = memory.add_session("trip").await?; // safe to repeat: each event is remembered once
     println!("remembered: {} events", ingested.added);
     memory.add([remember("Prefers a window seat.")]).await?;
     let query = "What must my daughter not eat, peanuts?".into();

@@ -1,24 +1,24 @@
-//! Where a server is, as people write it.
+//! Parses server addresses.
 
 use std::net::{IpAddr, Ipv6Addr};
 
 use http::uri::Authority;
 
-/// The port of a server that is not told otherwise.
+/// The default port of a server.
 pub(crate) const DEFAULT_PORT: u16 = 7443;
 
-/// Where a connection is made to.
+/// The endpoint of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Address {
     /// "host:port".
     pub(crate) authority: String,
-    /// It says https.
+    /// The scheme is https.
     pub(crate) is_https: bool,
-    /// What is sent there does not leave the machine.
+    /// Traffic stays on this machine.
     pub(crate) is_loopback: bool,
 }
 
-/// Reads "host:port", "host", "https://host:port" or "http://host:port". The error says what it must be.
+/// Parses "host:port", "host", "https://host:port" or "http://host:port". The error describes the valid forms.
 pub(crate) fn parse(address: &str) -> Result<Address, String> {
     let (scheme, rest) = address.split_once("://").unwrap_or(("http", address));
     let is_https = scheme.eq_ignore_ascii_case("https");

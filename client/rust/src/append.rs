@@ -1,4 +1,4 @@
-//! Appending events.
+//! Appends events.
 
 use std::pin::Pin;
 
@@ -6,7 +6,7 @@ use crate::v1::append_events_request::Precondition;
 use crate::v1::{AppendEventsRequest, AppendEventsResponse, CreateIfMissing, IfExists, SessionEvent};
 use crate::{Client, Error, SessionLike, with_ids};
 
-/// An append: say how, then await it. See [`Client::append`].
+/// An append: set its options, then await it. See [`Client::append`].
 #[derive(Clone, Debug)]
 #[must_use = "an append is sent when it is awaited"]
 pub struct Append {
@@ -16,10 +16,10 @@ pub struct Append {
 }
 
 impl Client {
-    /// Appends events, all or none; when it is done they are on durable storage.
+    /// Appends events, all or none. When it completes, they are on durable storage.
     ///
-    /// Events without an id get one here, so the client's own retries store nothing twice. To repeat an append after an error,
-    /// await a clone of it, or append the same [`with_ids`] again. Limits of size are the server's: `client.server()`.
+    /// Events without an id get one here, so that the client's retries store nothing twice. To retry after an error, await a
+    /// clone of the append, or append the same [`with_ids`] again. The server sets the size limits: `client.server()`.
     ///
     /// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE.
     ///
@@ -38,23 +38,23 @@ impl Client {
 }
 
 impl Append {
-    /// A missing session is created, with the server's defaults; for others see `client.sessions()`.
+    /// Creates a missing session with the server's defaults; for others see `client.sessions()`.
     pub fn create(mut self) -> Self {
         self.request.create_if_missing = Some(CreateIfMissing::default());
         self
     }
 
-    /// Only if the session's log_version is still this; else VERSION_MISMATCH. At most one expectation may be given.
+    /// Requires the log_version of the session to be this; otherwise VERSION_MISMATCH. At most one expectation may be set.
     pub fn expected_log_version(self, version: i64) -> Self {
         self.expecting(Precondition::ExpectedLogVersion(version))
     }
 
-    /// Only if the session's last event is still this; "" is an empty log; else VERSION_MISMATCH.
+    /// Requires the last event of the session to have this id, "" for an empty log; otherwise VERSION_MISMATCH.
     pub fn expected_last_event_id(self, event_id: impl Into<String>) -> Self {
         self.expecting(Precondition::ExpectedLastEventId(event_id.into()))
     }
 
-    /// An id that is stored already is no error, whatever its content.
+    /// Accepts event ids that are already stored, regardless of the content.
     pub fn ignore_existing(mut self) -> Self {
         self.request.if_exists = IfExists::Ignore.into();
         self

@@ -1,4 +1,4 @@
-//! How long to wait before a call is sent again, or a stream that broke is opened again.
+//! Pauses before a call is retried or a broken stream is reopened.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
@@ -8,38 +8,38 @@ use tonic_types::StatusExt;
 
 use crate::Error;
 
-/// The upper bound of the first pause, which doubles with every failure in a row.
+/// The upper bound of the first pause, which doubles with each consecutive failure.
 const FIRST: Duration = Duration::from_millis(100);
 const LONGEST_OF_CALL: Duration = Duration::from_secs(2);
 const LONGEST_OF_STREAM: Duration = Duration::from_secs(5);
 
-/// How often a call is sent.
+/// The maximum number of attempts of a call.
 const TRIES: u32 = 5;
 
-/// How long to wait before a call that failed so many times is sent again; None: it is not. `left`: until its deadline.
+/// Returns the pause before a retry after this many failures, or None for no retry. `left` is the time until the deadline.
 pub(crate) fn before_retry(tries: u32, status: &Status, left: Option<Duration>) -> Option<Duration> {
     let asked = status.get_details_retry_info().and_then(|info| info.retry_delay).unwrap_or_default();
-    // A wait beyond the deadline would be in vain, and hide what the server said.
+    // A pause beyond the deadline would be useless and would hide the server's error.
     let is_hopeless = status.code() != Code::Unavailable || tries >= TRIES || left.is_some_and(|left| asked > left);
     let backoff = doubled(tries.saturating_sub(1), LONGEST_OF_CALL).mul_f64(0.8 + 0.4 * random());
     (!is_hopeless).then(|| asked.max(backoff))
 }
 
-/// Exponential backoff with full jitter, so that clients that lost one server do not come back all at once.
+/// Exponential backoff with full jitter, so that clients of one server do not reconnect at once.
 #[derive(Default)]
 pub(crate) struct Backoff {
-    /// Failures in a row that are borne; None means any number.
+    /// Maximum number of consecutive failures; None means any number.
     pub(crate) max_retries: Option<u32>,
     failures: u32,
 }
 
 impl Backoff {
-    /// The stream is alive: the failures before it no longer count.
+    /// Resets the count of consecutive failures; called when the stream delivers.
     pub(crate) fn reset(&mut self) {
         self.failures = 0;
     }
 
-    /// How long to wait after this failure, at least what the server asked for. The error itself if no retry can mend it.
+    /// Returns the pause after this failure, at least the server's retry delay, or the error itself if a retry cannot succeed.
     pub(crate) fn pause(&mut self, error: Error) -> Result<Duration, Error> {
         if !error.is_transient() || self.max_retries.is_some_and(|most| self.failures >= most) {
             return Err(error);
@@ -54,7 +54,7 @@ fn doubled(times: u32, longest: Duration) -> Duration {
     longest.min(FIRST * 2u32.pow(times.min(10)))
 }
 
-/// A number from 0 to 1 that spreads load and guards nothing.
+/// Returns a number from 0 to 1 that spreads load; it is not used for security.
 fn random() -> f64 {
     RandomState::new().hash_one(0u8) as f64 / u64::MAX as f64
 }

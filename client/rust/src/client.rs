@@ -1,4 +1,4 @@
-//! The client: where the server is, and what its calls have in common.
+//! The client: its configuration and the settings that its calls share.
 
 use std::fmt::Display;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,14 +15,14 @@ use crate::scope::Reach;
 use crate::session::SessionLike;
 use crate::{Error, SessionRef, VERSION, v1};
 
-/// Where a server is looked for unless told otherwise.
+/// The default address of the server.
 pub const DEFAULT_ADDRESS: &str = "127.0.0.1:7443";
-/// How long a call may take unless told otherwise, its retries included.
+/// The default timeout of a call, retries included.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
 
-/// A client of one server. Clones are cheap and share its connection, which the first call opens, and which then belongs to
-/// the tokio runtime that call ran on. A connection that was lost is made again by the next call.
+/// A client of one server. Clones are cheap and share its connection. The first call opens it, on that call's tokio runtime; a
+/// later call reopens a lost connection.
 #[derive(Clone, Debug)]
 pub struct Client {
     pub(crate) shared: Arc<Shared>,
@@ -41,7 +41,7 @@ pub(crate) struct Shared {
     pub(crate) closed: CancellationToken,
 }
 
-/// How to reach a server. See [`Client::builder`].
+/// Configures a client. See [`Client::builder`].
 #[derive(Clone, Default)]
 #[must_use]
 pub struct Builder {
@@ -55,50 +55,48 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// "host:port", or "host" for port 7443; "https://host:port" turns TLS on. By default the value of THREADKEEP_ADDRESS, else
-    /// 127.0.0.1:7443.
+    /// Address: "host:port", or "host" for port 7443; "https://host:port" turns TLS on. Default: the value of
+    /// THREADKEEP_ADDRESS, else 127.0.0.1:7443.
     pub fn address(mut self, address: impl Into<String>) -> Self {
         self.address = Some(address.into());
         self
     }
 
-    /// Sent as "authorization: Bearer TOKEN"; over plaintext to this machine only. By default the value of THREADKEEP_TOKEN, else
-    /// none is sent; "" sends none.
+    /// Token, sent as "authorization: Bearer TOKEN"; over plaintext to this machine only. Default: the value of
+    /// THREADKEEP_TOKEN, else none; "" sends none.
     pub fn token(mut self, token: impl Into<String>) -> Self {
         self.token = Some(token.into());
         self
     }
 
-    /// Sends the token over plaintext to other machines too, where anybody on the way can read it: for a network that encrypts by
-    /// itself.
+    /// Sends the token over plaintext to other machines, where it can be intercepted. Use it for networks that encrypt traffic.
     pub fn allow_plaintext_token(mut self) -> Self {
         self.allow_plaintext_token = true;
         self
     }
 
-    /// The app of sessions that are given by their id alone, and of requests that leave it empty. By default none.
+    /// App of sessions that are specified by id alone, and of requests that leave it empty. Default: none.
     pub fn app(mut self, app: impl Into<String>) -> Self {
         self.app = app.into();
         self
     }
 
-    /// The user of sessions that are given by their id alone, and of requests that leave it empty. By default none, which is for
-    /// tokens that name the user.
+    /// User of sessions that are specified by id alone, and of requests that leave it empty. Default: none, for tokens that are
+    /// bound to a user.
     pub fn user_id(mut self, user_id: impl Into<String>) -> Self {
         self.user_id = user_id.into();
         self
     }
 
-    /// TLS by a configuration of your own. By default the connection is plaintext, and where the address says https, TLS with the
-    /// system's root certificates.
+    /// Custom TLS configuration. Default: plaintext, or TLS with the system's root certificates if the scheme is https.
     #[cfg(feature = "tls")]
     pub fn tls(mut self, config: ClientTlsConfig) -> Self {
         self.tls = Some(config);
         self
     }
 
-    /// The client; it connects with its first call. Errors: [`Error::Usage`] for an address, a token or a TLS configuration
-    /// that cannot be, and for a token that would cross a network in plaintext.
+    /// Creates the client, which connects with its first call. Errors: [`Error::Usage`] for an invalid address, token or TLS
+    /// configuration, and for a token that would cross a network in plaintext.
     pub fn build(self) -> Result<Client, Error> {
         let given = self.address.clone().or_else(|| environment("THREADKEEP_ADDRESS"));
         let given = given.unwrap_or_else(|| DEFAULT_ADDRESS.to_owned());
@@ -164,7 +162,7 @@ fn endpoint(authority: &str, scheme: &str) -> Result<Endpoint, String> {
         .keep_alive_timeout(Duration::from_secs(10)))
 }
 
-/// The generated clients, one for each service, over the client's connection.
+/// Returns the generated client of each service, over the client's connection.
 macro_rules! services {
     ($($(#[$doc:meta])* $name:ident: $module:ident::$client:ident),* $(,)?) => {$(
         $(#[$doc])*
@@ -177,7 +175,7 @@ macro_rules! services {
 }
 
 impl Client {
-    /// How to reach a server; what is not said has a default.
+    /// Configures a client; all settings have defaults.
     ///
     /// ```
     /// # use threadkeep::Client;
@@ -188,21 +186,21 @@ impl Client {
         Builder::default()
     }
 
-    /// The same client with another limit to how long its calls may take, their retries included; None for no limit. By default it
-    /// is 30 seconds. Streams have none. A request's own `set_timeout` is that of each try, within this limit.
+    /// Returns the same client with another timeout of calls, retries included; None for no limit. Default: 30 seconds. Streams
+    /// have no timeout. The `set_timeout` of a request applies to each attempt, within this timeout.
     #[must_use]
     pub fn with_timeout(&self, timeout: impl Into<Option<Duration>>) -> Self {
         Self { timeout: timeout.into(), ..self.clone() }
     }
 
-    /// Closes the connection, for all clones. Calls and streams under way end with a CANCELLED error that says so, and so do
-    /// later ones. Closing twice does nothing. Dropping the last clone closes too.
+    /// Closes the connection, for all clones. Active and later calls and streams fail with a CANCELLED error that says so.
+    /// Closing twice has no effect. Dropping the last clone also closes the connection.
     pub fn close(&self) {
         self.shared.closed.cancel();
         self.shared.channel.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
-    /// The full name of a session: what requests of the generated clients take.
+    /// Returns the complete reference of a session, for requests of the generated clients.
     pub fn session(&self, session: impl Into<SessionLike>) -> SessionRef {
         match session.into() {
             SessionLike::Ref(session) => session,
@@ -213,23 +211,23 @@ impl Client {
     }
 
     services! {
-        /// Creating, reading, listing, updating and deleting sessions.
+        /// Creates, reads, lists, updates and deletes sessions.
         sessions: session_service_client::SessionServiceClient,
-        /// Appending and reading events, and reading contexts.
+        /// Appends and reads events, and reads contexts.
         events: event_service_client::EventServiceClient,
-        /// Compacting sessions, and the policies by which the server does.
+        /// Compacts sessions and manages compaction policies.
         compaction: compaction_service_client::CompactionServiceClient,
-        /// Searching events.
+        /// Searches events.
         searches: search_service_client::SearchServiceClient,
-        /// Long-term memory; [`memory`](Self::memory) is a handle on a user's.
+        /// Long-term memory; [`memory`](Self::memory) is a handle on that of a user.
         memories: memory_service_client::MemoryServiceClient,
         /// The recall tools for models, run by the server.
         tools: tool_service_client::ToolServiceClient,
-        /// What the server is and what its limits are.
+        /// Version, capabilities and limits of the server.
         server: server_service_client::ServerServiceClient,
         /// Streams of changes as the server sends them; [`watch`](Self::watch) resumes them.
         subscriptions: subscription_service_client::SubscriptionServiceClient,
-        /// Named consumers, whose members share the changes among them.
+        /// Named consumers, whose members share the changes.
         consumers: consumer_service_client::ConsumerServiceClient,
     }
 }

@@ -1,13 +1,13 @@
-//! What a subscription remembers so that each change is handed out once and whole.
+//! The state of a subscription that delivers each change once and whole.
 
 use std::collections::HashMap;
 
 use crate::v1::{Change, SessionChangeKind, SessionRef, change::Kind};
 
-/// Sessions whose last version is remembered at least; at most twice as many are.
+/// Minimum number of sessions whose last version is remembered; the maximum is twice that.
 const REMEMBERED: usize = 4096;
 
-/// Where a subscription stands: its last resume token, the parts of a change that is arriving, and what was handed out.
+/// The state of a subscription: the last resume token, the parts of an incomplete change, and the delivered versions.
 #[derive(Default)]
 pub(crate) struct Cursor {
     token: String,
@@ -16,7 +16,7 @@ pub(crate) struct Cursor {
 }
 
 impl Cursor {
-    /// The change if it is whole and new. None: parts are missing, or it is a repetition or of an unknown kind.
+    /// Returns the change if it is complete and new, or None if parts are missing, it is a repetition, or its kind is unknown.
     pub(crate) fn take(&mut self, mut change: Change) -> Option<Change> {
         let continues = match &change.kind {
             Some(Kind::Batch(batch)) => Some(batch.continues),
@@ -38,24 +38,24 @@ impl Cursor {
         (change.kind.is_some() && self.is_new(&change)).then_some(change)
     }
 
-    /// Where to go on; None is where the subscription began. A change of which parts arrived will come again as a whole.
+    /// Returns where to resume; None means the start of the subscription. An incomplete change will be delivered again in full.
     pub(crate) fn resume(&mut self) -> Option<&str> {
         self.parts = None;
         Some(self.token.as_str()).filter(|token| !token.is_empty())
     }
 
-    /// The resume token makes repetitions impossible; a session's versions, which only grow, make sure of it.
+    /// The resume token prevents repetitions; the session's versions, which only increase, verify it.
     fn is_new(&mut self, change: &Change) -> bool {
         let Some(session) = &change.session else { return true };
         if matches!(&change.kind, Some(Kind::SessionChange(told)) if told.kind() != SessionChangeKind::Updated) {
-            self.versions.forget(session); // a session of this name begins or ends, and with it its versions
+            self.versions.forget(session); // a session of this name begins or ends, so its versions are no longer valid
         }
         let version = change.versions.as_ref().map_or(0, |versions| versions.log_version);
         version == 0 || self.versions.grow(session, version)
     }
 }
 
-/// The last version of the sessions that changed last: when the young are too many they become the old, who are forgotten.
+/// The last versions of the sessions that changed last. When `young` is full it replaces `old`, which is dropped.
 #[derive(Default)]
 struct Versions {
     young: HashMap<SessionRef, i64>,
@@ -63,7 +63,7 @@ struct Versions {
 }
 
 impl Versions {
-    /// Whether this version is higher than the last one, which it then replaces.
+    /// Returns whether this version is higher than the last one, and stores it if so.
     fn grow(&mut self, session: &SessionRef, version: i64) -> bool {
         let known = self.young.get(session).or_else(|| self.old.get(session));
         if known.is_some_and(|known| version <= *known) {
@@ -82,7 +82,7 @@ impl Versions {
     }
 }
 
-/// One change from its parts: the last one's token, time and versions, the events of both.
+/// Returns one change from its parts: the events of both, and the token, time and versions of the last.
 fn joined(first: Change, mut last: Change) -> Change {
     match (first.kind, &mut last.kind) {
         (Some(Kind::Batch(mut first)), Some(Kind::Batch(last))) => {

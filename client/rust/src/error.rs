@@ -1,4 +1,4 @@
-//! Every way a call can fail.
+//! Errors of calls.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -9,10 +9,10 @@ use tonic_types::{ErrorDetails, ErrorInfo, FieldViolation, StatusExt};
 
 use crate::v1::ErrorReason;
 
-/// Whose reasons those of the server are; a proxy's are others.
+/// The domain of the server's reasons; those of proxies differ.
 const DOMAIN: &str = "threadkeep.dev";
 
-/// What went wrong with a call.
+/// The error of a failed call.
 ///
 /// ```
 /// # use threadkeep::{Error, ErrorReason};
@@ -23,37 +23,37 @@ const DOMAIN: &str = "threadkeep.dev";
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The server refused the call, could not serve it, or was not reached.
+    /// The server rejected the call, could not serve it, or was not reached.
     #[error("{}", .status.message())]
     Call {
         /// The gRPC status.
         status: Status,
-        /// What the status bears, unpacked; the methods of this type are the short way to it.
+        /// The decoded details of the status; the methods of this type read them.
         details: Box<ErrorDetails>,
     },
     /// The arguments contradict each other, or the client is misconfigured; nothing was sent.
     #[error("{0}")]
     Usage(String),
-    /// The caller's own summarizer failed; the session is as it was.
+    /// The caller's summarizer failed; the session is unchanged.
     #[error("the summary was not written: {0}")]
     Summary(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl Error {
-    /// The reason, for matching. None when no server gave one, and for reasons that this version does not know: these have a
+    /// Returns the reason. None if no server sent one, and for reasons of a newer server, which have a
     /// [`reason_name`](Self::reason_name).
     pub fn reason(&self) -> Option<ErrorReason> {
         ErrorReason::from_str_name(&format!("ERROR_REASON_{}", self.reason_name()))
             .filter(|reason| *reason != ErrorReason::Unspecified)
     }
 
-    /// The reason as the server wrote it, for example "SESSION_NOT_FOUND"; empty when none was given.
+    /// Returns the reason as the server sent it, for example "SESSION_NOT_FOUND"; empty if there is none.
     pub fn reason_name(&self) -> &str {
         let Self::Call { status, .. } = self else { return "" };
         self.info().map_or(reason_of(status.code()), |info| &info.reason)
     }
 
-    /// The gRPC status code; `InvalidArgument` for [`Error::Usage`], `Aborted` for [`Error::Summary`].
+    /// Returns the gRPC status code; `InvalidArgument` for [`Error::Usage`], `Aborted` for [`Error::Summary`].
     pub fn code(&self) -> Code {
         match self {
             Self::Call { status, .. } => status.code(),
@@ -62,33 +62,33 @@ impl Error {
         }
     }
 
-    /// The facts that belong to the reason, for example "expected" and "actual" of a VERSION_MISMATCH. Always text.
+    /// Returns the metadata of the reason as texts, for example "expected" and "actual" of VERSION_MISMATCH.
     pub fn metadata(&self) -> &HashMap<String, String> {
         static NONE: LazyLock<HashMap<String, String>> = LazyLock::new(HashMap::new);
         self.info().map_or(&NONE, |info| &info.metadata)
     }
 
-    /// The request's fields that are not valid, and why.
+    /// Returns the invalid fields of the request, with descriptions.
     pub fn fields(&self) -> &[FieldViolation] {
         self.details().and_then(ErrorDetails::bad_request).map_or(&[], |bad| &bad.field_violations)
     }
 
-    /// How long the server asks to wait before the same call is made again.
+    /// Returns the delay that the server specifies before a retry of the same call.
     pub fn retry_after(&self) -> Option<Duration> {
         self.details().and_then(ErrorDetails::retry_info).and_then(|info| info.retry_delay)
     }
 
-    /// Whether the same call may succeed later: no server answered, it could not serve now, or it said when to come back.
+    /// Returns whether a retry of the same call can succeed: the server did not respond, was unavailable, or specified a delay.
     pub fn is_transient(&self) -> bool {
         self.code() == Code::Unavailable || self.retry_after().is_some()
     }
 
-    /// What the server itself says of it; nothing that a proxy says.
+    /// Returns the details from the server itself, without those of proxies.
     fn info(&self) -> Option<&ErrorInfo> {
         self.details().and_then(ErrorDetails::error_info).filter(|info| info.domain == DOMAIN)
     }
 
-    /// What the server would say, had it been asked.
+    /// Returns the error that the server would return for this request.
     pub(crate) fn refused(code: Code, reason: ErrorReason, message: &str) -> Self {
         let name = reason.as_str_name().trim_start_matches("ERROR_REASON_");
         Status::with_error_details(code, message, ErrorDetails::with_error_info(name, DOMAIN, [])).into()
@@ -105,7 +105,7 @@ impl From<Status> for Error {
     }
 }
 
-/// The reason that a bare code stands for: who ended a call, its server or this client, must not matter to who matches on it.
+/// Returns the reason that a code implies. Server and client may end a call; both cases must match the same reason.
 fn reason_of(code: Code) -> &'static str {
     match code {
         Code::DeadlineExceeded => "DEADLINE_EXCEEDED",

@@ -1,5 +1,5 @@
-//! A client of [Threadkeep](https://github.com/threadkeep/threadkeep), the session memory that agents share: append
-//! events to sessions, read contexts, compact, search, and follow every change as it happens.
+//! A client for [Threadkeep](https://github.com/threadkeep/threadkeep), session memory for AI agents: append events to
+//! sessions, read contexts, compact, search, and watch changes.
 //!
 //! ```no_run
 //! use threadkeep::{Client, StreamExt, assistant, text_of, user};
@@ -15,13 +15,12 @@
 //! # }
 //! ```
 //!
-//! The functions of [`Client`] cover what agents do all day. Every call of the server's API is there besides, by the
-//! generated clients: `client.sessions()`, `client.events()`, `client.compaction()` and so on, which go over the same
-//! connection, with the same credential, deadlines and retries; `?` turns their `tonic::Status` into an [`Error`]. They send
-//! requests as they are: app and user are not filled in.
+//! The functions of [`Client`] cover the common tasks of agents. The generated clients offer every RPC: `client.sessions()`,
+//! `client.events()`, `client.compaction()` and so on. They use the same connection, credential, deadlines and retries; `?`
+//! converts their `tonic::Status` to an [`Error`]. They send requests unchanged: app and user are not completed.
 //!
-//! Calls that may be repeated are sent again, up to four times, while the server is unavailable; others never are.
-//! Futures and streams are canceled by dropping them.
+//! Calls that are safe to repeat are retried up to four times while the server is unavailable; others never are. Dropping a
+//! future or a stream cancels it.
 
 mod address;
 mod append;
@@ -38,7 +37,7 @@ mod transport;
 mod watch;
 mod windows;
 
-/// Every message, enum and client of the API, generated from its proto files.
+/// Every message, enum and client of the API, generated from the protos.
 #[allow(missing_docs, unreachable_pub, clippy::all, clippy::pedantic, rustdoc::all)]
 #[rustfmt::skip]
 pub mod v1 {
@@ -54,7 +53,7 @@ mod retryable {
 pub use append::Append;
 pub use client::{Builder, Client, DEFAULT_ADDRESS, DEFAULT_TIMEOUT};
 pub use error::Error;
-/// What gives a list or a subscription its `next`, and `take`, `map` and the like.
+/// Provides `next`, `take`, `map` and so on for lists and subscriptions.
 pub use futures_util::{StreamExt, TryStreamExt};
 pub use memory::{UserMemory, remember};
 pub use messages::{

@@ -1,4 +1,4 @@
-//! Long-term memory: what is remembered of a user across sessions.
+//! Long-term memory of a user, across sessions.
 
 use crate::v1::delete_memories_request::Selection;
 use crate::v1::{
@@ -8,27 +8,27 @@ use crate::v1::{
 };
 use crate::{Client, Error, Items, new_event_id, user};
 
-/// What is remembered of one user in one app: a handle, made without a call by [`Client::memory`]. The scope of requests is the
-/// handle's, whatever they say. Every call may fail with MEMORY_NOT_CONFIGURED.
+/// A handle on the long-term memory of one user in one app, from [`Client::memory`], which makes no call. The handle's scope
+/// replaces the scope of requests. Every call may fail with MEMORY_NOT_CONFIGURED.
 #[derive(Clone, Debug)]
 pub struct UserMemory {
     client: Client,
     scope: MemoryScope,
 }
 
-/// An entry to add: a text, as the user's. What else it may carry is set with update syntax, as of events.
+/// Returns an entry to add, with a text as a user message. Set other fields with update syntax, as for events.
 pub fn remember(text: impl Into<String>) -> MemoryEntry {
     MemoryEntry { content: user(text).message, ..Default::default() }
 }
 
 impl Client {
-    /// The memory of the client's user in its app.
+    /// Returns the memory of the client's user in its app.
     #[must_use]
     pub fn memory(&self) -> UserMemory {
         self.memory_of(MemoryScope { app: self.shared.app.clone(), user_id: self.shared.user_id.clone() })
     }
 
-    /// The memory of this scope, as it is.
+    /// Returns the memory of this scope, which is used unchanged.
     #[must_use]
     pub fn memory_of(&self, scope: MemoryScope) -> UserMemory {
         UserMemory { client: self.clone(), scope }
@@ -36,8 +36,8 @@ impl Client {
 }
 
 impl UserMemory {
-    /// Remembers entries, all or none. Those without an id get one here, so the client's own retries remember nothing twice; the
-    /// same id with the same content is a replay.
+    /// Adds entries, all or none. Entries without an id get one here, so that the client's retries add nothing twice; an
+    /// existing id with the same content is a replay.
     ///
     /// Errors: MEMORY_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE.
     pub async fn add(&self, entries: impl IntoIterator<Item = MemoryEntry>) -> Result<AddMemoriesResponse, Error> {
@@ -47,8 +47,8 @@ impl UserMemory {
         Ok(self.client.memories().add_memories(request).await?.into_inner())
     }
 
-    /// Remembers a session: one entry for each event with text. What is remembered already is left as it is and what was deleted
-    /// stays so: call it as often as you like. For some of its events, or tools too, see [`Client::memories`].
+    /// Ingests a session: adds one entry per event with text. Existing entries are unchanged and deleted entries stay deleted,
+    /// so the call can be repeated. To select events or include tools, see [`Client::memories`].
     ///
     /// Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION.
     pub async fn add_session(&self, session_id: impl Into<String>) -> Result<AddSessionToMemoryResponse, Error> {
@@ -58,7 +58,7 @@ impl UserMemory {
         Ok(self.client.memories().add_session_to_memory(request).await?.into_inner())
     }
 
-    /// The entries that answer the request's query, best first; an empty query finds nothing.
+    /// Searches entries, best first. An empty query returns nothing.
     ///
     /// Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
     pub async fn search(&self, request: SearchMemoryRequest) -> Result<SearchMemoryResponse, Error> {
@@ -66,12 +66,12 @@ impl UserMemory {
         Ok(self.client.memories().search_memory(request).await?.into_inner())
     }
 
-    /// The entries that match the filter, all by default, the last added first.
+    /// Lists the entries that match the filter, by default all, most recently added first.
     pub fn list(&self, filter: impl Into<Option<MemoryFilter>>) -> Items<MemoryEntry> {
         self.client.pages(ListMemoriesRequest { scope: self.scope(), filter: filter.into(), ..Default::default() })
     }
 
-    /// Forgets entries, for good; the answer is the receipt.
+    /// Deletes entries permanently; the response is a receipt.
     pub async fn delete(&self, selection: Selection) -> Result<DeleteMemoriesResponse, Error> {
         let request = DeleteMemoriesRequest { scope: self.scope(), selection: Some(selection) };
         Ok(self.client.memories().delete_memories(request).await?.into_inner())

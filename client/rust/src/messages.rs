@@ -1,6 +1,6 @@
-//! Building events, and reading their text.
+//! Builds events and reads their text.
 //!
-//! What else an event may carry is set with Rust's update syntax:
+//! Set other fields of an event with Rust's update syntax:
 //!
 //! ```
 //! use threadkeep::{SessionEvent, user};
@@ -12,33 +12,33 @@ use uuid::Uuid;
 
 use crate::v1::{ChatMessage, MemoryEntry, Part, Role, SessionEvent, ToolCallPart, ToolResultPart, part::Content};
 
-/// What the user said. On the root branch it starts a turn.
+/// Returns a user message. On the root branch it starts a turn.
 pub fn user(text: impl Into<String>) -> SessionEvent {
     event(Role::User, [text_part(text)])
 }
 
-/// What the model said.
+/// Returns a model message.
 pub fn assistant(text: impl Into<String>) -> SessionEvent {
     event(Role::Assistant, [text_part(text)])
 }
 
-/// Instructions to the model.
+/// Returns instructions to the model.
 pub fn system(text: impl Into<String>) -> SessionEvent {
     event(Role::System, [text_part(text)])
 }
 
-/// What the model said, followed by the tool calls it asks for, see [`tool_call`]. Empty text is left out.
+/// Returns a model message, followed by its tool calls; see [`tool_call`]. An empty text is left out.
 pub fn assistant_with_calls(text: impl Into<String>, calls: impl IntoIterator<Item = Part>) -> SessionEvent {
     let text = text.into();
     event(Role::Assistant, (!text.is_empty()).then(|| text_part(text)).into_iter().chain(calls))
 }
 
-/// The event that answers one tool call.
+/// Returns the result of one tool call.
 pub fn tool_result(call_id: impl Into<String>, name: impl Into<String>, output: impl Into<ToolOutput>) -> SessionEvent {
     result(call_id.into(), name.into(), output.into(), false)
 }
 
-/// The event that answers one tool call with what went wrong.
+/// Returns the failure of one tool call.
 pub fn tool_error(call_id: impl Into<String>, name: impl Into<String>, output: impl Into<ToolOutput>) -> SessionEvent {
     result(call_id.into(), name.into(), output.into(), true)
 }
@@ -61,18 +61,18 @@ fn text_part(text: impl Into<String>) -> Part {
     Part { content: Some(Content::Text(text.into())) }
 }
 
-/// A request to call a function. `arguments_json` is kept verbatim.
+/// Returns a tool call of kind "function". `arguments_json` is stored verbatim.
 pub fn tool_call(id: impl Into<String>, name: impl Into<String>, arguments_json: impl Into<String>) -> Part {
     let call = ToolCallPart { id: id.into(), name: name.into(), kind: "function".into(), arguments_json: arguments_json.into() };
     Part { content: Some(Content::ToolCall(call)) }
 }
 
-/// What a tool gave back. A `&str` or a `String` is text.
+/// The result of a tool. A `&str` or a `String` is text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToolOutput {
     /// Text.
     Text(String),
-    /// JSON text, kept verbatim.
+    /// JSON text, stored verbatim.
     Json(String),
 }
 
@@ -82,12 +82,12 @@ impl<T: AsRef<str>> From<T> for ToolOutput {
     }
 }
 
-/// The event's text as search sees it: its text parts joined by a line feed. Empty when it has none.
+/// Returns the text of the event as search sees it: its text parts, joined by line feeds. Empty if there is none.
 pub fn text_of(event: &SessionEvent) -> String {
     text(event.message.as_ref())
 }
 
-/// The same of what is remembered.
+/// Returns the text of a memory entry, like [`text_of`].
 pub fn text_of_memory(entry: &MemoryEntry) -> String {
     text(entry.content.as_ref())
 }
@@ -98,12 +98,12 @@ fn text(message: Option<&ChatMessage>) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// A UUIDv7: ids sort by the time they were made.
+/// Returns a UUIDv7. Ids sort by creation time.
 pub fn new_event_id() -> String {
     Uuid::now_v7().to_string()
 }
 
-/// The events, each with an id. Append copies of these, and again after an error: nothing is stored twice.
+/// Returns the events with ids. Appending clones of them again after an error stores nothing twice.
 pub fn with_ids(events: impl IntoIterator<Item = SessionEvent>) -> Vec<SessionEvent> {
     let mut events: Vec<_> = events.into_iter().collect();
     for event in events.iter_mut().filter(|event| event.event_id.is_empty()) {

@@ -1,4 +1,4 @@
-//! Lists, page after page.
+//! Lists, page by page.
 
 use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use tonic::Status;
@@ -9,19 +9,19 @@ use crate::v1::{
 };
 use crate::{Client, Error, SessionLike};
 
-/// Items that come one after the other; [`StreamExt`] gives them `next`. They end after an error. Nothing is fetched ahead of
-/// what is asked for, and dropping them ends the call behind them.
+/// A stream of items; [`StreamExt`] provides `next`. It ends after an error. Pages are fetched only when needed, and dropping
+/// the stream ends its call.
 pub type Items<T> = BoxStream<'static, Result<T, Error>>;
 
-/// A request whose answer comes in pages: what [`Client::pages`] takes.
+/// A request with a paged response, for [`Client::pages`].
 pub trait Paged: Clone + Send + Sized + 'static {
-    /// What the pages are made of.
+    /// The items of the pages.
     type Item: Send + 'static;
 
-    /// One page, and the request of the next; None after the last one.
+    /// Returns one page and the request of the next one; None after the last page.
     fn page(self, client: &Client) -> impl Future<Output = Result<(Vec<Self::Item>, Option<Self>), Status>> + Send;
 
-    /// The request with what it leaves empty of app and user.
+    /// Returns the request with its empty app and user completed.
     #[must_use]
     fn completed(self, _: &Client) -> Self {
         self
@@ -55,10 +55,10 @@ paged! {
 }
 
 impl Client {
-    /// All items that a list request finds, page after page, each fetched when it is come to, with its own timeout. It begins
-    /// at the request's `page_token` and asks for its `page_size`.
+    /// Iterates over all items of a list request, page by page. Each page is fetched when it is reached, with its own timeout.
+    /// It starts at the `page_token` of the request and uses its `page_size`.
     ///
-    /// An app or user that a ListSessionsRequest or the scope of a SearchEventsRequest leaves empty is the client's, see
+    /// An app or user that a ListSessionsRequest or the scope of a SearchEventsRequest leaves empty is the client's; see
     /// [`all_users`](Self::all_users).
     ///
     /// Errors: INVALID_PAGE_TOKEN, and those of the request.
@@ -72,7 +72,7 @@ impl Client {
         pages.try_flatten().boxed()
     }
 
-    /// The events of a session that match the filter, oldest first; all by default. An unknown session has none.
+    /// Lists the events of a session that match the filter, by default all, oldest first. An unknown session has none.
     ///
     /// Errors: INVALID_FIELD, AMBIGUOUS_SESSION.
     pub fn list_events(&self, session: impl Into<SessionLike>, filter: impl Into<Option<EventFilter>>) -> Items<SessionEvent> {
@@ -80,21 +80,21 @@ impl Client {
         self.pages(ListEventsRequest { session, filter: filter.into(), ..Default::default() })
     }
 
-    /// The sessions of the client's app and user, newest first; of others see [`all_users`](Self::all_users), and by labels
+    /// Lists the sessions of the client's app and user, newest first. For others see [`all_users`](Self::all_users), for labels
     /// [`pages`](Self::pages).
     pub fn list_sessions(&self) -> Items<Session> {
         self.pages(ListSessionsRequest::default())
     }
 
-    /// The events of the client's app and user that answer `query` (at most 1,024 characters), archived ones included, in the mode
-    /// that the server chooses. For one session or another scope, and for another mode, see [`Self::pages`].
+    /// Searches the events of the client's app and user, archived ones included, in a mode that the server chooses. The query
+    /// has at most 1,024 characters. For one session, another scope or another mode, see [`Self::pages`].
     ///
     /// Errors: INVALID_FIELD.
     pub fn search(&self, query: impl Into<String>, filter: impl Into<Option<EventFilter>>) -> Items<SearchHit> {
         self.pages(SearchEventsRequest { query: query.into(), filter: filter.into(), ..Default::default() })
     }
 
-    /// A session's compactions, newest first. Errors: SESSION_NOT_FOUND.
+    /// Lists the compactions of a session, newest first. Errors: SESSION_NOT_FOUND.
     pub fn list_compactions(&self, session: impl Into<SessionLike>) -> Items<Compaction> {
         self.pages(ListCompactionsRequest { session: Some(self.session(session)), ..Default::default() })
     }

@@ -1,10 +1,10 @@
-//! Whose sessions a call covers.
+//! The sessions that a call covers.
 
 use crate::v1::search_events_request::Scope;
 use crate::v1::{AppScope, DeleteExpiredSessionsRequest, ListSessionsRequest, SearchEventsRequest, UserScope, WatchAllRequest};
 use crate::{Client, Error, v1};
 
-/// How far beyond its own app and user a client reaches.
+/// How far a client reaches beyond its own app and user.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reach {
     all_users: bool,
@@ -12,8 +12,8 @@ pub(crate) struct Reach {
 }
 
 impl Client {
-    /// The same client, whose lists, searches, watches and deletions cover every user that the token reaches, unless a request
-    /// names one. Otherwise a user that a request leaves empty is the client's.
+    /// Returns the same client, whose lists, searches, watches and deletions cover every user within the token's reach, unless
+    /// a request specifies one. Otherwise a user that a request leaves empty is the client's.
     ///
     /// ```no_run
     /// # use threadkeep::{Client, StreamExt};
@@ -30,15 +30,15 @@ impl Client {
         Self { reach: Reach { all_users: true, ..self.reach }, ..self.clone() }
     }
 
-    /// The same client, whose lists, searches, watches and deletions cover every app, unless a request names one. Otherwise an app
-    /// that a request leaves empty is the client's; one that is set and empty means sessions without an app.
+    /// Returns the same client, whose lists, searches, watches and deletions cover every app, unless a request specifies one.
+    /// Otherwise an app that a request leaves empty is the client's; an app that is set to "" means sessions without an app.
     #[must_use]
     pub fn all_apps(&self) -> Self {
         Self { reach: Reach { all_apps: true, ..self.reach }, ..self.clone() }
     }
 
-    /// Deletes sessions that have expired, by the request's time or by now, at most 1,000; the answer says whether more remain.
-    /// An app or user that the request leaves empty is the client's, see [`all_users`](Self::all_users).
+    /// Deletes sessions that expired before the time of the request, by default now, at most 1,000; the response reports
+    /// whether more remain. An app or user that the request leaves empty is the client's; see [`all_users`](Self::all_users).
     ///
     /// Errors: INVALID_FIELD for a time in the future.
     pub async fn delete_expired_sessions(
@@ -60,7 +60,7 @@ impl Client {
         WatchAllRequest { scope: Some(scope), ..request }
     }
 
-    /// The scope of all users is an app.
+    /// All users are the scope of an app.
     pub(crate) fn own_search(&self, request: SearchEventsRequest) -> SearchEventsRequest {
         let user = match request.scope {
             None => UserScope::default(),
@@ -81,7 +81,7 @@ impl Client {
         if given.is_empty() && !self.reach.all_users { self.shared.user_id.clone() } else { given }
     }
 
-    /// None is any app: that of a client without one, too.
+    /// None means any app, also for a client without one.
     fn app_or(&self, given: Option<String>) -> Option<String> {
         let own = || (!self.reach.all_apps && !self.shared.app.is_empty()).then(|| self.shared.app.clone());
         given.or_else(own)

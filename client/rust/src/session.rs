@@ -1,14 +1,13 @@
-//! Which session a call means.
+//! The session of a call.
 
 use crate::v1::SessionRef;
 
-/// A session as functions take it: an id, which the client completes with its app and user, or a [`SessionRef`], which is taken
-/// as it is.
+/// A session: an id, which the client completes with its app and user, or a complete [`SessionRef`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionLike {
-    /// An id of the client's app and user.
+    /// An id in the client's app and user.
     Id(String),
-    /// A session by its full name.
+    /// A complete reference.
     Ref(SessionRef),
 }
 

@@ -1,4 +1,4 @@
-//! What every call goes through: the credential, the deadline, the retries, and the end when the client is closed.
+//! The transport of all calls: credential, deadline, retries, and closing.
 
 use std::error::Error as StdError;
 use std::iter::successors;
@@ -20,7 +20,7 @@ use crate::address::DEFAULT_PORT;
 use crate::backoff::before_retry;
 use crate::retryable::RETRYABLE;
 
-/// Methods that are streams: they are opened once, and have no deadline unless the caller gives one.
+/// Streaming methods: they are opened once, and have no deadline unless the caller sets one.
 const STREAMS: &[&str] = &[
     "/threadkeep.v1.ConsumerService/Consume",
     "/threadkeep.v1.EventService/AppendStream",
@@ -28,12 +28,12 @@ const STREAMS: &[&str] = &[
     "/threadkeep.v1.SubscriptionService/WatchSession",
 ];
 
-/// What reading an answer in HTTP/1.1 as one in HTTP/2 ends with.
+/// The error of parsing an HTTP/1.1 response as HTTP/2.
 const NOT_HTTP2: &str = "frame with invalid size";
 
 type Answer = Result<Response<Body>, Status>;
 
-/// The connection under the generated clients.
+/// The connection of the generated clients.
 impl Service<Request<Body>> for Client {
     type Response = Response<Body>;
     type Error = Status;
@@ -65,7 +65,7 @@ impl Client {
         answer.unwrap_or_else(|_| Err(Status::deadline_exceeded(format!("no answer from {} in time", self.shared.address))))
     }
 
-    /// A unary call: sent, its answer read, and if that is UNAVAILABLE and the method may be repeated, sent again.
+    /// Sends a unary call and reads its response; if that is UNAVAILABLE and the method may be repeated, sends it again.
     async fn repeat(&self, request: Request<Body>, deadline: Option<Instant>) -> Answer {
         let (head, body) = request.into_parts();
         let body = body.collect().await?.to_bytes();
@@ -76,7 +76,7 @@ impl Client {
             let mut request = Request::from_parts(head.clone(), Body::new(Full::new(body.clone())));
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
             if let Some(left) = left {
-                let millis = format!("{}m", left.as_millis().min(99_999_999)); // the protocol has eight digits
+                let millis = format!("{}m", left.as_millis().min(99_999_999)); // the protocol allows eight digits
                 request.headers_mut().entry("grpc-timeout").or_insert(millis.parse().expect("it is ascii"));
             }
             let failure = match self.whole(request).await {
@@ -84,7 +84,7 @@ impl Client {
                 Err(failure) => failure,
             };
             if tries == 1 && causes(&failure).any(|cause| cause.is::<ConnectError>()) {
-                continue; // a channel that failed to connect while nobody waited tells so to the next call
+                continue; // a channel that failed to connect without a waiting call reports that to the next call
             }
             match before_retry(tries, &failure, left).filter(|_| is_repeatable) {
                 Some(pause) => sleep(pause).await,
@@ -93,7 +93,7 @@ impl Client {
         }
     }
 
-    /// One try of a unary call, its answer read to the end: where it breaks must not matter to the retries.
+    /// Makes one attempt of a unary call and reads its response to the end, so that retries also cover a response that breaks.
     async fn whole(&self, request: Request<Body>) -> Answer {
         let (head, body) = self.attempt(request).await?.into_parts();
         let body = body.collect().await.map_err(|error| self.failure(error))?;
@@ -117,7 +117,7 @@ impl Client {
         channel.oneshot(request).await.map_err(|error| self.failure(error))
     }
 
-    /// What it means to get no answer, or no whole one. A server that ends a call says so in its answer, not in this way.
+    /// Returns the error of a missing or truncated response. A server that ends a call says so in its response instead.
     fn failure(&self, error: impl StdError + Send + Sync + 'static) -> Status {
         let address = &self.shared.address;
         let cause = causes(&error).last().map(ToString::to_string).unwrap_or_default();
@@ -137,7 +137,7 @@ impl Client {
         status
     }
 
-    /// The answer of a stream, which ends when the client is closed.
+    /// The response of a stream, which ends when the client is closed.
     fn until_closed(&self, body: Body) -> Body {
         let frames = stream::unfold((self.clone(), body), async |(client, mut body)| {
             let frame = match client.shared.closed.run_until_cancelled(body.frame()).await {
@@ -150,7 +150,7 @@ impl Client {
     }
 }
 
-/// The error, and what it comes from, the deepest last.
+/// Returns the error and its sources, the deepest last.
 fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
     successors(Some(error), |error| (*error).source())
 }

@@ -1,4 +1,4 @@
-//! Following changes.
+//! Watches changes.
 
 use std::time::Duration;
 use std::vec;
@@ -14,17 +14,17 @@ use crate::v1::{
 };
 use crate::{Client, Error, Items, SessionLike};
 
-/// How long a stream may say nothing before it is taken for dead: two heartbeats of the server.
+/// Time without a message after which a stream is considered dead: two heartbeats of the server.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// Where a subscription starts, unless it is with what is committed from now on.
+/// The start of a subscription, if not with changes committed from now on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Start {
     /// With the session's first change, or the oldest that the feed still has.
     Beginning,
-    /// With what comes after this seq; for one session only.
+    /// After this seq; for one session only.
     AfterSeq(i64),
-    /// After the change that bore this `resume_token`.
+    /// After the change with this `resume_token`.
     Token(String),
 }
 
@@ -39,7 +39,7 @@ pub enum WatchRequest {
 
 type Frames = BoxStream<'static, Result<Vec<Change>, Status>>;
 
-/// A subscription: say how, then take its [`stream`](Self::stream). See [`Client::watch`].
+/// A subscription: set its options, then take its [`stream`](Self::stream). See [`Client::watch`].
 #[must_use = "nothing is followed until the stream is read"]
 pub struct Watch {
     client: Client,
@@ -54,16 +54,17 @@ pub struct Watch {
 }
 
 impl Client {
-    /// Follows every change of one session, which need not exist yet: in order, each once, an append as a whole.
+    /// Watches the changes of one session, which need not exist yet. Each change is delivered once, in order; an append is one
+    /// change.
     ///
-    /// It starts with what is committed from now on, unless [`Watch::start`] says otherwise, and has no deadline. When the
-    /// server is unavailable or silent for 30 seconds it opens the stream again where it stood, after a pause of up to 0.1
-    /// seconds that doubles up to 5, and as long as the server asks for. Keep a change's `resume_token` once it is handled: a
-    /// watch of the same session or scope and filter that starts with it goes on after it.
+    /// It starts with changes committed from now on, unless [`Watch::start`] says otherwise, and has no deadline. If the server
+    /// is unavailable or silent for 30 seconds, the stream is reopened where it stopped, after a pause of up to 0.1 seconds
+    /// that doubles up to 5 seconds, and at least the server's retry delay. Store the `resume_token` of a change after handling
+    /// it; a watch of the same session or scope and filter that starts with it resumes after it.
     ///
-    /// Errors end it: SESSION_NOT_FOUND and AMBIGUOUS_SESSION for a session without user, INVALID_RESUME_TOKEN, QUOTA_EXCEEDED,
-    /// and RESUME_POSITION_EXPIRED when the feed no longer holds what comes next: then changes were missed, so read the sessions
-    /// again before you start at its metadata's "oldest_resume_token".
+    /// Errors end it: SESSION_NOT_FOUND and AMBIGUOUS_SESSION for a session without a user, INVALID_RESUME_TOKEN,
+    /// QUOTA_EXCEEDED, and RESUME_POSITION_EXPIRED if the feed no longer has the next changes. Changes were then missed, so
+    /// read the sessions again before starting at the "oldest_resume_token" of its metadata.
     ///
     /// ```no_run
     /// # use threadkeep::{Kind, Start, StreamExt};
@@ -82,14 +83,14 @@ impl Client {
         self.watch_request(WatchRequest::Session(WatchSessionRequest { session, ..Default::default() }))
     }
 
-    /// Follows every change of all sessions of the client's app and user; of others see [`all_users`](Self::all_users). See
+    /// Watches the changes of all sessions of the client's app and user; for others see [`all_users`](Self::all_users). See
     /// [`watch`](Self::watch).
     pub fn watch_all(&self) -> Watch {
         self.watch_request(WatchRequest::All(WatchAllRequest::default()))
     }
 
-    /// Follows what a request asks for, for example the sessions with some labels. An app or user that the scope leaves empty is the
-    /// client's. See [`watch_all`](Self::watch_all).
+    /// Watches the changes that a request selects, for example of sessions with some labels. An app or user that the scope
+    /// leaves empty is the client's. See [`watch_all`](Self::watch_all).
     pub fn watch_request(&self, request: WatchRequest) -> Watch {
         let request = match request {
             WatchRequest::All(request) => WatchRequest::All(self.own_changes(request)),
@@ -110,13 +111,14 @@ impl Client {
 }
 
 impl Watch {
-    /// Where to start; by default with what is committed from now on.
+    /// Sets the start; default: changes committed from now on.
     pub fn start(mut self, start: Start) -> Self {
         self.start = Some(start);
         self
     }
 
-    /// Which events to deliver, without a window; an append of which nothing is left is not told. By default all.
+    /// Sets the events to deliver; last_n and page are not allowed. An append without matching events is not delivered.
+    /// Default: all.
     pub fn filter(mut self, filter: EventFilter) -> Self {
         match &mut self.request {
             WatchRequest::Session(request) => request.filter = Some(filter),
@@ -125,21 +127,21 @@ impl Watch {
         self
     }
 
-    /// Checkpoints are handed out too. The first item is then one of kind STARTED, which says that nothing that is committed
-    /// later will be missed.
+    /// Delivers checkpoints too. The first item is then one of kind STARTED, which confirms that no change committed later will
+    /// be missed.
     pub fn checkpoints(mut self) -> Self {
         self.checkpoints = true;
         self
     }
 
-    /// How many failures in a row are borne; by default any number. Any message begins a new row.
+    /// Sets the maximum number of consecutive failures; default: any number. Any message resets the count.
     pub fn max_retries(mut self, retries: u32) -> Self {
         self.backoff.max_retries = Some(retries);
         self
     }
 
-    /// The changes. Nothing is read from the server ahead of what is asked for but what one message holds, and dropping the
-    /// stream ends it. Errors: besides those that end it, [`Error::Usage`] for a seq to start after in more than one session.
+    /// Returns the changes. At most one message is read ahead, and dropping the stream ends it. Errors: besides those that end
+    /// it, [`Error::Usage`] for a start after a seq in more than one session.
     pub fn stream(self) -> Items<Change> {
         let next = async |mut watch: Box<Self>| Ok(Some((watch.next().await?, watch)));
         stream::try_unfold(Box::new(self), next).boxed()
@@ -164,7 +166,7 @@ impl Watch {
         }
     }
 
-    /// The next message. Silence and an orderly end are failures too: a subscription has no end.
+    /// Returns the next message. Silence and an orderly end are failures too, because a subscription has no end.
     async fn frame(&mut self) -> Result<Vec<Change>, Error> {
         let silence = self.silence;
         let read = async {
@@ -178,7 +180,7 @@ impl Watch {
         timeout(silence, read).await.unwrap_or_else(silent)
     }
 
-    /// Waits, so that the stream may be opened again where it stood; or gives the error back.
+    /// Waits before the stream is reopened where it stopped, or returns the error.
     async fn recover(&mut self, error: Error) -> Result<(), Error> {
         self.frames = None;
         let pause = sleep(self.backoff.pause(error)?);
@@ -198,7 +200,7 @@ async fn open(client: &Client, request: WatchRequest) -> Result<Frames, Status> 
     })
 }
 
-/// The request to start there; None leaves it as it is.
+/// Returns the request that starts there; None leaves it unchanged.
 fn started(mut request: WatchRequest, start: Option<Start>) -> Result<WatchRequest, Error> {
     use {watch_all_request::Start as InAll, watch_session_request::Start as InSession};
     match (&mut request, start) {

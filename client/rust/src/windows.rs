@@ -1,4 +1,4 @@
-//! Context windows: reading and compacting them.
+//! Contexts: reading and compacting them.
 
 use std::collections::HashMap;
 
@@ -13,18 +13,18 @@ use crate::v1::{
 };
 use crate::{Client, Error, SessionLike, assistant, new_event_id, user};
 
-/// How often a compaction is planned before a race that is always lost is given up.
+/// Maximum number of plans before a compaction that always loses the race is given up.
 const ATTEMPTS: usize = 5;
-/// What the server's own summaries say before they begin.
+/// The user message before a summary, the same as in the server's summaries.
 const SHADOW_PROMPT: &str = "Summarize the conversation we had so far.";
 const SUMMARY_SOURCE: &str = "summary";
 
-/// What takes the place of a context. A `&str` or a `String` is a summary.
+/// The replacement of a context. A `&str` or a `String` is a summary.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Replacement {
-    /// The text of a summary; it becomes a turn of its own, like those that the server makes.
+    /// The text of a summary; it becomes a turn of its own, like the server's summaries.
     Summary(String),
-    /// Events of your own, with `synthetic` set and with a `compaction_source`.
+    /// Events with `synthetic` and `compaction_source` set.
     Inserts(Vec<CompactionInsert>),
 }
 
@@ -48,10 +48,10 @@ impl Replacement {
 }
 
 impl Client {
-    /// What an agent should see now: the SYSTEM event, the summaries, then whole turns of the active window.
+    /// Returns the context of an agent: the SYSTEM event, the summaries, then whole turns of the active window.
     ///
-    /// `spec` narrows it; None is the window within the session's or the server's size. An unknown session gives an empty
-    /// context. Errors: INVALID_FIELD, AMBIGUOUS_SESSION.
+    /// `spec` narrows it; None means the window within the size of the session or the server. An unknown session returns an
+    /// empty context. Errors: INVALID_FIELD, AMBIGUOUS_SESSION.
     pub async fn context(
         &self,
         session: impl Into<SessionLike>,
@@ -61,11 +61,11 @@ impl Client {
         Ok(self.events().get_context(request).await?.into_inner())
     }
 
-    /// Puts a summary in the place of what a context held, which is what [`context`](Self::context) returned: it archives these
-    /// events, and no event that the context left out or that was appended since. Nothing is deleted.
+    /// Replaces the events of a context, which [`context`](Self::context) returned, with a summary. Only these events are
+    /// archived; events that the context left out and events appended since stay. Nothing is deleted.
     ///
-    /// Errors: NOTHING_TO_COMPACT when nothing of this context may be archived, and [`Error::Usage`] when the summary is blank,
-    /// before anything is sent; VERSION_MISMATCH when another compaction was faster: then read the context again.
+    /// Errors: NOTHING_TO_COMPACT if no event of this context may be archived, and [`Error::Usage`] for a blank summary, both
+    /// before a call; VERSION_MISMATCH if another compaction was committed first: read the context again.
     ///
     /// ```no_run
     /// # fn summary_of(events: &[threadkeep::SessionEvent]) -> String { String::new() }
@@ -85,11 +85,11 @@ impl Client {
         Ok(self.compaction().apply_compaction(request).await?.into_inner())
     }
 
-    /// Has the server compact a session: archive events, and insert summaries or stubs. Nothing is deleted, and nothing to do
-    /// is no error.
+    /// Compacts a session on the server, which archives events and inserts summaries or stubs. Nothing is deleted, and having
+    /// nothing to compact is not an error.
     ///
-    /// `strategy`: None is that of the session's policy. A summary takes as long as the server's model does: see
-    /// [`with_timeout`](Self::with_timeout). It is not repeated when the server is unavailable.
+    /// A `strategy` of None means that of the session's policy. A summary takes as long as the server's model; see
+    /// [`with_timeout`](Self::with_timeout). The call is not retried when the server is unavailable.
     ///
     /// Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, VERSION_MISMATCH.
     pub async fn compact(
@@ -102,14 +102,14 @@ impl Client {
         Ok(self.compaction().compact_session(request).await?.into_inner())
     }
 
-    /// Compacts with a model of the caller's: plans, has `summarize` answer the prompt if the plan needs a summary, and
-    /// applies. None: there was nothing to do.
+    /// Compacts with the caller's model: plans, calls `summarize` with the prompt if there is one, and applies the plan.
+    /// Returns None if there is nothing to compact.
     ///
-    /// When another compaction was faster it plans anew, at most five times in all, and does not ask again for the same
-    /// prompt. The client's timeout is that of each call to the server, and not of `summarize`.
+    /// If another compaction is committed first, it plans again, at most five times in total, without calling `summarize` twice
+    /// for the same prompt. The client's timeout applies to each call to the server, not to `summarize`.
     ///
-    /// Errors: [`Error::Summary`] with what `summarize` failed with, [`Error::Usage`] when the summary is blank; the session
-    /// is then as it was. SESSION_NOT_FOUND; VERSION_MISMATCH when every race was lost.
+    /// Errors: [`Error::Summary`] with the error of `summarize`, [`Error::Usage`] for a blank summary; the session is then
+    /// unchanged. SESSION_NOT_FOUND; VERSION_MISMATCH after five lost races.
     ///
     /// ```no_run
     /// # async fn ask_a_model(prompt: String) -> Result<String, std::io::Error> { Ok(prompt) }
@@ -167,7 +167,7 @@ impl Client {
     }
 }
 
-/// The request, without its session, that replaces what a context held.
+/// Returns the request, without its session, that replaces the events of a context.
 fn replaced(seen: &GetContextResponse, replacement: Replacement) -> Result<ApplyCompactionRequest, Error> {
     if seen.compactable_through_seq == 0 {
         let why = "nothing of this context may be archived: it is empty, or its spec left out the events that come first";
@@ -190,7 +190,7 @@ fn check_summary(summary: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Puts the model's text into the events that the plan leaves empty for it.
+/// Sets the model's text in the events that the plan leaves empty.
 fn fill(plan: &mut CompactionPlan, summary: &str) -> Result<(), Error> {
     check_summary(summary)?;
     for event in plan.inserts.iter_mut().flat_map(|insert| &mut insert.events) {
@@ -201,7 +201,7 @@ fn fill(plan: &mut CompactionPlan, summary: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// The text that the plan leaves empty for the summary.
+/// Returns the text that the plan leaves empty for the summary.
 fn pending(event: &mut SessionEvent) -> Option<&mut String> {
     let message = event.message.as_mut().filter(|message| message.role() == Role::Assistant)?;
     let [part] = message.parts.as_mut_slice() else { return None };

@@ -1,4 +1,4 @@
-//! What the client does on the wire, against a server that answers as it is told to.
+//! The client on the wire, against a scripted server.
 
 mod support;
 

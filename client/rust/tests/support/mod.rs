@@ -1,4 +1,4 @@
-//! A server of HTTP/2 that answers as a test tells it to, and remembers what it was asked.
+//! An HTTP/2 server that responds as a test scripts and records requests.
 
 #![allow(unreachable_pub)]
 
@@ -11,21 +11,21 @@ use prost::Message;
 use threadkeep::tonic::codegen::Bytes;
 use tokio::net::{TcpListener, TcpStream};
 
-/// How one request is answered.
+/// The reply to one request.
 pub enum Reply {
     /// A message and the status OK.
     Message(Vec<u8>),
-    /// A message of a stream that then says no more.
+    /// A message of a stream that then stays silent.
     Open(Vec<u8>),
     /// This gRPC status, before any body.
     Status(u8),
-    /// The same behind headers.
+    /// This gRPC status, after headers.
     Trailers(u8),
-    /// This HTTP status, without any gRPC.
+    /// This HTTP status, without gRPC.
     Http(u16),
-    /// The stream is reset.
+    /// A reset of the stream.
     Reset,
-    /// Nothing, ever.
+    /// No reply.
     Silence,
 }
 
@@ -39,7 +39,7 @@ pub struct Seen {
 #[derive(Clone, Default)]
 pub struct Log {
     pub seen: Arc<Mutex<Vec<Seen>>>,
-    /// Streams that the client ended, and connections that are gone.
+    /// Streams that the client ended, and lost connections.
     pub ended: Arc<Mutex<(u32, u32)>>,
 }
 
@@ -48,7 +48,7 @@ impl Log {
         self.seen.lock().expect("no poison").clone()
     }
 
-    /// Waits until the client ended so many streams and connections.
+    /// Waits until the client ended this many streams and connections.
     pub async fn ended(&self, streams: u32, connections: u32) {
         let reached = async {
             while *self.ended.lock().expect("no poison") != (streams, connections) {
@@ -60,7 +60,7 @@ impl Log {
     }
 }
 
-/// Starts it; `script` gives the reply to the nth request, counted from 0. Its address, and its log.
+/// Starts the server; `script` returns the reply to the nth request, from 0. Returns its address and its log.
 pub async fn serve(script: impl Fn(usize) -> Reply + Send + Sync + 'static) -> (String, Log) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let (address, log, script) = (listener.local_addr().expect("an address"), Log::default(), Arc::new(script));
@@ -106,7 +106,7 @@ async fn stream(
     log.ended.lock().expect("no poison").0 += u32::from(reset);
 }
 
-/// What is left open after a reply.
+/// State that stays open after a reply.
 enum Open {
     Nothing,
     Request,
@@ -146,7 +146,7 @@ fn framed(message: &[u8]) -> Bytes {
     frame.into()
 }
 
-/// The reply that holds this message.
+/// Returns the reply with this message.
 pub fn message(message: &impl Message) -> Reply {
     Reply::Message(message.encode_to_vec())
 }

@@ -10,7 +10,7 @@ import dev.threadkeep.v1.WatchSessionRequest;
 import java.util.List;
 import java.util.Map;
 
-/** An agent whose memory is the session. A rule stands where the model would be; somebody else follows what happens. */
+/** An agent whose memory is the session. A rule replaces the model, and another thread watches the session. */
 public final class Agent {
   private static final Map<String, String> WEATHER = Map.of("Lisbon", "21 degrees and sunny", "Oslo", "4 degrees and snow");
 
@@ -22,7 +22,7 @@ public final class Agent {
     this.session = session;
   }
 
-  /** Runs it against the server of THREADKEEP_ADDRESS, by default the local one. */
+  /** Runs the example. THREADKEEP_ADDRESS specifies the server; default: the local one. */
   public static void main(String[] args) throws InterruptedException {
     try (var client = ThreadkeepClient.builder().app("demo").userId("ada").build()) {
       String session = "agent-" + Events.newId();
@@ -36,7 +36,7 @@ public final class Agent {
     }
   }
 
-  /** One turn: what the user says, then thinking and tools until there is an answer. */
+  /** Runs one turn: appends the user's message, then answers and tool results until there is a final answer. */
   private void answer(String question) {
     client.append(session, List.of(Events.user(question)), AppendOptions.NONE.create());
     boolean working = true;
@@ -55,7 +55,7 @@ public final class Agent {
     }
   }
 
-  /** Where the model would be: all it knows is the context. */
+  /** Replaces the model: it sees only the context. */
   private static SessionEvent think(List<SessionEvent> context) {
     var last = context.get(context.size() - 1).getMessage();
     if (last.getRole() == Role.ROLE_TOOL) {
@@ -65,7 +65,7 @@ public final class Agent {
     return Events.assistant(Events.toolCall("call-" + context.size(), "weather", "{\"town\": \"" + town + "\"}"));
   }
 
-  /** Prints the session as it grows, until so many answers were given. */
+  /** Prints the session as it grows, until this many answers were appended. */
   private static void follow(ThreadkeepClient client, String session, int answers) {
     int left = answers;
     var fromBeginning = WatchSessionRequest.newBuilder().setSession(client.ref(session)).setAfterSeq(0).build();

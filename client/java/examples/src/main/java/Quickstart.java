@@ -6,11 +6,11 @@ import dev.threadkeep.v1.ErrorReason;
 import dev.threadkeep.v1.SessionEvent;
 import java.util.List;
 
-/** Appends a question and an answer, reads them back, and meets an error. */
+/** Appends a question and an answer, reads them back, and handles an error. */
 public final class Quickstart {
   private Quickstart() {}
 
-  /** Runs it against the server of THREADKEEP_ADDRESS, by default the local one. */
+  /** Runs the example. THREADKEEP_ADDRESS specifies the server; default: the local one. */
   public static void main(String[] args) {
     try (var client = ThreadkeepClient.builder().app("demo").userId("ada").build()) {
       String session = "quickstart-" + Events.newId();

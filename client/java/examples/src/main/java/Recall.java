@@ -6,24 +6,24 @@ import dev.threadkeep.v1.DeleteMemoriesRequest;
 import dev.threadkeep.v1.SearchEventsRequest;
 import java.util.List;
 
-/** Finds what answers a question, and remembers across sessions. */
+/** Searches a session by a question, and remembers across sessions. */
 public final class Recall {
   private Recall() {}
 
-  /** Runs it against the server of THREADKEEP_ADDRESS, by default the local one. */
+  /** Runs the example. THREADKEEP_ADDRESS specifies the server; default: the local one. */
   public static void main(String[] args) {
-    // A user of its own, so that it prints the same every time.
+    // A new user, so that every run prints the same.
     try (var client = ThreadkeepClient.builder().app("recall").userId("ada-" + Events.newId()).build()) {
       var question = Events.user("Which flights go to Lisbon in May?");
       var said = List.of(Events.user("My daughter is allergic to peanuts."), Events.assistant("Noted."), question);
       client.append("trip", said, AppendOptions.NONE.create());
 
       var search = SearchEventsRequest.newBuilder().setSession(client.ref("trip")).setQuery("Are there any flights to Lisbon?");
-      // Best first: take as many as are of use.
+      // Hits come best first; take as many as you need.
       client.search(search.build()).stream().limit(1).forEach(hit -> System.out.println("found: " + Events.textOf(hit.getEvent())));
 
       var memory = client.memory();
-      var ingested = memory.addSession("trip"); // as often as you like: nothing is remembered twice
+      var ingested = memory.addSession("trip"); // safe to repeat: each event is remembered once
       System.out.println("remembered: " + ingested.getAdded() + " events");
       memory.add(UserMemory.entry("Prefers a window seat."));
       var found = memory.search("What must my daughter not eat, peanuts?");

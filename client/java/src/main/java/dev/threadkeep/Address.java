@@ -4,10 +4,10 @@ import java.util.Optional;
 import java.util.regex.Pattern;
 
 /**
- * Where a server is.
+ * A server address.
  *
- * @param authority "host:port", or a target of gRPC such as "dns:///host:port"
- * @param tls whether its scheme was https; empty if it had none
+ * @param authority "host:port", or a gRPC target such as "dns:///host:port"
+ * @param tls whether the scheme is https; empty without a scheme
  */
 record Address(String authority, Optional<Boolean> tls) {
   private static final String DEFAULT_PORT = "7443";
@@ -18,10 +18,10 @@ record Address(String authority, Optional<Boolean> tls) {
   private static final Pattern LOOPBACK =
       Pattern.compile("(([^:]+\\.)?localhost|127(\\.\\d{1,3}){3}|\\[::1\\]):\\d+|unix:.*", Pattern.CASE_INSENSITIVE);
 
-  /** What gRPC's own resolvers read. */
+  /** Targets that gRPC's own resolvers parse. */
   private static final Pattern GRPC_TARGET = Pattern.compile("(dns|unix|xds):(?!\\d+$).*");
 
-  /** Reads "host:port", "host", or either after "https://" or "http://"; a target of gRPC is kept as it is. */
+  /** Parses "host:port" or "host", optionally after "https://" or "http://"; a gRPC target is kept unchanged. */
   static Address of(String address) {
     if (GRPC_TARGET.matcher(address).matches()) {
       return new Address(address, Optional.empty());
@@ -37,7 +37,7 @@ record Address(String authority, Optional<Boolean> tls) {
     return new Address(bracketed + ":" + port, Optional.ofNullable(read.group("scheme")).map("https"::equalsIgnoreCase));
   }
 
-  /** Whether what goes there stays on this machine. */
+  /** Returns whether the address is on this machine. */
   boolean isLoopback() {
     return LOOPBACK.matcher(authority).matches();
   }

@@ -1,11 +1,11 @@
 package dev.threadkeep;
 
 /**
- * Widens a request beyond the client's own user or app, which otherwise fill what the request leaves empty: {@code
- * client.sessions(request, All.USERS)}.
+ * Widens a request beyond the client's app or user, which otherwise replace empty fields: {@code client.sessions(request,
+ * All.USERS)}.
  */
 public enum All {
-  /** Every user whom the token reaches. */
+  /** Every user within the token's reach. */
   USERS,
   /** Every app. */
   APPS

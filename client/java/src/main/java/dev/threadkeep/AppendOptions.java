@@ -5,9 +5,9 @@ import dev.threadkeep.v1.AppendEventsRequest.PreconditionCase;
 import dev.threadkeep.v1.CreateIfMissing;
 import dev.threadkeep.v1.IfExists;
 
-/** What an append may be told beside its events: {@code AppendOptions.NONE.create().ignoreExisting()}. Immutable. */
+/** Options of an append: {@code AppendOptions.NONE.create().ignoreExisting()}. Immutable. */
 public final class AppendOptions {
-  /** Nothing: the session must exist, no precondition. */
+  /** No options: the session must exist, and there is no precondition. */
   public static final AppendOptions NONE = new AppendOptions(AppendEventsRequest.newBuilder());
 
   private final AppendEventsRequest request;
@@ -22,50 +22,50 @@ public final class AppendOptions {
   }
 
   /**
-   * Creates the session, in the same commit, if it does not exist.
+   * Creates the session in the same commit if it does not exist.
    *
-   * @return these options and this
+   * @return these options with this one added
    */
   public AppendOptions create() {
     return create(CreateIfMissing.getDefaultInstance());
   }
 
   /**
-   * Creates the session like this, in the same commit, if it does not exist.
+   * Creates the session with these properties in the same commit if it does not exist.
    *
-   * @param how its expiry, metadata and labels; what is not set is the server's default
-   * @return these options and this
+   * @param how expiry, metadata and labels; the server's defaults apply to those that are not set
+   * @return these options with this one added
    */
   public AppendOptions create(CreateIfMissing how) {
     return new AppendOptions(request().setCreateIfMissing(how));
   }
 
   /**
-   * Appends only if nothing happened since; else VERSION_MISMATCH.
+   * Requires the log to be at this version; otherwise the append fails with VERSION_MISMATCH.
    *
-   * @param logVersion the session's log_version that the caller last saw
-   * @return these options and this
-   * @throws IllegalArgumentException if expectedLastEventId is given too
+   * @param logVersion log_version of the session that the caller last read
+   * @return these options with this one added
+   * @throws IllegalArgumentException if expectedLastEventId is also set
    */
   public AppendOptions expectedLogVersion(long logVersion) {
     return new AppendOptions(unless(PreconditionCase.EXPECTED_LAST_EVENT_ID).setExpectedLogVersion(logVersion));
   }
 
   /**
-   * Appends only if the log still ends with this event; else VERSION_MISMATCH.
+   * Requires the log to end with this event; otherwise the append fails with VERSION_MISMATCH.
    *
-   * @param eventId the id of the last event that the caller saw; empty for an empty log
-   * @return these options and this
-   * @throws IllegalArgumentException if expectedLogVersion is given too
+   * @param eventId id of the last event that the caller read; empty for an empty log
+   * @return these options with this one added
+   * @throws IllegalArgumentException if expectedLogVersion is also set
    */
   public AppendOptions expectedLastEventId(String eventId) {
     return new AppendOptions(unless(PreconditionCase.EXPECTED_LOG_VERSION).setExpectedLastEventId(eventId));
   }
 
   /**
-   * An id that is stored already is no error, whatever its content; by default other content is EVENT_ID_CONFLICT.
+   * Accepts event ids that are already stored, regardless of the content; by default different content is EVENT_ID_CONFLICT.
    *
-   * @return these options and this
+   * @return these options with this one added
    */
   public AppendOptions ignoreExisting() {
     return new AppendOptions(request().setIfExists(IfExists.IF_EXISTS_IGNORE));

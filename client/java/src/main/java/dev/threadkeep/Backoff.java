@@ -6,12 +6,12 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.random.RandomGenerator;
 
-/** Exponential backoff with full jitter, so that clients that lost one server do not come back all at once. */
+/** Exponential backoff with full jitter, so that clients of one server do not reconnect at once. */
 final class Backoff {
-  /** The upper bound of the first pause, which doubles with every failure in a row. */
+  /** The upper bound of the first pause; doubles with each consecutive failure. */
   private static final Duration FIRST = Duration.ofMillis(100);
 
-  /** Where the upper bound stays. */
+  /** The maximum of the upper bound. */
   private static final Duration LONGEST = Duration.ofSeconds(5);
 
   private static final int DOUBLINGS = 10;
@@ -20,18 +20,21 @@ final class Backoff {
   private final RandomGenerator random;
   private int failures;
 
-  /** With this many failures in a row that are borne; empty means any number. */
+  /** Allows this many consecutive failures; empty means any number. */
   Backoff(OptionalInt maxRetries, RandomGenerator random) {
     this.maxRetries = maxRetries;
     this.random = random;
   }
 
-  /** The stream is alive: the failures before it no longer count. */
+  /** Resets the count of consecutive failures; called when the stream delivers. */
   void reset() {
     failures = 0;
   }
 
-  /** How long to wait after this failure, at least what the server asked for. Empty if no retry can mend it, or was one too many. */
+  /**
+   * Returns the pause after this failure, at least the server's retry delay. Empty if a retry cannot succeed or the maximum is
+   * reached.
+   */
   Optional<Duration> pause(ThreadkeepException error) {
     boolean mendable = error.code() == Status.Code.UNAVAILABLE || error.retryAfter().isPresent();
     if (!mendable || failures >= maxRetries.orElse(Integer.MAX_VALUE)) {

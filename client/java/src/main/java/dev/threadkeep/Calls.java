@@ -6,11 +6,11 @@ import io.grpc.MethodDescriptor;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 
-/** What a client calls with, whatever the method: its connection, its app and user, its time limit. */
+/** Calls of a client: its connection, its app and user, and its timeout. */
 abstract sealed class Calls implements AutoCloseable permits ThreadkeepClient {
   final Connection connection;
 
-  /** The client's app and user; no session. */
+  /** App and user of the client, without a session. */
   final SessionRef whose;
 
   private final Duration timeout;
@@ -21,39 +21,39 @@ abstract sealed class Calls implements AutoCloseable permits ThreadkeepClient {
     this.timeout = timeout;
   }
 
-  /** Closes the connection; calls and watches under way fail with the code CANCELLED. Closing twice does nothing. */
+  /** Closes the connection. Active calls and watches fail with code CANCELLED. Closing twice has no effect. */
   @Override
   public void close() {
     connection.close();
   }
 
   /**
-   * The session of this client's app and user.
+   * Returns the session with this id, of the client's app and user.
    *
-   * @param sessionId its id
-   * @return the whole reference
+   * @param sessionId id of the session
+   * @return the complete reference
    */
   public SessionRef ref(String sessionId) {
     return whose.toBuilder().setSessionId(sessionId).build();
   }
 
   /**
-   * The channel for generated stubs, with this client's credential and retries. Set deadlines yourself, and read errors with
-   * {@link ThreadkeepException#from}.
+   * Returns the channel for generated stubs, with this client's credential and retries. Set deadlines yourself, and convert
+   * errors with {@link ThreadkeepException#from}.
    *
-   * @return the channel; it is this client's to close
+   * @return the channel, which the client closes
    */
   public Channel channel() {
     return connection.channel();
   }
 
   /**
-   * Calls any unary method of threadkeep.v1, for example {@code client.call(SessionServiceGrpc.getGetSessionMethod(), request)}.
+   * Calls a unary method of threadkeep.v1: {@code client.call(SessionServiceGrpc.getGetSessionMethod(), request)}.
    *
-   * @param <Q> the request
-   * @param <R> the response
+   * @param <Q> type of the request
+   * @param <R> type of the response
    * @param method a method of a generated service class
-   * @param request the request, sent as it is
+   * @param request request, sent unchanged
    * @return the response
    */
   public <Q, R> R call(MethodDescriptor<Q, R> method, Q request) {
@@ -61,13 +61,13 @@ abstract sealed class Calls implements AutoCloseable permits ThreadkeepClient {
   }
 
   /**
-   * The same without waiting. Give events that are appended their ids, with {@link Events#withIds(List)}.
+   * Calls a unary method without waiting. Set the ids of appended events with {@link Events#withIds(List)}.
    *
-   * @param <Q> the request
-   * @param <R> the response
+   * @param <Q> type of the request
+   * @param <R> type of the response
    * @param method a method of a generated service class
-   * @param request the request, sent as it is
-   * @return the response to come, or a ThreadkeepException; canceling it cancels the call
+   * @param request request, sent unchanged
+   * @return a future of the response, which may fail with ThreadkeepException; canceling it cancels the call
    */
   public <Q, R> CompletableFuture<R> callAsync(MethodDescriptor<Q, R> method, Q request) {
     return connection.callAsync(method, request, timeout);

@@ -26,17 +26,17 @@ import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 
 /**
- * The changes that a {@linkplain ThreadkeepClient#watch(String) watch} hands out, for one thread to read; any thread may close it. It reads
- * eight messages of the server ahead, no more. Close it, best with try-with-resources: that ends the call.
+ * The changes of a {@linkplain ThreadkeepClient#watch(String) watch}. One thread reads them; any thread may close them. At most
+ * eight messages of the server are read ahead. Close it to end the call, preferably with try-with-resources.
  */
 public final class Changes implements Iterator<Change>, Iterable<Change>, AutoCloseable {
-  /** Without a frame for so long a stream is taken for dead: two heartbeats of the server. */
+  /** Time without a frame after which a stream is considered dead: two heartbeats of the server. */
   static final Duration SILENCE = Duration.ofSeconds(30);
 
-  /** Frames that may wait to be read, asked for by halves: with one alone server and reader would take turns. */
+  /** Maximum number of buffered frames, requested by halves; with one, server and reader would alternate. */
   private static final int AHEAD = 8;
 
-  /** How to follow: the method, the request that was made, and what a frame holds. */
+  /** How to watch: the method, the request, and the content of a frame. */
   record Source<Q extends Message, R>(MethodDescriptor<Q, R> method, Q request, Function<R, List<Change>> changes) {}
 
   private final Connection connection;
@@ -47,17 +47,20 @@ public final class Changes implements Iterator<Change>, Iterable<Change>, AutoCl
   private final Cursor cursor = new Cursor();
   private final Queue<Change> ready = new ArrayDeque<>();
 
-  /** What other threads have to tell the reader, which alone touches what is neither final nor volatile. Frames are few: see AHEAD. */
+  /**
+   * Signals from other threads to the reader, which alone accesses fields that are neither final nor volatile. There are few;
+   * see AHEAD.
+   */
   private final BlockingQueue<Runnable> news = new LinkedBlockingQueue<>();
 
-  /** The stream that is open; null between two. */
+  /** The open stream; null between two streams. */
   private volatile ClientCall<?, ?> call;
 
   private volatile boolean closed;
   private ThreadkeepException over;
   private int frames;
 
-  /** When, by nanoTime, the wait for a frame or the pause between two streams ends. */
+  /** End of the wait for a frame or of the pause between two streams, by nanoTime. */
   private long deadline;
 
   Changes(Connection connection, Source<?, ?> source, WatchOptions options, Duration silence) {
@@ -71,7 +74,7 @@ public final class Changes implements Iterator<Change>, Iterable<Change>, AutoCl
   }
 
   /**
-   * Waits for the next change, for as long as it takes.
+   * Waits for the next change, without a time limit.
    *
    * @return true, or false once this is closed
    * @throws ThreadkeepException if the watch ended with an error, the client was closed, or the thread was interrupted
@@ -101,7 +104,7 @@ public final class Changes implements Iterator<Change>, Iterable<Change>, AutoCl
   }
 
   /**
-   * This, for loops: there is one pass over the changes, not several.
+   * Returns this object, for loops. The changes can be iterated once.
    *
    * @return this object
    */
@@ -111,7 +114,7 @@ public final class Changes implements Iterator<Change>, Iterable<Change>, AutoCl
   }
 
   /**
-   * The changes as a stream without end; closing it closes this.
+   * Returns the changes as an infinite stream; closing it closes this.
    *
    * @return a sequential, ordered stream
    */
@@ -120,7 +123,7 @@ public final class Changes implements Iterator<Change>, Iterable<Change>, AutoCl
     return StreamSupport.stream(spliterator, false).onClose(this::close);
   }
 
-  /** Ends the watch at once: who waits in {@link #hasNext()} is told that there is no more. */
+  /** Ends the watch immediately; a waiting {@link #hasNext()} returns false. */
   @Override
   public void close() {
     closed = true;
@@ -129,12 +132,12 @@ public final class Changes implements Iterator<Change>, Iterable<Change>, AutoCl
     news.add(() -> {});
   }
 
-  /** Has the reader fail in this way. */
+  /** Makes the reader fail with this error. */
   void end(ThreadkeepException how) {
     news.add(() -> over = how);
   }
 
-  /** Waits for one thing to happen, and does what it asks for. */
+  /** Waits for one signal and handles it. */
   private void advance() throws InterruptedException {
     if (over != null) {
       throw over;
@@ -158,7 +161,7 @@ public final class Changes implements Iterator<Change>, Iterable<Change>, AutoCl
     deadline = System.nanoTime() + silence.toNanos();
   }
 
-  /** Callbacks run on the thread of the connection, so that the reader is the only one to be woken for a frame. */
+  /** Callbacks run on the thread of the connection, so that a frame wakes only the reader. */
   private <Q extends Message, R> ClientCall<Q, R> open(Source<Q, R> source) {
     Q request = Connection.from(source.request(), "resume_token", cursor.resume());
     ClientCall<Q, R> opened = connection.channel().newCall(source.method(), CallOptions.DEFAULT.withExecutor(Runnable::run));

@@ -17,11 +17,11 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
 
-/** Compacting with a model of the caller's: plan, summarize, apply, and plan anew when another compaction was faster. */
+/** Compacts with the caller's model: plans, summarizes, applies, and plans again after a lost race. */
 final class Compactor {
   private static final int ATTEMPTS = 5;
 
-  /** What the server's own summaries answer. */
+  /** The user message before a summary, the same as in the server's summaries. */
   private static final String SHADOW_PROMPT = "Summarize the conversation we had so far.";
 
   private final ThreadkeepClient client;
@@ -59,7 +59,7 @@ final class Compactor {
     }
   }
 
-  /** The plan with the model's text in the event that it leaves empty for it. A prompt that was answered is not asked again. */
+  /** Returns the plan with the model's text in its empty event. The model is called once per prompt. */
   private CompactionPlan completed(CompactionPlan plan) {
     var prompt = plan.getSummaryPrompt();
     String summary = checked(answers.computeIfAbsent(prompt.getDigest(), digest -> summarize.apply(prompt)));
@@ -71,12 +71,12 @@ final class Compactor {
     return filled.build();
   }
 
-  /** The insert of a summary: a turn of two events, as the server's summaries are. */
+  /** Returns the insert of a summary: a turn of two events, like the server's summaries. */
   static CompactionInsert summary(String text) {
     return CompactionInsert.newBuilder().addEvents(Events.user(SHADOW_PROMPT)).addEvents(Events.assistant(checked(text))).build();
   }
 
-  /** The request to archive what a context held, and nothing else. */
+  /** Returns the request that archives exactly the events of a context. */
   static ApplyCompactionRequest ofContext(ApplyCompactionRequest request, GetContextResponse seen) {
     if (seen.getCompactableThroughSeq() == 0) {
       throw ThreadkeepException.of(

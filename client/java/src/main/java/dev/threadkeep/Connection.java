@@ -24,10 +24,10 @@ final class Connection implements AutoCloseable {
 
   private static final Duration CLOSES_WITHIN = Duration.ofSeconds(5);
 
-  /** gRPC's own words for a connection that broke under a call; a fault of the server carries an ErrorInfo. */
+  /** gRPC's messages for a connection that broke during a call; a server error carries an ErrorInfo. */
   private static final String[] BROKEN = {"RST_STREAM", "Rst Stream", "end-of-stream", "http2 exception", "channel closed"};
 
-  /** gRPC's words for a peer that does not speak HTTP/2. */
+  /** gRPC's messages for a peer that does not use HTTP/2. */
   private static final String NOT_HTTP2 = "First received frame was not SETTINGS";
 
   private static final String ELSEWHERE =
@@ -52,7 +52,7 @@ final class Connection implements AutoCloseable {
             .enableRetry()
             .defaultServiceConfig(RetryPolicy.serviceConfig())
             .disableServiceConfigLookUp()
-            // By default appends of more than 1 MiB are silently exempt from the retry policy.
+            // By default gRPC silently excludes appends of more than 1 MiB from retries.
             .perRpcBufferLimit(MAX_MESSAGE_BYTES)
             .retryBufferSize(MAX_MESSAGE_BYTES)
             .keepAliveTime(30, TimeUnit.SECONDS)
@@ -66,7 +66,7 @@ final class Connection implements AutoCloseable {
     return address;
   }
 
-  /** The channel with the credential. Throws IllegalStateException once the client is closed. */
+  /** Returns the channel with the credential. Throws IllegalStateException once the client is closed. */
   ManagedChannel channel() {
     if (closed) {
       throw new IllegalStateException("the client is closed");
@@ -74,7 +74,7 @@ final class Connection implements AutoCloseable {
     return channel;
   }
 
-  /** gRPC itself repeats what ends with UNAVAILABLE; a connection that breaks under a call can also end it with another code. */
+  /** gRPC retries UNAVAILABLE itself; a connection that breaks during a call can also return another code. */
   <Q, R> R call(MethodDescriptor<Q, R> method, Q request, Duration timeout) {
     var options = options(timeout);
     for (int attempt = 1; ; attempt++) {
@@ -93,7 +93,7 @@ final class Connection implements AutoCloseable {
   <Q, R> CompletableFuture<R> callAsync(MethodDescriptor<Q, R> method, Q request, Duration timeout) {
     var answer = ClientCalls.futureUnaryCall(channel().newCall(method, options(timeout)), request);
     var future = new CompletableFuture<R>();
-    future.whenComplete((response, error) -> answer.cancel(true)); // does nothing unless the future was canceled
+    future.whenComplete((response, error) -> answer.cancel(true)); // no effect unless the future was canceled
     answer.addListener(
         () -> {
           try {
@@ -112,14 +112,14 @@ final class Connection implements AutoCloseable {
     return timeout.isZero() ? CallOptions.DEFAULT : CallOptions.DEFAULT.withDeadlineAfter(timeout);
   }
 
-  /** The request, going on after a token where there is one: a resume token or that of a page, in the field of this name. */
-  @SuppressWarnings("unchecked") // a builder builds what it was made from
+  /** Returns the request with a resume token or a page token in the field of this name, if there is one. */
+  @SuppressWarnings("unchecked") // build() returns the type of the message
   static <Q extends Message> Q from(Q request, String field, String token) {
     var name = request.getDescriptorForType().findFieldByName(field);
     return token.isEmpty() ? request : (Q) request.toBuilder().setField(name, token).build();
   }
 
-  /** The typed error for how a call ended. */
+  /** Returns the typed error of a failed call. */
   ThreadkeepException failure(Status status, Metadata trailers) {
     var error = ThreadkeepException.of(status, trailers);
     boolean unavailable = error.code() == Status.Code.UNAVAILABLE;
@@ -140,7 +140,7 @@ final class Connection implements AutoCloseable {
     return ThreadkeepException.of(Status.UNAVAILABLE.withDescription(message).withCause(status.getCause()), trailers);
   }
 
-  /** Has it end with the connection. */
+  /** Ends the stream when the connection is closed. */
   void add(Changes watch) {
     watches.add(watch);
   }

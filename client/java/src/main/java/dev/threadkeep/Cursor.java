@@ -8,18 +8,18 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** Where a subscription stands: its last resume token, the parts of a change that is arriving, and what was handed out. */
+/** The state of a subscription: the last resume token, the parts of an incomplete change, and the delivered versions. */
 final class Cursor {
-  /** Sessions whose last version is remembered. */
+  /** Number of sessions whose last version is remembered. */
   static final int REMEMBERED = 4096;
 
   private record Key(String app, String userId, String sessionId) {}
 
   private final List<Change> parts = new ArrayList<>();
-  private final Map<Key, Long> versions = new LinkedHashMap<>(); // the session that changed longest ago is the first
+  private final Map<Key, Long> versions = new LinkedHashMap<>(); // the session that changed longest ago comes first
   private String token = "";
 
-  /** The change if it is whole and new. Empty: parts are missing, or it is a repetition or of an unknown kind. */
+  /** Returns the change if it is complete and new. Empty if parts are missing, it is a repetition, or its kind is unknown. */
   Optional<Change> take(Change part) {
     if (part.getBatch().getContinues() || part.getCompaction().getContinues()) {
       parts.add(part);
@@ -38,18 +38,18 @@ final class Cursor {
     return known && isNew(change) ? Optional.of(change) : Optional.empty();
   }
 
-  /** The token to go on with, empty if there is none yet. A change of which parts arrived will come again as a whole. */
+  /** Returns the resume token, empty if there is none yet. An incomplete change will be delivered again in full. */
   String resume() {
     parts.clear();
     return token;
   }
 
-  /** The resume token makes repetitions impossible; a session's versions, which only grow, make sure of it. */
+  /** The resume token prevents repetitions; the session's versions, which only increase, verify it. */
   private boolean isNew(Change change) {
     var ref = change.getSession();
     var key = new Key(ref.getApp(), ref.getUserId(), ref.getSessionId());
     if (change.hasSessionChange() && change.getSessionChange().getKind() != SessionChangeKind.SESSION_CHANGE_KIND_UPDATED) {
-      versions.remove(key); // a session of this name begins or ends, and with it its versions
+      versions.remove(key); // a session of this name begins or ends, so its versions are no longer valid
     }
     long version = change.getVersions().getLogVersion();
     if (version == 0) {
@@ -66,7 +66,7 @@ final class Cursor {
     return true;
   }
 
-  /** One change from its parts: the last one's token, time and versions, the events of all. */
+  /** Returns one change from its parts: the events of all, and the token, time and versions of the last. */
   private Change joined() {
     var whole = parts.get(parts.size() - 1).toBuilder();
     if (whole.hasCompaction()) {

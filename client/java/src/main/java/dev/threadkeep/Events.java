@@ -15,8 +15,8 @@ import java.util.UUID;
 import java.util.stream.Collectors;
 
 /**
- * Building events, and reading their text. Whatever else an event may carry is set on the message:
- * {@code Events.user("Hi").toBuilder().setAuthor("ada").build()}.
+ * Builds events and reads their text. Set other fields on the message: {@code
+ * Events.user("Hi").toBuilder().setAuthor("ada").build()}.
  */
 public final class Events {
   private static final SecureRandom RANDOM = new SecureRandom();
@@ -24,9 +24,9 @@ public final class Events {
   private Events() {}
 
   /**
-   * What the user said. On the root branch it starts a turn.
+   * Returns a user message. On the root branch it starts a turn.
    *
-   * @param text what was said
+   * @param text text of the message
    * @return an event without an id
    */
   public static SessionEvent user(String text) {
@@ -34,9 +34,9 @@ public final class Events {
   }
 
   /**
-   * What the model said.
+   * Returns a model message.
    *
-   * @param text what was said
+   * @param text text of the message
    * @return an event without an id
    */
   public static SessionEvent assistant(String text) {
@@ -44,7 +44,7 @@ public final class Events {
   }
 
   /**
-   * What the model said or thought, and the tool calls that it asks for.
+   * Returns a model message with reasoning or tool calls.
    *
    * @param parts see {@link #text(String)} and {@link #toolCall(String, String, String)}
    * @return an event without an id
@@ -54,7 +54,7 @@ public final class Events {
   }
 
   /**
-   * Instructions to the model.
+   * Returns instructions to the model.
    *
    * @param text the instructions
    * @return an event without an id
@@ -64,12 +64,12 @@ public final class Events {
   }
 
   /**
-   * The text that answers one tool call.
+   * Returns the result of one tool call as text.
    *
-   * @param callId the id of the call
-   * @param name the tool's name, may be empty
-   * @param text the result, or how the tool failed
-   * @param isError whether it failed
+   * @param callId id of the call
+   * @param name name of the tool, may be empty
+   * @param text result, or the description of the failure
+   * @param isError whether the tool failed
    * @return an event without an id
    */
   public static SessionEvent toolResult(String callId, String name, String text, boolean isError) {
@@ -77,11 +77,11 @@ public final class Events {
   }
 
   /**
-   * The structured result of one tool call.
+   * Returns the structured result of one tool call.
    *
-   * @param callId the id of the call
-   * @param name the tool's name, may be empty
-   * @param json the result as JSON text, kept verbatim
+   * @param callId id of the call
+   * @param name name of the tool, may be empty
+   * @param json result as JSON text, stored verbatim
    * @param isError whether the tool failed
    * @return an event without an id
    */
@@ -90,10 +90,10 @@ public final class Events {
   }
 
   /**
-   * An event of any role.
+   * Returns an event of any role.
    *
-   * @param role who speaks
-   * @param parts the content, in order
+   * @param role role of the message
+   * @param parts content, in order
    * @return an event without an id
    */
   public static SessionEvent event(Role role, Part... parts) {
@@ -102,7 +102,7 @@ public final class Events {
   }
 
   /**
-   * Plain text: what keyword filters and search look at.
+   * Returns a part of plain text, which keyword filters and search look at.
    *
    * @param value the text
    * @return a part
@@ -112,11 +112,11 @@ public final class Events {
   }
 
   /**
-   * A request of the model to call a tool, of the kind "function".
+   * Returns a tool call of kind "function".
    *
-   * @param id the call's id, which the result will bear
-   * @param name the tool's name
-   * @param argumentsJson the arguments as the model wrote them, kept verbatim
+   * @param id id of the call; the result has the same id
+   * @param name name of the tool
+   * @param argumentsJson arguments as the model wrote them, stored verbatim
    * @return a part
    */
   public static Part toolCall(String id, String name, String argumentsJson) {
@@ -125,20 +125,20 @@ public final class Events {
   }
 
   /**
-   * The event's text as search sees it.
+   * Returns the text of an event as search sees it.
    *
    * @param event any event
-   * @return its text parts joined by a line feed, empty if it has none
+   * @return its text parts joined by line feeds, empty if there are none
    */
   public static String textOf(SessionEvent event) {
     return textOf(event.getMessage());
   }
 
   /**
-   * The same of what is remembered.
+   * Returns the text of a memory entry as search sees it.
    *
    * @param entry any entry
-   * @return its text parts joined by a line feed, empty if it has none
+   * @return its text parts joined by line feeds, empty if there are none
    */
   public static String textOf(MemoryEntry entry) {
     return textOf(entry.getContent());
@@ -152,7 +152,7 @@ public final class Events {
   }
 
   /**
-   * A new id: a UUIDv7, so ids sort by the time they were made, to a quarter of a microsecond where the clock is as fine.
+   * Returns a UUIDv7. Ids sort by creation time, to a quarter of a microsecond where the clock is as precise.
    *
    * @return the id, 36 characters
    */
@@ -165,10 +165,10 @@ public final class Events {
   }
 
   /**
-   * The events, each with an id. Append these, and again after an error: nothing is stored twice.
+   * Returns the events with ids. Appending them again after an error stores nothing twice.
    *
    * @param events any events; they are not changed
-   * @return those that had an id, and copies with a new id of the others
+   * @return events that had an id, and copies with new ids of the others
    */
   public static List<SessionEvent> withIds(List<SessionEvent> events) {
     return events.stream().map(event -> event.getEventId().isEmpty() ? event.toBuilder().setEventId(newId()).build() : event).toList();

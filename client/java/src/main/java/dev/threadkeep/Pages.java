@@ -11,23 +11,23 @@ import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 
 /**
- * All items of a list of the server. Each iterator fetches page after page, as it gets there, each with its own timeout; what it may
- * throw is a {@link ThreadkeepException}.
+ * The items of a list. Each iterator fetches pages when it reaches them, each with its own timeout, and may throw {@link
+ * ThreadkeepException}.
  *
- * @param <T> the items
+ * @param <T> type of the items
  */
 public final class Pages<T> implements Iterable<T> {
-  /** A page and the token of the next, empty if it is the last. */
+  /** A page and the token of the next one, empty for the last page. */
   record Page<T>(List<T> items, String next) {}
 
   private final Function<String, Page<T>> fetch;
 
-  /** What fetches the page with a token, with an empty one the first. */
+  /** Fetches the page with a token; the first page for an empty token. */
   Pages(Function<String, Page<T>> fetch) {
     this.fetch = fetch;
   }
 
-  /** What a request of a list finds, by the tokens in its page_token and the response's next_page_token. */
+  /** Returns the pages of a list request, by its page_token and the next_page_token of the response. */
   static <Q extends Message, R extends Message, T> Pages<T> of(
       Calls client, MethodDescriptor<Q, R> method, Q request, Function<R, List<T>> items) {
     return new Pages<>(
@@ -39,9 +39,9 @@ public final class Pages<T> implements Iterable<T> {
   }
 
   /**
-   * The items as a stream.
+   * Returns the items as a stream.
    *
-   * @return a sequential, ordered stream, which fetches a page when it gets there
+   * @return a sequential, ordered stream that fetches pages when it reaches them
    */
   public Stream<T> stream() {
     return StreamSupport.stream(spliterator(), false);

@@ -6,8 +6,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Looks for a server that went away after 0.1 seconds, then less and less often, down to every 5 seconds. By itself gRPC waits from
- * 1 second up to 2 minutes, and has no setting for it.
+ * Reconnects to a lost server after 0.1 seconds, then at increasing intervals of up to 5 seconds. gRPC's own intervals are 1
+ * second to 2 minutes and cannot be configured.
  */
 final class Reconnect {
   private static final double FIRST_MS = 100;
@@ -16,7 +16,7 @@ final class Reconnect {
 
   private Reconnect() {}
 
-  /** From now on, until the channel is shut down. */
+  /** Runs until the channel is shut down. */
   static void often(ManagedChannel channel) {
     ConnectivityState state = channel.getState(false);
     if (state == ConnectivityState.TRANSIENT_FAILURE) {
@@ -27,7 +27,7 @@ final class Reconnect {
     }
   }
 
-  /** The channel stays in this state while it tries, so it is asked rather than waited for; on the JDK's own timer, to keep none. */
+  /** The channel's state does not change while it tries, so it is polled; on the JDK's own timer, to avoid another one. */
   private static void again(ManagedChannel channel, double millis) {
     var later = CompletableFuture.delayedExecutor(Math.round(millis), TimeUnit.MILLISECONDS, Runnable::run);
     later.execute(

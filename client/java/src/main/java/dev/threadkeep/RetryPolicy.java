@@ -13,13 +13,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/** Which methods are sent again, and how: the protos say which, by their idempotency_level. */
+/** The methods to retry, by their idempotency_level in the protos, and how. */
 final class RetryPolicy {
   static final int ATTEMPTS = 5;
 
   private RetryPolicy() {}
 
-  /** The policy as a gRPC service config. */
+  /** Returns the policy as a gRPC service config. */
   static Map<String, Object> serviceConfig() {
     Map<String, Object> policy =
         Map.of(
@@ -31,7 +31,9 @@ final class RetryPolicy {
     return Map.of("methodConfig", List.of(Map.of("name", retryable(), "retryPolicy", policy)));
   }
 
-  /** The methods that may be sent again. Not streams, which are resumed and not repeated, nor the service that has nothing else. */
+  /**
+   * Returns the methods to retry. Streams are excluded because they are resumed, and so is the service that has only streams.
+   */
   static List<Map<String, String>> retryable() {
     return Stream.of(
             SessionServiceGrpc.getServiceDescriptor(),

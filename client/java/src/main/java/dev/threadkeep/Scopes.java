@@ -7,12 +7,12 @@ import dev.threadkeep.v1.SearchEventsRequest.ScopeCase;
 import dev.threadkeep.v1.SessionRef;
 import java.util.Arrays;
 
-/** Whom a request is about when it does not say: the client's user, in the client's app. */
+/** Completes the app and user of requests with the client's. */
 final class Scopes {
   private Scopes() {}
 
-  /** The request with the owner's user_id and app in its fields of these names, where they are not set and not all are wanted. */
-  @SuppressWarnings("unchecked") // a builder builds what it was made from
+  /** Returns the request with the owner's user_id and app in its fields of these names if they are not set and not widened. */
+  @SuppressWarnings("unchecked") // build() returns the type of the message
   static <M extends Message> M narrowed(M request, SessionRef owner, All... all) {
     var user = request.getDescriptorForType().findFieldByName("user_id");
     var app = request.getDescriptorForType().findFieldByName("app");
@@ -26,7 +26,7 @@ final class Scopes {
     return (M) own.build();
   }
 
-  /** The same of a search's scope. One of a session or an app stays as it is; all users are searched in one app. */
+  /** Completes the scope of a search. A scope of a session or an app is unchanged; all users are searched in one app. */
   static SearchEventsRequest narrowed(SearchEventsRequest request, SessionRef owner, All... all) {
     if (request.getScopeCase() == ScopeCase.SESSION || request.getScopeCase() == ScopeCase.APP) {
       return request;

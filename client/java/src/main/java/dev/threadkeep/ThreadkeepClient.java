@@ -46,12 +46,12 @@ import java.util.function.Function;
 /**
  * A client of one server. Share one instance among threads, and close it.
  *
- * <p>A session is an id, which the client completes with its app and user, or a SessionRef, which is taken as it is. The client's app
- * and user also fill what a list, a watch or a search leaves empty, unless it is called with {@link All}. Calls that are safe to repeat
- * are repeated up to four times while the server is unavailable.
+ * <p>A session is an id, which the client completes with its app and user, or a complete SessionRef. App and user that a list,
+ * a watch or a search leaves empty are the client's, unless {@link All} is specified. Calls that are safe to repeat are retried
+ * up to four times while the server is unavailable.
  *
- * <p>Every call may fail with a {@link ThreadkeepException}. Arguments that no request could hold are an IllegalArgumentException or a
- * NullPointerException, calls on a closed client an IllegalStateException.
+ * <p>Every call may throw {@link ThreadkeepException}. Invalid arguments throw IllegalArgumentException or
+ * NullPointerException, calls on a closed client IllegalStateException.
  */
 public final class ThreadkeepClient extends Calls {
   /** The version of this SDK. */
@@ -62,7 +62,7 @@ public final class ThreadkeepClient extends Calls {
   }
 
   /**
-   * A client to configure.
+   * Configures a client.
    *
    * @return a new builder
    */
@@ -71,9 +71,9 @@ public final class ThreadkeepClient extends Calls {
   }
 
   /**
-   * The same client, on the same connection, with another time limit. Closing one closes both.
+   * Returns this client, on the same connection, with another timeout. Closing one closes both.
    *
-   * @param limit how long a call may take, its retries included; zero is no limit
+   * @param limit timeout of a call, retries included; zero means no limit
    * @return a client
    */
   public ThreadkeepClient withTimeout(Duration limit) {
@@ -81,11 +81,11 @@ public final class ThreadkeepClient extends Calls {
   }
 
   /**
-   * Appends events to a session that exists, all or none. See {@link #append(SessionRef, List, AppendOptions)}.
+   * Appends events to an existing session, all or none. See {@link #append(SessionRef, List, AppendOptions)}.
    *
-   * @param session the session's id
-   * @param events what to append, in order
-   * @return what became of each, and where the session stands
+   * @param session id of the session
+   * @param events events to append, in order
+   * @return the result for each event, and the versions of the session
    */
   public AppendEventsResponse append(String session, SessionEvent... events) {
     return append(ref(session), List.of(events), AppendOptions.NONE);
@@ -94,25 +94,25 @@ public final class ThreadkeepClient extends Calls {
   /**
    * Appends events, all or none. See {@link #append(SessionRef, List, AppendOptions)}.
    *
-   * @param session the session's id
-   * @param events what to append, in order
-   * @param options how
-   * @return what became of each, and where the session stands
+   * @param session id of the session
+   * @param events events to append, in order
+   * @param options options of the append
+   * @return the result for each event, and the versions of the session
    */
   public AppendEventsResponse append(String session, List<SessionEvent> events, AppendOptions options) {
     return append(ref(session), events, options);
   }
 
   /**
-   * Appends events, all or none; when it returns they are on durable storage. Events without an id get one before they are sent, in a
-   * copy, so the client's own retries store nothing twice. To retry across errors yourself, append the same
-   * {@link Events#withIds(List)} again. Reasons to fail: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, EVENT_TOO_LARGE,
+   * Appends events, all or none. When it returns, they are on durable storage. Events without an id get one in a copy before
+   * they are sent, so that the client's retries store nothing twice. To retry after errors yourself, append the same {@link
+   * Events#withIds(List)} again. Reasons: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, EVENT_TOO_LARGE,
    * BATCH_TOO_LARGE.
    *
    * @param session the session
-   * @param events what to append, in order
-   * @param options how
-   * @return what became of each, and where the session stands
+   * @param events events to append, in order
+   * @param options options of the append
+   * @return the result for each event, and the versions of the session
    */
   public AppendEventsResponse append(SessionRef session, List<SessionEvent> events, AppendOptions options) {
     var request = options.request().setSession(session).addAllEvents(Events.withIds(events));
@@ -120,42 +120,43 @@ public final class ThreadkeepClient extends Calls {
   }
 
   /**
-   * What an agent should see now: the SYSTEM event, the summaries, then whole turns of the active window, within the default size.
+   * Returns the context of an agent: the SYSTEM event, the summaries, then whole turns of the active window, within the default
+   * size.
    *
-   * @param session the session's id; an unknown session gives an empty context
-   * @return the events and counts
+   * @param session id of the session; an unknown session returns an empty context
+   * @return the events and counters
    */
   public GetContextResponse context(String session) {
     return context(ref(session), ContextSpec.getDefaultInstance());
   }
 
   /**
-   * What an agent should see now.
+   * Returns the context of an agent.
    *
-   * @param session the session; an unknown one gives an empty context
-   * @param spec what to narrow it to
-   * @return the events and counts
+   * @param session the session; an unknown session returns an empty context
+   * @param spec specification of the context
+   * @return the events and counters
    */
   public GetContextResponse context(SessionRef session, ContextSpec spec) {
     return call(EventServiceGrpc.getGetContextMethod(), GetContextRequest.newBuilder().setSession(session).setSpec(spec).build());
   }
 
   /**
-   * All sessions of this client's user and app, newest first. See {@link #sessions(ListSessionsRequest, All...)}.
+   * Lists the sessions of this client's user and app, newest first. See {@link #sessions(ListSessionsRequest, All...)}.
    *
-   * @return the sessions, page after page
+   * @return the sessions, page by page
    */
   public Pages<Session> sessions() {
     return sessions(ListSessionsRequest.getDefaultInstance());
   }
 
   /**
-   * All sessions that a request finds, newest first. A user or app that it does not set is this client's; an app that is set to "" is the
-   * sessions without an app.
+   * Lists sessions, newest first. A user or app that the request does not set is this client's; an app of "" means sessions
+   * without an app.
    *
-   * @param request with which labels, of whom, how many a page
+   * @param request labels, user, app and page size
    * @param all {@link All#USERS} for every user, {@link All#APPS} for every app
-   * @return the sessions, page after page
+   * @return the sessions, page by page
    */
   public Pages<Session> sessions(ListSessionsRequest request, All... all) {
     var own = Scopes.narrowed(request, whose, all);
@@ -163,57 +164,57 @@ public final class ThreadkeepClient extends Calls {
   }
 
   /**
-   * Deletes sessions that have expired, at most 1,000 a call. A user or app that the request does not set is this client's. The server
-   * also deletes them by itself.
+   * Deletes expired sessions, at most 1,000 per call. A user or app that the request does not set is this client's. The server
+   * also deletes them automatically.
    *
-   * @param request expired when, of whom
+   * @param request latest expiry, user and app
    * @param all {@link All#USERS} for every user, {@link All#APPS} for every app
-   * @return how many were deleted, and whether more are left
+   * @return the number of deleted sessions, and whether more remain
    */
   public DeleteExpiredSessionsResponse deleteExpiredSessions(DeleteExpiredSessionsRequest request, All... all) {
     return call(SessionServiceGrpc.getDeleteExpiredSessionsMethod(), Scopes.narrowed(request, whose, all));
   }
 
   /**
-   * The events of a session that match, oldest first; an unknown session has none.
+   * Lists the matching events of a session, oldest first. An unknown session has none.
    *
-   * @param session the session's id
-   * @param filter which events; EventFilter.getDefaultInstance() for all
-   * @return the events, page after page
+   * @param session id of the session
+   * @param filter filter of the events; EventFilter.getDefaultInstance() for all
+   * @return the events, page by page
    */
   public Pages<SessionEvent> events(String session, EventFilter filter) {
     return events(ListEventsRequest.newBuilder().setSession(ref(session)).setFilter(filter).build());
   }
 
   /**
-   * All events that a request finds.
+   * Lists events.
    *
-   * @param request of which session, which, in which order, how many a page
-   * @return the events, page after page
+   * @param request session, filter, order and page size
+   * @return the events, page by page
    */
   public Pages<SessionEvent> events(ListEventsRequest request) {
     return Pages.of(this, EventServiceGrpc.getListEventsMethod(), request, ListEventsResponse::getEventsList);
   }
 
   /**
-   * The events of this client's user and app that answer a query. See {@link #search(SearchEventsRequest, All...)}.
+   * Searches the events of this client's user and app. See {@link #search(SearchEventsRequest, All...)}.
    *
-   * @param query what to look for, at most 1,024 characters
-   * @return the events and their sessions, page after page
+   * @param query query, at most 1,024 characters
+   * @return the hits, page by page
    */
   public Pages<SearchHit> search(String query) {
     return search(SearchEventsRequest.newBuilder().setQuery(query).build());
   }
 
   /**
-   * All hits that a request finds. Without a mode the server picks how to search (SEARCH_MODE_AUTO). Best first: take as many as are of
-   * use; with SEARCH_MODE_SUBSTRING oldest first. Without a scope it is of this client's user and app, and so is what a scope of a user
-   * leaves empty. Reasons to fail: SESSION_NOT_FOUND, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+   * Searches events. Without a mode, the server chooses how to search (SEARCH_MODE_AUTO). Hits come best first, take as many as
+   * you need; with SEARCH_MODE_SUBSTRING oldest first. App and user that the scope leaves empty are this client's. Reasons:
+   * SESSION_NOT_FOUND, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
    *
-   * @param request for what, where, how, how many a page
-   * @param all {@link All#USERS} for every user of the app, {@link All#APPS} for every app of the user; both are an
+   * @param request query, scope, mode and page size
+   * @param all {@link All#USERS} for every user of the app, {@link All#APPS} for every app of the user; both throw
    *     IllegalArgumentException
-   * @return the events and their sessions, page after page
+   * @return the hits, page by page
    */
   public Pages<SearchHit> search(SearchEventsRequest request, All... all) {
     var own = Scopes.narrowed(request, whose, all);
@@ -221,62 +222,62 @@ public final class ThreadkeepClient extends Calls {
   }
 
   /**
-   * The long-term memory of this client's user in its app. Makes no call.
+   * Returns the long-term memory of this client's user in its app, without a call.
    *
-   * @return what is remembered across sessions
+   * @return a handle on the memory
    */
   public UserMemory memory() {
     return memory(whose.getUserId());
   }
 
   /**
-   * The long-term memory of a user in this client's app. Makes no call.
+   * Returns the long-term memory of a user in this client's app, without a call.
    *
    * @param userId the user
-   * @return what is remembered across sessions
+   * @return a handle on the memory
    */
   public UserMemory memory(String userId) {
     return new UserMemory(this, MemoryScope.newBuilder().setApp(whose.getApp()).setUserId(userId).build());
   }
 
   /**
-   * All compactions of a session, newest first.
+   * Lists the compactions of a session, newest first.
    *
-   * @param session the session's id
-   * @return the records, page after page
+   * @param session id of the session
+   * @return the compactions, page by page
    */
   public Pages<Compaction> compactions(String session) {
     return compactions(ListCompactionsRequest.newBuilder().setSession(ref(session)).build());
   }
 
   /**
-   * All compactions that a request finds.
+   * Lists compactions, newest first.
    *
-   * @param request of which session, how many a page
-   * @return the records, page after page
+   * @param request session and page size
+   * @return the compactions, page by page
    */
   public Pages<Compaction> compactions(ListCompactionsRequest request) {
     return Pages.of(this, CompactionServiceGrpc.getListCompactionsMethod(), request, ListCompactionsResponse::getCompactionsList);
   }
 
   /**
-   * Has the server compact a session as its policy says. See {@link #compact(SessionRef, CompactionStrategy)}.
+   * Compacts a session on the server by its policy. See {@link #compact(SessionRef, CompactionStrategy)}.
    *
-   * @param session the session's id
-   * @return what was done
+   * @param session id of the session
+   * @return the result of the compaction
    */
   public CompactSessionResponse compact(String session) {
     return compact(ref(session), null);
   }
 
   /**
-   * Has the server compact a session: archive events, and insert summaries or stubs. Nothing is deleted, and nothing to do is no error.
-   * It is not repeated by itself. A summary takes as long as the server's model does: see {@link #withTimeout}. Reasons to fail:
-   * SESSION_NOT_FOUND, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, VERSION_MISMATCH.
+   * Compacts a session on the server, which archives events and inserts summaries or stubs. Nothing is deleted, and having
+   * nothing to compact is not an error. The call is not retried. A summary takes as long as the server's model; see {@link
+   * #withTimeout}. Reasons: SESSION_NOT_FOUND, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, VERSION_MISMATCH.
    *
    * @param session the session
-   * @param strategy how; null is as the session's policy says
-   * @return what was done
+   * @param strategy strategy to run; null means that of the session's policy
+   * @return the result of the compaction
    */
   public CompactSessionResponse compact(SessionRef session, CompactionStrategy strategy) {
     var request = CompactSessionRequest.newBuilder().setSession(session);
@@ -285,12 +286,12 @@ public final class ThreadkeepClient extends Calls {
   }
 
   /**
-   * Replaces what a context held by a summary of it. See {@link #compactContext(ApplyCompactionRequest, GetContextResponse)}.
+   * Replaces the events of a context with a summary. See {@link #compactContext(ApplyCompactionRequest, GetContextResponse)}.
    *
-   * @param session the session's id
-   * @param seen what {@link #context(String)} returned
-   * @param summary the text of the summary, which becomes a turn of two events, as the server's summaries are
-   * @return what was applied
+   * @param session id of the session
+   * @param seen response of {@link #context(String)}
+   * @param summary text of the summary; it becomes a turn of two events, like the server's summaries
+   * @return the result of the compaction
    * @throws IllegalArgumentException if the summary is blank
    */
   public ApplyCompactionResponse compactContext(String session, GetContextResponse seen, String summary) {
@@ -298,15 +299,15 @@ public final class ThreadkeepClient extends Calls {
   }
 
   /**
-   * Replaces what a context held by the inserts of a request. Only what {@code seen} held is archived: what its size or filters left out
-   * and what was appended since stay in the window. Nothing is deleted. The context sets the request's expected_window_version, from_seq
-   * and through_seq. Reasons to fail: SESSION_NOT_FOUND, NOTHING_TO_COMPACT, and VERSION_MISMATCH after another compaction: read the
-   * context again.
+   * Replaces the events of a context with the inserts of a request. Only events of {@code seen} are archived; events that its
+   * size or filters left out and events appended since stay in the window. Nothing is deleted. The context sets
+   * expected_window_version, from_seq and through_seq of the request. Reasons: SESSION_NOT_FOUND, NOTHING_TO_COMPACT, and
+   * VERSION_MISMATCH after another compaction: read the context again.
    *
-   * @param request the session, what takes the place, and the strategy for the record; inserted events are marked as synthetic
-   * @param seen what {@link #context(SessionRef, ContextSpec)} returned
-   * @return what was applied
-   * @throws ThreadkeepException NOTHING_TO_COMPACT, before anything is sent, if nothing of the context may be archived (its
+   * @param request session, inserts, and strategy for the record; inserted events are marked as synthetic
+   * @param seen response of {@link #context(SessionRef, ContextSpec)}
+   * @return the result of the compaction
+   * @throws ThreadkeepException NOTHING_TO_COMPACT, before a call, if no event of the context may be archived (its
    *     compactable_through_seq is 0)
    */
   public ApplyCompactionResponse compactContext(ApplyCompactionRequest request, GetContextResponse seen) {
@@ -314,25 +315,26 @@ public final class ThreadkeepClient extends Calls {
   }
 
   /**
-   * Compacts with a model of the caller's. See {@link #compactWith(SessionRef, Function, CompactionStrategy)}.
+   * Compacts with the caller's model. See {@link #compactWith(SessionRef, Function, CompactionStrategy)}.
    *
-   * @param session the session's id
-   * @param summarize gives the summary
-   * @return what was applied; empty if there was nothing to do
+   * @param session id of the session
+   * @param summarize returns the summary for a prompt
+   * @return the result of the compaction; empty if there is nothing to compact
    */
   public Optional<ApplyCompactionResponse> compactWith(String session, Function<SummaryPrompt, String> summarize) {
     return compactWith(ref(session), summarize, null);
   }
 
   /**
-   * Compacts with a model of the caller's: plans, has {@code summarize} answer the prompt if there is one, applies. When another
-   * compaction was faster it plans anew, at most 5 times in all, and does not ask again for the same prompt. Reasons to fail:
-   * SESSION_NOT_FOUND, VERSION_MISMATCH.
+   * Compacts with the caller's model: plans, calls {@code summarize} with the prompt if there is one, and applies the plan. If
+   * another compaction is committed first, it plans again, at most 5 times in total, without calling {@code summarize} twice
+   * for the same prompt. Reasons: SESSION_NOT_FOUND, VERSION_MISMATCH.
    *
    * @param session the session
-   * @param summarize gives the summary; what it throws is thrown, a blank answer is an IllegalArgumentException
-   * @param strategy how; null is as the session's policy says
-   * @return what was applied; empty if there was nothing to do
+   * @param summarize returns the summary for a prompt; its exceptions are rethrown, a blank summary throws
+   * IllegalArgumentException
+   * @param strategy strategy to run; null means that of the session's policy
+   * @return the result of the compaction; empty if there is nothing to compact
    */
   public Optional<ApplyCompactionResponse> compactWith(
       SessionRef session, Function<SummaryPrompt, String> summarize, CompactionStrategy strategy) {
@@ -342,9 +344,9 @@ public final class ThreadkeepClient extends Calls {
   }
 
   /**
-   * Follows a session of this client's app and user from now on. See {@link #watch(WatchSessionRequest, WatchOptions)}.
+   * Watches a session of this client's app and user from now on. See {@link #watch(WatchSessionRequest, WatchOptions)}.
    *
-   * @param session the session's id
+   * @param session id of the session
    * @return the changes; close them
    */
   public Changes watch(String session) {
@@ -352,18 +354,20 @@ public final class ThreadkeepClient extends Calls {
   }
 
   /**
-   * Follows every change of one session, which need not exist yet: in order, each once, an append as a whole.
+   * Watches the changes of one session, which need not exist yet. Each change is delivered once, in order; an append is one
+   * change.
    *
-   * <p>It has no deadline. When the server is unavailable or silent for 30 seconds it opens the stream again where it stood, after a
-   * pause of up to 0.1 seconds that doubles up to 5 (and as long as the server asks for), by default for ever; any message begins a new
-   * row. Keep a change's resume_token once it is handled: a watch with it and the same scope and filter goes on after it.
+   * <p>A watch has no deadline. If the server is unavailable or silent for 30 seconds, the stream is reopened where it stopped,
+   * after a pause of up to 0.1 seconds that doubles up to 5 seconds (and at least the server's retry delay), by default without
+   * limit; any message resets the count. Store the resume_token of a change after handling it; a watch with that token and the
+   * same scope and filter resumes after it.
    *
-   * <p>Reasons to fail: SESSION_NOT_FOUND and AMBIGUOUS_SESSION for a session without user, INVALID_RESUME_TOKEN, QUOTA_EXCEEDED; and
-   * RESUME_POSITION_EXPIRED when the feed no longer holds what comes next: then changes were missed, so read the sessions again before
-   * you start at the {@code oldest_resume_token} in its metadata.
+   * <p>Reasons: SESSION_NOT_FOUND and AMBIGUOUS_SESSION for a session without a user, INVALID_RESUME_TOKEN, QUOTA_EXCEEDED, and
+   * RESUME_POSITION_EXPIRED if the feed no longer has the next changes; changes were then missed, so read the sessions again
+   * before starting at the {@code oldest_resume_token} in its metadata.
    *
-   * @param request the session (see {@link #ref(String)}); where to start, by default with what is committed from now on; which events
-   * @param options what to hand out, and what to bear
+   * @param request session (see {@link #ref(String)}); start, by default with changes committed from now on; filter
+   * @param options options of the watch
    * @return the changes; close them
    */
   public Changes watch(WatchSessionRequest request, WatchOptions options) {
@@ -373,11 +377,11 @@ public final class ThreadkeepClient extends Calls {
   }
 
   /**
-   * Follows every change of all sessions of a scope. A user or app that the request's scope does not set is this client's. See {@link
+   * Watches the changes of all sessions of a scope. A user or app that the scope does not set is this client's. See {@link
    * #watch(WatchSessionRequest, WatchOptions)}.
    *
-   * @param request whose changes; where to start, by default with what is committed from now on; which events
-   * @param options what to hand out, and what to bear
+   * @param request scope; start, by default with changes committed from now on; filter
+   * @param options options of the watch
    * @param all {@link All#USERS} for every user, {@link All#APPS} for every app
    * @return the changes; close them
    */

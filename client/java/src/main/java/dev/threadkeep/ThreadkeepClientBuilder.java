@@ -9,7 +9,7 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;
 
-/** Configures a {@link ThreadkeepClient}. What is not set has the default that its method names. */
+/** Configures a {@link ThreadkeepClient}. Each method documents its default. */
 public final class ThreadkeepClientBuilder {
   private final SessionRef.Builder whose = SessionRef.newBuilder();
   String address;
@@ -25,10 +25,10 @@ public final class ThreadkeepClientBuilder {
   }
 
   /**
-   * Where the server is.
+   * Sets the address of the server.
    *
-   * @param value "host:port" of the gRPC port, "host" alone for port 7443, or either after "https://" for TLS, or a target of gRPC such as
-   *     "dns:///host:port"; by default the value of THREADKEEP_ADDRESS, else 127.0.0.1:7443
+   * @param value "host:port" of the gRPC port or "host" for port 7443, after "https://" for TLS, or a gRPC target such as
+   *     "dns:///host:port"; default: the value of THREADKEEP_ADDRESS, else 127.0.0.1:7443
    * @return this builder
    */
   public ThreadkeepClientBuilder address(String value) {
@@ -37,9 +37,9 @@ public final class ThreadkeepClientBuilder {
   }
 
   /**
-   * The app that completes a session which is given by its id alone, and fills what lists, watches and searches leave empty.
+   * Sets the app, which completes sessions that are specified by id alone, and lists, watches and searches that leave it empty.
    *
-   * @param value by default none
+   * @param value app; default: none
    * @return this builder
    */
   public ThreadkeepClientBuilder app(String value) {
@@ -48,9 +48,9 @@ public final class ThreadkeepClientBuilder {
   }
 
   /**
-   * The user who completes a session which is given by its id alone, and fills what lists, watches and searches leave empty.
+   * Sets the user, who completes sessions that are specified by id alone, and lists, watches and searches that leave it empty.
    *
-   * @param value by default none, or who the token names
+   * @param value user; default: none, or the user of the token
    * @return this builder
    */
   public ThreadkeepClientBuilder userId(String value) {
@@ -59,9 +59,10 @@ public final class ThreadkeepClientBuilder {
   }
 
   /**
-   * The credential, sent as "authorization: Bearer". Without TLS, {@link #build()} refuses it for every address but loopback.
+   * Sets the token, sent as "authorization: Bearer". Without TLS, {@link #build()} rejects it for addresses other than
+   * loopback.
    *
-   * @param value by default the value of THREADKEEP_TOKEN, else none is sent; empty sends none
+   * @param value token; default: the value of THREADKEEP_TOKEN, else none; empty sends none
    * @return this builder
    */
   public ThreadkeepClientBuilder token(String value) {
@@ -70,7 +71,7 @@ public final class ThreadkeepClientBuilder {
   }
 
   /**
-   * Sends the token without TLS over a network too.
+   * Sends the token over a network without TLS too.
    *
    * @return this builder
    */
@@ -80,9 +81,9 @@ public final class ThreadkeepClientBuilder {
   }
 
   /**
-   * Limits every call but watches, which have no limit.
+   * Sets the timeout of calls. Watches have none.
    *
-   * @param value how long a call may take, its retries included; by default 30 seconds, zero is no limit
+   * @param value timeout of a call, retries included; default: 30 seconds; zero means no limit
    * @return this builder
    */
   public ThreadkeepClientBuilder timeout(Duration value) {
@@ -91,9 +92,9 @@ public final class ThreadkeepClientBuilder {
   }
 
   /**
-   * TLS; by default it is on for an https address, with the system's roots, and off for any other.
+   * Sets TLS. Default: on for an https address, with the system's roots, else off.
    *
-   * @param value {@code TlsChannelCredentials.create()} for the system's roots, or with one's own
+   * @param value {@code TlsChannelCredentials.create()} for the system's roots, or custom roots with
    *     {@code TlsChannelCredentials.newBuilder().trustManager(new File("ca.pem")).build()}
    * @return this builder
    */
@@ -103,11 +104,11 @@ public final class ThreadkeepClientBuilder {
   }
 
   /**
-   * The client. It connects with its first call.
+   * Creates the client, which connects with its first call.
    *
    * @return a client to close
-   * @throws IllegalArgumentException for an address that is none, for a scheme that contradicts {@link #tls}, and for a token that would
-   *     go over a network unencrypted
+   * @throws IllegalArgumentException for an invalid address, a scheme that contradicts {@link #tls}, or a token that would be
+   *     sent unencrypted
    */
   public ThreadkeepClient build() {
     var server = Address.of(address);

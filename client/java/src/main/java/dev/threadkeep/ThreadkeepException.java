@@ -18,28 +18,29 @@ import java.util.Set;
 import java.util.function.Predicate;
 
 /**
- * Every way a call can fail. Tell them apart by {@link #reason()}: {@code if (e.reason() == ErrorReason.ERROR_REASON_SESSION_NOT_FOUND)}.
- * Only errors whose code is UNAVAILABLE, or that bear {@link #retryAfter()}, are worth an unchanged retry.
+ * The error of a failed call. Handle it by its {@link #reason()}: {@code if (e.reason() ==
+ * ErrorReason.ERROR_REASON_SESSION_NOT_FOUND)}. Only errors of code UNAVAILABLE and errors with {@link #retryAfter()} are worth
+ * an unchanged retry.
  */
 public final class ThreadkeepException extends RuntimeException {
   private static final long serialVersionUID = 1L;
   private static final String PREFIX = "ERROR_REASON_";
   private static final String DOMAIN = "threadkeep.dev";
 
-  /** Codes that stand for one reason alone, so that a timeout is DEADLINE_EXCEEDED whoever noticed it. */
+  /** Reasons of codes that map to exactly one reason, so that a timeout is DEADLINE_EXCEEDED on either side. */
   private static final Set<Status.Code> SAY_IT_ALONE =
       Set.of(Status.Code.DEADLINE_EXCEEDED, Status.Code.UNAUTHENTICATED, Status.Code.PERMISSION_DENIED, Status.Code.INTERNAL);
 
   /** The canonical code. */
   private final Status.Code code;
 
-  /** The reason and its metadata; the default where no Threadkeep server gave one: a proxy's has another domain. */
+  /** Reason and metadata; the default if there is none of a Threadkeep server. Reasons of proxies have another domain. */
   private final ErrorInfo info;
 
-  /** The fields that are not valid; the default where the server named none. */
+  /** Invalid fields; the default if the server named none. */
   private final BadRequest invalid;
 
-  /** When to retry; the default where the server did not say. */
+  /** Retry delay; the default if the server specified none. */
   private final RetryInfo retry;
 
   private ThreadkeepException(Status status, List<Any> details) {
@@ -50,18 +51,18 @@ public final class ThreadkeepException extends RuntimeException {
     this.retry = detail(details, RetryInfo.getDefaultInstance(), each -> true);
   }
 
-  /** An error that the client itself found. */
+  /** Creates an error of the client itself. */
   static ThreadkeepException of(Status.Code code, String message) {
     return new ThreadkeepException(code.toStatus().withDescription(message), List.of());
   }
 
-  /** An error that the client itself found, with the reason that the server would give. */
+  /** Creates an error of the client itself, with the reason that the server would return. */
   static ThreadkeepException of(Status.Code code, ErrorReason reason, String message) {
     var info = ErrorInfo.newBuilder().setDomain(DOMAIN).setReason(reason.name().substring(PREFIX.length())).build();
     return new ThreadkeepException(code.toStatus().withDescription(message), List.of(Any.pack(info)));
   }
 
-  /** What a call ended with. The words for an unavailable server are the caller's, who knows its address. */
+  /** Creates the error of a call. The caller supplies the message for an unavailable server, because it knows the address. */
   static ThreadkeepException of(Status status, Metadata trailers) {
     try {
       return new ThreadkeepException(status, StatusProto.fromStatusAndTrailers(status, trailers).getDetailsList());
@@ -71,10 +72,10 @@ public final class ThreadkeepException extends RuntimeException {
   }
 
   /**
-   * The typed error for what a generated stub on {@link ThreadkeepClient#channel()} threw or was told.
+   * Converts the error of a generated stub on {@link ThreadkeepClient#channel()}.
    *
    * @param error a StatusRuntimeException or StatusException, or any other error, which then has the code UNKNOWN
-   * @return the error, or the same one if it is a ThreadkeepException already
+   * @return the error, or the same one if it is already a ThreadkeepException
    */
   public static ThreadkeepException from(Throwable error) {
     if (error instanceof ThreadkeepException typed) {
@@ -84,9 +85,10 @@ public final class ThreadkeepException extends RuntimeException {
   }
 
   /**
-   * Why it failed.
+   * Returns the reason.
    *
-   * @return the reason; ERROR_REASON_UNSPECIFIED if no Threadkeep server gave one, UNRECOGNIZED if the server is newer than this SDK
+   * @return the reason; ERROR_REASON_UNSPECIFIED if no Threadkeep server sent one, UNRECOGNIZED if the server is newer than
+   * this SDK
    */
   public ErrorReason reason() {
     if (reasonName().isEmpty()) {
@@ -100,16 +102,16 @@ public final class ThreadkeepException extends RuntimeException {
   }
 
   /**
-   * The reason as the server wrote it.
+   * Returns the reason as the server sent it.
    *
-   * @return its name in ErrorReason without the prefix, for example "SESSION_NOT_FOUND"; empty if no Threadkeep server gave one
+   * @return its name in ErrorReason without the prefix, for example "SESSION_NOT_FOUND"; empty if no Threadkeep server sent one
    */
   public String reasonName() {
     return isOfServer() ? info.getReason() : SAY_IT_ALONE.contains(code) ? code.name() : "";
   }
 
   /**
-   * The canonical code.
+   * Returns the canonical code.
    *
    * @return the gRPC status code
    */
@@ -118,7 +120,7 @@ public final class ThreadkeepException extends RuntimeException {
   }
 
   /**
-   * What the reason tells beside its name; the keys are documented with each value of ErrorReason.
+   * Returns the metadata of the reason; each value of ErrorReason documents its keys.
    *
    * @return texts by key, never null
    */
@@ -127,30 +129,30 @@ public final class ThreadkeepException extends RuntimeException {
   }
 
   /**
-   * The fields of the request that are not valid, and why.
+   * Returns the invalid fields of the request, with descriptions.
    *
-   * @return the violations, empty for errors of other kinds
+   * @return the violations, empty for other errors
    */
   public List<BadRequest.FieldViolation> fields() {
     return invalid.getFieldViolationsList();
   }
 
   /**
-   * How long the server asks to be left alone before a retry.
+   * Returns the delay that the server specifies before a retry.
    *
-   * @return the delay, empty if the server did not say
+   * @return the delay, empty if the server specified none
    */
   public Optional<Duration> retryAfter() {
     var delay = retry.getRetryDelay();
     return retry.hasRetryDelay() ? Optional.of(Duration.ofSeconds(delay.getSeconds(), delay.getNanos())) : Optional.empty();
   }
 
-  /** Whether a server of Threadkeep said why. */
+  /** Returns whether a Threadkeep server sent the reason. */
   boolean isOfServer() {
     return !info.getReason().isEmpty();
   }
 
-  /** The first detail of the type of {@code none} that is wanted. A malformed one is skipped: it must not hide the error. */
+  /** Returns the first detail with the type of {@code none}. A malformed one is skipped, so that it does not hide the error. */
   private static <M extends Message> M detail(List<Any> details, M none, Predicate<M> wanted) {
     for (Any detail : details) {
       try {

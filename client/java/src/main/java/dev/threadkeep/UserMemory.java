@@ -17,19 +17,20 @@ import dev.threadkeep.v1.SessionRef;
 import java.util.List;
 
 /**
- * What is remembered of one user in one app, across sessions: a handle, made without a call, used as long as its client.
+ * A handle on the long-term memory of one user in one app. Creating it makes no call, and it is valid as long as its client.
  *
- * <p>The scope of requests is the handle's, whatever they say. Every method may fail with MEMORY_NOT_CONFIGURED.
+ * <p>The handle's scope replaces the scope of requests. Every method may fail with MEMORY_NOT_CONFIGURED.
  */
 public final class UserMemory {
   private final ThreadkeepClient client;
   private final MemoryScope scope;
 
   /**
-   * The memory of a scope, as it is; see {@link ThreadkeepClient#memory()} for the client's own.
+   * Creates a handle on the memory of a scope, which is used unchanged; see {@link ThreadkeepClient#memory()} for the client's
+   * own.
    *
-   * @param client what it calls with
-   * @param scope whose memory
+   * @param client client of the calls
+   * @param scope owner of the memory
    */
   public UserMemory(ThreadkeepClient client, MemoryScope scope) {
     this.client = client;
@@ -37,9 +38,9 @@ public final class UserMemory {
   }
 
   /**
-   * An entry to add: a text, as the user's. Its builder sets what else there is.
+   * Returns an entry to add, with a text as a user message. Set other fields with its builder.
    *
-   * @param text what to remember
+   * @param text text to remember
    * @return an entry without an id
    */
   public static MemoryEntry entry(String text) {
@@ -47,11 +48,12 @@ public final class UserMemory {
   }
 
   /**
-   * Remembers entries, all or none. Those without an id get one before they are sent, in a copy, so the client's own retries remember
-   * nothing twice; the same id with the same content is a replay. Reasons to fail: MEMORY_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE.
+   * Adds entries, all or none. Entries without an id get one in a copy before they are sent, so that the client's retries add
+   * nothing twice; an existing id with the same content is a replay. Reasons: MEMORY_ID_CONFLICT, EVENT_TOO_LARGE,
+   * BATCH_TOO_LARGE.
    *
-   * @param entries what to remember
-   * @return what became of each
+   * @param entries entries to add
+   * @return the result for each entry
    */
   public AddMemoriesResponse add(MemoryEntry... entries) {
     var identified = List.of(entries).stream()
@@ -61,10 +63,10 @@ public final class UserMemory {
   }
 
   /**
-   * Remembers a session: one entry for each event with text. See {@link #addSession(AddSessionToMemoryRequest)}.
+   * Ingests a session: adds one entry per event with text. See {@link #addSession(AddSessionToMemoryRequest)}.
    *
-   * @param session the session's id
-   * @return how many were added, and how many were not
+   * @param session id of the session
+   * @return the numbers of added and other events
    */
   public AddSessionToMemoryResponse addSession(String session) {
     var ref = SessionRef.newBuilder().setApp(scope.getApp()).setUserId(scope.getUserId()).setSessionId(session);
@@ -72,30 +74,30 @@ public final class UserMemory {
   }
 
   /**
-   * Remembers a session. What is remembered already is left as it is and what was deleted stays so: call it as often as you like. Reasons
-   * to fail: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, EVENT_NOT_FOUND.
+   * Ingests a session. Existing entries are unchanged and deleted entries stay deleted, so the call can be repeated. Reasons:
+   * SESSION_NOT_FOUND, AMBIGUOUS_SESSION, EVENT_NOT_FOUND.
    *
-   * @param request the session, which is taken as it is; which events, and what of them
-   * @return how many were added, and how many were not
+   * @param request session, which is used unchanged, events, and content to include
+   * @return the numbers of added and other events
    */
   public AddSessionToMemoryResponse addSession(AddSessionToMemoryRequest request) {
     return client.call(MemoryServiceGrpc.getAddSessionToMemoryMethod(), request);
   }
 
   /**
-   * The entries that answer a query, best first. See {@link #search(SearchMemoryRequest)}.
+   * Searches entries, best first. See {@link #search(SearchMemoryRequest)}.
    *
-   * @param query at most 1,024 characters; an empty one finds nothing
-   * @return the entries, at most ten
+   * @param query at most 1,024 characters; an empty query returns nothing
+   * @return at most ten entries
    */
   public SearchMemoryResponse search(String query) {
     return search(SearchMemoryRequest.newBuilder().setQuery(query).build());
   }
 
   /**
-   * The entries that answer a request. Reasons to fail: EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+   * Searches entries. Reasons: EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
    *
-   * @param request for what, in which mode, how many
+   * @param request query, mode and number of entries
    * @return the entries
    */
   public SearchMemoryResponse search(SearchMemoryRequest request) {
@@ -103,10 +105,10 @@ public final class UserMemory {
   }
 
   /**
-   * All entries that match, the last added first.
+   * Lists the matching entries, most recently added first.
    *
-   * @param request with which filter, how many a page; ListMemoriesRequest.getDefaultInstance() for all
-   * @return the entries, page after page
+   * @param request filter and page size; ListMemoriesRequest.getDefaultInstance() for all
+   * @return the entries, page by page
    */
   public Pages<MemoryEntry> list(ListMemoriesRequest request) {
     var own = request.toBuilder().setScope(scope).build();
@@ -114,9 +116,9 @@ public final class UserMemory {
   }
 
   /**
-   * Forgets entries, for good.
+   * Deletes entries permanently.
    *
-   * @param request which: some by their ids, those of a session, or all
+   * @param request entries to delete: by ids, by session, or all
    * @return the receipt
    */
   public DeleteMemoriesResponse delete(DeleteMemoriesRequest request) {

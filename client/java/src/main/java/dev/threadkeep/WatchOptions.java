@@ -3,29 +3,30 @@ package dev.threadkeep;
 import java.util.OptionalInt;
 
 /**
- * What a watch hands out, and what it bears: {@code WatchOptions.DEFAULT.withCheckpoints()}.
+ * Options of a watch: {@code WatchOptions.DEFAULT.withCheckpoints()}.
  *
- * @param checkpoints hand out checkpoints too; then the first is STARTED, which says that nothing that is committed later is missed
- * @param maxRetries how many failures in a row are borne; empty is any number
+ * @param checkpoints delivers checkpoints too; the first one is STARTED, which confirms that no change committed later is
+ * missed
+ * @param maxRetries maximum number of consecutive failures; empty means any number
  */
 public record WatchOptions(boolean checkpoints, OptionalInt maxRetries) {
-  /** Without checkpoints, for ever. */
+  /** No checkpoints and no limit of failures. */
   public static final WatchOptions DEFAULT = new WatchOptions(false, OptionalInt.empty());
 
   /**
-   * Hands out checkpoints too.
+   * Delivers checkpoints too.
    *
-   * @return these options and this
+   * @return these options with this one added
    */
   public WatchOptions withCheckpoints() {
     return new WatchOptions(true, maxRetries);
   }
 
   /**
-   * Ends the watch after so many failures in a row.
+   * Limits the number of consecutive failures.
    *
-   * @param most failures that are borne, at least 0
-   * @return these options and this
+   * @param most maximum number of consecutive failures, at least 0
+   * @return these options with this one added
    * @throws IllegalArgumentException if it is negative
    */
   public WatchOptions withMaxRetries(int most) {

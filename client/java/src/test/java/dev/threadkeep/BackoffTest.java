@@ -18,7 +18,7 @@ class BackoffTest {
           FakeServer.error(
               Status.Code.RESOURCE_EXHAUSTED, "full", RetryInfo.newBuilder().setRetryDelay(Duration.newBuilder().setSeconds(2)).build()));
 
-  /** Gives the largest value that it may. */
+  /** Returns the largest allowed value. */
   private static final class Highest implements RandomGenerator {
     @Override
     public long nextLong() {

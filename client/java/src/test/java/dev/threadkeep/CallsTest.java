@@ -43,7 +43,7 @@ class CallsTest {
     server.close();
   }
 
-  /** Fails so many times, then answers. */
+  /** Fails this many times, then succeeds. */
   private void failFirst(int times, Message response) {
     var left = new AtomicInteger(times);
     server.answer =
@@ -204,7 +204,7 @@ class CallsTest {
     }
     client.close();
     server.close();
-    for (int n = 0; n < 100 && !ours().isEmpty(); n++) { // gRPC lets its shared threads linger for a second
+    for (int n = 0; n < 100 && !ours().isEmpty(); n++) { // gRPC keeps its shared threads alive for a second
       TimeUnit.MILLISECONDS.sleep(50);
     }
     assertEquals(List.of(), ours());

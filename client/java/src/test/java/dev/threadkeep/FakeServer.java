@@ -56,14 +56,14 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.function.Function;
 
-/** A server on loopback that answers as a test tells it, and keeps what it was asked. */
+/** A loopback server that responds as a test scripts and records requests. */
 final class FakeServer {
   final List<Message> requests = new CopyOnWriteArrayList<>();
   final List<String> credentials = new CopyOnWriteArrayList<>();
-  /** The streams that were opened, for the test to feed. */
+  /** The open streams, for the test to feed. */
   final BlockingQueue<ServerCallStreamObserver<WatchSessionResponse>> streams = new LinkedBlockingQueue<>();
 
-  /** Answers each unary request; what it throws is what the call ends with, null is no answer at all. */
+  /** Answers each unary request; an exception ends the call with that error, null leaves it unanswered. */
   volatile Function<Message, Message> answer = request -> AppendEventsResponse.getDefaultInstance();
 
   private final Server server;

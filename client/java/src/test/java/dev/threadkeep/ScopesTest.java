@@ -22,7 +22,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The client of these tests is of the app "shop" and the user "ada". */
+/** The client of these tests has the app "shop" and the user "ada". */
 @Timeout(30)
 class ScopesTest {
   private static final ListSessionsRequest RED = ListSessionsRequest.newBuilder().putLabels("team", "red").build();
@@ -51,7 +51,7 @@ class ScopesTest {
       return SearchEventsResponse.getDefaultInstance();
     }
     if (request instanceof WatchAllRequest) {
-      throw Status.INVALID_ARGUMENT.asRuntimeException(); // which no watch repeats
+      throw Status.INVALID_ARGUMENT.asRuntimeException(); // a code that watches do not retry
     }
     return DeleteExpiredSessionsResponse.getDefaultInstance();
   }

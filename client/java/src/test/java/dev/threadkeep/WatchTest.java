@@ -181,7 +181,7 @@ class WatchTest {
     }
   }
 
-  /** Sends changes of 1 MiB until the windows of HTTP/2 are full and stay so; how many that were. */
+  /** Sends changes of 1 MiB until the flow-control windows of HTTP/2 stay full; returns their number. */
   private static int fill(ServerCallStreamObserver<WatchSessionResponse> stream) throws InterruptedException {
     String megabyte = "x".repeat(1 << 20);
     int sent = 0;

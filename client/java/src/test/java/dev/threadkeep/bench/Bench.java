@@ -24,8 +24,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.IntSupplier;
 
 /**
- * What the written layer costs: the same calls through a bare generated stub on a bare channel and through the SDK, interleaved.
- * {@code Bench ADDRESS SECONDS} prints one JSON object.
+ * The cost of the SDK: the same calls through a generated stub on a plain channel and through the SDK, interleaved. {@code
+ * Bench ADDRESS SECONDS} prints one JSON object.
  */
 public final class Bench {
   private static final int BLOCK = 20;
@@ -43,7 +43,7 @@ public final class Bench {
     client = ThreadkeepClient.builder().address(address).app("bench").userId(run).timeout(Duration.ofSeconds(30)).build();
   }
 
-  /** Runs it. */
+  /** Runs the benchmark. */
   public static void main(String[] args) {
     var bench = new Bench(args[0]);
     String unary = bench.unary(Double.parseDouble(args[1]));
@@ -110,7 +110,7 @@ public final class Bench {
       double bare = timed(() -> bareStream(session));
       double written = timed(() -> sdkStream(session));
 
-      if (round > 0) { // the first warms up
+      if (round > 0) { // the first is a warm-up
         stub = Math.min(stub, bare);
         sdk = Math.min(sdk, written);
       }

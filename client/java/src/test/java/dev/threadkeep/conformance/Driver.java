@@ -12,12 +12,12 @@ import java.util.*;
 import java.util.concurrent.*;
 import java.util.stream.Stream;
 
-/** The conformance driver: a line of JSON is a request, a line of JSON an answer; see tests/conformance/README.md. */
+/** The conformance driver: one line of JSON per request and per response; see tests/conformance/README.md. */
 public final class Driver {
   private static final PrintStream OUT = new PrintStream(System.out, true, StandardCharsets.UTF_8);
   private static final ExecutorService WORKERS = Executors.newCachedThreadPool();
   private static final Map<String, ThreadkeepClient> CLIENTS = new ConcurrentHashMap<>();
-  /** The watches by their ids; one may be canceled before it is opened. */
+  /** Watches by id; a watch may be canceled before it is opened. */
   private static final Map<JsonElement, CompletableFuture<Changes>> WATCHES = new ConcurrentHashMap<>();
 
   /** Serves requests until the input ends. */
@@ -40,7 +40,7 @@ public final class Driver {
     var client = own == null || timeout == null ? own : own.withTimeout(timeout);
     var method = p.has("rpc") ? method("threadkeep.v1." + text(p, "rpc")) : null;
     var request = method == null ? null : method.parseRequest(new ByteArrayInputStream(bytes(p, "request")));
-    var ref = SessionRef.parseFrom(bytes(p, "session")); // an id alone is for the SDK to complete
+    var ref = SessionRef.parseFrom(bytes(p, "session")); // the SDK completes an id
     var session = client == null || !(ref.getApp() + ref.getUserId()).isEmpty() ? ref : client.ref(ref.getSessionId());
     var how = p.has("strategy") ? CompactionStrategy.parseFrom(bytes(p, "strategy")) : null;
     var ok = new HashMap<String, Object>();
@@ -64,7 +64,7 @@ public final class Driver {
     return ok;
   }
 
-  @SuppressWarnings("unchecked") // what a method is told is parsed by that method
+  @SuppressWarnings("unchecked") // each method parses its own parameters
   private static MethodDescriptor<Object, Object> method(String name) {
     var methods = Stream.of(SessionServiceGrpc.getServiceDescriptor(), EventServiceGrpc.getServiceDescriptor(),
         CompactionServiceGrpc.getServiceDescriptor(), SubscriptionServiceGrpc.getServiceDescriptor(),
@@ -138,7 +138,7 @@ public final class Driver {
   }
 
   private static Map<String, Object> failure(Exception error) {
-    var typed = ThreadkeepException.from(error); // of a usage error it has nothing but empty fields
+    var typed = ThreadkeepException.from(error); // a usage error has only empty fields
     var fields = typed.fields().stream().map(violation -> violation.getField()).toList();
     var told = new HashMap<String, Object>(Map.of("code", typed == error ? typed.code() : "USAGE", "reason", typed.reasonName(),
         "message", String.valueOf(error.getMessage()), "metadata", typed.metadata(), "fields", fields));
