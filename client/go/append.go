@@ -50,7 +50,7 @@ func (s *Session) Append(ctx context.Context, events []*Event, opts ...AppendOpt
 		before := request.Precondition
 		option(request)
 		if before != nil && request.Precondition != before {
-			return nil, errors.New("threadkeep: give at most one of ExpectLogVersion and ExpectLastEventID")
+			return nil, errors.New("threadkeep: set at most one of ExpectLogVersion and ExpectLastEventID")
 		}
 	}
 	return s.client.Events.AppendEvents(ctx, request)

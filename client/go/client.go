@@ -89,7 +89,7 @@ func New(options Options) (*Client, error) {
 	if token := cmp.Or(options.Token, os.Getenv("THREADKEEP_TOKEN")); token != "" {
 		if options.TLS == nil && !server.local && !options.AllowPlaintextToken {
 			return nil, fmt.Errorf("threadkeep: the token would cross the network to %s in plaintext: use https://%s, Options.TLS or, "+
-				"where the network encrypts by itself, Options.AllowPlaintextToken", server.address, server.address)
+				"if the network encrypts traffic, Options.AllowPlaintextToken", server.address, server.address)
 		}
 		c.authorization = "Bearer " + token
 	}

@@ -13,7 +13,7 @@ import (
 // Maximum number of plans of CompactWith when other compactions are committed first.
 const compactionAttempts = 5
 
-var errBlank = errors.New("threadkeep: the summary is blank; the session is as it was")
+var errBlank = errors.New("threadkeep: the summary is blank; the session is unchanged")
 
 // Compact compacts the session on the server, which archives events and inserts summaries or stubs. Nothing is deleted, and
 // having nothing to compact is not an error. A nil strategy means that of the session's policy. A summary takes as long as the
@@ -48,7 +48,7 @@ func (s *Session) CompactContext(
 	ctx context.Context, seen *threadkeepv1.GetContextResponse, summary string, opts ...CompactOption,
 ) (*threadkeepv1.ApplyCompactionResponse, error) {
 	if seen.GetCompactableThroughSeq() == 0 {
-		return nil, &Error{Reason: NothingToCompact, Code: codes.FailedPrecondition, Message: "nothing of this context may be archived: " +
+		return nil, &Error{Reason: NothingToCompact, Code: codes.FailedPrecondition, Message: "no event of this context may be archived: " +
 			"it is empty, or its spec left out the events that come first"}
 	}
 	request := &threadkeepv1.ApplyCompactionRequest{

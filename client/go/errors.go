@@ -108,8 +108,8 @@ func (e *Error) explain(address string, closed bool) {
 	switch e.Code {
 	case codes.Unavailable:
 		if notHTTP2.MatchString(e.Message) {
-			e.Message = fmt.Sprintf("%s does not speak gRPC: is it the server's HTTP port? gRPC is at port %s unless the server says "+
-				"otherwise (%s)", address, defaultPort, e.Message)
+			e.Message = fmt.Sprintf("%s does not respond in gRPC; it may be the server's HTTP port. The default gRPC port is %s (%s)",
+				address, defaultPort, e.Message)
 			return
 		}
 		e.Message = fmt.Sprintf("no server at %s (%s); start one with `make serve` in Threadkeep's repository", address, e.Message)

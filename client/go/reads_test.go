@@ -199,7 +199,7 @@ func TestAContextThatCannotBeReplacedIsRefusedBeforeAnythingIsSent(t *testing.T)
 	session := connected(t, "127.0.0.1:1").Session("s1")
 	for _, seen := range []*threadkeepv1.GetContextResponse{nil, {FirstSeq: 3, SessionLastSeq: 9}} {
 		_, err := session.CompactContext(t.Context(), seen, "They counted.")
-		if !errors.Is(err, NothingToCompact) || !strings.Contains(err.Error(), "nothing of this context may be archived") {
+		if !errors.Is(err, NothingToCompact) || !strings.Contains(err.Error(), "no event of this context may be archived") {
 			t.Error(err)
 		}
 	}

@@ -150,7 +150,7 @@ func (s *subscription) drain(ctx context.Context, open opener, yield func(*Chang
 			arrived, err = next()
 		}
 		if !clock.Stop() {
-			message := fmt.Sprintf("no sign of life from %s for %s", s.client.address, s.client.silence)
+			message := fmt.Sprintf("no heartbeat from %s for %s", s.client.address, s.client.silence)
 			return &Error{Code: codes.Unavailable, Message: message}
 		}
 		if err == io.EOF {

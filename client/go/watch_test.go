@@ -111,7 +111,7 @@ func TestASilentStreamIsOpenedAgain(t *testing.T) {
 	}
 	opened = 0
 	_, err := collect(t, 0, client.Session("s1").Watch(t.Context(), nil, MaxRetries(0)))
-	if status.Code(err) != codes.Unavailable || err.Error() != "threadkeep: Unavailable: no sign of life from "+client.address+" for 100ms" {
+	if status.Code(err) != codes.Unavailable || err.Error() != "threadkeep: Unavailable: no heartbeat from "+client.address+" for 100ms" {
 		t.Error(err)
 	}
 }

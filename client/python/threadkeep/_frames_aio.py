@@ -52,7 +52,7 @@ class Frames(Generic[Frame]):
             async with asyncio.timeout(self._silence):
                 frame = await self._read()
         except TimeoutError:
-            raise Unavailable(f"no sign of life from {self._address} for {self._silence:g} s") from None
+            raise Unavailable(f"no heartbeat from {self._address} for {self._silence:g} s") from None
         except grpc.RpcError as error:
             raise from_rpc_error(error, self._address) from None
         if frame is grpc.aio.EOF:

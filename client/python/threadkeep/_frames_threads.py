@@ -48,7 +48,7 @@ class Frames(Generic[Frame]):
             frame: Frame = next(self._call)
         except grpc.RpcError as error:
             if self._silent:
-                raise Unavailable(f"no sign of life from {self._address} for {self._silence:g} s") from None
+                raise Unavailable(f"no heartbeat from {self._address} for {self._silence:g} s") from None
             raise from_rpc_error(error, self._address) from None
         finally:
             self._reading_since = None  # what the caller does with a message is not the server's silence

@@ -74,7 +74,7 @@ impl IntoFuture for Append {
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
             if self.contradiction {
-                return Err(Error::Usage("give at most one of expected_log_version and expected_last_event_id".to_owned()));
+                return Err(Error::Usage("set at most one of expected_log_version and expected_last_event_id".to_owned()));
             }
             Ok(self.client.events().append_events(self.request).await?.into_inner())
         })

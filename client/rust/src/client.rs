@@ -104,12 +104,12 @@ impl Builder {
         let server = address::parse(&given).map_err(|problem| wrong(&problem))?;
         let token = self.token.clone().or_else(|| environment("THREADKEEP_TOKEN")).filter(|token| !token.is_empty());
         let authorization = token.map(|token| HeaderValue::try_from(format!("Bearer {token}"))).transpose();
-        let mut authorization = authorization.map_err(|_| Error::Usage("no header can hold this token".to_owned()))?;
+        let mut authorization = authorization.map_err(|_| Error::Usage("the token contains characters that a header cannot contain".to_owned()))?;
         authorization.iter_mut().for_each(|value| value.set_sensitive(true));
         let is_encrypted = server.is_https || self.has_tls();
         if authorization.is_some() && !is_encrypted && !server.is_loopback && !self.allow_plaintext_token {
             return Err(Error::Usage(format!(
-                "the token would cross the network to {0} in plaintext: use https://{0} or, where the network encrypts by itself, \
+                "the token would cross the network to {0} in plaintext: use https://{0} or, if the network encrypts traffic, \
                  allow_plaintext_token()",
                 server.authority
             )));
@@ -142,7 +142,7 @@ impl Builder {
     #[cfg(not(feature = "tls"))]
     fn endpoint(&self, server: &Address, is_encrypted: bool) -> Result<Endpoint, String> {
         if is_encrypted {
-            return Err("https takes the feature \"tls\" of the crate threadkeep, which is switched off".to_owned());
+            return Err("https requires the feature \"tls\" of the crate threadkeep, which is disabled".to_owned());
         }
         endpoint(&server.authority, "http")
     }

@@ -35,7 +35,7 @@ pub enum Error {
     #[error("{0}")]
     Usage(String),
     /// The caller's summarizer failed; the session is unchanged.
-    #[error("the summary was not written: {0}")]
+    #[error("the summary failed: {0}")]
     Summary(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 

@@ -62,7 +62,7 @@ impl Client {
         }
         let Some(limit) = self.timeout else { return self.repeat(request, None).await };
         let answer = timeout(limit, self.repeat(request, Instant::now().checked_add(limit))).await;
-        answer.unwrap_or_else(|_| Err(Status::deadline_exceeded(format!("no answer from {} in time", self.shared.address))))
+        answer.unwrap_or_else(|_| Err(Status::deadline_exceeded(format!("no response from {} in time", self.shared.address))))
     }
 
     /// Sends a unary call and reads its response; if that is UNAVAILABLE and the method may be repeated, sends it again.
@@ -100,7 +100,7 @@ impl Client {
         match Status::from_header_map(body.trailers().unwrap_or(&head.headers)) {
             Some(status) if status.code() != Code::Ok => Err(status),
             None if matches!(head.status.as_u16(), 429 | 502 | 503 | 504) => {
-                Err(Status::unavailable(format!("a proxy before {} answered {}", self.shared.address, head.status)))
+                Err(Status::unavailable(format!("a proxy before {} responded with {}", self.shared.address, head.status)))
             }
             _ => Ok(Response::from_parts(head, Body::new(body))),
         }
@@ -122,13 +122,13 @@ impl Client {
         let address = &self.shared.address;
         let cause = causes(&error).last().map(ToString::to_string).unwrap_or_default();
         let mut status = if causes(&error).any(|cause| cause.is::<TimeoutExpired>()) {
-            Status::deadline_exceeded(format!("no answer from {address} in time"))
+            Status::deadline_exceeded(format!("no response from {address} in time"))
         } else if causes(&error).any(|cause| cause.is::<ConnectError>()) {
             Status::unavailable(format!("no server at {address} ({cause}); start one with `make serve`"))
         } else if cause.contains(NOT_HTTP2) {
             Status::unavailable(format!(
-                "{address} does not speak gRPC: is it the server's HTTP port? gRPC is at port {DEFAULT_PORT} unless the server says \
-                 otherwise ({cause})"
+                "{address} does not respond in gRPC; it may be the server's HTTP port. The default gRPC port is \
+                 {DEFAULT_PORT} ({cause})"
             ))
         } else {
             Status::unavailable(format!("the connection to {address} broke: {cause}"))

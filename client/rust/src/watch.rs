@@ -40,7 +40,7 @@ pub enum WatchRequest {
 type Frames = BoxStream<'static, Result<Vec<Change>, Status>>;
 
 /// A subscription: set its options, then take its [`stream`](Self::stream). See [`Client::watch`].
-#[must_use = "nothing is followed until the stream is read"]
+#[must_use = "nothing is watched until the stream is read"]
 pub struct Watch {
     client: Client,
     request: WatchRequest,
@@ -176,7 +176,7 @@ impl Watch {
             };
             Ok(frames.next().await.ok_or_else(|| Status::unavailable("the server ended the stream"))??)
         };
-        let silent = |_| Err(Status::unavailable(format!("no sign of life from the server for {silence:?}")).into());
+        let silent = |_| Err(Status::unavailable(format!("no heartbeat from the server for {silence:?}")).into());
         timeout(silence, read).await.unwrap_or_else(silent)
     }
 
@@ -211,7 +211,7 @@ fn started(mut request: WatchRequest, start: Option<Start>) -> Result<WatchReque
         (WatchRequest::All(request), Some(Start::Beginning)) => request.start = Some(InAll::FromBeginning(true)),
         (WatchRequest::All(request), Some(Start::Token(token))) => request.start = Some(InAll::ResumeToken(token)),
         (WatchRequest::All(_), Some(Start::AfterSeq(_))) => {
-            return Err(Error::Usage("a seq is a place in one session: watch a session to start after it".to_owned()));
+            return Err(Error::Usage("a start after a seq requires a session".to_owned()));
         }
     }
     Ok(request)

@@ -170,7 +170,7 @@ impl Client {
 /// Returns the request, without its session, that replaces the events of a context.
 fn replaced(seen: &GetContextResponse, replacement: Replacement) -> Result<ApplyCompactionRequest, Error> {
     if seen.compactable_through_seq == 0 {
-        let why = "nothing of this context may be archived: it is empty, or its spec left out the events that come first";
+        let why = "no event of this context may be archived: it is empty, or its spec left out the first events";
         return Err(Error::refused(Code::FailedPrecondition, ErrorReason::NothingToCompact, why));
     }
     Ok(ApplyCompactionRequest {
@@ -185,7 +185,7 @@ fn replaced(seen: &GetContextResponse, replacement: Replacement) -> Result<Apply
 
 fn check_summary(summary: &str) -> Result<(), Error> {
     if summary.trim().is_empty() {
-        return Err(Error::Usage("the summary is blank; the session is as it was".to_owned()));
+        return Err(Error::Usage("the summary is blank; the session is unchanged".to_owned()));
     }
     Ok(())
 }
@@ -265,6 +265,6 @@ mod tests {
         let seen = GetContextResponse { compactable_through_seq: 0, ..seen() };
         let error = replaced(&seen, "They counted.".into()).expect_err("it would archive what was not seen");
         assert_eq!((error.reason(), error.code()), (Some(ErrorReason::NothingToCompact), Code::FailedPrecondition));
-        assert!(error.to_string().contains("nothing of this context may be archived"), "{error}");
+        assert!(error.to_string().contains("no event of this context may be archived"), "{error}");
     }
 }

@@ -15,7 +15,7 @@ const LOOPBACK = /^(([^:]+\.)?localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i;
 export function placeOf(address: string, defaultPort: number): Place {
   const [, scheme, host = "", port = String(defaultPort)] = ADDRESS.exec(address.trim()) ?? [];
   if (!host || Number(port) < 1 || Number(port) > 65_535) {
-    throw new TypeError(`the address "${address}" is not valid: give "host:port", or "https://host:port" for TLS`);
+    throw new TypeError(`the address "${address}" is invalid: use "host:port", or "https://host:port" for TLS`);
   }
   const bracketed = host.includes(":") && !host.startsWith("[") ? `[${host}]` : host;
   return { authority: `${bracketed}:${port}`, tls: scheme === undefined ? undefined : scheme.toLowerCase() === "https" };
@@ -24,6 +24,6 @@ export function placeOf(address: string, defaultPort: number): Place {
 /** Throws TypeError if the token would cross a network unencrypted and that is not allowed. */
 export function checkToken(authority: string, encrypted: boolean, token: string | undefined, allowed: boolean | undefined): void {
   if (!token || encrypted || allowed || LOOPBACK.test(authority)) return;
-  const how = `give the address as "https://${authority}" for TLS, or allowPlaintextToken: true on a network that you trust`;
+  const how = `use the address "https://${authority}" for TLS, or allowPlaintextToken: true on a network that you trust`;
   throw new TypeError(`the token would go to ${authority} unencrypted; ${how}`);
 }

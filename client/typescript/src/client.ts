@@ -131,7 +131,7 @@ export class Client implements ServiceCaller {
    */
   async append(session: SessionLike, given: EventInit | readonly EventInit[], options: AppendOptions = {}): Promise<events.AppendEventsResponse> {
     const { create, expectedLogVersion: version, expectedLastEventId: last, ignoreExisting } = options;
-    if (version !== undefined && last !== undefined) throw new TypeError("give at most one of expectedLogVersion and expectedLastEventId");
+    if (version !== undefined && last !== undefined) throw new TypeError("set at most one of expectedLogVersion and expectedLastEventId");
     const request: MessageInitShape<typeof events.AppendEventsRequestSchema> = {
       session: this.ref(session),
       events: [given].flat().map((event: EventInit) => ({ ...event, eventId: event.eventId || newEventId() })),
@@ -232,7 +232,7 @@ export class Client implements ServiceCaller {
   ): Promise<compaction.ApplyCompactionResponse> {
     const { compactableThroughSeq: throughSeq, firstSeq: fromSeq, windowVersion: expectedWindowVersion } = seen;
     if (throughSeq === 0n) {
-      const message = "nothing of this context may be archived: it is empty, or its spec left out the events that come first";
+      const message = "no event of this context may be archived: it is empty, or its spec left out the first events";
       throw new ThreadkeepError(message, Code.FailedPrecondition, { reason: "NOTHING_TO_COMPACT" });
     }
     if (typeof summary === "string") requireSummary(summary);
@@ -304,7 +304,7 @@ export class Client implements ServiceCaller {
 
 /** Throws TypeError for a blank summary. */
 function requireSummary(summary: string | undefined): asserts summary is string {
-  if (!summary?.trim()) throw new TypeError("the summary is blank; the session is as it was");
+  if (!summary?.trim()) throw new TypeError("the summary is blank; the session is unchanged");
 }
 
 /** Sets the model's text in the event that the plan leaves empty. */

@@ -65,9 +65,9 @@ export function typedError(cause: unknown, address: string, { aborted, reason: w
 /** Explains why a server was not reached, and what to do. */
 function unreachable({ rawMessage: why, cause }: ConnectError, address: string): string {
   if (why === "Protocol error") { // Node's message for a peer that does not use HTTP/2
-    return `${address} does not answer in gRPC (${why}): give the server's gRPC port, by default 7443, and https:// if it has TLS`;
+    return `${address} does not respond in gRPC (${why}): use the server's gRPC port, by default 7443, and https:// if it uses TLS`;
   }
-  const hint = cause instanceof TypeError && /:7443\b/.test(address) ? "; from a browser, give its HTTP port, by default 7480" : "";
+  const hint = cause instanceof TypeError && /:7443\b/.test(address) ? "; in a browser, use its HTTP port, by default 7480" : "";
   return `no server at ${address} (${why}); start one with \`threadkeep serve\`, in a checkout \`make serve\`${hint}`;
 }
 

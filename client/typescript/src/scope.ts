@@ -26,6 +26,6 @@ export function searched(own: Owner, scope: SearchScope, reach: Reach): SearchSc
   if (scope?.case === "session" || scope?.case === "app") return scope;
   const user = narrowed(own, scope?.value ?? {}, reach);
   if (user.userId || !reach.allUsers) return { case: "user", value: create(UserScopeSchema, user) };
-  if (user.app === undefined) throw new TypeError("a search of all users is a search of one app: name the app");
+  if (user.app === undefined) throw new TypeError("a search of all users requires one app; set app");
   return { case: "app", value: create(AppScopeSchema, { app: user.app }) };
 }

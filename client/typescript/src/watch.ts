@@ -55,7 +55,7 @@ export function opener(
     const start = seq === undefined ? live : ({ case: "afterSeq", value: seq } as const);
     return (token, call) => subscriptions.watchSession({ ...whose, filter, start: after(token) ?? start }, call);
   }
-  if (afterSeq !== undefined) throw new TypeError("afterSeq is a place in one session: give a session");
+  if (afterSeq !== undefined) throw new TypeError("afterSeq requires a session");
   const start = fromBeginning ? ({ case: "fromBeginning", value: true } as const) : live;
   return (token, call) => subscriptions.watchAll({ ...whose, filter, start: after(token) ?? start }, call);
 }
@@ -68,7 +68,7 @@ export async function* follow(open: Open, options: WatchOptions, server: Pick<Tr
   try {
     for (;;) {
       const call = link(stop.signal);
-      const silent = () => call.abort(unavailable(`no sign of life from ${server.address} for ${silence / 1000} s`));
+      const silent = () => call.abort(unavailable(`no heartbeat from ${server.address} for ${silence / 1000} s`));
       let alarm = setTimeout(silent, silence);
       let pause: number;
       try {

@@ -26,7 +26,7 @@ export interface ConnectOptions extends ClientOptions {
 export function connect(options: ConnectOptions = {}): Client {
   const { address = "127.0.0.1", protocol = "connect" } = options;
   const url = new URL(address.includes("://") ? address : `http://${placeOf(address, HTTP_PORT).authority}`);
-  if (!url.protocol.startsWith("http")) throw new TypeError(`the address "${address}" is not valid: give "host:port" or an http or https URL`);
+  if (!url.protocol.startsWith("http")) throw new TypeError(`the address "${address}" is invalid: use "host:port" or an http or https URL`);
   checkToken(url.host, url.protocol === "https:", options.token, options.allowPlaintextToken);
   const create = protocol === "grpc-web" ? createGrpcWebTransport : createConnectTransport;
   return new Client(create({ baseUrl: url.href.replace(/\/$/, ""), useBinaryFormat: true, fetch: abortable }), () => {}, { ...options, address });

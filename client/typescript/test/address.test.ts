@@ -21,7 +21,7 @@ test("an address is a host and a port, by default the given one", () => {
 
 test("an address that is none is refused with its forms", () => {
   for (const address of ["a b", "ftp://there", "there:0", "there:65536", "there:http", ":7443", "https://there:1/path", "user@there"]) {
-    const refused = { name: "TypeError", message: `the address "${address}" is not valid: give "host:port", or "https://host:port" for TLS` };
+    const refused = { name: "TypeError", message: `the address "${address}" is invalid: use "host:port", or "https://host:port" for TLS` };
     assert.throws(() => sdk.connect({ address }), refused);
   }
   assert.throws(() => connectWeb({ address: "ftp://there" }), TypeError);
@@ -89,7 +89,7 @@ test("a port that speaks HTTP/1 is said to be no gRPC port, and closing the clie
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const client = sdk.connect({ address: `127.0.0.1:${(server.address() as AddressInfo).port}` });
   try {
-    const message = /does not answer in gRPC .*give the server's gRPC port, by default 7443/;
+    const message = /does not respond in gRPC .*use the server's gRPC port, by default 7443/;
     await assert.rejects(client.append("s", sdk.user("hi")), { code: Code.Unavailable, message });
     client.close(); // an unhandled error of its connection would fail this test
     await new Promise((resolve) => setTimeout(resolve, 50));

@@ -58,7 +58,7 @@ test("no server is said with the address and how to start one", () => {
 
 test("a browser's client that does not reach port 7443 is said to want the HTTP port", () => {
   const failed = (address: string) => typedError(new ConnectError("fetch failed", Code.Unknown, undefined, undefined, new TypeError("fetch failed")), address, new AbortController().signal) as Error;
-  assert.match(failed("there:7443").message, /no server at there:7443 .*; from a browser, give its HTTP port, by default 7480$/);
+  assert.match(failed("there:7443").message, /no server at there:7443 .*; in a browser, use its HTTP port, by default 7480$/);
   assert.doesNotMatch(failed("there:7480").message, /browser/);
 });
 

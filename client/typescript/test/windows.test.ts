@@ -108,7 +108,7 @@ test("events in place of a summary keep what they say and are marked; none archi
 
 test("a context of which nothing may be archived, and a blank summary, are refused", async () => {
   const nothing = { ...seen, compactableThroughSeq: 0n };
-  await assert.rejects(client.compactContext("s", nothing, "In short."), { name: "ThreadkeepError", reason: "NOTHING_TO_COMPACT", message: /nothing of this context may be archived/ });
+  await assert.rejects(client.compactContext("s", nothing, "In short."), { name: "ThreadkeepError", reason: "NOTHING_TO_COMPACT", message: /no event of this context may be archived/ });
   await assert.rejects(client.compactContext("s", seen, " \n"), /the summary is blank/);
   assert.equal(applied.length, 0);
 });

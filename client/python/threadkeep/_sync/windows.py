@@ -173,7 +173,7 @@ class Windows(Connection):
                     answers[digest] = summarize(plan.summary_prompt)
                 summary = answers[digest]
                 if not check(summary, str, "the summary").strip():
-                    raise ValueError("the summary is blank; the session is as it was")
+                    raise ValueError("the summary is blank; the session is unchanged")
             try:
                 applied = self.apply_compaction(session, planned, summary=summary, actor=actor, timeout=timeout)
             except VersionMismatch as mismatch:

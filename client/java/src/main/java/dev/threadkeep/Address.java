@@ -30,7 +30,7 @@ record Address(String authority, Optional<Boolean> tls) {
     String port = read.matches() ? Optional.ofNullable(read.group("port")).orElse(DEFAULT_PORT) : "0";
     if (Integer.parseInt(port) < 1 || Integer.parseInt(port) > 65_535) {
       throw new IllegalArgumentException(
-          "the address \"%s\" is not valid: give \"host:port\", or \"https://host:port\" for TLS".formatted(address));
+          "the address \"%s\" is invalid: use \"host:port\", or \"https://host:port\" for TLS".formatted(address));
     }
     String host = read.group("host");
     String bracketed = host.contains(":") && !host.startsWith("[") ? "[" + host + "]" : host;

@@ -73,7 +73,7 @@ public final class AppendOptions {
 
   private AppendEventsRequest.Builder unless(PreconditionCase other) {
     if (request.getPreconditionCase() == other) {
-      throw new IllegalArgumentException("give at most one of expectedLogVersion and expectedLastEventId");
+      throw new IllegalArgumentException("set at most one of expectedLogVersion and expectedLastEventId");
     }
     return request();
   }

@@ -146,7 +146,7 @@ public final class Changes implements Iterator<Change>, Iterable<Change>, AutoCl
     if (told != null) {
       told.run();
     } else if (call != null) {
-      var quiet = "no sign of life from %s for %d s".formatted(connection.address(), silence.toSeconds());
+      var quiet = "no heartbeat from %s for %d s".formatted(connection.address(), silence.toSeconds());
       failed(call, ThreadkeepException.of(Status.Code.UNAVAILABLE, quiet));
     } else {
       call = opening.get();

@@ -82,7 +82,7 @@ final class Compactor {
       throw ThreadkeepException.of(
           Status.Code.FAILED_PRECONDITION,
           ErrorReason.ERROR_REASON_NOTHING_TO_COMPACT,
-          "nothing of this context may be archived: it is empty, or its spec left out the events that come first");
+          "no event of this context may be archived: it is empty, or its spec left out the first events");
     }
     var application = request.toBuilder();
     if (request.getCompactionId().isEmpty()) {
@@ -102,7 +102,7 @@ final class Compactor {
 
   private static String checked(String summary) {
     if (summary == null || summary.isBlank()) {
-      throw new IllegalArgumentException("the summary is blank; the session is as it was");
+      throw new IllegalArgumentException("the summary is blank; the session is unchanged");
     }
     return summary;
   }

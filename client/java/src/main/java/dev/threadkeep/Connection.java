@@ -31,7 +31,7 @@ final class Connection implements AutoCloseable {
   private static final String NOT_HTTP2 = "First received frame was not SETTINGS";
 
   private static final String ELSEWHERE =
-      "%s does not answer in gRPC (%s): give the server's gRPC port, by default 7443, and https:// if it has TLS";
+      "%s does not respond in gRPC (%s): use the server's gRPC port, by default 7443, and https:// if it uses TLS";
   private static final String ABSENT = "no server at %s (%s); start one with `threadkeep serve`, in a checkout `make serve`";
 
   private final String address;

@@ -36,7 +36,7 @@ final class Scopes {
       return request.toBuilder().setUser(user).build();
     }
     if (!user.hasApp()) {
-      throw new IllegalArgumentException("a search of all users is a search of one app: name the app");
+      throw new IllegalArgumentException("a search of all users requires one app; set app");
     }
     return request.toBuilder().setApp(AppScope.newBuilder().setApp(user.getApp())).build();
   }

@@ -114,10 +114,10 @@ public final class ThreadkeepClientBuilder {
     var server = Address.of(address);
     boolean encrypted = credentials == null ? server.tls().orElse(false) : !(credentials instanceof InsecureChannelCredentials);
     if (server.tls().orElse(encrypted) != encrypted) {
-      throw new IllegalArgumentException("the scheme of the address contradicts what tls was called with");
+      throw new IllegalArgumentException("the scheme of the address contradicts the option tls");
     }
     if (!token.isEmpty() && !encrypted && !plaintextToken && !server.isLoopback()) {
-      String how = "give the address as \"https://%1$s\" for TLS, or call allowPlaintextToken() on a network that you trust";
+      String how = "use the address \"https://%1$s\" for TLS, or call allowPlaintextToken() on a network that you trust";
       throw new IllegalArgumentException(("the token would go to %1$s unencrypted; " + how).formatted(server.authority()));
     }
     var byDefault = encrypted ? TlsChannelCredentials.create() : InsecureChannelCredentials.create();

@@ -44,7 +44,7 @@ class AddressTest {
   @ValueSource(strings = {"", "a b", "ftp://there", "there:0", "there:65536", "there:http", ":7443", "https://there:1/path", "user@there"})
   void anAddressThatIsNoneIsRefusedWithItsForms(String address) {
     var error = assertThrows(IllegalArgumentException.class, () -> ThreadkeepClient.builder().address(address).build());
-    assertTrue(error.getMessage().contains("\"" + address + "\" is not valid: give \"host:port\""), error.getMessage());
+    assertTrue(error.getMessage().contains("\"" + address + "\" is invalid: use \"host:port\""), error.getMessage());
   }
 
   @Test
@@ -79,7 +79,7 @@ class AddressTest {
   void aTokenWithoutTlsIsRefusedBeyondLoopback(String address) {
     var builder = ThreadkeepClient.builder().address(address).token("secret");
     var error = assertThrows(IllegalArgumentException.class, builder::build);
-    assertTrue(error.getMessage().contains("unencrypted; give the address as \"https://"), error.getMessage());
+    assertTrue(error.getMessage().contains("unencrypted; use the address \"https://"), error.getMessage());
     builder.allowPlaintextToken().build().close();
     ThreadkeepClient.builder().address(address).token("").build().close();
   }
@@ -98,8 +98,8 @@ class AddressTest {
       porter.start();
       try (var client = ThreadkeepClient.builder().address("127.0.0.1:" + door.getLocalPort()).token("").timeout(Duration.ofSeconds(10)).build()) {
         var error = assertThrows(ThreadkeepException.class, () -> client.append("s", Events.user("Hi")));
-        assertTrue(error.getMessage().contains("does not answer in gRPC"), error.getMessage());
-        assertTrue(error.getMessage().contains("give the server's gRPC port, by default 7443"), error.getMessage());
+        assertTrue(error.getMessage().contains("does not respond in gRPC"), error.getMessage());
+        assertTrue(error.getMessage().contains("use the server's gRPC port, by default 7443"), error.getMessage());
       }
     }
   }

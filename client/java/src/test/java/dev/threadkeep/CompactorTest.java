@@ -149,7 +149,7 @@ class CompactorTest {
     var nothing = SEEN.toBuilder().clearCompactableThroughSeq().build();
     var error = assertThrows(ThreadkeepException.class, () -> client.compactContext("s", nothing, "In short."));
     assertEquals(ErrorReason.ERROR_REASON_NOTHING_TO_COMPACT, error.reason());
-    assertTrue(error.getMessage().startsWith("nothing of this context may be archived"), error.getMessage());
+    assertTrue(error.getMessage().startsWith("no event of this context may be archived"), error.getMessage());
     assertThrows(IllegalArgumentException.class, () -> client.compactContext("s", SEEN, " "));
     assertEquals(List.of(), server.requests);
   }
