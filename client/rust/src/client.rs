@@ -104,7 +104,8 @@ impl Builder {
         let server = address::parse(&given).map_err(|problem| wrong(&problem))?;
         let token = self.token.clone().or_else(|| environment("THREADKEEP_TOKEN")).filter(|token| !token.is_empty());
         let authorization = token.map(|token| HeaderValue::try_from(format!("Bearer {token}"))).transpose();
-        let mut authorization = authorization.map_err(|_| Error::Usage("the token contains characters that a header cannot contain".to_owned()))?;
+        let mut authorization =
+            authorization.map_err(|_| Error::Usage("the token contains characters that a header cannot contain".to_owned()))?;
         authorization.iter_mut().for_each(|value| value.set_sensitive(true));
         let is_encrypted = server.is_https || self.has_tls();
         if authorization.is_some() && !is_encrypted && !server.is_loopback && !self.allow_plaintext_token {
