@@ -140,7 +140,7 @@ def _cases(path: Path, problems: list[str]) -> Iterator[Case]:
     for n, form in enumerate(content["cases"], 1):
         place = f"{path.name}, case {n}"
         try:
-            _check_keys(form, {"name", "rows", "steps"}, required={"name", "steps"})
+            _check_keys(form, {"name", "steps"}, required={"name", "steps"})
             place = f"{path.name}, {form['name']!r}"
             yield Case(path.name, str(content["area"]), str(form["name"]), list(_steps(form["steps"], "")))
         except ValueError as error:

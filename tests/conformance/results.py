@@ -1,17 +1,53 @@
-"""What became of the cases of a run, kept in a file by each of its processes for the matrix."""
+"""The outcomes of a run, which each of its processes stores in a file for the matrix, and the list of known failures."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+import yaml
+
+from tests.support.runs.toolchains import LANGUAGES
+
 from .drivers import ROOT
+from .engine import ENGINES
 
 FOLDER = ROOT / "build" / "conformance-results"
+KNOWN_FAILURES = Path(__file__).with_name("known_failures.yaml")
 Outcomes = Mapping[str, Mapping[str, Mapping[str, str]]]
-"""By language, engine and case's id: passed, failed, or known (to fail, and it did)."""
+"""By language, engine and case id: passed, failed, or known (a known failure that failed)."""
+
+
+@dataclass(frozen=True)
+class KnownFailure:
+    """A case that a language cannot pass yet. `case` is its id; `engine` is empty for both engines."""
+
+    language: str
+    case: str
+    reason: str
+    engine: str = ""
+
+    def covers(self, language: str, engine: str, case: str) -> bool:
+        return (language, case) == (self.language, self.case) and self.engine in ("", engine)
+
+
+def load_known_failures(cases: Collection[str], file: Path = KNOWN_FAILURES) -> list[KnownFailure]:
+    """Returns the list. Raises ValueError for an unknown language, engine or case, or an entry without a reason."""
+    found = [KnownFailure(**entry) for entry in yaml.safe_load(file.read_text())]
+    for each in found:
+        if each.language not in LANGUAGES or each.engine not in ("", *ENGINES) or not each.reason:
+            raise ValueError(f"{file.name}: {each} has an unknown language or engine, or no reason")
+        if each.case not in cases:
+            raise ValueError(f"{file.name}: case {each.case} does not exist")
+    return found
+
+
+def known_reason(known: Sequence[KnownFailure], language: str, engine: str, case: str) -> str | None:
+    """Returns the reason of a known failure, or None."""
+    return next((each.reason for each in known if each.covers(language, engine, case)), None)
 
 
 class Results:
@@ -28,7 +64,7 @@ class Results:
         return self._found
 
     def save(self, folder: Path = FOLDER) -> None:
-        """Beside those of the other processes of this run; what earlier runs left is removed."""
+        """Stores the outcomes next to those of the other processes of this run and removes those of earlier runs."""
         folder.mkdir(parents=True, exist_ok=True)
         run, worker = (os.environ.get(f"PYTEST_XDIST_{name}", "") for name in ("TESTRUNUID", "WORKER"))
         for file in folder.glob("*.json"):
@@ -43,7 +79,7 @@ class Results:
 
 
 def load(folder: Path = FOLDER) -> Outcomes:
-    """The results of the last run, empty if there was none."""
+    """Returns the outcomes of the last run, empty if there was none."""
     results = Results()
     for file in sorted(folder.glob("*.json")):
         results.merge(json.loads(file.read_text()))

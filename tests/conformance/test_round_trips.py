@@ -20,7 +20,7 @@ from . import whole_log
 from .conftest import DriverOf, EngineOf
 from .drivers import BUILD_WITHIN, CHOSEN
 from .engine import ENGINES, Engine
-from .speaking import Refused, Speaker, first
+from .speaker import Refused, Speaker, first
 
 pytestmark = [pytest.mark.timeout(2 * BUILD_WITHIN), pytest.mark.asyncio(loop_scope="session")]
 TURNS = 24

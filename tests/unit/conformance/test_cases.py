@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance import cases, known
+from tests.conformance import cases, results
 
 GOOD = """
 area: big_area
 cases:
   - name: A case, (quoted)!
-    rows: [S-01]
     steps:
       - append: s1
         events: [{user: "x"}]
@@ -122,16 +121,16 @@ def test_times_stay_texts(tmp_path: Path) -> None:
     assert case.steps[1].said["expect"]["event"]["event_time"] == "2026-01-02T03:04:05Z"
 
 
-def test_the_list_of_known_failures_names_what_there_is(tmp_path: Path) -> None:
+def test_known_failures_with_an_unknown_case_or_language_are_rejected(tmp_path: Path) -> None:
     file = tmp_path / "known_failures.yaml"
     file.write_text("- {language: go, case: a-n, reason: why}\n- {language: rust, case: a-n, engine: sqlite, reason: because}")
-    listed = known.load({"a-n"}, file)
-    assert known.reason(listed, "go", "postgresql", "a-n") == "why"
-    assert known.reason(listed, "rust", "postgresql", "a-n") is None
-    assert known.reason(listed, "rust", "sqlite", "a-n") == "because"
-    with pytest.raises(ValueError, match="there is no case a-n"):
-        known.load({"a-m"}, file)
+    listed = results.load_known_failures({"a-n"}, file)
+    assert results.known_reason(listed, "go", "postgresql", "a-n") == "why"
+    assert results.known_reason(listed, "rust", "postgresql", "a-n") is None
+    assert results.known_reason(listed, "rust", "sqlite", "a-n") == "because"
+    with pytest.raises(ValueError, match="case a-n does not exist"):
+        results.load_known_failures({"a-m"}, file)
     for entry in ("{language: c, case: a-n, reason: x}", "{language: go, case: a-n, reason: ''}"):
         file.write_text(f"- {entry}")
-        with pytest.raises(ValueError, match="names no language or engine, or has no reason"):
-            known.load({"a-n"}, file)
+        with pytest.raises(ValueError, match="has an unknown language or engine, or no reason"):
+            results.load_known_failures({"a-n"}, file)
