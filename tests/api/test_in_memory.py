@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.support.databases.scratch import scratch_folder
-from tests.support.servers.server_process import ServerProcess, free_port, nursery
+from tests.support.servers.server_process import ServerProcess, fork_server, free_port
 from threadkeep import Client, assistant, compaction, errors, text_of, user
 from threadkeep.cli import main as command_line
 from threadkeep.v1 import compaction_pb2
@@ -23,7 +23,7 @@ _WITHIN_S = 20
 @pytest.fixture(scope="module")
 def server() -> Iterator[ServerProcess]:
     settings = {"database_url": "memory://", "embedder": "hashing", "http_address": f"127.0.0.1:{free_port()}"}
-    with nursery() as opened, scratch_folder() as root, ServerProcess(opened, root, **settings) as process:
+    with fork_server() as opened, scratch_folder() as root, ServerProcess(opened, root, **settings) as process:
         yield process.start()
 
 
@@ -139,7 +139,7 @@ def test_db_commands_report_that_there_is_no_schema(command: str, capfd: pytest.
 
 
 def test_a_restart_loses_all_data() -> None:
-    with nursery() as opened, scratch_folder() as root, ServerProcess(opened, root, database_url="memory://") as process:
+    with fork_server() as opened, scratch_folder() as root, ServerProcess(opened, root, database_url="memory://") as process:
         with Client(process.start().address, user_id="u") as client:
             client.append("s1", user("gone"), create=True)
             store = client.info().store_id

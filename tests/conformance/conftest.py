@@ -11,7 +11,7 @@ import pytest_asyncio
 from tests.support.databases.postgres import PostgresCluster
 from tests.support.databases.scratch import scratch_folder
 from tests.support.runs.toolchains import require
-from tests.support.servers.server_process import Nursery, nursery
+from tests.support.servers.server_process import ForkServer, fork_server
 
 from .drivers import BuildFailed, Driver, build
 from .engine import Engine
@@ -22,13 +22,13 @@ DriverOf = Callable[[str], Driver]
 
 
 @pytest.fixture(scope="session")
-def conformance_nursery() -> Iterator[Nursery]:
-    with nursery() as opened:
+def conformance_fork_server() -> Iterator[ForkServer]:
+    with fork_server() as opened:
         yield opened
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def engine_of(request: pytest.FixtureRequest, conformance_nursery: Nursery) -> AsyncIterator[EngineOf]:
+async def engine_of(request: pytest.FixtureRequest, conformance_fork_server: ForkServer) -> AsyncIterator[EngineOf]:
     """Gives the server on an engine; the first time it is started."""
     engines: dict[str, Engine] = {}
     async with AsyncExitStack() as stack:
@@ -37,7 +37,7 @@ async def engine_of(request: pytest.FixtureRequest, conformance_nursery: Nursery
             if name not in engines:
                 root = stack.enter_context(scratch_folder())
                 urls = _databases(request) if name == "postgresql" else None
-                engines[name] = await stack.enter_async_context(Engine(conformance_nursery, root, urls))
+                engines[name] = await stack.enter_async_context(Engine(conformance_fork_server, root, urls))
             return engines[name]
 
         yield engine

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.databases.postgres import HOW_TO_INSTALL, PostgresCluster, find_binaries
-from tests.support.servers.server_process import Nursery, ServerProcess, nursery
+from tests.support.servers.server_process import ForkServer, ServerProcess, fork_server
 
 _databases = count(1)
 ServerMaker = Callable[..., ServerProcess]
@@ -21,13 +21,13 @@ Look = Callable[[str], int]
 
 
 @pytest.fixture(scope="package")
-def servers() -> Iterator[Nursery]:
-    with nursery() as opened:
+def servers() -> Iterator[ForkServer]:
+    with fork_server() as opened:
         yield opened
 
 
 @pytest.fixture
-def make_server(servers: Nursery, tmp_path: Path) -> Iterator[ServerMaker]:
+def make_server(servers: ForkServer, tmp_path: Path) -> Iterator[ServerMaker]:
     """Makes servers, not started, that share a data directory unless told otherwise; all are ended with the test."""
     with ExitStack() as stack:
         yield lambda **settings: stack.enter_context(ServerProcess(servers, tmp_path, **settings))

@@ -18,7 +18,7 @@ from tests.support.runs.thoroughness import KILLS
 from tests.support.servers.server_process import ServerProcess, url_settings
 
 from .conftest import ServerMaker
-from .harness.group_crew import NAME, Facts, Group, Writers, connect
+from .harness.consumer_group import NAME, Facts, Group, Writers, connect
 
 LEASE = "3s"
 STALL = 3.0
@@ -57,17 +57,17 @@ async def test_members_share_the_work_and_handle_every_change_once(running: Sequ
     steady = [group.join(next(addresses), on_stub=n == 0) for n in range(3)]
     writers = Writers()
     async with writers.at_work([server.address for server in running]):
-        await group.until(lambda laws: laws.handled.keys() == set(steady))
+        await group.until(lambda invariants: invariants.handled.keys() == set(steady))
         late = group.join(next(addresses))
-        await group.until(lambda laws: late in laws.handled)
+        await group.until(lambda invariants: late in invariants.handled)
         await group.leave(steady[1])
         before = group.look().handled.copy()
         others = {steady[0], steady[2], late}
-        await group.until(lambda laws: all(laws.handled[each] > before[each] for each in others))
+        await group.until(lambda invariants: all(invariants.handled[each] > before[each] for each in others))
     await until_all_handled(group, await writers.facts(running[0].address))
-    await group.until(lambda laws: len(laws.confirmed) == laws.handled[steady[0]])
-    assert group.laws.repeats == 0
-    assert group.laws.handled[steady[1]] == group.look().handled[steady[1]], "who has left does nothing"
+    await group.until(lambda invariants: len(invariants.confirmed) == invariants.handled[steady[0]])
+    assert group.invariants.repeats == 0
+    assert group.invariants.handled[steady[1]] == group.look().handled[steady[1]], "who has left does nothing"
     assert not writers.problems
 
 
@@ -110,11 +110,11 @@ async def test_kills_lose_reorder_or_repeat_no_confirmed_change(
     await until_all_handled(group, await writers.facts(running[0].address))
     async with connect(running[0].address) as client:
         assert not (await client.get_consumer(NAME)).parked_changes
-    laws = group.look()
-    counts = f"handled={laws.handled.total()} again={laws.repeats} confirmed={len(laws.confirmed)}"
-    say(f"{request.node.callspec.id}: kills={KILLS} members={len(laws.handled)} {counts}")
-    assert len(laws.confirmed) > 30
-    assert KILLS < 10 or laws.repeats, "nothing was under way when they died"
+    invariants = group.look()
+    counts = f"handled={invariants.handled.total()} again={invariants.repeats} confirmed={len(invariants.confirmed)}"
+    say(f"{request.node.callspec.id}: kills={KILLS} members={len(invariants.handled)} {counts}")
+    assert len(invariants.confirmed) > 30
+    assert KILLS < 10 or invariants.repeats, "nothing was under way when they died"
     assert set(writers.problems) <= HARMLESS, writers.problems
 
 

@@ -22,7 +22,7 @@ from threadkeep.v1.search_pb2 import SEARCH_MODE_HYBRID, SEARCH_MODE_RANKED
 from .conftest import Look, ServerMaker
 from .harness.facts import fact, word_of
 from .harness.ledger import connect
-from .harness.search_laws import caught_up, check_found, check_tables, events_of
+from .harness.search_invariants import caught_up, check_found, check_tables, events_of
 from .harness.searching import BATCH, EMBEDDED, Embeddings, chance, embedding_with, embeddings, remember, tell
 
 IMPATIENT = """

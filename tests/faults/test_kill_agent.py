@@ -30,7 +30,7 @@ from threadkeep.v1.event_pb2 import SessionEvent
 
 from .conftest import ServerMaker
 from .harness.agent import APP, SESSION, USER, Settings
-from .harness.clerk import CALLS, ROUNDS, Clerk
+from .harness.tool_calling_endpoint import CALLS, ROUNDS, ToolCallingEndpoint
 
 KILLS = max(3, ALL_KILLS // 3)
 _ANSWERED_EACH_LIFE = 2
@@ -81,16 +81,16 @@ async def test_a_killed_agent_resumes_at_the_end_of_its_session(
     journal = tmp_path / "agents.log"
     killed = open_when_killed = 0
     async with (
-        served(Clerk()) as clerk,
+        served(ToolCallingEndpoint()) as endpoint,
         threadkeep.AsyncClient(server.address, app=APP, user_id=USER) as client,
     ):
-        settings = Settings(server.address, clerk.url, str(journal), KILLS * _ANSWERED_EACH_LIFE)
+        settings = Settings(server.address, endpoint.url, str(journal), KILLS * _ANSWERED_EACH_LIFE)
         async with agents(settings) as lives:
             for _ in range(KILLS):
                 pid = await lives.begin()
-                clerk.asked.clear()
+                endpoint.asked.clear()
                 async with asyncio.timeout(30):
-                    await clerk.asked.wait()
+                    await endpoint.asked.wait()
                 await asyncio.sleep(random.uniform(0, _LIVES_AT_MOST_S))
                 os.kill(pid, signal.SIGKILL)
                 status = await lives.end()
@@ -100,7 +100,7 @@ async def test_a_killed_agent_resumes_at_the_end_of_its_session(
             await lives.begin()
             assert await lives.end() == 0, journal.read_text()
         events = [event async for event in client.events(SESSION)]
-    assert not clerk.problems
+    assert not endpoint.problems
     _check(events, settings.questions)
     engine = "sqlite" if database_url is None else "postgresql"
     say(f"{engine}: agent kills={killed} in the middle of a turn={open_when_killed} events={len(events)}")
@@ -116,16 +116,16 @@ async def test_two_agents_that_resume_one_turn_store_it_once(
     journal = tmp_path / "agents.log"
     asked = open_when_killed = killed_resuming = 0
     async with (
-        served(Clerk()) as clerk,
+        served(ToolCallingEndpoint()) as endpoint,
         threadkeep.AsyncClient(server.address, app=APP, user_id=USER) as client,
     ):
-        settings = Settings(server.address, clerk.url, str(journal), questions=0)
+        settings = Settings(server.address, endpoint.url, str(journal), questions=0)
         async with agents(settings) as one, agents(settings) as other:
             for _ in range(KILLS):
                 pid = await one.begin(asked + 1)
-                clerk.asked.clear()
+                endpoint.asked.clear()
                 async with asyncio.timeout(30):
-                    await clerk.asked.wait()
+                    await endpoint.asked.wait()
                 await asyncio.sleep(random.uniform(0, _LIVES_AT_MOST_S / 3))
                 os.kill(pid, signal.SIGKILL)
                 await one.end()
@@ -142,7 +142,7 @@ async def test_two_agents_that_resume_one_turn_store_it_once(
                 assert statuses[1] == 0, journal.read_text()
                 killed_resuming += statuses[0] != 0
                 _check([event async for event in client.events(SESSION)], asked)
-    assert not clerk.problems
+    assert not endpoint.problems
     engine = "sqlite" if database_url is None else "postgresql"
     say(f"{engine}: turns resumed by two={open_when_killed} one of them killed={killed_resuming} turns={asked}")
     assert open_when_killed > 0, "no kill hit a turn: the test shows nothing"

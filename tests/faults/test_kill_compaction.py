@@ -20,11 +20,11 @@ from tests.support.servers.server_process import url_settings
 from threadkeep.v1 import compaction_pb2 as pb
 
 from .conftest import ServerMaker
+from .harness.background_tasks import background
 from .harness.compactors import Score, TurnLedger, apply_each, replace_once, run_strategies
-from .harness.crew import crew
 from .harness.ledger import append_each, append_until_told, connect
 from .harness.policy import DEADLINE_S, TRIM, leases_of, set_policy, summarizer
-from .harness.window_laws import check_session
+from .harness.window_invariants import check_session
 from .harness.wire import Wire, wire
 
 SESSIONS = ("applied", "replaced", "strategies", "policy")
@@ -51,7 +51,7 @@ async def test_a_compaction_interrupted_by_a_kill_is_atomic(
                 await client.create_session(session, never_expires=True)
             await set_policy(to, "policy")
             for _ in range(KILLS):
-                async with crew(
+                async with background(
                     append_each(ledger, client, "applied", "w0"),
                     append_each(ledger, client, "applied", "w1"),
                     apply_each(to, "applied", score),
@@ -89,7 +89,7 @@ def _more(ledger: TurnLedger, score: Score, model: ModelEndpoint) -> Callable[[]
 
 
 async def _records(to: Wire, score: Score) -> dict[str, list[pb.Compaction]]:
-    """The compactions of each session, which obeys the laws."""
+    """The compactions of each session, which obeys the invariants."""
     return {
         session: await check_session(to, session, score.told[session], summarised=session != "strategies")
         for session in SESSIONS
@@ -125,7 +125,7 @@ async def test_a_lease_of_a_killed_server_is_taken_over(make_server: ServerMaker
         async with connect(server.address) as client, wire(server.address) as to:
             await client.create_session("policy")
             await set_policy(to, "policy")
-            async with crew(append_each(ledger, client, "policy", "w0")):
+            async with background(append_each(ledger, client, "policy", "w0")):
                 await asyncio.wait_for(model.asked.wait(), 10)
                 asked = asyncio.get_running_loop().time()
                 await asyncio.to_thread(server.kill)

@@ -21,10 +21,10 @@ from threadkeep.v1.event_pb2 import SessionEvent
 from threadkeep.v1.search_pb2 import SEARCH_MODE_HYBRID, SEARCH_MODE_SEMANTIC
 
 from .conftest import Look, ServerMaker
-from .harness.crew import crew
+from .harness.background_tasks import background
 from .harness.facts import FactLedger, fact, word_of
 from .harness.ledger import connect
-from .harness.search_laws import caught_up, check_found, check_tables
+from .harness.search_invariants import caught_up, check_found, check_tables
 from .harness.searching import BATCH, EMBEDDED, embedding_with, embeddings, remember, tell
 
 KILLS = max(2, ALL_KILLS // 4)
@@ -75,7 +75,7 @@ async def test_a_new_model_embeds_everything_once_despite_kills(
     second, ledger, reached = make_server(embedder_dimensions=128, prelude=SLOWLY, **settings), FactLedger(), [0]
     await asyncio.to_thread(second.start)
     async with connect(second.address) as client:
-        async with crew(_search_each(ledger, client, logs), _remember_of(ledger, client)) as searching:
+        async with background(_search_each(ledger, client, logs), _remember_of(ledger, client)) as searching:
             for _ in range(KILLS):
                 searched = ledger.done["events"]
                 await searching.until(lambda searched=searched: ledger.done["events"] > searched)  # type: ignore[misc]

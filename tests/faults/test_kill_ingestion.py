@@ -23,7 +23,7 @@ from tests.support.servers.server_process import url_settings
 from threadkeep import compaction
 
 from .conftest import ServerMaker
-from .harness.crew import crew
+from .harness.background_tasks import background
 from .harness.facts import FactLedger, Place, fact
 from .harness.ledger import connect
 
@@ -108,7 +108,7 @@ async def test_policy_ingestion_stores_each_event_once_despite_kills(
     ledger, counts = Told(), []
     server = await asyncio.to_thread(make_server(prelude=SLOWLY, **settings).start)
     async with connect(server.address) as client:
-        async with crew(*(work(ledger, client, name) for name in ("a", "b"))) as working:
+        async with background(*(work(ledger, client, name) for name in ("a", "b"))) as working:
             for _ in range(KILLS):
                 wanted = len(ledger.sure) + 5 * EVENTS
                 await working.until(lambda wanted=wanted: len(ledger.sure) >= wanted)  # type: ignore[misc]
@@ -116,7 +116,7 @@ async def test_policy_ingestion_stores_each_event_once_despite_kills(
                 server.kill()
                 await asyncio.to_thread(server.start)
                 counts.append(len(await _remembered(ledger, client)))
-        server.kill()  # what was under way when the crew left is not asked for
+        server.kill()  # canceled ingestions are not checked
         await asyncio.to_thread(server.start)
         await _until_settled(ledger, client, every_session_goes=policy == "on_expiry")
         places = await _remembered(ledger, client)

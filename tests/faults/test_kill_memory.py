@@ -16,10 +16,10 @@ from tests.support.runs.thoroughness import KILLS as ALL_KILLS
 from tests.support.servers.server_process import url_settings
 
 from .conftest import Look, ServerMaker
-from .harness.crew import crew
+from .harness.background_tasks import background
 from .harness.facts import FactLedger, add_each, come_and_go, forget_each, ingest, ingest_each, search_each
 from .harness.ledger import append_each, connect
-from .harness.search_laws import caught_up, check_found, check_memories, check_tables, events_of, texts_in
+from .harness.search_invariants import caught_up, check_found, check_memories, check_tables, events_of, texts_in
 
 KILLS = max(2, ALL_KILLS // 2)
 SESSIONS = ("one", "two", "three")
@@ -40,7 +40,7 @@ async def test_kills_lose_or_duplicate_no_memory(
         work += [ingest_each(ledger, client, session) for session in SESSIONS]
         work += [add_each(ledger, client, "a"), add_each(ledger, client, "b"), forget_each(ledger, client)]
         work += [search_each(ledger, client), come_and_go(ledger, client)]
-        async with crew(*work) as working:
+        async with background(*work) as working:
             for kill in range(KILLS):
                 await working.until(partial(_reached, ledger, ledger.acknowledged + 10, len(ledger.added) + 5))
                 await asyncio.sleep(random.uniform(0, 0.2))

@@ -14,7 +14,7 @@ from tests.support.servers.server_process import ServerProcess, url_settings
 from threadkeep import ParkedChange, errors
 
 from .conftest import ServerMaker
-from .harness.group_crew import NAME, Group, connect
+from .harness.consumer_group import NAME, Group, connect
 from .harness.group_journal import number_of
 from .harness.group_member import KILLS, PARKS, RAISES
 
@@ -92,7 +92,7 @@ async def until_parked(
             await asyncio.sleep(0.05)
             with contextlib.suppress(errors.ConsumerNotFound):  # no member has joined yet
                 parked = [each async for each in client.parked(NAME, page_size=2)]
-    group.laws.parked |= {(each.change.session.session_id, number_of(each.change)) for each in parked}
+    group.invariants.parked |= {(each.change.session.session_id, number_of(each.change)) for each in parked}
     return {each.change.batch.events[0].event_id.split("-")[0]: each for each in parked}
 
 

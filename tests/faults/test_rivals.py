@@ -12,12 +12,12 @@ from tests.support.runs.printed import Say
 from tests.support.servers.server_process import url_settings
 
 from .conftest import ServerMaker
+from .harness.background_tasks import background
 from .harness.compactors import Score, TurnLedger, apply_each, replace_each, run_strategies
-from .harness.crew import crew
 from .harness.ledger import append_each, connect
 from .harness.policy import SUMMARISE, set_policy, summarizer
 from .harness.watchers import Watch
-from .harness.window_laws import check_session
+from .harness.window_invariants import check_session
 from .harness.wire import wire
 
 SECONDS, AT_MOST = 4.0, 120.0
@@ -39,7 +39,7 @@ async def test_concurrent_compactions_expose_no_invalid_window(
         wires = [await stack.enter_async_context(wire(address, seconds=30)) for address in (one, other)]
         await clients[0].create_session(SESSION)
         await set_policy(wires[0], SESSION)
-        async with crew(
+        async with background(
             *(append_each(ledger, clients[number % 2], SESSION, f"w{number}") for number in range(4)),
             *(apply_each(to, SESSION, score, keep=12, alone=False) for to in wires),
             replace_each(wires[1], SESSION, score),

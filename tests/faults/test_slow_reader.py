@@ -29,7 +29,7 @@ from threadkeep.v1.subscription_service_pb2 import ChangeScope, WatchAllRequest,
 from threadkeep.v1.subscription_service_pb2_grpc import SubscriptionServiceStub
 
 from .conftest import ServerMaker
-from .harness.crew import crew
+from .harness.background_tasks import background
 from .harness.ledger import connect
 from .harness.wire import ALL
 
@@ -144,10 +144,10 @@ async def test_a_subscriber_that_stops_reading_uses_bounded_memory_and_catches_u
     async with (
         connect(server.address, timeout=30.0) as client,
         reader(server.address) as prompt,
-        crew(memory.watch(), prompt.read()) as well,
+        background(memory.watch(), prompt.read()) as well,
     ):
         load = Load(client)
-        async with crew(load.write()) as writing:
+        async with background(load.write()) as writing:
             await asyncio.sleep(BEFORE)
             before = memory.phase()
             # One shares what the prompt subscriber is told; one has a filter, and with it what is made for it alone.
@@ -156,7 +156,7 @@ async def test_a_subscriber_that_stops_reading_uses_bounded_memory_and_catches_u
                 await asyncio.sleep(SECONDS)
                 unread = memory.phase()
                 assert unread - before < MORE_AT_MOST
-                async with crew(slow.read(), slow_too.read()) as reading_on:
+                async with background(slow.read(), slow_too.read()) as reading_on:
                     for each in (slow, slow_too):
                         await reading_on.until(lambda each=each: each.checkpoints.count(CAUGHT_UP) >= 2)  # type: ignore[misc]
                     writing.check()

@@ -17,7 +17,7 @@ from tests.support.runs.thoroughness import KILLS
 from tests.support.servers.server_process import url_settings
 
 from .conftest import ServerMaker
-from .harness.crew import crew
+from .harness.background_tasks import background
 from .harness.followers import Follower, logged, until_told
 from .harness.ledger import Ledger, Load, connect
 
@@ -45,7 +45,7 @@ async def test_every_change_is_delivered_once_despite_kills(
     ledger, watching = Ledger(), followers()
     server = await asyncio.to_thread(make_server(**url_settings(database_url)).start)
     async with connect(server.address) as client:
-        async with crew(*(each.follow(server.address) for each in watching)) as following:
+        async with background(*(each.follow(server.address) for each in watching)) as following:
             async with Load(ledger, client, SESSIONS) as load:
                 for _ in range(KILLS):
                     await load.until_acknowledged(30)

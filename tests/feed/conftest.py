@@ -1,4 +1,4 @@
-"""Real servers on SQLite and PostgreSQL, one, two or three on a database, and the story that they tell."""
+"""Real servers on SQLite and PostgreSQL, one, two or three on a database, and the workload that they tell."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from tests.support.databases.postgres import PostgresCluster
-from tests.support.servers.server_process import Nursery, ServerProcess, nursery, url_settings
+from tests.support.servers.server_process import ForkServer, ServerProcess, fork_server, url_settings
 
 from .scene import Scene, opened
-from .story import Story, tell
+from .workload import Workload, run_workload
 
 ServerMaker = Callable[..., ServerProcess]
 
@@ -24,13 +24,13 @@ _names = count(1)
 
 
 @pytest.fixture(scope="package")
-def servers() -> Iterator[Nursery]:
-    with nursery() as opened:
+def servers() -> Iterator[ForkServer]:
+    with fork_server() as opened:
         yield opened
 
 
 @pytest.fixture
-def make_server(servers: Nursery, tmp_path: Path) -> Iterator[ServerMaker]:
+def make_server(servers: ForkServer, tmp_path: Path) -> Iterator[ServerMaker]:
     """Makes servers, not started, that share a data directory unless told otherwise; all are ended with the test."""
     with ExitStack() as stack:
         yield lambda **settings: stack.enter_context(ServerProcess(servers, tmp_path, **settings))
@@ -56,16 +56,16 @@ def server(make_server: ServerMaker, database_url: str | None) -> ServerProcess:
         pytest.param(("postgresql", 3), id="postgresql-three-servers", marks=pytest.mark.postgres),
     ],
 )
-def story(
-    request: pytest.FixtureRequest, servers: Nursery, tmp_path_factory: pytest.TempPathFactory, feed_seed: int
-) -> Iterator[Story]:
+def workload(
+    request: pytest.FixtureRequest, servers: ForkServer, tmp_path_factory: pytest.TempPathFactory, feed_seed: int
+) -> Iterator[Workload]:
     """Told once for all tests that ask for it; its servers go on serving."""
     engine, how_many = request.param
     with _url(engine, request) as url:
-        root = tmp_path_factory.mktemp("story")
+        root = tmp_path_factory.mktemp("workload")
         with ExitStack() as stack:
             opened = [stack.enter_context(ServerProcess(servers, root, **_settings(url))) for _ in range(how_many)]
-            yield asyncio.run(tell([server.start().address for server in opened], feed_seed))
+            yield asyncio.run(run_workload([server.start().address for server in opened], feed_seed))
 
 
 @pytest.fixture(scope="package")
@@ -75,7 +75,9 @@ def feed_seed() -> int:
 
 
 @pytest.fixture(scope="module", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
-def shared_address(request: pytest.FixtureRequest, servers: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def shared_address(
+    request: pytest.FixtureRequest, servers: ForkServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
     """A server of each engine in turn for all tests of a module."""
     root = tmp_path_factory.mktemp("shared")
     with _url(request.param, request) as url, ServerProcess(servers, root, **_settings(url)) as server:

@@ -29,7 +29,7 @@ from .streams import named
 
 NEEDLE = "needle"
 MORTAL = "s3"
-"""Sessions of this id are deleted and expire; others live as long as the story."""
+"""Sessions of this id are deleted and expire; others live as long as the workload."""
 REFS = [
     named(session_id, app=app, user=user)
     for app, user in (("shop", "ann"), ("shop", "bob"), ("", "ann"))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.databases.postgres import HOW_TO_INSTALL, PostgresCluster, find_binaries
-from tests.support.servers.server_process import ServerProcess, nursery
+from tests.support.servers.server_process import ServerProcess, fork_server
 
 ENGINES = ("sqlite", "postgres")
 EMBEDDERS = ("hashing", "openai", "gemini", "none")
@@ -31,7 +31,7 @@ def served(engine: str, embedder: str) -> Iterator[ServerProcess]:
         root = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="threadkeep-recall-", ignore_cleanup_errors=True)))
         if engine == "postgres":
             settings["database_url"] = stack.enter_context(_cluster()).create_database("recall")
-        server = stack.enter_context(ServerProcess(stack.enter_context(nursery()), root, **settings))
+        server = stack.enter_context(ServerProcess(stack.enter_context(fork_server()), root, **settings))
         try:
             server.start()
         except AssertionError as error:

@@ -17,7 +17,7 @@ from playwright.sync_api import Page, expect, sync_playwright
 import threadkeep
 from tests.sdk import npm
 from tests.support.runs.toolchains import require
-from tests.support.servers.server_process import ServerProcess, free_port, nursery
+from tests.support.servers.server_process import ServerProcess, fork_server, free_port
 from threadkeep import assistant, tool_call, tool_result, user
 
 ARGUMENTS = (
@@ -65,7 +65,7 @@ def page(site: str) -> Iterator[Page]:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[ServerProcess]:
-    with nursery() as servers, ServerProcess(servers, tmp_path, http_address=f"127.0.0.1:{free_port()}") as started:
+    with fork_server() as servers, ServerProcess(servers, tmp_path, http_address=f"127.0.0.1:{free_port()}") as started:
         yield started.start()
 
 

@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from tests.support.models.model_endpoint import served
-from tests.support.servers.server_process import ServerProcess, nursery
+from tests.support.servers.server_process import ServerProcess, fork_server
 from threadkeep.chat import Tool, ToolDefinition
 from threadkeep.chat.memory.events import from_event
 from threadkeep.errors import ThreadkeepError
@@ -28,7 +28,7 @@ def think(asked: dict[str, Any]) -> Thought:
 
 @pytest.fixture(scope="module")
 def mortal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    with nursery() as servers, ServerProcess(servers, tmp_path_factory.mktemp("mortal")) as server:
+    with fork_server() as servers, ServerProcess(servers, tmp_path_factory.mktemp("mortal")) as server:
         yield server
 
 

@@ -46,7 +46,7 @@ async def look_up(question: int) -> str:
 async def live(settings: Settings) -> None:
     """All turns that are left: called or streamed, and their tools run at once or one by one, by chance."""
     async with threadkeep.AsyncClient(settings.address, app=APP, user_id=USER, timeout=10, options=RECONNECT) as client:
-        model = AsyncOpenAIModel("clerk", base_url=settings.model_url, api_key="none")
+        model = AsyncOpenAIModel("test-model", base_url=settings.model_url, api_key="none")
         manager = chat.AsyncToolCallingManager(concurrent=random.random() < 0.5)
         memory = chat.AsyncSessionMemoryAdvisor(client)
         kit = chat.AsyncChatClient(model, tools=[look_up], advisors=[memory], tool_manager=manager)

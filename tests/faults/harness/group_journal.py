@@ -1,4 +1,4 @@
-"""What members of a consumer did, line by line in one file that they share, and the laws that it must obey.
+"""What members of a consumer did, line by line in one file that they share, and the invariants that it must obey.
 
 A line is written by one appending write, so the order of the lines is an order in which things happened, whoever wrote them.
 """
@@ -83,7 +83,7 @@ class Journal:
 
 
 @dataclass
-class Laws:
+class Invariants:
     """Holds every line, as it comes, against what came before.
 
     A member that was stopped for so long that its work went to others, or that was killed, is excused from what only a member

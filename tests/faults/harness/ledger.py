@@ -16,7 +16,7 @@ from tests.support.servers.server_process import RECONNECT
 from threadkeep.v1.event_pb2 import SessionEvent
 from threadkeep.v1.event_service_pb2 import AppendedEvent
 
-from .crew import crew
+from .background_tasks import background
 
 Batch = list[SessionEvent]
 
@@ -152,7 +152,7 @@ class Load:
             await self._client.create_session(session, never_expires=True)
             for n, kind in enumerate((append_each, append_each, append_streaming)):
                 work.append(kind(self._ledger, self._client, session, f"w{n}"))
-        self._writers = await self._stack.enter_async_context(crew(*work))
+        self._writers = await self._stack.enter_async_context(background(*work))
         return self
 
     async def until_acknowledged(self, more: int, seconds: float = 90) -> None:

@@ -14,7 +14,7 @@ from threadkeep.v1.event_pb2 import SessionEvent
 from threadkeep.v1.filter_pb2 import LOG_VIEW_ACTIVE
 from threadkeep.v1.message_pb2 import ROLE_USER
 
-from .window_laws import mark_of
+from .window_invariants import mark_of
 from .wire import Wire
 
 SPECS: Sequence[dict[str, Any]] = ({"last_n": 5}, {"max_turns": 2}, {"max_tokens": 300}, {"max_bytes": 900, "last_n": 9})

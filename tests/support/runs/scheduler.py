@@ -16,7 +16,7 @@ from xdist.scheduler.loadscope import LoadScopeScheduling
 PARTS = ("sdk", "conformance", "faults", "scenarios", "feed", "chat", "api", "migration", "store", "unit")
 """The folders of tests, those whose groups take longest first."""
 _ENGINE = re.compile(r"\b(sqlite|postgresql)\b")
-_STORY = re.compile(r"\bpostgresql-\w+-servers\b")
+_WORKLOAD = re.compile(r"\bpostgresql-\w+-servers\b")
 _LANGUAGE = re.compile(r"\b(typescript|go|java|rust|python|browser)\b")
 # Tests of these parts share little: a group of them is some of a file's, so that the last groups are short.
 _CHUNK = {"store": 40, "unit": 100}
@@ -61,8 +61,8 @@ def _group(nodeid: str, seen: Counter[str]) -> str:
         # The packages of a language are built in the tree: what builds them does not run beside what runs them.
         language, engine = test.removeprefix("test_case[").split("-")[:2]
         return language if language != "python" else f"{language} {engine}"
-    if part == "feed":  # their servers are those of a story, which takes long
-        return f"feed {_first(_STORY, test) or _first(_ENGINE, test)}"
+    if part == "feed":  # the tests of a workload share its servers
+        return f"feed {_first(_WORKLOAD, test) or _first(_ENGINE, test)}"
     return f"{file} {_first(_ENGINE, test)}"
 
 

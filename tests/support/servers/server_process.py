@@ -46,7 +46,7 @@ def free_port() -> int:
             return port
 
 
-class Nursery:
+class ForkServer:
     """The process of fork_server.py."""
 
     def __init__(self) -> None:
@@ -65,8 +65,8 @@ class Nursery:
 
 
 @contextlib.contextmanager
-def nursery() -> Iterator[Nursery]:
-    opened = Nursery()
+def fork_server() -> Iterator[ForkServer]:
+    opened = ForkServer()
     try:
         yield opened
     finally:
@@ -79,8 +79,8 @@ class ServerProcess:
     `prelude` is Python that runs in the process before the server does.
     """
 
-    def __init__(self, nursery: Nursery, root: Path, *, prelude: str = "", **settings: object) -> None:
-        self._nursery = nursery
+    def __init__(self, fork_server: ForkServer, root: Path, *, prelude: str = "", **settings: object) -> None:
+        self._fork_server = fork_server
         self._prelude = prelude
         self.port = free_port()
         self.address = f"127.0.0.1:{self.port}"
@@ -112,7 +112,7 @@ class ServerProcess:
         """Starts the process and does not wait for it."""
         assert self._pid is None, "it is running"
         place = {"cwd": str(self._root), "log": str(self._log)}
-        self._pid = self._nursery.ask(env=self._env, prelude=self._prelude, **place)
+        self._pid = self._fork_server.ask(env=self._env, prelude=self._prelude, **place)
 
     def start(self) -> Self:
         """Starts the process and returns when its health says SERVING."""
@@ -141,7 +141,7 @@ class ServerProcess:
         """The exit status of a process that is to end by itself."""
         assert self._ended(READY_WITHIN), f"it does not end:\n{self.log[-3000:]}"
         pid, self._pid = self.pid, None
-        return self._nursery.ask(wait=pid)
+        return self._fork_server.ask(wait=pid)
 
     def _ended(self, seconds: float) -> bool:
         descriptor = os.pidfd_open(self.pid)

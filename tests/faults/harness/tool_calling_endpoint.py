@@ -10,7 +10,7 @@ ROUNDS, CALLS = 2, 2
 _THINKS_S = 0.005
 
 
-class Clerk(Thinking):
+class ToolCallingEndpoint(Thinking):
     """`problems`: what was wrong with the conversations that it was given."""
 
     def __init__(self) -> None:

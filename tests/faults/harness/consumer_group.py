@@ -21,7 +21,7 @@ import threadkeep
 from tests.support.servers.server_process import RECONNECT
 from threadkeep import compaction, errors
 
-from .group_journal import CREATED, GONE, Deed, Journal, Laws
+from .group_journal import CREATED, GONE, Deed, Invariants, Journal
 from .group_member import APP, USER, Settings
 
 NAME = "indexer"
@@ -36,10 +36,10 @@ def connect(address: str) -> threadkeep.AsyncClient:
 
 
 class Group:
-    """Members of one consumer, the journal that they write, and the laws that it is held against as it grows."""
+    """Members of one consumer, the journal that they write, and the invariants that it is held against as it grows."""
 
     def __init__(self, root: Path, **settings: Any) -> None:
-        self.laws = Laws()
+        self.invariants = Invariants()
         self.cure = root / "cure"
         self._root = root
         self._journal = Journal(root / "journal")
@@ -50,7 +50,7 @@ class Group:
     @property
     def at_work(self) -> list[str]:
         """Members that have handled something."""
-        return [name for name in self._members if self.laws.handled[name]]
+        return [name for name in self._members if self.invariants.handled[name]]
 
     def join(self, address: str, **more: Any) -> str:
         """Starts a member; its name."""
@@ -93,25 +93,25 @@ class Group:
             self._journal.note(name, Deed.CONTINUED)
             os.kill(process.pid, signal.SIGCONT)
 
-    def look(self) -> Laws:
+    def look(self) -> Invariants:
         """What the members did until now, all of it lawful."""
         for line in self._journal.news():
-            self.laws.take(line)
-        return self.laws
+            self.invariants.take(line)
+        return self.invariants
 
-    async def until(self, done: Callable[[Laws], bool], seconds: float = 90) -> None:
+    async def until(self, done: Callable[[Invariants], bool], seconds: float = 90) -> None:
         """Until that is so of what they did."""
         try:
             async with asyncio.timeout(seconds):
                 while not done(self.look()):  # noqa: ASYNC110 - other processes do it
                     await asyncio.sleep(0.02)
         except TimeoutError as late:
-            late.add_note(f"handled by each: {dict(self.laws.handled)}\n{self._said()}")
+            late.add_note(f"handled by each: {dict(self.invariants.handled)}\n{self._said()}")
             raise
 
     async def until_handled(self, more: int, seconds: float = 90) -> None:
         wanted = self.look().handled.total() + more
-        await self.until(lambda laws: laws.handled.total() >= wanted, seconds)
+        await self.until(lambda invariants: invariants.handled.total() >= wanted, seconds)
 
     def _said(self) -> str:
         """The end of what each member wrote besides the journal."""
@@ -198,21 +198,21 @@ class Facts:
     alive: dict[str, tuple[int, int]] = field(default_factory=dict)
     gone: list[str] = field(default_factory=list)
 
-    def all_handled(self, laws: Laws) -> bool:
+    def all_handled(self, invariants: Invariants) -> bool:
         """Whether every change has been, those aside that its session's deletion took away."""
-        whole = all(laws.done[name].keys() == _changes(version) for name, (version, _) in self.alive.items())
-        return whole and all(not laws.done[name] or GONE in laws.done[name] for name in self.gone)
+        whole = all(invariants.done[name].keys() == _changes(version) for name, (version, _) in self.alive.items())
+        return whole and all(not invariants.done[name] or GONE in invariants.done[name] for name in self.gone)
 
-    def missing(self, laws: Laws) -> dict[str, list[int]]:
+    def missing(self, invariants: Invariants) -> dict[str, list[int]]:
         """For whoever wonders why not."""
-        left = {name: sorted(_changes(version) ^ laws.done[name].keys()) for name, (version, _) in self.alive.items()}
-        left |= {name: [GONE] for name in self.gone if laws.done[name] and GONE not in laws.done[name]}
+        left = {name: sorted(_changes(version) ^ invariants.done[name].keys()) for name, (version, _) in self.alive.items()}
+        left |= {name: [GONE] for name in self.gone if invariants.done[name] and GONE not in invariants.done[name]}
         return {name: changes for name, changes in left.items() if changes}
 
-    def check(self, laws: Laws) -> None:
+    def check(self, invariants: Invariants) -> None:
         """That no event is missing in what was handled, and none is there twice."""
         for name, (_, last_seq) in self.alive.items():
-            seqs = [seq for change in sorted(laws.done[name]) for seq in laws.done[name][change]]
+            seqs = [seq for change in sorted(invariants.done[name]) for seq in invariants.done[name][change]]
             assert seqs == list(range(1, last_seq + 1)), name
 
 

@@ -1,4 +1,4 @@
-"""G8, word by word: what subscribers were told while a random story happened, against what is stored in the end."""
+"""G8, word by word: what subscribers were told while a random workload happened, against what is stored in the end."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 from threadkeep.v1 import subscription_pb2 as pb
 
 from .facts import Fact, Transcript, facts_of, last_lives
-from .story import VIEWS, Story
 from .streams import View, subscriber
+from .workload import VIEWS, Workload
 from .writing import REFS, key_of
 
 RESUMING_AT_ONCE = 8
@@ -26,8 +26,8 @@ def assert_told(told: list[Fact], expected: list[Fact]) -> None:
 
 
 class TestOrdered:
-    def test_changes_of_a_session_have_the_order_of_its_log(self, story: Story) -> None:
-        for witness in story.witnesses:
+    def test_changes_of_a_session_have_the_order_of_its_log(self, workload: Workload) -> None:
+        for witness in workload.witnesses:
             for _, life in last_lives(witness.facts):
                 first, *others = life
                 assert first.kind == pb.SESSION_CHANGE_KIND_CREATED
@@ -37,8 +37,8 @@ class TestOrdered:
                 seqs = [event.seq for fact in life for event in fact.events]
                 assert seqs == list(range(1, len(seqs) + 1))
 
-    def test_changes_of_deleted_sessions_are_a_prefix_in_order(self, story: Story) -> None:
-        for told in (*story.witnesses, *story.told.values()):
+    def test_changes_of_deleted_sessions_are_a_prefix_in_order(self, workload: Workload) -> None:
+        for told in (*workload.witnesses, *workload.told.values()):
             last: dict[object, int] = {}
             for fact in told.facts:
                 if fact.is_gone:
@@ -47,61 +47,61 @@ class TestOrdered:
                     assert fact.version > last.get(fact.ref, 0)
                     last[fact.ref] = fact.version
 
-    def test_all_subscribers_see_the_same_order(self, story: Story) -> None:
-        first, *others = [*story.witnesses, story.told["everything"]]
+    def test_all_subscribers_see_the_same_order(self, workload: Workload) -> None:
+        first, *others = [*workload.witnesses, workload.told["everything"]]
         for other in others:
             assert_told(other.lasting, first.lasting)
 
 
 class TestUnique:
-    def test_no_change_is_delivered_twice(self, story: Story) -> None:
-        for told in (*story.witnesses, *story.told.values()):
+    def test_no_change_is_delivered_twice(self, workload: Workload) -> None:
+        for told in (*workload.witnesses, *workload.told.values()):
             assert max(Counter(told.facts).values()) == 1
 
-    def test_no_event_is_delivered_twice(self, story: Story) -> None:
-        for told in (*story.witnesses, *story.told.values()):
+    def test_no_event_is_delivered_twice(self, workload: Workload) -> None:
+        for told in (*workload.witnesses, *workload.told.values()):
             ids = Counter(event.event_id for fact in told.facts for event in fact.events)
             assert not ids or max(ids.values()) == 1
 
 
 class TestReliable:
-    def test_every_event_is_delivered_as_it_is_stored(self, story: Story) -> None:
-        lives = dict(last_lives(story.witnesses[0].facts))
+    def test_every_event_is_delivered_as_it_is_stored(self, workload: Workload) -> None:
+        lives = dict(last_lives(workload.witnesses[0].facts))
         assert lives.keys() == {key_of(ref) for ref in REFS}
-        for ref, log in story.logs.items():
+        for ref, log in workload.logs.items():
             told = [event for fact in lives[ref] for event in fact.events]
             for event in log:
                 event.ClearField("archived")
             assert told == sorted(log, key=lambda event: event.seq)
 
-    def test_every_compaction_is_delivered_with_its_record(self, story: Story) -> None:
-        for ref, life in last_lives(story.witnesses[0].facts):
+    def test_every_compaction_is_delivered_with_its_record(self, workload: Workload) -> None:
+        for ref, life in last_lives(workload.witnesses[0].facts):
             told = [fact.change.compaction for fact in life if fact.change.HasField("compaction")]
-            assert [notice.compaction for notice in told] == story.records[ref][::-1]
+            assert [notice.compaction for notice in told] == workload.records[ref][::-1]
             assert all([event.event_id for event in notice.inserted] == notice.compaction.inserted_event_ids for notice in told)
             for notice in told:
-                assert notice.compaction == story.ledger.compacted[notice.compaction.compaction_id]
+                assert notice.compaction == workload.ledger.compacted[notice.compaction.compaction_id]
 
-    def test_every_creation_update_and_deletion_is_delivered(self, story: Story) -> None:
-        facts = story.witnesses[0].facts
+    def test_every_creation_update_and_deletion_is_delivered(self, workload: Workload) -> None:
+        facts = workload.witnesses[0].facts
         lives = dict(last_lives(facts))
-        for session in story.sessions:
+        for session in workload.sessions:
             life = [fact.change.session_change.session for fact in lives[key_of(session.ref)] if fact.kind]
             assert {each.uid for each in life} == {session.uid}
-            assert life[0] == story.ledger.created.get(session.uid, life[0])
+            assert life[0] == workload.ledger.created.get(session.uid, life[0])
             by_bytes = Counter(each.SerializeToString(deterministic=True) for each in life[1:])
-            updates = story.ledger.updated.get(session.uid, [])
+            updates = workload.ledger.updated.get(session.uid, [])
             assert by_bytes == Counter(each.SerializeToString(deterministic=True) for each in updates)
         deleted = Counter(fact.ref for fact in facts if fact.kind == pb.SESSION_CHANGE_KIND_DELETED)
-        assert deleted == +story.ledger.deleted
-        assert sum(fact.kind == pb.SESSION_CHANGE_KIND_EXPIRED for fact in facts) == story.ledger.expired
+        assert deleted == +workload.ledger.deleted
+        assert sum(fact.kind == pb.SESSION_CHANGE_KIND_EXPIRED for fact in facts) == workload.ledger.expired
         assert len({fact.change.session_change.session.uid for fact in facts if fact.is_gone}) == sum(
             fact.is_gone for fact in facts
         )
 
-    def test_the_last_change_of_a_log_has_the_state_of_the_session(self, story: Story) -> None:
-        lives = dict(last_lives(story.witnesses[0].facts))
-        for session in story.sessions:
+    def test_the_last_change_of_a_log_has_the_state_of_the_session(self, workload: Workload) -> None:
+        lives = dict(last_lives(workload.witnesses[0].facts))
+        for session in workload.sessions:
             logged = [fact.change.versions for fact in lives[key_of(session.ref)] if fact.version]
             if not logged:
                 assert session.log_version == 0
@@ -111,25 +111,25 @@ class TestReliable:
             assert (last.last_seq, last.window) == (session.last_seq, session.window)
 
     @pytest.mark.parametrize("name", VIEWS)
-    def test_each_view_receives_what_its_scope_and_filter_admit(self, story: Story, name: str) -> None:
-        assert_told(story.told[name].lasting, story.expected(name))
+    def test_each_view_receives_what_its_scope_and_filter_admit(self, workload: Workload, name: str) -> None:
+        assert_told(workload.told[name].lasting, workload.expected(name))
 
-    def test_the_workload_contains_every_kind_of_change(self, story: Story) -> None:
+    def test_the_workload_contains_every_kind_of_change(self, workload: Workload) -> None:
         """Or else the tests above would hold little."""
-        facts = story.witnesses[0].lasting
+        facts = workload.witnesses[0].lasting
         assert len(facts) > 80
         assert sum(fact.change.HasField("compaction") for fact in facts) >= 5
         assert {fact.kind for fact in facts} == set(pb.SessionChangeKind.values())
-        for name, told in story.told.items():
+        for name, told in workload.told.items():
             assert any(fact.events for fact in told.facts), name
             assert len(told.facts) < len(facts) or name == "everything"
 
 
 class TestAtomic:
-    def test_an_append_is_delivered_completely_with_the_counters_of_its_response(self, story: Story) -> None:
-        batches = {fact.events[0].event_id: fact for fact in story.witnesses[0].facts if fact.change.HasField("batch")}
-        lasting = {ref for fact in story.witnesses[0].lasting for ref in [event.event_id for event in fact.events]}
-        for appended in story.ledger.appended:
+    def test_an_append_is_delivered_completely_with_the_counters_of_its_response(self, workload: Workload) -> None:
+        batches = {fact.events[0].event_id: fact for fact in workload.witnesses[0].facts if fact.change.HasField("batch")}
+        lasting = {ref for fact in workload.witnesses[0].lasting for ref in [event.event_id for event in fact.events]}
+        for appended in workload.ledger.appended:
             fact = batches.get(appended.event_ids[0])
             if fact is None:
                 assert lasting.isdisjoint(appended.event_ids)
@@ -139,8 +139,8 @@ class TestAtomic:
             assert (versions.log_version, versions.last_seq) == (answer.log_version, answer.last_seq)
             assert versions.window == answer.window
 
-    def test_a_compaction_is_delivered_completely_with_the_counters_of_its_record(self, story: Story) -> None:
-        for fact in story.witnesses[0].facts:
+    def test_a_compaction_is_delivered_completely_with_the_counters_of_its_record(self, workload: Workload) -> None:
+        for fact in workload.witnesses[0].facts:
             if fact.change.HasField("compaction"):
                 record, versions = fact.change.compaction.compaction, fact.change.versions
                 assert (versions.log_version, versions.window_version) == (record.log_version, record.window_version)
@@ -149,28 +149,28 @@ class TestAtomic:
 
 class TestResumable:
     @pytest.mark.parametrize("name", VIEWS)
-    async def test_resuming_from_every_token_delivers_the_rest(self, story: Story, name: str) -> None:
+    async def test_resuming_from_every_token_delivers_the_rest(self, workload: Workload, name: str) -> None:
         """On the next server, if there are several."""
-        await check_rests(story, VIEWS[name], story.told[name])
+        await check_rests(workload, VIEWS[name], workload.told[name])
 
     @pytest.mark.parametrize("name", VIEWS)
-    async def test_resuming_from_every_token_of_a_replay_delivers_the_rest(self, story: Story, name: str) -> None:
-        async with subscriber(story.addresses[0]) as tap:
+    async def test_resuming_from_every_token_of_a_replay_delivers_the_rest(self, workload: Workload, name: str) -> None:
+        async with subscriber(workload.addresses[0]) as tap:
             read = await tap.read(VIEWS[name], from_beginning=True)
         replayed = facts_of(read)
-        expected = story.expected(name)
+        expected = workload.expected(name)
         if "session" in name:  # it starts with the creation of the session that is there
             expected = [fact for _, life in last_lives(expected) for fact in life]
         assert_told(replayed, expected)
 
-    async def test_starting_after_every_seq_delivers_the_rest(self, story: Story) -> None:
+    async def test_starting_after_every_seq_delivers_the_rest(self, workload: Workload) -> None:
         """Without what was before, also where that came in the same append."""
-        async with subscriber(story.addresses[-1]) as tap:
+        async with subscriber(workload.addresses[-1]) as tap:
             for ref in REFS[:3]:
-                life = dict(last_lives(story.witnesses[0].facts))[key_of(ref)]
-                for seq in range(len(story.logs[key_of(ref)]) + 1):
+                life = dict(last_lives(workload.witnesses[0].facts))[key_of(ref)]
+                for seq in range(len(workload.logs[key_of(ref)]) + 1):
                     assert_told(facts_of(await tap.read(View(ref), after_seq=seq)), after_seq(life, seq))
-                refused = await tap.refused(View(ref), after_seq=len(story.logs[key_of(ref)]) + 1)
+                refused = await tap.refused(View(ref), after_seq=len(workload.logs[key_of(ref)]) + 1)
                 assert refused.reason == "INVALID_FIELD"
 
 
@@ -183,7 +183,7 @@ def after_seq(life: list[Fact], seq: int) -> list[Fact]:
     return [at, *life[place + 1 :]] if at.events else life[place + 1 :]
 
 
-async def check_rests(story: Story, view: View, told: Transcript) -> None:
+async def check_rests(workload: Workload, view: View, told: Transcript) -> None:
     room = asyncio.Semaphore(RESUMING_AT_ONCE)
 
     async def check(number: int) -> None:
@@ -193,7 +193,7 @@ async def check_rests(story: Story, view: View, told: Transcript) -> None:
         assert_told(rest, told.rest(mark))
 
     async with asyncio.timeout(60), AsyncExitStack() as stack:
-        taps = [await stack.enter_async_context(subscriber(address)) for address in story.addresses]
+        taps = [await stack.enter_async_context(subscriber(address)) for address in workload.addresses]
         async with asyncio.TaskGroup() as group:
             for number in range(len(told.bookmarks)):
                 group.create_task(check(number))

@@ -18,7 +18,7 @@ Counts = Counter[str]
 
 
 async def check_session(wire: Wire, session: str, told: Mapping[str, Compaction], *, summarised: bool) -> list[Compaction]:
-    """Holds a session to the laws; its compactions. `told`: those that were acknowledged. `summarised`:
+    """Holds a session to the invariants; its compactions. `told`: those that were acknowledged. `summarised`:
     every compaction of it said what it archived."""
     state, records, events = await _still(wire, session)
     check_records(state, records, events)

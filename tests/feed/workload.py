@@ -1,4 +1,4 @@
-"""A story: writers write at random while subscribers of every kind follow them live. What was told is held against what is
+"""A workload: writers write at random while subscribers of every kind follow them live. What was told is held against what is
 stored, by one test for each thing that is promised."""
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ VIEWS: dict[str, View] = {
 
 
 @dataclass(frozen=True)
-class Story:
+class Workload:
     """`told`: what each view's subscriber heard while it happened. `witnesses`: who followed everything, on every server.
     `wanted`: the events that each view's filter finds in the logs, as ListEvents says."""
 
@@ -74,7 +74,7 @@ def admits(view: View, ref: Ref) -> bool:
     )
 
 
-async def tell(addresses: Sequence[str], seed: int) -> Story:
+async def run_workload(addresses: Sequence[str], seed: int) -> Workload:
     """Writers and subscribers are spread over the servers."""
     ledger = Ledger()
     async with AsyncExitStack() as stack:
@@ -88,7 +88,7 @@ async def tell(addresses: Sequence[str], seed: int) -> Story:
             await ready.wait()
             await _write(clients, ledger, seed)
         logs = await _logs(clients[0])
-        return Story(
+        return Workload(
             addresses=addresses,
             ledger=ledger,
             told={name: task.result() for name, task in told.items()},

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
 
-class Crew:
+class BackgroundTasks:
     def __init__(self, tasks: list[asyncio.Task[None]]) -> None:
         self._tasks = tasks
 
@@ -25,11 +25,11 @@ class Crew:
 
 
 @contextlib.asynccontextmanager
-async def crew(*work: Coroutine[Any, Any, None]) -> AsyncIterator[Crew]:
+async def background(*work: Coroutine[Any, Any, None]) -> AsyncIterator[BackgroundTasks]:
     """Drops what is in flight at the end: whether it was done is for a check to see."""
     tasks = [asyncio.create_task(each) for each in work]
     try:
-        yield Crew(tasks)
+        yield BackgroundTasks(tasks)
     finally:
         for task in tasks:
             task.cancel()
