@@ -1,4 +1,4 @@
-"""A real server on loopback for the tests that go through a wire."""
+"""A real server on loopback for tests over the network."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Tell = Callable[..., tuple[int, str, str]]
 
 @contextmanager
 def running(**flags: Any) -> Iterator[Running]:
-    """A server in a thread of its own, with its own event loop, on free ports."""
+    """Runs a server in a thread with its own event loop, on free ports."""
     settings = load_settings(
         **{"grpc_address": "127.0.0.1:0", "http_address": "127.0.0.1:0", "drain_grace": "1s", "log_format": "text"} | flags
     )
@@ -62,14 +62,14 @@ ServerFactory = Callable[..., Running]
 
 @pytest.fixture
 def tmp_path() -> Iterator[Path]:
-    """Not pytest's own, which is on disk: what is tested here is what goes through a wire."""
+    """In memory where possible, unlike the folder of pytest, because these tests do not test durability."""
     with scratch_folder() as folder:
         yield folder
 
 
 @pytest.fixture
 def start_server(tmp_path: Path) -> Iterator[ServerFactory]:
-    """Starts servers, each with its own settings; all are stopped at the end."""
+    """Starts servers with their own settings; stops all at the end."""
     with ExitStack() as stack:
         yield lambda **flags: stack.enter_context(running(**{"data_dir": tmp_path / "data"} | flags))
 
@@ -87,7 +87,7 @@ def address(server: Running) -> str:
 
 @pytest.fixture
 def tell(address: str, capfd: pytest.CaptureFixture[str]) -> Tell:
-    """Runs a command against the server; its exit code, output and standard error."""
+    """Runs a command; returns exit code, output and standard error."""
 
     def invoke(*arguments: str) -> tuple[int, str, str]:
         code = command_line([*arguments, "--address", address])

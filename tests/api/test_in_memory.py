@@ -1,4 +1,4 @@
-"""A real server process on `memory://`, through the SDK, the command line and HTTP."""
+"""A server process on `memory://`, with the SDK, the command line and HTTP."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def server() -> Iterator[ServerProcess]:
 
 @pytest.fixture
 def client(server: ServerProcess, request: pytest.FixtureRequest) -> Iterator[Client]:
-    """A client of a user of its own."""
+    """A client with its own user."""
     with Client(server.address, app="demo", user_id=request.node.name) as opened:
         yield opened
 

@@ -1,4 +1,4 @@
-"""Rows of sections 8.1 and 8.3 that need a configured server, and those that this server answers in its own way."""
+"""Session behavior that requires a configured server."""
 
 from __future__ import annotations
 
@@ -33,8 +33,7 @@ def test_s_04_the_requests_ttl_wins_over_the_servers(start_server: ServerFactory
 
 
 def test_s_23_system_messages_are_stored_like_any_other(start_server: ServerFactory) -> None:
-    """S-23: the log is verbatim, so the server accepts what the conversation held; to leave system messages out is the
-    choice of an agent kit, not of the store."""
+    """The log is verbatim, so the server stores system messages; an agent kit may leave them out."""
     with Client(f"127.0.0.1:{start_server().grpc_port}") as client:
         session = client.create_session("s1", user_id="alice")
         client.append(session, system("be brief"), user("hi"))

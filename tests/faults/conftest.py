@@ -1,4 +1,4 @@
-"""Servers in processes, a PostgreSQL cluster whose commits are on disk, and a database of every kind for each test."""
+"""Server processes, a PostgreSQL cluster with durable commits, and a database of each engine per test."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.servers.server_process import ForkServer, ServerProcess, fork
 _databases = count(1)
 ServerMaker = Callable[..., ServerProcess]
 Look = Callable[[str], int]
-"""Asks a database for a number, behind the back of its server."""
+"""Reads a number directly from the database, without the server."""
 
 
 @pytest.fixture(scope="package")
@@ -28,14 +28,14 @@ def servers() -> Iterator[ForkServer]:
 
 @pytest.fixture
 def make_server(servers: ForkServer, tmp_path: Path) -> Iterator[ServerMaker]:
-    """Makes servers, not started, that share a data directory unless told otherwise; all are ended with the test."""
+    """Makes servers, not started, that share a data directory by default; all end with the test."""
     with ExitStack() as stack:
         yield lambda **settings: stack.enter_context(ServerProcess(servers, tmp_path, **settings))
 
 
 @pytest.fixture
 def refused(make_server: ServerMaker) -> Callable[..., str]:
-    """Starts a server that cannot serve: it must end with status 1. What it said."""
+    """Starts a server that must exit with status 1; returns its log."""
 
     def start(**settings: object) -> str:
         server = make_server(**settings)
@@ -48,7 +48,7 @@ def refused(make_server: ServerMaker) -> Callable[..., str]:
 
 @pytest.fixture(scope="package")
 def durable_postgres() -> Iterator[PostgresCluster]:
-    """A cluster with fsync on, that these tests may kill."""
+    """A cluster with fsync on. These tests may kill it."""
     binaries = find_binaries()
     if binaries is None:
         if os.environ.get("THREADKEEP_REQUIRE_ALL") == "1":
@@ -74,7 +74,7 @@ def database_url(request: pytest.FixtureRequest) -> str | None:
 
 @pytest.fixture
 def look(request: pytest.FixtureRequest, database_url: str | None, tmp_path: Path) -> Look:
-    """Looks into the test's database; its server may run."""
+    """Queries the database of the test; its server may run."""
     if database_url is not None:
         cluster: PostgresCluster = request.getfixturevalue("durable_postgres")
         return lambda sql: int(cluster.execute(sql, database=database_url.rpartition("/")[2]))

@@ -1,6 +1,6 @@
-"""Consumer groups whose members and servers come and go: everything is handled, in order, by one member at a time.
+"""Consumer members and servers that come and go: every change is handled in order, by one member at a time.
 
-THREADKEEP_KILLS sets how often something is killed, stalled or sent away on each engine.
+THREADKEEP_KILLS sets how often a process is killed, stalled or stopped on each engine.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from .harness.consumer_group import NAME, Facts, Group, Writers, connect
 
 LEASE = "3s"
 STALL = 3.0
-"""Longer than the members' time to acknowledge."""
-# The last is for a session that was to be made while its server was dead.
+"""Longer than the acknowledgement timeout of the members."""
+# The last is for a session whose server died before it was created.
 HARMLESS = {"UNAVAILABLE", "DEADLINE_EXCEEDED", "SESSION_NOT_FOUND"}
 ROUND = ("kill", "leave", "server", "stall", "kill")
 
@@ -52,7 +52,7 @@ async def until_all_handled(group: Group, facts: Facts, seconds: float = 90) -> 
 
 
 async def test_members_share_the_work_and_handle_every_change_once(running: Sequence[ServerProcess], group: Group) -> None:
-    """Nothing fails here, so nothing may come twice, although members join and leave."""
+    """Nothing fails here, so no change may be handled twice, although members join and leave."""
     addresses = cycle(server.address for server in running)
     steady = [group.join(next(addresses), on_stub=n == 0) for n in range(3)]
     writers = Writers()
@@ -119,6 +119,6 @@ async def test_kills_lose_reorder_or_repeat_no_confirmed_change(
 
 
 def chosen_faults() -> Sequence[str]:
-    """Each kind in each round, in any order."""
+    """Each kind in each round, in random order."""
     rounds = (random.sample(ROUND, len(ROUND)) for _ in range(-(-KILLS // len(ROUND))))
     return list(chain.from_iterable(rounds))[:KILLS]

@@ -1,4 +1,5 @@
-"""Callers that give up before or after the commit, by deadline or by cancelling: a retry with the same ids tells the truth."""
+"""Calls that end before or after the commit, by deadline or cancellation: a retry with the same ids returns the stored
+result."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ T = TypeVar("T")
 
 
 class Gate:
-    """Holds the writer up, before a unit of work or after its commit, while `closed`."""
+    """Blocks the writer before a unit of work or after its commit, while `closed`."""
 
     def __init__(self) -> None:
         self._before, self._after = threading.Event(), threading.Event()
@@ -79,15 +80,15 @@ async def _ids(client: threadkeep.AsyncClient) -> list[str]:
 
 
 async def test_a_deadline_before_the_commit_stores_nothing(client: threadkeep.AsyncClient, gate: Gate) -> None:
-    """The group that waits is committed or not; a call that is behind it and gives up is dropped, and its retry is fresh."""
+    """A call that ends before its turn is dropped, and its retry is a new append."""
     gate.close_before()
     first = asyncio.create_task(client.append("s", threadkeep.user("first", event_id="e1")))
-    await asyncio.sleep(0.1)  # e1 is in the writer's hands; what comes now waits behind it
+    await asyncio.sleep(0.1)  # the writer has e1; later calls wait for it
     late = threadkeep.user("late", event_id="e2")
     with pytest.raises(errors.DeadlineExceeded):
         await client.append("s", late, timeout=0.2)
     assert await _ids(client) == []
-    await asyncio.sleep(0.1)  # the server has heard that the caller is gone
+    await asyncio.sleep(0.1)  # the server has noticed the cancellation
     gate.open()
     assert (await first).last_seq == 1
     assert await _ids(client) == ["e1"], "a caller that gave up before its turn stored nothing"
@@ -97,7 +98,7 @@ async def test_a_deadline_before_the_commit_stores_nothing(client: threadkeep.As
 
 
 async def test_a_deadline_after_the_commit_stores_once(client: threadkeep.AsyncClient, gate: Gate) -> None:
-    """The answer is lost, the events are not: the retry is told that they are stored, and where."""
+    """The response is lost and the events are stored: the retry returns their seqs."""
     gate.close_after()
     event = threadkeep.user("once", event_id="e1")
     with pytest.raises(errors.DeadlineExceeded) as told:
@@ -127,7 +128,7 @@ async def test_a_cancel_before_the_commit_stores_nothing(client: threadkeep.Asyn
 
 
 async def test_a_disconnect_during_the_commit_stores_once(client: threadkeep.AsyncClient, gate: Gate) -> None:
-    """What has begun is completed: the batch is stored whole, and other callers are served."""
+    """A started commit is completed: the batch is stored completely, and other calls continue."""
     gate.close_after()
     batch = [threadkeep.user(str(n), event_id=f"e{n}") for n in range(3)]
     call = asyncio.create_task(client.append("s", *batch))

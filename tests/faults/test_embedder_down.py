@@ -1,6 +1,6 @@
-"""The embedder is down: everything else goes on, what waits is counted, and once it answers again everything is embedded.
+"""The embedder is unavailable: other calls work, the backlog is counted, and everything is embedded after the recovery.
 
-How long it waits between attempts is shortened; `tests/unit/service/test_embedding.py` holds an hour of it in simulated time.
+The pause between attempts is shortened; the unit tests of embedding cover an hour in simulated time.
 """
 
 from __future__ import annotations
@@ -91,14 +91,15 @@ def _settings(endpoint: Embeddings, database_url: str | None) -> Mapping[str, ob
 
 
 def _check_asked(asked: Counter[str], texts: int) -> None:
-    """Each text once, and a batch or two once more whose answer came too late. A memory may have the text of an event."""
+    """Each text is requested once, except for one or two batches whose response was too late. A memory may have the text of an
+    event."""
     del asked["probe"]
     assert texts <= asked.total() <= texts + 2 * BATCH
     assert max(asked.values()) <= 3
 
 
 async def _goes_on(client: threadkeep.AsyncClient, server: ServerProcess, name: str, *, waiting: int) -> None:
-    """All but embedding does, and what waits is told. What is asked for the first time needs the embedder."""
+    """Everything except embedding works, and the backlog is reported. Texts that were never embedded require the embedder."""
     await tell(client, name, DURING)
     await remember(client, name, DURING)
     assert (await client.memory().add_session(name)).added == DURING
@@ -120,7 +121,7 @@ async def _goes_on(client: threadkeep.AsyncClient, server: ServerProcess, name: 
 
 
 async def _until_told(client: threadkeep.AsyncClient, server: ServerProcess, waiting: int) -> None:
-    """Of events what is indexed waits, and the page tells what was counted last."""
+    """Only indexed events count as waiting; the page reports the last count."""
     async with asyncio.timeout(60):
         while (told := (await client.info()).embeddings.waiting) != waiting:
             assert told <= waiting
@@ -141,14 +142,14 @@ async def _all_is_there(client: threadkeep.AsyncClient, look: Look) -> None:
     check_tables(look, EMBEDDED, texts=BEFORE + 2 * DURING + AFTER)
     entries = [entry async for entry in client.memory().list() if not entry.event_id]
     assert len(entries) == BEFORE + 2 * DURING
-    # What was ingested has the texts of events.
+    # Ingested memories have the texts of events.
     assert len({entry.id async for entry in client.memory().list()}) == len(entries) + 2 * DURING
     await check_found(client, logs, entries)
     assert (await client.search_page(fact("during/e0"), mode="hybrid")).mode == SEARCH_MODE_HYBRID
 
 
 async def test_a_server_whose_embedder_never_answered_starts_and_serves(make_server: ServerMaker, tmp_path: Path) -> None:
-    """Nothing is known of the model yet, not even how long its vectors are."""
+    """The model is still unknown, including the length of its vectors."""
     endpoint = Embeddings()
     endpoint.port = free_port()
     server = make_server(prelude=IMPATIENT, **_settings(endpoint, None))

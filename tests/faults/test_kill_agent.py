@@ -1,6 +1,6 @@
-"""An agent on the kit under kill -9: it resumes from its session, with no lost turn, no result without call and no duplicate.
+"""An agent on the kit with kill -9: it resumes from its session without lost turns, results without calls, or duplicates.
 
-It is killed a third as often as THREADKEEP_KILLS says, on each engine.
+The number of kills on each engine is a third of THREADKEEP_KILLS.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ _LIVES_AT_MOST_S = 0.15
 
 
 class Agents:
-    """One agent after the other."""
+    """Runs one agent after the other."""
 
     def __init__(self, parent: Process, settings: Settings) -> None:
         self._parent = parent
         self._settings = settings
 
     async def begin(self, questions: int | None = None) -> int:
-        """Its process id. `questions`: how many there are for this life."""
+        """Starts an agent and returns its process id. `questions`: the number for this agent."""
         assert self._parent.stdin is not None
         settings = self._settings if questions is None else replace(self._settings, questions=questions)
         self._parent.stdin.write(json.dumps(asdict(settings)).encode() + b"\n")
         return await self._said()
 
     async def end(self) -> int:
-        """How it ended: 0 when every question was answered."""
+        """Returns the exit status: 0 if every question was answered."""
         return await self._said()
 
     async def _said(self) -> int:
@@ -111,7 +111,7 @@ async def test_a_killed_agent_resumes_at_the_end_of_its_session(
 async def test_two_agents_that_resume_one_turn_store_it_once(
     make_server: ServerMaker, database_url: str | None, tmp_path: Path, say: Say
 ) -> None:
-    """Two processes at once; one of them is killed now and then, and the other ends the turn."""
+    """Two processes run at once; one is killed at times, and the other ends the turn."""
     server = make_server(**url_settings(database_url)).start()
     journal = tmp_path / "agents.log"
     asked = open_when_killed = killed_resuming = 0
@@ -135,7 +135,7 @@ async def test_two_agents_that_resume_one_turn_store_it_once(
                 rival, _ = await asyncio.gather(one.begin(asked), other.begin(asked))
                 if random.random() < 0.5:
                     await asyncio.sleep(random.uniform(0, _LIVES_AT_MOST_S / 3))
-                    with suppress(ProcessLookupError):  # it has ended
+                    with suppress(ProcessLookupError):  # the agent has ended
                         os.kill(rival, signal.SIGKILL)
                 statuses = await asyncio.gather(one.end(), other.end())
                 assert statuses[0] in (0, -signal.SIGKILL), journal.read_text()
@@ -157,7 +157,7 @@ def told_of(events: Sequence[SessionEvent]) -> list[str]:
 
 
 def _check(events: Sequence[SessionEvent], questions: int) -> None:
-    """The log is every question once and in order, each with its rounds of calls and results, and its answer."""
+    """Checks that the log has every question once and in order, with its rounds of calls and results, and its answer."""
     turns = iter(events)
     seen: set[str] = set()
     for number in range(questions):

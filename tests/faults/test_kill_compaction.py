@@ -1,6 +1,6 @@
-"""Compaction under kill -9: a window is the one before or the one after, and nothing that was said is ever lost.
+"""Compaction with kill -9: a window is the one before a compaction or the one after it, and no event is lost.
 
-THREADKEEP_KILLS sets how often the server is killed on each engine.
+THREADKEEP_KILLS sets the number of kills on each engine.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ async def test_a_compaction_interrupted_by_a_kill_is_atomic(
 
 
 def _more(ledger: TurnLedger, score: Score, model: ModelEndpoint) -> Callable[[], bool]:
-    """Whether every client has appended and compacted since now, and a policy has called the model again."""
+    """Reports whether every client has appended and compacted since then, and a policy has called the model."""
     said, asked = ledger.acknowledged + 60, len(model.requests) + 1
     compacted = {session: len(score.told[session]) for session in SESSIONS if session != "policy"}
     return lambda: (
@@ -89,7 +89,7 @@ def _more(ledger: TurnLedger, score: Score, model: ModelEndpoint) -> Callable[[]
 
 
 async def _records(to: Wire, score: Score) -> dict[str, list[pb.Compaction]]:
-    """The compactions of each session, which obeys the invariants."""
+    """Checks the invariants of each session and returns its compactions."""
     return {
         session: await check_session(to, session, score.told[session], summarised=session != "strategies")
         for session in SESSIONS
@@ -97,7 +97,7 @@ async def _records(to: Wire, score: Score) -> dict[str, list[pb.Compaction]]:
 
 
 async def append_and_replace(ledger: TurnLedger, client: threadkeep.AsyncClient, to: Wire, score: Score) -> None:
-    """A replacement wants that nothing at all happened since its caller looked, so one does both in turns."""
+    """A replacement requires that nothing changed since its read, so one task alternates between both."""
     for batch in ledger.batches("replaced", "w0"):
         await append_until_told(ledger, client, "replaced", batch)
         if random.random() < 0.3:
@@ -105,7 +105,7 @@ async def append_and_replace(ledger: TurnLedger, client: threadkeep.AsyncClient,
 
 
 async def _policy_goes_on(ledger: TurnLedger, client: threadkeep.AsyncClient, to: Wire) -> None:
-    """A dead server's lease does not hold the others up for longer than it runs."""
+    """The lease of a dead server blocks others only until it expires."""
     version = (await to.session("policy")).window_version
     async with asyncio.timeout(60):
         for batch in ledger.batches("policy", "w0"):
@@ -116,7 +116,7 @@ async def _policy_goes_on(ledger: TurnLedger, client: threadkeep.AsyncClient, to
 
 
 async def test_a_lease_of_a_killed_server_is_taken_over(make_server: ServerMaker, database_url: str | None) -> None:
-    """The server dies while a model thinks; the next one compacts once the dead one's lease has run out."""
+    """The server dies during a model call; the next one compacts after the lease has expired."""
     ledger = TurnLedger()
     async with endpoint("openai") as model:
         model.does(hangs)

@@ -1,6 +1,6 @@
-"""Embedding anew under kill -9: another model, and an index that is made from nothing; searches answer all the while.
+"""Embedding again with kill -9: a new model, and a rebuilt index; searches work meanwhile.
 
-The server is killed a quarter as often as THREADKEEP_KILLS says, on each engine.
+The number of kills on each engine is a quarter of THREADKEEP_KILLS.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _embedded(look: Look, model: str) -> int:
 
 
 async def _search_each(ledger: FactLedger, client: threadkeep.AsyncClient, logs: dict[str, list[SessionEvent]]) -> None:
-    """By words everything is found, and by both as well; by meaning what is embedded already, and nothing else."""
+    """Ranked and hybrid search find everything; semantic search finds exactly what is embedded."""
     places = [(session, event.event_id) for session, log in logs.items() for event in log]
     while True:
         session, event_id = random.choice(places)
@@ -132,7 +132,7 @@ async def _remember_of(ledger: FactLedger, client: threadkeep.AsyncClient) -> No
 async def test_a_rebuilt_index_finds_everything_and_embeds_only_events(
     make_server: ServerMaker, look: Look, tmp_path: Path
 ) -> None:
-    """Vectors of memories lie with the memories: nobody pays for them twice."""
+    """Vectors of memories are stored with the memories, so they are not embedded again."""
     async with embeddings() as endpoint:
         server = await asyncio.to_thread(make_server(**embedding_with(endpoint)).start)
         async with connect(server.address) as client:
@@ -161,7 +161,7 @@ async def test_a_rebuilt_index_finds_everything_and_embeds_only_events(
             await check_found(client, logs, entries)
     assert lags[0] > 0, "it was searched while the index was being made"
     assert set(asked) - {"probe"} == set(texts), "every event, and no memory"
-    # What was under way when the server died is asked for again.
+    # Requests in flight at a kill are repeated.
     assert sum(asked[text] for text in texts) <= len(texts) + 2 * BATCH * FEW_KILLS
 
 

@@ -1,6 +1,6 @@
-"""Sessions that are remembered by policy under kill -9: nothing expires unremembered, and nothing is remembered twice.
+"""Ingestion by policy with kill -9: nothing expires before it is ingested, and nothing is ingested twice.
 
-The server is killed an eighth as often as THREADKEEP_KILLS says, on each engine and for each policy.
+The number of kills on each engine and for each policy is an eighth of THREADKEEP_KILLS.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .harness.ledger import connect
 KILLS = max(2, ALL_KILLS // 8)
 EVENTS = 8
 SOON = timedelta(seconds=1)
-# Ingesting takes long enough for the server to die in the middle of it, and a dead server's lease is soon over.
+# Ingestion is slow enough for kills during it, and the lease of a dead server is short.
 SLOWLY = """
 import time
 from threadkeep_server.service.memory import ingestion, memories
@@ -47,7 +47,7 @@ memories.MemoryService._drafts = slowly
 
 @dataclass
 class Told(FactLedger):
-    """`sure`: what was acknowledged, and must be remembered; `asked_for`: all that may be."""
+    """`sure`: acknowledged events, which must be ingested; `asked_for`: all events that may be."""
 
     sure: set[Place] = field(default_factory=set)
     asked_for: set[Place] = field(default_factory=set)
@@ -65,7 +65,7 @@ Work = Callable[[Told, threadkeep.AsyncClient, str], Coroutine[Any, Any, None]]
 
 
 async def expire(ledger: Told, client: threadkeep.AsyncClient, name: str) -> None:
-    """Never said again when the answer got lost: the session might have gone, and would be another."""
+    """Does not retry after a lost response: the session might be gone, and a retry would create another."""
     for number in count():
         session = f"{name}-{number}"
         try:
@@ -88,7 +88,7 @@ async def fall_idle(ledger: Told, client: threadkeep.AsyncClient, name: str) -> 
 
 
 async def be_compacted(ledger: Told, client: threadkeep.AsyncClient, name: str) -> None:
-    """The whole session is remembered, whatever left its window."""
+    """The complete session is ingested, including events outside its window."""
     for number in count():
         session = f"{name}-{number}"
         await ledger.until_told(partial(client.append, session, *ledger.batch(session), create=True))
@@ -135,7 +135,7 @@ async def _until_settled(ledger: Told, client: threadkeep.AsyncClient, *, every_
 
 
 async def _remembered(ledger: Told, client: threadkeep.AsyncClient) -> set[Place]:
-    """The events that are remembered, each once; what was acknowledged, and is not, is still there to be remembered."""
+    """Returns the ingested events, each once. Acknowledged events without a memory must still exist."""
     sure, there = set(ledger.sure), await _there(ledger, client)
 
     async def read() -> list[Place]:

@@ -1,6 +1,6 @@
-"""Memory, search and embeddings under kill -9: what was acknowledged is remembered once, found once and embedded once.
+"""Memory, search and embeddings with kill -9: acknowledged data is stored once, found once and embedded once.
 
-The server is killed half as often as THREADKEEP_KILLS says, on each engine.
+The number of kills on each engine is half of THREADKEEP_KILLS.
 """
 
 from __future__ import annotations

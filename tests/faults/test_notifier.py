@@ -1,4 +1,4 @@
-"""Hints between servers on one PostgreSQL database: quick, coalesced, and back by themselves when the connection was cut."""
+"""Notifications between servers on one PostgreSQL database: fast, coalesced, and restored after a lost connection."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from threadkeep_server.store.sql.store import SqlStore, open_store
 pytestmark = pytest.mark.postgres
 
 AT_ONCE = 0.5
-"""Half of the polling interval; on an idle machine it is a few milliseconds."""
+"""Half of the polling interval; on an idle machine a notification takes a few milliseconds."""
 BACK_WITHIN = 10.0
 
 
 class Ear:
-    """Counts what it hears, and waits for more."""
+    """Counts notifications and waits for more."""
 
     def __init__(self) -> None:
         self.times: list[float] = []
@@ -41,7 +41,7 @@ class Ear:
         self._heard.set()
 
     async def hears(self, within: float) -> None:
-        """Something since the last time that this returned."""
+        """Waits for a notification since the last call."""
         async with asyncio.timeout(within):
             await self._heard.wait()
         self._heard.clear()
@@ -53,7 +53,7 @@ class Ear:
 
 @dataclass
 class Server:
-    """What of a server takes part: its store, and what is told of changes."""
+    """The parts of a server under test: its store and its change listener."""
 
     store: SqlStore
     ear: Ear
@@ -61,7 +61,7 @@ class Server:
 
 @asynccontextmanager
 async def servers(*urls: str) -> AsyncIterator[list[Server]]:
-    """Servers that listen already: each hears something when it begins to, for it may have missed something before."""
+    """Servers that listen. Each has one notification at the start, because it may have missed some before."""
     async with AsyncExitStack() as stack:
         opened = []
         for url in urls:
@@ -74,7 +74,7 @@ async def servers(*urls: str) -> AsyncIterator[list[Server]]:
 
 @pytest.fixture
 async def raw(postgres_url: str) -> AsyncIterator[list[float]]:
-    """When each notification of the database came."""
+    """Records when each notification of the database arrives."""
     connection = await asyncpg.connect(postgres_url.replace("+asyncpg", ""))
     times: list[float] = []
     await connection.add_listener(CHANNEL, lambda *_: times.append(time.monotonic()))
@@ -84,7 +84,7 @@ async def raw(postgres_url: str) -> AsyncIterator[list[float]]:
 
 @pytest.fixture
 def cut(postgres: PostgresCluster, postgres_url: str) -> Callable[[], int]:
-    """Ends every listener's connection to the test's database; how many there were."""
+    """Closes every listener connection to the test database and returns their number."""
     database = sa.make_url(postgres_url).database
     ours = f"application_name = '{APPLICATION_NAME}' AND datname = '{database}'"
     ended = f"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE {ours}"
@@ -114,7 +114,7 @@ async def test_a_closed_connection_is_reopened(
             caplog.clear()
             assert await asyncio.to_thread(cut) == 2
             await append(one.store, draft())
-            await other.ear.hears(BACK_WITHIN)  # it is back, or was told of the append: either way it looks
+            await other.ear.hears(BACK_WITHIN)  # it has reconnected or was notified of the append; both cause a read
             await until(lambda: levels(caplog).count(logging.INFO) == 2)
             assert levels(caplog).count(logging.WARNING) == 2, "one line for each server's outage"
             await asyncio.sleep(0.1)
@@ -132,7 +132,7 @@ async def test_a_restarted_database_is_reconnected(durable_url: str, durable_pos
         await asyncio.sleep(0.5)
         await asyncio.to_thread(durable_postgres.start)
         await until(lambda: len(one.ear.times) > before[0] and len(other.ear.times) > before[1])
-        await one.store.ping()  # the pool finds out too
+        await one.store.ping()  # the pool notices too
         await asyncio.sleep(0.1)
         heard = len(other.ear.times)
         await append(one.store, draft())
@@ -225,7 +225,7 @@ async def test_a_server_that_cannot_listen_works_and_logs_once(postgres_url: str
     async with open_store(postgres_url, CODEC, options=SqlOptions(postgres_listen_url=nowhere)) as store:
         store.on_change(ear := Ear())
         await create(store)
-        await ear.hears(AT_ONCE)  # of its own change it needs no connection to hear
+        await ear.hears(AT_ONCE)  # a server notices its own changes without a connection
         await append(store, draft())
         await asyncio.sleep(1)  # several attempts
     (line,) = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
@@ -243,7 +243,7 @@ async def test_a_server_that_stops_closes_its_connection(postgres_url: str, cut:
 
 @asynccontextmanager
 async def announcing(url: str) -> AsyncIterator[PostgresListener]:
-    """A listener of its own, connected."""
+    """A separate, connected listener."""
     listener, ear = PostgresListener(url, lambda _: None), Ear()
     task = asyncio.create_task(listener.run(ear))
     try:

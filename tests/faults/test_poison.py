@@ -1,4 +1,4 @@
-"""Changes that cannot be handled: parked with the reason after so many attempts, and everything else goes on."""
+"""Changes that cannot be handled: parked with the reason after a number of attempts; other changes are not affected."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def group(tmp_path: Path) -> Iterator[Group]:
 
 @contextlib.asynccontextmanager
 async def kept_up(group: Group, address: str) -> AsyncIterator[None]:
-    """Members, each of which is started anew whenever it dies."""
+    """Members that are restarted whenever they die."""
 
     async def look_after() -> None:
         while True:
@@ -55,7 +55,7 @@ async def kept_up(group: Group, address: str) -> AsyncIterator[None]:
 
 
 async def write(client: threadkeep.AsyncClient, *poisons: str) -> None:
-    """To each session one event, the session's poison if it has one, and one more."""
+    """Appends one event to each session, the poisonous one if the session has one, and one more."""
     for number in range(SESSIONS):
         name = f"s{number}"
         await client.append(name, threadkeep.user("before"), create=True)
@@ -65,7 +65,7 @@ async def write(client: threadkeep.AsyncClient, *poisons: str) -> None:
 
 
 def expected(poisoned: int, *, cured: bool = False) -> dict[str, set[int]]:
-    """By session, the changes of `write` that are handled: 0 is its creation, 2 the poison, if it has one."""
+    """Returns the handled changes of `write` by session: 0 is the creation, 2 the poisonous one."""
     wanted = {f"s{number}": {0, 1, 2} | ({3} if number < poisoned else set()) for number in range(SESSIONS)}
     for number in range(0 if cured else poisoned):
         wanted[f"s{number}"].remove(2)
@@ -84,8 +84,8 @@ async def until_done(group: Group, wanted: dict[str, set[int]], seconds: float =
 async def until_parked(
     group: Group, client: threadkeep.AsyncClient, number: int, *, attempts: int = 0, seconds: float = 90
 ) -> dict[str, ParkedChange]:
-    """The parked changes, once there are so many, none is being replayed and all had so many attempts; by what their event's id
-    begins with."""
+    """Waits until this number of changes is parked, none is being replayed, and all had this number of attempts. Returns them
+    by the prefix of their event id."""
     parked = None
     async with asyncio.timeout(seconds):
         while parked is None or len(parked) != number or any(each.replaying or each.attempts < attempts for each in parked):

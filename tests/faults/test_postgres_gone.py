@@ -1,4 +1,5 @@
-"""PostgreSQL dies under load and comes back: callers are told, nothing acknowledged is lost, the server never restarts."""
+"""PostgreSQL is killed under load and restarted: calls fail with an error, nothing acknowledged is lost, the server keeps
+running."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ async def test_a_killed_database_loses_no_acknowledged_append(
             for _ in range(ROUNDS):
                 await load.until_acknowledged(50)
                 await asyncio.to_thread(durable_postgres.kill)
-                await asyncio.sleep(0.3)  # answers that were under way arrive
+                await asyncio.sleep(0.3)  # responses in flight arrive
                 told = ledger.acknowledged
                 await asyncio.sleep(0.2)
                 assert ledger.acknowledged == told, "nothing is acknowledged without a database"

@@ -1,4 +1,4 @@
-"""What others see while writers write: whole batches (G4), and one gapless log (G3), through gRPC on both engines."""
+"""Reads during writes on both engines: complete batches (G4), and one log without gaps (G3)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ async def test_readers_never_see_a_partial_batch(make_server: ServerMaker, datab
             await client.append("s", *batch)
 
     async def read(client: threadkeep.AsyncClient) -> None:
-        """Page sizes and windows are no multiples of a batch, so only its visibility keeps it whole."""
+        """Page sizes and windows are not multiples of a batch, so only atomic visibility keeps a batch complete."""
         while not done.is_set():
             page = await client.list_events("s", page_size=1000)
             ids = [event.event_id.rsplit("-", 1) for event in page.events]

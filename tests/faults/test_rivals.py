@@ -1,4 +1,4 @@
-"""Writers, readers, rival compactors and a policy on one session at once; on PostgreSQL through two servers."""
+"""Writers, readers, competing compactors and a policy on one session; on PostgreSQL with two servers."""
 
 from __future__ import annotations
 
@@ -66,6 +66,6 @@ async def test_concurrent_compactions_expose_no_invalid_window(
 
 
 def _enough(score: Score, watch: Watch) -> bool:
-    """They raced, and the readers read while the log grew."""
+    """There were races, and reads during the growth of the log."""
     read = len({sight.last_seq for sight in watch.sights})
     return score.outcomes["won"] > 10 and score.outcomes["lost"] > 0 and read > 10

@@ -1,4 +1,4 @@
-"""A subscriber that stops reading under load: it costs the server bounded memory, others nothing, and catches up by itself.
+"""A subscriber that stops reading under load: the server's memory stays bounded, others are not affected, and it catches up.
 
 THREADKEEP_SLOW_READER_S sets for how many seconds it does not read.
 """
@@ -38,14 +38,15 @@ if TYPE_CHECKING:  # it exists in the stub file alone
 
 SECONDS = float(os.environ.get("THREADKEEP_SLOW_READER_S", "30"))
 BEFORE = 10.0
-"""Seconds of load without the slow subscribers: what is kept for subscribers fills up, and so do the database's caches."""
+"""Seconds of load without the slow subscribers, until the frames kept for subscribers and the caches of the database are
+full."""
 SESSIONS = 8
 BATCH = [10_000] * 5
 PER_SECOND = 3_000_000
-"""Bytes. In half a minute the slow ones together leave unread what is about three times MORE_AT_MOST."""
+"""Bytes. In half a minute the slow subscribers leave about three times MORE_AT_MOST unread."""
 MORE_AT_MOST = 64 << 20
 PROMPT = 5.0
-"""Seconds. Most changes come within a few milliseconds; this leaves room for a busy machine, and none for a blocked stream."""
+"""Seconds. Most changes take a few milliseconds; this allows for a busy machine, and not for a blocked stream."""
 
 CAUGHT_UP, FELL_BEHIND = CheckpointKind.CHECKPOINT_KIND_CAUGHT_UP, CheckpointKind.CHECKPOINT_KIND_FELL_BEHIND
 Place = tuple[str, int]
@@ -54,7 +55,7 @@ Place = tuple[str, int]
 
 @dataclass
 class Reader:
-    """A WatchAll stream, and what it told: changes in order, and kinds of checkpoints."""
+    """A WatchAll stream and its results: changes in order, and kinds of checkpoints."""
 
     call: grpc.aio.UnaryStreamCall[WatchAllRequest, WatchAllResponse]
     told: list[Place] = field(default_factory=list)
@@ -62,7 +63,7 @@ class Reader:
     checkpoints: list[CheckpointKind.ValueType] = field(default_factory=list)
 
     async def read(self) -> None:
-        """On and on. Raises when the stream ends."""
+        """Reads without end. Raises when the stream ends."""
         while isinstance(frame := await self.call.read(), WatchAllResponse):
             now = time.monotonic()
             for change in frame.changes:
@@ -89,7 +90,7 @@ class Reader:
 
 @asynccontextmanager
 async def reader(address: str, wanted: EventFilter | None = None) -> AsyncIterator[Reader]:
-    """On a connection of its own, live already."""
+    """A live subscriber with its own connection."""
     options = (*RECONNECT, ("grpc.max_receive_message_length", ALL))
     async with grpc.aio.insecure_channel(address, options) as channel:
         stub = cast("SubscriptionServiceAsyncStub", SubscriptionServiceStub(channel))
@@ -101,7 +102,7 @@ async def reader(address: str, wanted: EventFilter | None = None) -> AsyncIterat
 
 @dataclass
 class Load:
-    """Appends at an even pace. `acknowledged`: when, by place."""
+    """Appends at a constant rate. `acknowledged`: times by index."""
 
     client: threadkeep.AsyncClient
     acknowledged: dict[Place, float] = field(default_factory=dict)
@@ -118,7 +119,7 @@ class Load:
 
 
 class Memory:
-    """The most that a server's process had resident in each phase, in bytes."""
+    """The largest resident size of a server process in each phase, in bytes."""
 
     def __init__(self, server: ServerProcess) -> None:
         self._status = Path(f"/proc/{server.pid}/statm")
@@ -130,7 +131,7 @@ class Memory:
             await asyncio.sleep(0.05)
 
     def phase(self) -> int:
-        """Ends one; what it had."""
+        """Ends a phase and returns its result."""
         most, self.most = self.most, 0
         return most
 
@@ -150,7 +151,7 @@ async def test_a_subscriber_that_stops_reading_uses_bounded_memory_and_catches_u
         async with background(load.write()) as writing:
             await asyncio.sleep(BEFORE)
             before = memory.phase()
-            # One shares what the prompt subscriber is told; one has a filter, and with it what is made for it alone.
+            # One has the channel of the prompt subscriber; one has a filter, and therefore its own channel.
             async with reader(server.address) as slow, reader(server.address, EventFilter(roles=[ROLE_USER])) as slow_too:
                 since = time.monotonic()
                 await asyncio.sleep(SECONDS)

@@ -1,4 +1,4 @@
-"""What can go wrong around a SQLite file, each told clearly and costing nothing."""
+"""Faults of a SQLite file: each is reported clearly and loses nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .harness.ledger import Ledger, Load, connect
 Refused = Callable[..., str]
 BIG = "x" * 100_000
 
-# Root may do anything to any file, unless it gives that up.
+# Root can write any file unless it drops the privilege.
 DROP_CAPABILITIES = """
 import ctypes
 header, none = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
@@ -34,7 +34,7 @@ assert ctypes.CDLL(None, use_errno=True).capset(header, none) == 0
 
 @asynccontextmanager
 async def on_a_broken_disk(server: ServerProcess, *, problem: str, fail: Callable[[], None]) -> AsyncIterator[None]:
-    """A session of one event, a disk that fails from then on, and everything that must hold as long as it does."""
+    """A session of one event on a disk that then fails, and everything that must hold meanwhile."""
     async with connect(server.address) as client:
         await client.append("s", threadkeep.user("before", event_id="before"), create=True)
         fail()
@@ -56,7 +56,7 @@ async def on_a_broken_disk(server: ServerProcess, *, problem: str, fail: Callabl
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of four mebibytes."""
+    """A file system of 4 MiB."""
     place = tmp_path / "small"
     place.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", place], capture_output=True, check=False)
@@ -92,7 +92,7 @@ async def test_a_failing_disk_rejects_appends_until_it_recovers(make_server: Ser
 
 @pytest.fixture
 def stored(make_server: ServerMaker, tmp_path: Path) -> Path:
-    """The file of a server that ran and ended."""
+    """The file of a server that has ended."""
     server = make_server().start()
     with threadkeep.Client(server.address, app="faults", user_id="ledger") as client:
         client.append("s", threadkeep.user("kept"), create=True)
@@ -187,7 +187,7 @@ async def test_a_restart_reads_everything(make_server: ServerMaker, database_url
 
 
 async def test_sigterm_drains(make_server: ServerMaker, database_url: str | None) -> None:
-    """What is under way is completed, what comes later is told to go elsewhere, and the process ends in order."""
+    """Calls in flight complete, later ones are rejected with draining, and the process exits with 0."""
     ledger = Ledger()
     settings = {} if database_url is None else {"database_url": database_url}
     server = make_server(drain_grace="10s", **settings).start()

@@ -1,6 +1,6 @@
-"""G8 under kill -9: subscribers of a server that dies again and again under load see every change once and in order.
+"""G8 with kill -9: subscribers of a server that is killed repeatedly under load receive every change once and in order.
 
-THREADKEEP_KILLS sets how often it is killed on each engine.
+THREADKEEP_KILLS sets the number of kills on each engine.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .harness.ledger import Ledger, Load, connect
 
 SESSIONS = ("one", "two", "three")
 WORD = "w0-1"
-"""In the text of some events of every session."""
+"""Contained in some events of every session."""
 
 
 def followers() -> list[Follower]:
@@ -68,7 +68,7 @@ async def test_every_change_is_delivered_once_despite_kills(
 
 
 async def _check(client: threadkeep.AsyncClient, follower: Follower) -> int:
-    """How many events it was told, of all its sessions."""
+    """Returns the number of received events of all its sessions."""
     sessions = [follower.options["session"]] if "session" in follower.options else SESSIONS
     wanted = {"keyword": WORD} if "filter" in follower.options else {}
     count = 0
@@ -78,7 +78,7 @@ async def _check(client: threadkeep.AsyncClient, follower: Follower) -> int:
 
 
 async def test_a_killed_subscriber_resumes_from_its_token(make_server: ServerMaker, database_url: str | None) -> None:
-    """What it had written down before it died is where the next one starts: nothing between is lost, nothing comes twice."""
+    """The next subscriber starts at the stored token: no change is lost or repeated."""
     server = await asyncio.to_thread(make_server(**url_settings(database_url)).start)
     ledger, seen, token = Ledger(), [], ""
     async with connect(server.address) as client, Load(ledger, client, ["one"]) as load:

@@ -1,4 +1,4 @@
-"""Real servers on SQLite and PostgreSQL, one, two or three on a database, and the workload that they tell."""
+"""Real servers on SQLite and PostgreSQL, one, two or three per database, and the workload on them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def servers() -> Iterator[ForkServer]:
 
 @pytest.fixture
 def make_server(servers: ForkServer, tmp_path: Path) -> Iterator[ServerMaker]:
-    """Makes servers, not started, that share a data directory unless told otherwise; all are ended with the test."""
+    """Makes servers, not started, that share a data directory by default; all end with the test."""
     with ExitStack() as stack:
         yield lambda **settings: stack.enter_context(ServerProcess(servers, tmp_path, **settings))
 
@@ -44,7 +44,7 @@ def database_url(request: pytest.FixtureRequest) -> str | None:
 
 @pytest.fixture
 def server(make_server: ServerMaker, database_url: str | None) -> ServerProcess:
-    """One of each engine."""
+    """A server of each engine."""
     return make_server(**_settings(database_url)).start()
 
 
@@ -59,7 +59,7 @@ def server(make_server: ServerMaker, database_url: str | None) -> ServerProcess:
 def workload(
     request: pytest.FixtureRequest, servers: ForkServer, tmp_path_factory: pytest.TempPathFactory, feed_seed: int
 ) -> Iterator[Workload]:
-    """Told once for all tests that ask for it; its servers go on serving."""
+    """Runs once for all tests; its servers keep running."""
     engine, how_many = request.param
     with _url(engine, request) as url:
         root = tmp_path_factory.mktemp("workload")
@@ -70,7 +70,7 @@ def workload(
 
 @pytest.fixture(scope="package")
 def feed_seed() -> int:
-    """Of what writers do. THREADKEEP_SEED repeats a run's; how writers meet each other differs all the same."""
+    """The seed of the writers. THREADKEEP_SEED repeats the actions of a run, but not their interleaving."""
     return int(os.environ.get("THREADKEEP_SEED", "1"))
 
 
@@ -78,7 +78,7 @@ def feed_seed() -> int:
 def shared_address(
     request: pytest.FixtureRequest, servers: ForkServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[str]:
-    """A server of each engine in turn for all tests of a module."""
+    """A server of each engine for all tests of a module."""
     root = tmp_path_factory.mktemp("shared")
     with _url(request.param, request) as url, ServerProcess(servers, root, **_settings(url)) as server:
         yield server.start().address
@@ -86,14 +86,14 @@ def shared_address(
 
 @pytest.fixture
 async def scene(shared_address: str) -> AsyncIterator[Scene]:
-    """An app of its own on the shared server."""
+    """A new app on the shared server."""
     async with opened(shared_address, f"app-{next(_names)}") as scene:
         yield scene
 
 
 @contextmanager
 def _url(engine: str, request: pytest.FixtureRequest) -> Iterator[str | None]:
-    """A database that lasts longer than a test; None is the SQLite file in the server's data directory."""
+    """A database that outlives a test; None is the SQLite file in the server's data directory."""
     if engine == "sqlite":
         yield None
         return
@@ -104,5 +104,5 @@ def _url(engine: str, request: pytest.FixtureRequest) -> Iterator[str | None]:
 
 
 def _settings(url: str | None) -> dict[str, Any]:
-    """Heartbeats fifteen times as often as usual."""
+    """Sets a heartbeat fifteen times as frequent as the default."""
     return {"watch_heartbeat": "1s", **url_settings(url)}

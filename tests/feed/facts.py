@@ -1,4 +1,4 @@
-"""Changes as wholes that can be compared, and what must be left of them later on."""
+"""Complete changes in a comparable form, and the form in which they are delivered later."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GONE = (pb.SESSION_CHANGE_KIND_DELETED, pb.SESSION_CHANGE_KIND_EXPIRED)
 
 @dataclass(frozen=True)
 class Fact:
-    """A whole change without its resume token, and without what depends on when it is read."""
+    """A complete change without its resume token and without everything that depends on the time of reading."""
 
     change: pb.Change
 
@@ -46,7 +46,7 @@ class Fact:
 
     @property
     def version(self) -> int:
-        """The log_version that it brought; 0 for a change of a session as a whole."""
+        """The log_version after it; 0 for a change of the session itself."""
         return self.change.versions.log_version
 
     @property
@@ -55,7 +55,7 @@ class Fact:
 
     @property
     def kind(self) -> pb.SessionChangeKind.ValueType:
-        """What happened to the session as a whole; 0 for appends and compactions."""
+        """The kind of a change of the session itself; 0 for appends and compactions."""
         return self.change.session_change.kind
 
     @property
@@ -63,7 +63,7 @@ class Fact:
         return self.kind in GONE
 
     def keeping(self, event_ids: Container[str]) -> Fact | None:
-        """What a filter leaves of it that wants these events; None for a batch of which nothing is left."""
+        """Returns the fact with only these events; None for a batch without any."""
         if not self.events:
             return self
         kept = [event for event in self.events if event.event_id in event_ids]
@@ -72,13 +72,13 @@ class Fact:
         return _with_events(self.change, kept)
 
     def after(self, seq: int) -> Fact:
-        """The fact without its events up to a seq."""
+        """Returns the fact without its events up to a seq."""
         return _with_events(self.change, [event for event in self.events if event.seq > seq])
 
 
 @dataclass(frozen=True)
 class Bookmark:
-    """A resume token, and how many whole changes had been told when it came."""
+    """A resume token, and the number of complete changes before it."""
 
     token: str
     told: int
@@ -86,13 +86,13 @@ class Bookmark:
 
 @dataclass(frozen=True)
 class Transcript:
-    """What a subscriber was told, and every token that it was given."""
+    """The facts that a subscriber received, and all of its tokens."""
 
     facts: Sequence[Fact]
     bookmarks: Sequence[Bookmark]
 
     def rest(self, mark: Bookmark) -> list[Fact]:
-        """What whoever resumes there is told now. The changes of a session that is gone by now are not told any more."""
+        """Returns what a resume at this bookmark delivers. Changes of deleted sessions are not delivered any more."""
         gone = {fact.ref: place for place, fact in enumerate(self.facts) if fact.is_gone}
         later = enumerate(self.facts[mark.told :], mark.told)
         return [fact for place, fact in later if fact.is_gone or place > gone.get(fact.ref, -1)]
@@ -103,7 +103,7 @@ class Transcript:
 
 
 def transcript(read: Iterable[pb.Change]) -> Transcript:
-    """Joins the parts of changes. The token of a part that others follow must lead back to before the change."""
+    """Joins the parts of changes. The token of a part before the last must lead back to before the change."""
     facts: list[Fact] = []
     bookmarks: list[Bookmark] = []
     parts: list[pb.Change] = []
@@ -125,7 +125,7 @@ def facts_of(read: Iterable[pb.Change]) -> list[Fact]:
 
 
 def last_lives(facts: Sequence[Fact]) -> Iterator[tuple[Ref, list[Fact]]]:
-    """The changes of every session since one of its name was last deleted."""
+    """The changes of every session since the last deletion of one with its name."""
     lives: dict[Ref, list[Fact]] = {}
     for fact in facts:
         if fact.is_gone:
@@ -157,7 +157,7 @@ def _with_events(change: pb.Change, events: Sequence[SessionEvent]) -> Fact:
     for event in events:
         one = SessionEvent()
         one.CopyFrom(event)
-        one.ClearField("archived")  # as of the reading
+        one.ClearField("archived")  # depends on the time of reading
         kept.append(one)
     if copy.HasField("batch"):
         copy.batch.ClearField("events")

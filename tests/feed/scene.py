@@ -1,4 +1,4 @@
-"""An app on a server: who writes to it, who follows it."""
+"""An app on a server, with a writer and subscribers."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class Scene:
         return named(session_id, app=self.app)
 
     def view(self, wanted: EventFilter | None = None, **scope: object) -> View:
-        """The whole app, or what `scope` narrows it to."""
+        """The complete app, or a `scope` of it."""
         return View(su.ChangeScope(app=self.app, **scope), wanted or EventFilter())  # type: ignore[arg-type]
 
     def session_view(self, session_id: str = "s", wanted: EventFilter | None = None) -> View:
         return View(self.ref(session_id), wanted or EventFilter())
 
     async def settle(self) -> None:
-        """Returns when what has been committed can be told: on PostgreSQL transactions under way hold it back."""
+        """Returns when committed changes are settled: on PostgreSQL open transactions delay them."""
         async with self.tap.watch(View(su.ChangeScope(app="settled"))) as stream:
             await stream.next()
             await self.client.create_session(app="settled", session_id=(name := threadkeep.new_event_id()))
@@ -44,14 +44,14 @@ class Scene:
 
     @asynccontextmanager
     async def live(self, view: View, **start: Any) -> AsyncIterator[Stream]:
-        """Follows what is committed from now on; there must be nothing to tell from where it starts."""
+        """Subscribes to new changes; there must be none before them."""
         await self.settle()
         async with self.tap.watch(view, **start) as stream:
             await stream.live()
             yield stream
 
     async def replay(self, view: View) -> list[pb.Change]:
-        """Everything from the beginning, to what has been committed."""
+        """Reads from the beginning to the last committed change."""
         await self.settle()
         return await self.tap.read(view, from_beginning=True)
 
@@ -59,7 +59,7 @@ class Scene:
         return await self.client.create_session(session_id, **fields)  # type: ignore[arg-type]
 
     async def say(self, *texts: str, to: str = "s") -> AppendEventsResponse:
-        """Appends what a user says, in one batch."""
+        """Appends user messages in one batch."""
         return await self.client.append(to, *(threadkeep.user(text) for text in texts or ("hello",)))
 
 
@@ -70,7 +70,7 @@ async def opened(address: str, app: str = "shop") -> AsyncIterator[Scene]:
 
 
 async def told(stream: Stream) -> Fact:
-    """The next change, which must come in one part."""
+    """Returns the next change, which must have one part."""
     (change,) = await stream.changes(1)
     assert not change.batch.continues
     assert not change.compaction.continues
@@ -78,7 +78,7 @@ async def told(stream: Stream) -> Fact:
 
 
 def session_of(change: pb.Change, kind: pb.SessionChangeKind.ValueType) -> Session:
-    """The session that a change of this kind tells."""
+    """Returns the session of a change of this kind."""
     assert change.session_change.kind == kind, change
     assert not change.HasField("versions")
     return change.session_change.session

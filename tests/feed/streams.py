@@ -1,4 +1,4 @@
-"""Subscriptions by the generated stubs: what is read here is what the server said, without an SDK in between."""
+"""Subscriptions with the generated stubs, without the SDK."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # it exists in the stub files alone
     from threadkeep.v1.subscription_service_pb2_grpc import SubscriptionServiceAsyncStub
 
 WITHIN = 15.0
-"""Seconds in which a frame must come that has to come."""
+"""Seconds within which an expected frame must arrive."""
 APP, USER = "shop", "ann"
 LIVE: Mapping[str, Any] = {"live_only": True}
 
@@ -37,13 +37,13 @@ def named(session_id: str = "s", *, app: str = APP, user: str = USER) -> Session
 
 @dataclass(frozen=True)
 class View:
-    """What a subscriber follows."""
+    """The scope and filter of a subscription."""
 
     scope: SessionRef | su.ChangeScope
     wanted: EventFilter = field(default_factory=EventFilter)
 
     def request(self, **start: Any) -> su.WatchSessionRequest | su.WatchAllRequest:
-        """`start`: one of the arms of the request's; nothing is live only."""
+        """`start`: one of the fields of the oneof; None is live only."""
         if isinstance(self.scope, SessionRef):
             if start.pop("from_beginning", False):
                 start["after_seq"] = 0
@@ -55,7 +55,7 @@ EVERYTHING = View(su.ChangeScope())
 
 
 class Stream:
-    """One call, read change by change. Every frame holds at least one, and every change a resume token."""
+    """One call, read change by change. Every frame has at least one change, and every change a resume token."""
 
     def __init__(self, call: Call, address: str) -> None:
         self._call = call
@@ -63,10 +63,10 @@ class Stream:
         self._left: deque[pb.Change] = deque()
         self.frames = 0
         self.edge = pb.Change()
-        """The checkpoint at the live edge."""
+        """The CAUGHT_UP checkpoint."""
 
     async def next(self, within: float = WITHIN) -> pb.Change:
-        """The next change or checkpoint. Raises ThreadkeepError."""
+        """Returns the next change or checkpoint. Raises ThreadkeepError."""
         while not self._left:
             async with asyncio.timeout(within):
                 try:
@@ -82,31 +82,31 @@ class Stream:
         return change
 
     async def checkpoint(self, kind: pb.CheckpointKind.ValueType) -> pb.Change:
-        """The next change, which must be this checkpoint."""
+        """Returns the next change, which must be this checkpoint."""
         change = await self.next()
         assert change.WhichOneof("kind") == "checkpoint", change
         assert change.checkpoint.kind == kind, change
         return change
 
     async def until(self, kind: pb.CheckpointKind.ValueType) -> list[pb.Change]:
-        """Everything up to this checkpoint, and it."""
+        """Returns everything up to and including this checkpoint."""
         read = [await self.next()]
         while not is_checkpoint(read[-1], kind):
             read.append(await self.next())
         return read
 
     async def live(self) -> None:
-        """Reads to the live edge; on the way there must be nothing to tell."""
+        """Reads until the stream has caught up; there must be no changes before."""
         await self.checkpoint(pb.CHECKPOINT_KIND_STARTED)
         self.edge = await self.checkpoint(pb.CHECKPOINT_KIND_CAUGHT_UP)
 
     async def silent(self, beats: int) -> None:
-        """Nothing is told but so many heartbeats."""
+        """Checks that only this number of heartbeats arrives."""
         for _ in range(beats):
             await self.checkpoint(pb.CHECKPOINT_KIND_HEARTBEAT)
 
     async def changes(self, count: int) -> list[pb.Change]:
-        """The next ones that are no checkpoints, as they come."""
+        """Returns the next changes that are not checkpoints."""
         found: list[pb.Change] = []
         while len(found) < count:
             change = await self.next()
@@ -115,7 +115,7 @@ class Stream:
         return found
 
     async def error(self, told: list[pb.Change] | None = None) -> ThreadkeepError:
-        """How the stream ends. `told` gets what comes before."""
+        """Returns the error that ends the stream. Appends earlier changes to `told`."""
         told = [] if told is None else told
         try:
             while True:
@@ -126,7 +126,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class Subscriber:
-    """Who opens streams to one server. Each `connection` is of its own, as another process would have it."""
+    """Opens streams to one server. Each `connection` is separate, as in another process."""
 
     address: str
     stub: SubscriptionServiceAsyncStub
@@ -144,7 +144,7 @@ class Subscriber:
             call.cancel()
 
     async def read(self, view: View, **start: Any) -> list[pb.Change]:
-        """Everything up to the live edge, checkpoints too."""
+        """Returns everything until the stream has caught up, including checkpoints."""
         async with self.watch(view, **start) as stream:
             return await stream.until(pb.CHECKPOINT_KIND_CAUGHT_UP)
 
@@ -155,7 +155,7 @@ class Subscriber:
 
 @contextlib.asynccontextmanager
 async def subscriber(address: str) -> AsyncIterator[Subscriber]:
-    """Connects; nothing is retried."""
+    """Connects without retries."""
     options = (*RECONNECT, ("grpc.enable_retries", 0))
     async with grpc.aio.insecure_channel(address, options) as channel:
         yield Subscriber(address, cast("SubscriptionServiceAsyncStub", SubscriptionServiceStub(channel)))

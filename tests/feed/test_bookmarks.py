@@ -1,4 +1,4 @@
-"""Resume tokens as bookmarks: kept over restarts, for one request only, and never leading past what was forgotten."""
+"""Resume tokens: valid across restarts, for one request only, and expired after retention."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MIB = 1 << 20
 
 
 async def write(scene: Scene, rounds: int = 12) -> None:
-    """A little of everything, in three sessions."""
+    """Changes of all kinds in three sessions."""
     for number in range(rounds):
         name = f"s{number % 3}"
         text = "even" if number % 2 == 0 else "odd"
@@ -110,7 +110,7 @@ class TestWhatItIsBoundTo:
 
 
 class TestLargeChanges:
-    """What is larger than a message should be comes in parts, and is resumed as a whole."""
+    """A change larger than a message is sent in parts, and resumed as a whole."""
 
     async def test_a_large_append_is_resumed_completely(self, scene: Scene) -> None:
         await scene.create()
@@ -168,7 +168,7 @@ class TestLargeChanges:
 
 
 def forgetting(cut: int) -> str:
-    """For a server that forgets what is older than this time, and looks often."""
+    """Settings of a server with this retention, which trims often."""
     return (
         "from threadkeep_server.service.feed.feed_retention import FeedCare\n"
         "init = FeedCare.__init__\n"
@@ -184,11 +184,11 @@ RECENT = (
     "FeedCare.__init__.__kwdefaults__['interval'] = 0.05\n"
     f"Tail.__init__.__kwdefaults__['kept_bytes'] = {2 * MIB}\n"
 )
-"""For a server that forgets in time, and whose tail keeps little."""
+"""Settings of a server with short retention, whose tail keeps few bytes."""
 
 
 class TestForgetting:
-    """What retention has trimmed is told as expired, from every position before it; nothing is skipped."""
+    """Positions before the retention are expired; no change is skipped silently."""
 
     @pytest.mark.parametrize("view", VIEWS[:2], ids=["everything", "filtered"])
     async def test_tokens_expire(self, make_server: ServerMaker, database_url: str | None, view: View) -> None:
@@ -230,7 +230,8 @@ class TestForgetting:
     async def _trimmed(
         self, make_server: ServerMaker, database_url: str | None, view: View
     ) -> AsyncIterator[tuple[Scene, Transcript, int]]:
-        """What the view told of before, on a server that has since forgotten the first half, and how much that is."""
+        """Returns the transcript of the view before and after the server trimmed the first half, and the number of trimmed
+        facts."""
         server = make_server(**url_settings(database_url)).start()
         async with opened(server.address) as scene:
             await write(scene)
@@ -247,9 +248,9 @@ class TestForgetting:
             yield scene, old, trimmed
 
     async def test_a_slow_reader_gets_an_error(self, make_server: ServerMaker, database_url: str | None) -> None:
-        """What it has not read is trimmed under it: it gets what comes next, and then that it has missed something."""
+        """Unread changes are trimmed: the subscriber receives the next ones, and then the error."""
         settings = {"feed_retention": "1s", **url_settings(database_url)}
-        # Not as text, for what is not indexed yet is not forgotten.
+        # Not as text, because changes that are not indexed are not trimmed.
         large = threadkeep.user("hello", native=NativeContent(format="bytes/1", content=bytes(MIB // 2)))
         server = make_server(prelude=RECENT, **settings).start()
         async with opened(server.address) as scene:
@@ -258,9 +259,9 @@ class TestForgetting:
                 for _ in range(40):
                     await scene.client.append("s", large)
                 await scene.settle()
-                probe = View(named())  # of what others follow too, the newest frames are kept, however old
+                probe = View(named())  # the newest frames, which other subscribers share, are kept
                 (*_, last) = await scene.tap.read(probe)
-                for _ in range(2):  # the last append stays until it is indexed
+                for _ in range(2):  # the last append is kept until it is indexed
                     await scene.client.append("later", threadkeep.user("hello"), create=True)
                 await until_expired(scene.tap, probe, last.resume_token)
                 read: list[Change] = []

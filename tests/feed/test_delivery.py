@@ -1,4 +1,4 @@
-"""G8, word by word: what subscribers were told while a random workload happened, against what is stored in the end."""
+"""G8: the changes that subscribers received during a random workload, compared with the final state of the store."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RESUMING_AT_ONCE = 8
 
 
 def assert_told(told: list[Fact], expected: list[Fact]) -> None:
-    """Equal; if not, the first difference is shown."""
+    """Compares; reports the first difference."""
     for place, (one, other) in enumerate(zip(told, expected, strict=False)):
         assert one == other, f"change {place} of {len(expected)}: {one} for {other}"
     assert len(told) == len(expected), f"beyond the end: {told[len(expected) :] or expected[len(told) :]}"
@@ -115,7 +115,7 @@ class TestReliable:
         assert_told(workload.told[name].lasting, workload.expected(name))
 
     def test_the_workload_contains_every_kind_of_change(self, workload: Workload) -> None:
-        """Or else the tests above would hold little."""
+        """Checks that the tests above have enough to compare."""
         facts = workload.witnesses[0].lasting
         assert len(facts) > 80
         assert sum(fact.change.HasField("compaction") for fact in facts) >= 5
@@ -150,7 +150,7 @@ class TestAtomic:
 class TestResumable:
     @pytest.mark.parametrize("name", VIEWS)
     async def test_resuming_from_every_token_delivers_the_rest(self, workload: Workload, name: str) -> None:
-        """On the next server, if there are several."""
+        """Resumes on the next server, if there are several."""
         await check_rests(workload, VIEWS[name], workload.told[name])
 
     @pytest.mark.parametrize("name", VIEWS)
@@ -159,12 +159,12 @@ class TestResumable:
             read = await tap.read(VIEWS[name], from_beginning=True)
         replayed = facts_of(read)
         expected = workload.expected(name)
-        if "session" in name:  # it starts with the creation of the session that is there
+        if "session" in name:  # starts with the creation of the existing session
             expected = [fact for _, life in last_lives(expected) for fact in life]
         assert_told(replayed, expected)
 
     async def test_starting_after_every_seq_delivers_the_rest(self, workload: Workload) -> None:
-        """Without what was before, also where that came in the same append."""
+        """Excludes earlier events, also within the same append."""
         async with subscriber(workload.addresses[-1]) as tap:
             for ref in REFS[:3]:
                 life = dict(last_lives(workload.witnesses[0].facts))[key_of(ref)]
@@ -175,7 +175,7 @@ class TestResumable:
 
 
 def after_seq(life: list[Fact], seq: int) -> list[Fact]:
-    """What follows in one life: what comes after the change that brought the seq, and of that what is behind it."""
+    """Returns the rest of one life: the changes after the one with the seq, and the later events of that one."""
     if seq == 0:
         return life
     place = next(place for place, fact in enumerate(life) if any(event.seq == seq for event in fact.events))

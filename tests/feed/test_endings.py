@@ -1,4 +1,4 @@
-"""How a stream ends and what happens to one that is not read: drained, fallen behind, resumed elsewhere."""
+"""How a stream ends, and streams that are not read: drained, fallen behind, resumed elsewhere."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .scene import opened
 from .streams import EVERYTHING, View, is_checkpoint, named, subscriber
 
 AT_ONCE = 3.0
-"""Well under the ten seconds that calls have to finish in."""
+"""Well under the grace of ten seconds for calls."""
 MIB = 1 << 20
 
 
@@ -49,7 +49,7 @@ class TestDrained:
                 assert [fact.version for fact in rest if fact.version] == [answer.log_version]
 
     async def _until_drained(self, address: str, view: View) -> tuple[str, int]:
-        """The token of the last checkpoint, and how many appends were told before."""
+        """Returns the token of the last checkpoint, and the number of appends before it."""
         async with subscriber(address) as tap, tap.watch(view) as stream:
             await stream.live()
             read: list[pb.Change] = []
@@ -105,7 +105,7 @@ class TestFallenBehind:
 
 
 SHORT_MEMORY = f"from threadkeep_server.feed.live.tail import Tail\nTail.__init__.__kwdefaults__['kept_bytes'] = {2 * MIB}\n"
-"""For a server whose tail keeps so little that who does not read falls behind soon."""
+"""Makes a tail that keeps so little that a subscriber without reads falls behind quickly."""
 
 
 def _large() -> threadkeep.SessionEvent:
@@ -114,7 +114,7 @@ def _large() -> threadkeep.SessionEvent:
 
 @pytest.mark.parametrize("watched", ["everything", "a session"])
 async def test_disconnected_subscribers_are_released(server: ServerProcess, watched: str) -> None:
-    """Their channel goes without a word; the next ones resume where they were, again and again."""
+    """Connections are closed without notice; the next ones resume, repeatedly."""
     view = EVERYTHING if watched == "everything" else View(named())
     async with opened(server.address) as scene:
         await scene.create()

@@ -1,4 +1,4 @@
-"""What a stream says beside the changes, and what each kind of change says."""
+"""Checkpoints, and the content of each kind of change."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class TestCheckpoints:
                 await stream.checkpoint(pb.CHECKPOINT_KIND_STARTED)
                 answer = await scene.say()
                 while (version := (await told(stream)).version) < answer.log_version:
-                    pass  # what was committed just before may not have been settled
+                    pass  # the last commit may not have been settled
                 assert version == answer.log_version
 
     async def test_an_idle_stream_has_heartbeats_whose_tokens_advance(self, scene: Scene) -> None:

@@ -1,4 +1,4 @@
-"""On PostgreSQL what is committed later may sort before: whoever follows waits for it, and servers tell each other."""
+"""On PostgreSQL a later commit may sort before an earlier one: subscribers wait for it, and servers notify each other."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from .streams import Stream
 pytestmark = pytest.mark.postgres
 
 BEATS = 2
-"""Longer than a server rests between two looks for changes."""
+"""Longer than the polling interval of a server."""
 AT_ONCE = 2.0
 BACK_WITHIN = 15.0
-# What keeps a transaction's id in use, as any writer of the cluster may.
+# Assigns a transaction id, as any writer of the cluster does.
 HOLDERS = {
     "an id": "SELECT pg_current_xact_id()",
     "a write to another table": "CREATE TABLE other AS SELECT 1",
@@ -35,7 +35,7 @@ HOLDERS = {
 
 @pytest.fixture
 async def pair(make_server: ServerMaker, postgres_url: str) -> AsyncIterator[tuple[Scene, Scene]]:
-    """Two servers on one database, that look for changes by themselves every half second."""
+    """Two servers on one database that poll every half second."""
     async with AsyncExitStack() as stack:
         scenes = []
         for _ in range(2):
@@ -46,7 +46,7 @@ async def pair(make_server: ServerMaker, postgres_url: str) -> AsyncIterator[tup
 
 @asynccontextmanager
 async def held(url: str, statement: str, how: str) -> AsyncIterator[None]:
-    """A transaction that has done this stays open until the context is left, and ends like this."""
+    """A transaction that runs this, stays open until the context ends, and ends with `end`."""
     connection = await asyncpg.connect(url.replace("+asyncpg", ""))
     try:
         await connection.execute("BEGIN")
@@ -73,7 +73,7 @@ class TestAnOpenTransaction:
                     await (one, other)[number % 2].say(str(number))
                 await asyncio.gather(*(stream.silent(BEATS) for stream in (here, there, narrow)))
                 async with asyncio.timeout(AT_ONCE):
-                    assert await one.tap.read(one.session_view(), after_seq=0)  # who comes now does not hang
+                    assert await one.tap.read(one.session_view(), after_seq=0)  # a new subscriber is not blocked
             for stream in (here, there, narrow):
                 assert await _versions(stream, 10) == list(range(1, 11))
         assert [fact.version for fact in facts_of(await one.replay(one.session_view()))] == list(range(11))
@@ -106,7 +106,7 @@ class TestAnOpenTransaction:
     async def test_a_large_change_after_a_small_one_is_resumed_completely(
         self, pair: tuple[Scene, Scene], postgres_url: str
     ) -> None:
-        """Both come at once; the parts of the large one lead back to the small one."""
+        """Both arrive together; the parts of the large change lead back to the small one."""
         one, _ = pair
         await one.create()
         async with one.live(one.view()) as stream:
@@ -114,7 +114,7 @@ class TestAnOpenTransaction:
                 await one.say("small")
                 await one.say(*("x" * (1 << 19) for _ in range(5)))
                 await stream.silent(1)
-            small, *parts = await stream.changes(6)  # two of its events are more than a message should hold
+            small, *parts = await stream.changes(6)  # two of its events are larger than a message
         assert [part.batch.continues for part in parts] == [True] * 4 + [False]
         assert {part.resume_token for part in parts[:-1]} == {small.resume_token}
         assert [fact.version for fact in facts_of([small, *parts])] == [1, 2]
@@ -133,7 +133,7 @@ class TestTellingEachOther:
     async def test_a_disconnected_listener_reconnects(
         self, make_server: ServerMaker, postgres: PostgresCluster, postgres_url: str
     ) -> None:
-        """Without it nobody would look for a minute."""
+        """Without notifications the servers poll once per minute."""
         async with AsyncExitStack() as stack:
             one, other = [
                 await stack.enter_async_context(
@@ -175,7 +175,7 @@ def _listeners(url: str) -> str:
 
 
 def _cut(cluster: PostgresCluster, url: str) -> int:
-    """Ends every listener's connection to the database; how many there were."""
+    """Closes every listener connection to the database and returns their number."""
     return int(cluster.execute(f"SELECT count(pg_terminate_backend(pid)) {_listeners(url)}"))
 
 

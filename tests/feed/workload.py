@@ -1,5 +1,5 @@
-"""A workload: writers write at random while subscribers of every kind follow them live. What was told is held against what is
-stored, by one test for each thing that is promised."""
+"""A workload: random writers, and live subscribers of every kind. Each guarantee has a test that compares the delivered changes
+with the store."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ VIEWS: dict[str, View] = {
 
 @dataclass(frozen=True)
 class Workload:
-    """`told`: what each view's subscriber heard while it happened. `witnesses`: who followed everything, on every server.
-    `wanted`: the events that each view's filter finds in the logs, as ListEvents says."""
+    """`told`: the changes of each view's subscriber. `witnesses`: subscribers of everything, on every server. `wanted`: the
+    events that each view's filter selects in the logs, by ListEvents."""
 
     addresses: Sequence[str]
     ledger: Ledger
@@ -56,7 +56,7 @@ class Workload:
     wanted: dict[str, dict[Ref, set[str]]]
 
     def expected(self, name: str) -> list[Fact]:
-        """What whoever followed this view is told, by what the whole feed says and ListEvents finds."""
+        """Returns the facts expected for this view, from the complete feed and ListEvents."""
         view, wanted = VIEWS[name], self.wanted[name]
         kept = (fact.keeping(wanted.get(fact.ref, set())) for fact in self.witnesses[0].lasting if admits(view, fact.ref))
         return [fact for fact in kept if fact is not None]
@@ -75,7 +75,7 @@ def admits(view: View, ref: Ref) -> bool:
 
 
 async def run_workload(addresses: Sequence[str], seed: int) -> Workload:
-    """Writers and subscribers are spread over the servers."""
+    """Writers and subscribers are distributed over the servers."""
     ledger = Ledger()
     async with AsyncExitStack() as stack:
         clients = [await stack.enter_async_context(threadkeep.AsyncClient(address)) for address in addresses]
@@ -107,7 +107,7 @@ async def _write(clients: Sequence[threadkeep.AsyncClient], ledger: Ledger, seed
 
 
 async def _follow(view: View, tap: Subscriber, ready: asyncio.Barrier) -> Transcript:
-    """From before the first change to the last of every session that the view admits."""
+    """Reads from before the first change to the last change of every session of the view."""
     async with tap.watch(view) as stream:
         await stream.live()
         await ready.wait()

@@ -1,4 +1,4 @@
-"""Writers that do at random whatever changes a session, and a ledger of what they were told."""
+"""Writers with random changes of sessions, and a ledger of their results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .streams import named
 
 NEEDLE = "needle"
 MORTAL = "s3"
-"""Sessions of this id are deleted and expire; others live as long as the workload."""
+"""Sessions with this id are deleted and expire; others live as long as the workload."""
 REFS = [
     named(session_id, app=app, user=user)
     for app, user in (("shop", "ann"), ("shop", "bob"), ("", "ann"))
@@ -37,7 +37,7 @@ REFS = [
 ]
 CURTAIN = '{"curtain":true}'
 _SLIDING = cp.CompactionStrategy(sliding_window=cp.SlidingWindow(max_events=5))
-# What others do to the session between two calls of a writer.
+# Errors caused by changes of other writers between two calls.
 _RACES = (SessionNotFound, SessionAlreadyExists, VersionMismatch, NothingToCompact, EventNotFound)
 
 _numbers = count(1)
@@ -48,7 +48,7 @@ def key_of(ref: SessionRef) -> Ref:
 
 
 def labels_of(ref: SessionRef) -> dict[str, str]:
-    """A session bears its team for all its life."""
+    """The team label of a session, constant for its life."""
     return {"team": "red" if ref.session_id == "s1" else "blue"}
 
 
@@ -61,7 +61,7 @@ class Appended:
 
 @dataclass
 class Ledger:
-    """What writers were told. `updated` by uid, `deleted` by name."""
+    """The results of writers. `updated` by uid, `deleted` by name."""
 
     appended: list[Appended] = field(default_factory=list)
     compacted: dict[str, cp.Compaction] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class Ledger:
 
 
 class Writer:
-    """One of several that write to the same sessions. The seed says what it does, not how it meets the others."""
+    """One of several writers to the same sessions. The seed determines its actions, not their interleaving."""
 
     def __init__(self, client: threadkeep.AsyncClient, ledger: Ledger, seed: int) -> None:
         self._client = client
@@ -179,7 +179,7 @@ class Writer:
         self._ledger.expired += answer.deleted_sessions
 
     async def drop_the_curtain(self) -> None:
-        """A last death of either kind, and a last change of every session, that no filter leaves out."""
+        """Makes a last deletion of each kind, and a last change of every session, which no filter excludes."""
         for die in (self._delete, self._expire):
             ref = named(MORTAL)
             await self._client.create_session(

@@ -1,6 +1,6 @@
-"""A database as the first schema left it: rows written by SQL alone, so that later code cannot change them.
+"""A database of the first schema. Rows are written by SQL alone, so that later code cannot change them.
 
-Never edit what is inserted here: databases like this one exist.
+Do not edit the inserted data: such databases exist.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ EVENT_COLUMNS = (
     "id, session, seq, position, event_id, time, role, author, author_role, branch, synthetic, turn_start, archived, size,"
     "tokens, body"
 )
-# Bodies as they were stored: the caller's SessionEvent, then what the server added. Each is (size of the caller's, hex).
+# Bodies as stored: the caller's SessionEvent, then the fields of the server. Each is (size of the caller's, hex).
 BODIES = {
     "e1": (
         41,
@@ -52,7 +52,7 @@ BODIES = {
         "0a0265331a0d080212090a070a056e6f7465642205636c65726b320c73656c6c65722e636c65726b1003420608ace4cfaa06800102880128",
     ),
 }
-# The same bodies as schema 5 has them, where the text of a part is a plain string.
+# The same bodies in schema 5, where the text of a part is a plain string.
 PLAIN_BODIES = {
     "e1": (
         39,
@@ -85,7 +85,7 @@ EVENTS = (_event(1, "e1", 1), _event(2, "e2", 2, author="seller"), _event(3, "e3
 
 
 def build(connection: Connection) -> None:
-    """Makes the first schema in an empty database, and its data."""
+    """Creates the first schema with its data in an empty database."""
     _migrate(connection, FIRST)
     meta = (("schema_version", "1"), ("oldest_code", "1"), ("store_id", STORE_ID))
     _insert(connection, "threadkeep_meta", '"key", "value"', meta)
@@ -100,7 +100,7 @@ def build(connection: Connection) -> None:
 
 
 def upgrade(connection: Connection, version: int) -> None:
-    """Brings the database to a later schema, as the code of that schema did."""
+    """Migrates the database to a later schema."""
     _migrate(connection, f"{version:04}")
     for key in ("schema_version", "oldest_code"):
         connection.exec_driver_sql(f"UPDATE threadkeep_meta SET value = '{version}' WHERE key = '{key}'")

@@ -1,4 +1,4 @@
-"""Events and messages in the form of schemas 1 to 4, where the text of a part was a message that held a string."""
+"""Events and messages in the form of schemas 1 to 4, where the text of a part was a message with a string."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from threadkeep.v1 import event_pb2, message_pb2
 
 
 def old_message(message: message_pb2.ChatMessage) -> bytes:
-    """The encoding that a client of that time sent."""
+    """Returns the encoding of a client of that time."""
     rest = message_pb2.ChatMessage(role=message.role).SerializeToString()
     return (
         rest + _parts(2, message.parts) + _unknown_of(message, message_pb2.ChatMessage(role=message.role, parts=message.parts))
@@ -25,7 +25,7 @@ def old_event(event: event_pb2.SessionEvent) -> bytes:
 
 
 def field(number: int, value: bytes) -> bytes:
-    """A field of bytes."""
+    """Encodes a bytes field."""
     return _number(number << 3 | 2) + _number(len(value)) + value
 
 
@@ -53,7 +53,7 @@ def _tool_result(result: message_pb2.ToolResultPart) -> bytes:
 
 
 def _unknown_of(whole: message_pb2.ChatMessage | message_pb2.Part, known: message_pb2.ChatMessage | message_pb2.Part) -> bytes:
-    """What a newer writer put in: parsers keep it, and write it last."""
+    """Returns unknown fields of a newer writer; parsers keep them, and encode them last."""
     return whole.SerializeToString()[len(known.SerializeToString()) :]
 
 

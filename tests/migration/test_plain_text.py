@@ -1,4 +1,4 @@
-"""Schema 5: what was stored in the old form of a text part is what a client of today would have stored."""
+"""Schema 5: text parts in the old form are migrated to the current encoding."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from threadkeep_server.store.sql.schema.migrations import plain_text, rewriting
 from threadkeep_server.store.sql.schema.tables import changes, compactions, events, memories, sessions
 from threadkeep_server.store.sql.store import SqlStore, open_store
 
-# Fields that no version knows, as a newer writer might add: a number, bytes, and a group with a field 1 inside.
+# Unknown fields, as of a newer writer: a number, bytes, and a group with a field 1.
 _UNKNOWN = st.sampled_from([b"", field(77, b"x"), b"\xf8\x06\x05", b"\xfb\x06" + field(1, field(1, b"no")) + b"\xfc\x06"])
 _TEXTS = st.text(max_size=200) | st.just("\n\x05hello") | st.text(alphabet="ab", min_size=120, max_size=135)
 
@@ -84,7 +84,7 @@ def test_an_invalid_encoding_is_rejected(bad: bytes) -> None:
         plain_text.message(bad)
 
 
-# --- whole databases
+# databases
 
 
 def _events_of(number: int) -> list[EventDraft]:
@@ -107,7 +107,7 @@ def _aged(body: EventDraft, *, old: bool) -> EventDraft:
 
 
 async def _fill(store: SqlStore, *, old: bool) -> None:
-    """The same story, told by clients of then or of now."""
+    """Writes the same sessions with the old or the current encoding."""
     for session in ("s1", "s2"):
         await session_with(store, session_id=session)
     for number in range(20):
@@ -121,7 +121,7 @@ async def _fill(store: SqlStore, *, old: bool) -> None:
 
 
 async def _rows(store: SqlStore) -> dict[str, list[dict[str, Any]]]:
-    """All that schema 5 rewrites, but for what is of the moment or of the past."""
+    """Returns everything that schema 5 rewrites, without times and historic values."""
     kept = {
         sessions: (sessions.c.session_id, sessions.c.window_bytes),
         events: (events.c.id, events.c.event_id, events.c.archived, events.c.size, events.c.body),
@@ -139,7 +139,7 @@ async def _rows(store: SqlStore) -> dict[str, list[dict[str, Any]]]:
 
 
 def _make_old(connection: Connection) -> None:
-    """Memories are made of messages by the service; here they are put back into the form of schema 4."""
+    """The service makes memories of messages; this converts them back to the form of schema 4."""
     for row in connection.execute(sa.select(memories.c.id, memories.c.content)).all():
         content = old_message(message_pb2.ChatMessage.FromString(row.content))
         connection.execute(memories.update().where(memories.c.id == row.id).values(content=content))
@@ -181,7 +181,7 @@ async def test_a_database_of_schema_4_is_migrated_to_current_contents(
 
 
 def _compare_changes(migrated: list[dict[str, Any]], today: list[dict[str, Any]]) -> None:
-    """The windows before a compaction stay as they were reported: nothing says which events they held."""
+    """The window counters before a compaction keep their values: the events of that window are not recorded."""
     past = 0
     for one, other in zip(migrated, today, strict=True):
         if one["window_version"] == 0 and one["window_bytes"] > other["window_bytes"]:

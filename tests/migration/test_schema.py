@@ -1,4 +1,4 @@
-"""The schema in schema.py is the sum of the migrations, on both engines."""
+"""The schema in schema.py equals the sum of the migrations on both engines."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ def _differences(connection: Connection) -> list[Any]:
 
 
 def _describe(connection: Connection) -> Description:
-    """What the database itself says of its tables: more than autogenerate compares, partial indexes for one."""
+    """Returns the definition that the database reports, which is more than autogenerate compares, for example partial
+    indexes."""
     if connection.dialect.name == "sqlite":
         rows = connection.exec_driver_sql("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").all()
         return {(row.name, frozenset(re.split(r",(?![^(]*\))", re.sub(r"[\s\"]+", "", row.sql)))) for row in rows}
     columns = (
         "SELECT table_name, column_name, data_type, character_maximum_length, is_nullable,"
-        " CASE WHEN column_name = 'xid' THEN '' ELSE column_default END"  # what migrations alone can say
+        " CASE WHEN column_name = 'xid' THEN '' ELSE column_default END"  # only migrations define these
         " FROM information_schema.columns WHERE table_schema = 'public'"
     )
     indexes = "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'"
@@ -61,7 +62,7 @@ async def test_the_schema_is_the_sum_of_its_migrations(empty_url: str) -> None:
 
 @pytest.mark.postgres
 async def test_changes_store_their_transaction(postgres_url: str) -> None:
-    """The one thing that migrations say and schema.py does not."""
+    """The only part of the schema that migrations define and schema.py does not."""
     engine = open_engine(postgres_url, SqlOptions())
 
     def unit(connection: Connection) -> None:

@@ -1,4 +1,4 @@
-"""Databases of other versions: the first schema with data, newer ones, and several servers that start at once."""
+"""Databases of other versions: the first schema with data, newer schemas, and several servers that start at once."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ async def _set(url: str, **values: str) -> None:
 
 @pytest.fixture(params=range(1, SCHEMA_VERSION))
 async def first(request: pytest.FixtureRequest, empty_url: str) -> str:
-    """A database of the first schema, with data; as it is, or brought to a later one that is not the newest."""
+    """A database of the first schema with data, or migrated to a later schema before the newest."""
     async with opened(empty_url) as engine:
         await engine.write(first_schema.build)
         if request.param > 1:
@@ -100,7 +100,7 @@ async def test_logs_of_the_first_schema_accept_appends(first: str) -> None:
 
 
 async def test_the_feed_starts_after_changes_of_older_schemas(first: str) -> None:
-    """They do not say where the session stood after them."""
+    """Old changes do not contain the state of the session."""
     async with open_store(first, CODEC) as store:
         await store.append(AppendRequest("default", ALICE, [draft("more")], now=7))
         select = sa.select(changes).order_by(changes.c.id)
@@ -147,7 +147,7 @@ async def test_older_code_runs_on_a_newer_schema_that_allows_it(first: str) -> N
 
 
 async def _start(url: str, hold: asyncio.Barrier) -> str:
-    """A server's start, and an append while all the others run."""
+    """Starts a server and appends while the others run."""
     async with open_store(url, CODEC) as store:
         await hold.wait()
         return await _use(store)

@@ -1,4 +1,4 @@
-"""Servers in processes, as the fault tests start them."""
+"""Server processes, as in the fault tests."""
 
 from __future__ import annotations
 

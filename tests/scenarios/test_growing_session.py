@@ -1,7 +1,7 @@
-"""One session grows to a million tokens (a quarter in the short form) of real conversation under a policy.
+"""One session grows to a million tokens (a quarter in the short form) of real conversation with a policy.
 
-Its window stays under 100,000 tokens, contexts are whole turns within their budget, the log keeps every byte, and any sentence
-ever said is found.
+Its window stays under 100,000 tokens, contexts are complete turns within their budget, the log keeps every byte, and every
+sentence is found.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ STRATEGIES = {
 
 @dataclass
 class Growth:
-    """What was sent, and the largest window that an append left."""
+    """The sent events, and the largest window after an append."""
 
     sent: list[SessionEvent] = field(default_factory=list)
     largest: int = 0
@@ -96,7 +96,7 @@ async def test_a_window_stays_small_while_the_log_grows(
 
 
 def tell(model: ModelEndpoint) -> None:
-    """A model that says how many lines it was shown."""
+    """A model that returns the number of lines in its prompt."""
 
     def behave(writer: asyncio.StreamWriter) -> object:
         prompt = model.requests[-1].json["messages"][-1]["content"]
@@ -106,14 +106,14 @@ def tell(model: ModelEndpoint) -> None:
 
 
 def conversations() -> Iterator[list[SessionEvent]]:
-    """All there are, over and over."""
+    """Repeats all conversations."""
     for number in count():
         for place, conversation in enumerate([*agent_runs(), *dialogues()]):
             yield renamed(conversation, f"{number}-{place}")
 
 
 async def grow(client: threadkeep.AsyncClient, to: Wire, growth: Growth) -> None:
-    """Appends conversation by conversation; after each, the window is small, or one compaction makes it so."""
+    """Appends conversation by conversation; after each, the window is small or one compaction makes it small."""
     said = 0
     for conversation in conversations():
         answer = await client.append(SESSION, *conversation)
@@ -134,7 +134,7 @@ async def until_small(to: Wire) -> None:
 
 
 def check_context(read: GetContextResponse) -> None:
-    """Whole turns, within the budget."""
+    """Checks complete turns within the budget."""
     assert read.context.tokens == sum(event.token_estimate for event in read.events)
     assert read.over_budget == (read.context.tokens > CONTEXT_TOKENS)
     talk = [event for event in read.events if not is_summary(event) and event.message.role != ROLE_SYSTEM]
@@ -145,7 +145,7 @@ def check_context(read: GetContextResponse) -> None:
 
 
 def check_log(sent: Sequence[SessionEvent], log: Sequence[SessionEvent]) -> None:
-    """Every event that was appended, as it was sent, in its place."""
+    """Checks that every event is stored as sent, in order."""
     assert sorted(event.seq for event in log) == list(range(1, len(log) + 1))
     said = [event for event in log if not event.synthetic]
     assert [as_sent(event) for event in said] == [as_sent(event) for event in sent]
@@ -153,7 +153,7 @@ def check_log(sent: Sequence[SessionEvent], log: Sequence[SessionEvent]) -> None
 
 
 async def check_search(client: threadkeep.AsyncClient, sent: Sequence[SessionEvent]) -> None:
-    """Sentences of any time are found where they were said."""
+    """Checks that sentences of any time are found."""
     with_text = [event for event in sent if threadkeep.text_of(event) and event.message.role != ROLE_SYSTEM]
     for event in random.sample(with_text, SENTENCES):
         sentence = random.choice([each for each in re.split(r"(?<=[.!?])\s+", threadkeep.text_of(event)) if each.strip()])[

@@ -1,4 +1,4 @@
-"""Asking for candidates, as searches that rank do."""
+"""Candidate queries, as ranked searches make them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHOP = AppScope("shop")
 
 
 async def twice(store: Store) -> AsyncIterator[None]:
-    """At once, and when the index has caught up."""
+    """Runs at once, and again after the index has caught up."""
     yield
     await caught_up(store)
     yield
@@ -35,7 +35,7 @@ async def caught_up(store: Store) -> None:
 
 
 def terms(*texts: str) -> tuple[str, ...]:
-    """As the server analyses them."""
+    """Analyzes words like the server."""
     return tuple(term for text in texts for term in CODEC.words(draft(text, time=0).body, 0).text)
 
 
@@ -58,13 +58,13 @@ async def ask(
 
 
 async def seqs(store: Store, question: str, scope: EventScope = ALICE, wanted: EventFilter = ALL, **options: Any) -> list[int]:
-    """Where the candidates stand, of all sessions together, in order."""
+    """Returns the positions of the candidates of all sessions, in order."""
     found = await ask(store, question, scope, wanted, **options)
     return sorted(candidate.position >> 20 for candidate in found.found)
 
 
 async def said_in(store: Store, question: str, scope: EventScope, tenant: str = TENANT) -> list[str]:
-    """The texts of the candidates in a scope, read by their keys."""
+    """Returns the texts of the candidates in a scope, read by their keys."""
     found = (await ask(store, question, scope, tenant=tenant)).found
     events = await store.events_by_key(tenant, scope, [candidate.key for candidate in found])
     return sorted(CODEC.text(each.event.body) for each in events)

@@ -1,4 +1,4 @@
-"""Time that passes only when a test says so."""
+"""Time under the control of a test."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ NOW = 1_750_000_000 * SECOND_NS
 
 
 class Clock:
-    """A clock that stands still until it is advanced."""
+    """A clock that changes only by `advance`."""
 
     def __init__(self, now: int = NOW) -> None:
         self.now = now

@@ -1,4 +1,4 @@
-"""Events for tests: real protobuf bytes in, real protobuf messages out."""
+"""Events for tests: real protobuf bytes and messages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def event(
     usage: Usage | None = None,
     parts: Sequence[message_pb2.Part] = (),
 ) -> event_pb2.SessionEvent:
-    """A message as a client would send it; text None leaves only `parts`."""
+    """Returns a message as a client sends it; with text None only `parts`."""
     message = event_pb2.SessionEvent(
         event_id=f"auto-{next(_ids)}" if event_id is None else event_id,
         author=author,
@@ -53,7 +53,7 @@ def event(
 
 
 def as_draft(message: event_pb2.SessionEvent) -> EventDraft:
-    """What the transport hands the store for a message."""
+    """Returns the draft that the transport passes to the store."""
     usage = message.usage
     has_time = message.HasField("event_time")
     shown = measure(message.message)
@@ -74,24 +74,24 @@ def as_draft(message: event_pb2.SessionEvent) -> EventDraft:
 
 
 def draft(text: str | None = "", **fields: Any) -> EventDraft:
-    """An event to append; the fields are those of `event`."""
+    """Returns an event to append; the fields are those of `event`."""
     return as_draft(event(text, **fields))
 
 
 def call(*ids: str, **fields: Any) -> EventDraft:
-    """An ASSISTANT event that makes tool calls."""
+    """Returns an ASSISTANT event with tool calls."""
     parts = [message_pb2.Part(tool_call=message_pb2.ToolCallPart(id=each, name="f", arguments_json="{}")) for each in ids]
     return draft(None, **{"role": Role.ASSISTANT, "parts": parts, **fields})
 
 
 def result(*ids: str, **fields: Any) -> EventDraft:
-    """A TOOL event that answers tool calls."""
+    """Returns a TOOL event with results of tool calls."""
     parts = [message_pb2.Part(tool_result=message_pb2.ToolResultPart(call_id=each, name="f")) for each in ids]
     return draft(None, **{"role": Role.TOOL, "parts": parts, **fields})
 
 
 def parse(stored: StoredEvent) -> event_pb2.SessionEvent:
-    """What a client gets for a stored event."""
+    """Returns the message that clients receive for a stored event."""
     return event_pb2.SessionEvent.FromString(published(stored))
 
 

@@ -1,4 +1,4 @@
-"""The real conversations that lie beside the repository, as events, and which of a log's events answer which."""
+"""Real conversations from outside the repository, as events, and the matching of calls and results."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _conversation(messages: Sequence[Any]) -> Conversation:
 
 
 def renamed(conversation: Conversation, name: str) -> Conversation:
-    """The conversation said once more: other event ids, the same call ids."""
+    """Returns the conversation with new event ids and the same call ids."""
     copies = []
     for number, event in enumerate(conversation):
         copy = SessionEvent(event_id=f"{name}-{number}")
@@ -57,7 +57,7 @@ def renamed(conversation: Conversation, name: str) -> Conversation:
 
 
 def as_sent(event: SessionEvent) -> bytes:
-    """The encoding of an event without what the server adds to it."""
+    """Returns the encoding of an event without the fields of the server."""
     copy = SessionEvent()
     copy.CopyFrom(event)
     for name in _SERVER_FIELDS:
@@ -74,8 +74,8 @@ def results_of(event: SessionEvent) -> list[str]:
 
 
 def answered(events: Sequence[SessionEvent]) -> set[tuple[str, str]]:
-    """Event ids of calls and their results: a result answers the latest call before it that has its id, on its own branch if
-    there is one there."""
+    """Returns event ids of calls and their results: a result belongs to the latest call before it with its id, on its own
+    branch if one exists there."""
     pairs = set()
     latest: dict[tuple[str | None, str], str] = {}
     for event in events:
@@ -89,6 +89,6 @@ def answered(events: Sequence[SessionEvent]) -> set[tuple[str, str]]:
 
 
 def orphans(events: Sequence[SessionEvent]) -> list[str]:
-    """Event ids of results without their call before them."""
+    """Returns event ids of results without a call before them."""
     with_call = {result for _, result in answered(events)}
     return [event.event_id for event in events if results_of(event) and event.event_id not in with_call]

@@ -1,4 +1,4 @@
-"""Reading the feed to its end, whichever store keeps it."""
+"""Reads the feed of any store to its end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KINDS = {
 
 
 async def settled(store: Store) -> Position:
-    """The head once everything that is committed is settled: another server's transaction may hold it up for a moment."""
+    """Returns the head once all committed changes are settled: transactions of other servers may delay it."""
     for _ in range(1000):
         if (await store.feed_state()).unsettled == 0:
             return await store.feed_head()
@@ -36,7 +36,7 @@ async def pages(
     upto: Position | None = None,
     limit: int = 1000,
 ) -> list[ChangePage]:
-    """Page by page, to `upto` or the end."""
+    """Returns the pages up to `upto` or the end."""
     end = await settled(store) if upto is None else upto
     found = []
     while True:
@@ -58,7 +58,7 @@ async def follow(
     upto: Position | None = None,
     limit: int = 1000,
 ) -> list[Change]:
-    """Every change from one position to another, or to the end."""
+    """Returns the changes from one position to another, or to the end."""
     read = await pages(store, scope, after=after, upto=upto, limit=limit)
     return [change for page in read for change in page.changes]
 
@@ -73,12 +73,12 @@ async def events_of(store: Store, change: Change, *, with_text: bool = True) -> 
 
 
 async def seqs_of(store: Store, changes: Sequence[Change]) -> list[list[int]]:
-    """The seqs of the events that each of the changes added."""
+    """Returns the seqs of the events of each change."""
     return [[event.seq for event in events] for events in await store.change_events(changes, with_text=False)]
 
 
 async def trim(store: Store, before: int, limit: int = 1000) -> int:
-    """Trims once nothing of the store's own needs the changes any more."""
+    """Trims after the store itself no longer needs the changes."""
     await settled(store)
     for _ in range(1000):
         if (await store.info(TENANT, totals=False)).index_lag == 0:

@@ -1,7 +1,7 @@
-"""Messages that bear running numbers, and summaries that tell which numbers they stand for.
+"""Messages with sequential numbers, and summaries that list the numbers of the messages they replace.
 
-Whoever reads a window can then tell whether everything ever said is in it exactly once: itself, by the stub of a tool result or
-by a summary. A mark is `w2:17`, the eighteenth event of writer 2; `w2:0-17` are all up to it.
+A reader of a window can check that every message is in it exactly once: itself, as the stub of a tool result, or in a summary.
+A mark is `w2:17`, the eighteenth event of writer 2; `w2:0-17` are all up to it.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ TURN = 4
 
 _MARK = re.compile(r"\bw(\d+):(\d+)(?:-(\d+))?")
 _LONG = "and so on " * 40
-_AHEAD = "## What follows"  # the part of a summarizer's prompt that is not to be summarised
+_AHEAD = "## What follows"  # the part of a summarizer's prompt that is not summarized
 
 
 def turn(writer: int, number: int) -> list[SessionEvent]:
-    """A whole turn of a tool-calling agent; its first event bears this number. The tool's result is long enough to trim."""
+    """Returns a complete turn of a tool-calling agent; its first event has this number. The result is long enough to trim."""
     names = [f"w{writer}:{number + place}" for place in range(TURN)]
     call = f"call-{writer}-{number}"
     return [
@@ -40,7 +40,7 @@ def turn(writer: int, number: int) -> list[SessionEvent]:
 
 
 def summary(covered: Iterable[Mark], name: str) -> list[SessionEvent]:
-    """The two events that stand for others."""
+    """Returns the two events that replace others."""
     fields = {"synthetic": True, "compaction_source": "test"}
     return [
         threadkeep.user("What was said?", event_id=f"{name}-q", **fields),  # type: ignore[arg-type]
@@ -49,12 +49,12 @@ def summary(covered: Iterable[Mark], name: str) -> list[SessionEvent]:
 
 
 def shown(events: Iterable[SessionEvent]) -> Counter[Mark]:
-    """How often each mark is in a window, by itself or by what stands for it."""
+    """Counts each mark in a window, in events and in their replacements."""
     return Counter(mark for event in events for mark in marks(text_shown(event)))
 
 
 def marks(text: str) -> list[Mark]:
-    """Every mark that a text names."""
+    """Returns every mark in a text."""
     found = []
     for writer, first, last in _MARK.findall(text):
         found += [(int(writer), number) for number in range(int(first), int(last or first) + 1)]
@@ -62,7 +62,7 @@ def marks(text: str) -> list[Mark]:
 
 
 def spelled(covered: Iterable[Mark]) -> str:
-    """The marks as few words as they can be named in."""
+    """Returns the marks in their shortest form."""
     words = []
     for _, run in groupby(enumerate(sorted(covered)), key=lambda item: (item[1][0], item[1][1] - item[0])):
         members = [mark for _, mark in run]
@@ -71,7 +71,7 @@ def spelled(covered: Iterable[Mark]) -> str:
 
 
 def text_shown(event: SessionEvent) -> str:
-    """An event's text, that of tool results included."""
+    """Returns the text of an event, including tool results."""
     parts = event.message.parts
     texts = [part.text for part in parts if part.HasField("text")]
     texts += [inner.text for part in parts for inner in part.tool_result.parts]
@@ -83,12 +83,12 @@ def is_summary(event: SessionEvent) -> bool:
 
 
 def stands_for(event: SessionEvent) -> Sequence[Mark]:
-    """What the stub of a tool result stands for."""
+    """Returns the marks that the stub of a tool result replaces."""
     return marks(text_shown(event)) if event.synthetic and event.message.role == ROLE_TOOL else ()
 
 
 def summarising(model: ModelEndpoint, slowest: float = 0.0) -> Behaviour:
-    """A model that answers with the marks of what it is asked to summarise, after a while of up to `slowest` seconds."""
+    """A model that returns the marks of the summarized text, after up to `slowest` seconds."""
 
     def behave(writer: asyncio.StreamWriter) -> Awaitable[None]:
         prompt = model.requests[-1].json["messages"][-1]["content"]

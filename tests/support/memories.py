@@ -1,4 +1,4 @@
-"""Memories for tests: real protobuf bytes, as the transport hands them to a store."""
+"""Memories for tests: real protobuf bytes, as the transport passes them to a store."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def memory(
     metadata: Mapping[str, Any] | None = None,
     **fields: Any,
 ) -> MemoryDraft:
-    """Something to remember; the further fields are MemoryDraft's."""
+    """Returns a draft; further fields are those of MemoryDraft."""
     message = message_pb2.ChatMessage(role=message_pb2.ROLE_USER)
     message.parts.add().text = text
     message.parts.extend(parts)
@@ -46,7 +46,7 @@ def memory(
 
 
 def of_event(text: str, event_id: str, session_id: str = "s1", **fields: Any) -> MemoryDraft:
-    """What ingestion makes of an event."""
+    """Returns the draft that ingestion makes of an event."""
     return memory(text, **{"id": f"{session_id}/{event_id}", "session_id": session_id, "event_id": event_id, **fields})
 
 
@@ -68,7 +68,7 @@ async def ingest(store: Store, *drafts: MemoryDraft, **options: Any) -> list[Mem
 async def remembered(
     store: Store, wanted: MemoryFilter = ALL_MEMORIES, *, scope: MemoryScope = ALICE, tenant: str = TENANT
 ) -> list[Memory]:
-    """All of a scope, the last added first."""
+    """Returns all memories of a scope, the last added first."""
     return list((await store.list_memories(tenant, scope, wanted, 1000, None)).memories)
 
 
@@ -105,7 +105,7 @@ def texts(memories: Iterable[Memory]) -> list[str]:
 
 
 async def found(store: Store, *terms: str, scope: MemoryScope = ALICE, tenant: str = TENANT, **options: Any) -> set[str]:
-    """The texts of the candidates."""
+    """Returns the texts of the candidates."""
     keys = [each.key for each in (await candidates(store, *terms, scope=scope, tenant=tenant, **options)).found]
     told = texts(await store.memories_by_key(tenant, scope, keys))
     assert len(told) == len(set(keys)) == len(keys), "each candidate is told once, and is there"

@@ -1,4 +1,4 @@
-"""Short ways to say what nearly every store test says."""
+"""Short forms of common store calls."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ async def compact(
     at: int | None = None,
     **options: Any,
 ) -> Compacted:
-    """Archives and inserts; `at` is the window version to be expected."""
+    """Archives and inserts; `at` is the expected window version."""
     name = f"compaction-{next(_numbers)}" if compaction_id is None else compaction_id
     return await store.compact(
         CompactionRequest(tenant, of or ref(), name, now, tuple(archive), inserts, expected_window_version=at, **options)
@@ -70,12 +70,12 @@ async def compact(
 
 
 def placed(before: str | None, *drafts: EventDraft) -> Placed:
-    """Events to insert before another, or at the end."""
+    """Returns events to insert before another, or at the end."""
     return Placed(before, drafts)
 
 
 async def session_with(store: Store, *drafts: EventDraft, session_id: str = "s1", **fields: Any) -> SessionRef:
-    """A session that holds these events, appended one by one."""
+    """Creates a session with these events, appended one by one."""
     session = await create(store, session_id, **fields)
     for draft in drafts:
         await append(store, draft, to=session.ref)
@@ -83,7 +83,7 @@ async def session_with(store: Store, *drafts: EventDraft, session_id: str = "s1"
 
 
 async def read(store: Store, wanted: EventFilter = ALL, *, of: SessionRef | None = None, **query: Any) -> list[StoredEvent]:
-    """Everything that the filter selects, in one page."""
+    """Returns all selected events, in one page."""
     query = {"limit": 1 << 20} | query
     page = await store.list_events(TENANT, of or ref(), EventQuery(wanted, **query))
     assert page.cursor is None
@@ -93,7 +93,7 @@ async def read(store: Store, wanted: EventFilter = ALL, *, of: SessionRef | None
 async def read_in_pages(
     store: Store, wanted: EventFilter = ALL, *, of: SessionRef | None = None, tenant: str = TENANT, **query: Any
 ) -> list[list[StoredEvent]]:
-    """Everything that the filter selects, page by page."""
+    """Returns all selected events, page by page."""
     pages: list[list[StoredEvent]] = []
     cursor = None
     while True:
@@ -113,7 +113,7 @@ async def search(
     tenant: str = TENANT,
     limit: int = 1000,
 ) -> list[SearchHit]:
-    """Every hit, in one page. A string is looked for as a keyword."""
+    """Returns every hit, in one page. A string is searched as a keyword."""
     wanted = EventFilter(keyword=wanted) if isinstance(wanted, str) else wanted
     page = await store.search(tenant, SearchQuery(scope or ref(), wanted, limit=limit))
     return list(page.hits)

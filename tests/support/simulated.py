@@ -1,5 +1,4 @@
-"""An event loop whose time passes only while nothing can be done: tests of leases and pauses take no time, and are the same in
-every run."""
+"""An event loop with simulated time: tests of leases and pauses take no time, and every run is the same."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ T = TypeVar("T")
 
 
 class _Selector(selectors.SelectSelector):
-    """Instead of waiting it moves time on."""
+    """Advances the time instead of waiting."""
 
     now = 0.0
 
@@ -39,11 +38,11 @@ class SimulatedLoop(asyncio.SelectorEventLoop):
 
 
 def clock() -> int:
-    """The wall clock of the running simulation."""
+    """The wall clock of the simulation."""
     return NOW + round(asyncio.get_running_loop().time() * SECOND_NS)
 
 
 def simulate(main: Coroutine[Any, Any, T]) -> T:
-    """Runs it to its end in simulated time."""
+    """Runs the coroutine to its end in simulated time."""
     with asyncio.Runner(loop_factory=SimulatedLoop) as runner:
         return runner.run(main)

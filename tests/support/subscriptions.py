@@ -1,4 +1,4 @@
-"""A SubscriptionService that tells what it is asked, and when it is free of a subscriber."""
+"""A fake SubscriptionService that records its calls and the release of subscribers."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ FLOOD_BYTES = 1 << 20
 
 
 class FakeSubscriptions:
-    """The session's id says what happens: "gone" is none, "idle" tells nothing but the first frame, "drain" ends after it,
-    "flood" never ends; others have three changes.
+    """The id of the session selects the behavior: "gone" does not exist, "idle" sends only the first frame, "drain" ends after
+    it, "flood" never ends; others have three changes.
 
-    WatchAll answers with messages, WatchSession with their bytes, as the server does.
+    WatchAll yields messages, WatchSession their bytes, like the server.
     """
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class FakeSubscriptions:
                 yield pb.WatchSessionResponse(changes=[change]).SerializeToString()
                 self.sent += 1
         finally:
-            await asyncio.sleep(0)  # freeing what it holds may take a turn of the loop
+            await asyncio.sleep(0)  # releasing resources may take one cycle of the loop
             self.open -= 1
             self.freed.set()
 

@@ -1,4 +1,4 @@
-"""Requests as any client could send them, well-formed or not, and what the server says to them."""
+"""Sends valid and invalid requests and returns the errors of the server."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _numbers = count(1)
 
 @dataclass(frozen=True)
 class Refusal:
-    """What a refused call was told."""
+    """The error of a rejected call."""
 
     code: grpc.StatusCode
     message: str
@@ -60,7 +60,7 @@ class Refusal:
 
 
 class Wire:
-    """Calls methods by name with messages or with raw bytes."""
+    """Calls methods by name with messages or raw bytes."""
 
     def __init__(self, port: int) -> None:
         self.channel = grpc.insecure_channel(f"127.0.0.1:{port}", _OPTIONS)
@@ -69,7 +69,7 @@ class Wire:
         self.channel.close()
 
     def call(self, name: str, request: Message | bytes | None = None, /, *, token: str | None = None, **fields: Any) -> Any:
-        """The response. The request is a message, its bytes, or its fields."""
+        """Returns the response. The request is a message, its bytes, or its fields."""
         method = METHODS[name]
         if request is None:
             request = GetMessageClass(method.input_type)(**fields)
@@ -83,13 +83,13 @@ class Wire:
     def refused(
         self, name: str, request: Message | bytes | None = None, /, *, token: str | None = None, **fields: Any
     ) -> Refusal:
-        """What a call that must fail was told: a status with exactly one ErrorInfo of ours."""
+        """Returns the error of a call that must fail: a status with exactly one ErrorInfo."""
         with pytest.raises(grpc.RpcError) as raised:
             self.call(name, request, token=token, **fields)
         return refusal_of(raised.value)
 
     def invalid(self, field: str, name: str, request: Message | bytes | None = None, /, **fields: Any) -> Refusal:
-        """The same for INVALID_FIELD, which must name the field wherever a client may look for it."""
+        """Returns an INVALID_FIELD error, which must contain the field in every detail."""
         refusal = self.refused(name, request, **fields)
         assert (refusal.reason, refusal.metadata.get("field")) == ("INVALID_FIELD", field), refusal
         assert refusal.code is grpc.StatusCode.INVALID_ARGUMENT
@@ -98,7 +98,7 @@ class Wire:
         return refusal
 
     def new_session(self, **fields: Any) -> session_pb2.SessionRef:
-        """A session of its own for a test."""
+        """Creates a session for one test."""
         ref = session_pb2.SessionRef(app="app", user_id="alice", session_id=f"s-{next(_numbers)}")
         self.call("CreateSession", session=ref, **fields)
         return ref
@@ -109,7 +109,7 @@ class Wire:
     def stream(
         self, ref: session_pb2.SessionRef, batches: Iterable[Iterable[event_pb2.SessionEvent]], *, token: str | None = None
     ) -> list[event_service_pb2.AppendStreamResult]:
-        """The results of an AppendStream of these batches."""
+        """Returns the results of an AppendStream of these batches."""
         stub = event_service_pb2_grpc.EventServiceStub(self.channel)
         appends = (event_service_pb2.AppendEventsRequest(session=ref, events=batch) for batch in batches)
         requests = (event_service_pb2.AppendStreamRequest(append=append) for append in appends)
@@ -122,7 +122,7 @@ class Wire:
     def stores_nothing(
         self, ref: session_pb2.SessionRef, field: str, *events: event_pb2.SessionEvent, **fields: Any
     ) -> Refusal:
-        """An append that is refused for a field, and leaves the session as it was."""
+        """Checks that an append is rejected for a field and does not change the session."""
         with self.unchanged(ref):
             return self.invalid(field, "AppendEvents", session=ref, events=events, **fields)
 
@@ -134,7 +134,7 @@ class Wire:
 
 
 def eventually(done: Callable[[], bool], seconds: float = 90) -> None:
-    """Waits for what the server does in the background."""
+    """Waits for background work of the server."""
     deadline = time.monotonic() + seconds
     while not done():
         assert time.monotonic() < deadline, "it has not come to pass"
@@ -142,7 +142,7 @@ def eventually(done: Callable[[], bool], seconds: float = 90) -> None:
 
 
 def encoded_session(ref: session_pb2.SessionRef) -> bytes:
-    """The start of an AppendEventsRequest, to which further fields can be appended."""
+    """Returns the start of an AppendEventsRequest, to which fields can be appended."""
     return event_service_pb2.AppendEventsRequest(session=ref).SerializeToString()
 
 
@@ -160,7 +160,7 @@ def refusal_of(error: Any) -> Refusal:
 
 @contextmanager
 def wire(data_dir: Path, **settings: Any) -> Iterator[Wire]:
-    """A server of its own, and a wire to it."""
+    """Starts a server and returns a client of it."""
     with running(data_dir=data_dir, http_address="", **settings) as server:
         opened = Wire(server.grpc_port)
         try:
@@ -171,7 +171,7 @@ def wire(data_dir: Path, **settings: Any) -> Iterator[Wire]:
 
 @contextmanager
 def wire_on(engine: str, request: pytest.FixtureRequest, data_dir: Path, **settings: Any) -> Iterator[Wire]:
-    """The same on SQLite, in memory, or on a PostgreSQL database of its own."""
+    """Starts a server on SQLite, in memory, or on a new PostgreSQL database, and returns a client of it."""
     if engine in ("sqlite", "memory"):
         with wire(data_dir, **({"database_url": "memory://"} if engine == "memory" else {}), **settings) as opened:
             yield opened

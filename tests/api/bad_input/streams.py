@@ -1,4 +1,4 @@
-"""Streams as any client could ask for them, well-formed or not, over gRPC and over the HTTP port."""
+"""Sends valid and invalid stream requests over gRPC and over the HTTP port."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _metadata(token: str | None) -> tuple[tuple[str, str], ...]:
 
 
 class Consuming:
-    """A Consume stream whose requests the test makes one by one."""
+    """A Consume stream. The test sends its requests one by one."""
 
     def __init__(self, channel: grpc.Channel, token: str | None) -> None:
         self._requests: SimpleQueue[bytes | None] = SimpleQueue()
@@ -81,7 +81,7 @@ class Consuming:
         return got
 
     def confirmed(self, *ids: int) -> None:
-        """Waits until these are on durable storage."""
+        """Waits until these acknowledgements are confirmed."""
         missing = set(ids)
         while missing:
             missing -= set(self.hear().acknowledged_ids)
@@ -90,11 +90,11 @@ class Consuming:
         self._requests.put(None)
 
     def rest(self) -> list[consumer_service_pb2.ConsumeResponse]:
-        """What still comes, up to an end without an error."""
+        """Returns the remaining responses, up to an end without an error."""
         return list(self._call)
 
     def refusal(self) -> Refusal:
-        """What the stream fails with."""
+        """Returns the error that ends the stream."""
         with pytest.raises(grpc.RpcError) as raised:
             self.rest()
         return refusal_of(raised.value)
@@ -105,7 +105,7 @@ class Consuming:
 
 
 class Streams(Wire):
-    """A wire that knows streams too."""
+    """A client that also supports streams."""
 
     def __init__(self, server: Running) -> None:
         super().__init__(server.grpc_port)
@@ -115,7 +115,7 @@ class Streams(Wire):
     # --- over gRPC
 
     def watch(self, name: str, request: bytes | None = None, *, token: str | None = None, **fields: Any) -> Any:
-        """A call that is open: an iterator of responses, which can be cancelled."""
+        """Opens a call: an iterator of responses that can be canceled."""
         parse = GetMessageClass(METHODS[name].output_type).FromString
         invoke: grpc.UnaryStreamMultiCallable[bytes, Any] = self.channel.unary_stream(
             path_of(name), response_deserializer=parse
@@ -125,7 +125,7 @@ class Streams(Wire):
     def changes(
         self, name: str, number: int, request: bytes | None = None, *, token: str | None = None, **fields: Any
     ) -> list[subscription_pb2.Change]:
-        """The first changes; the stream is closed then."""
+        """Returns the first changes and closes the stream."""
         call = self.watch(name, request, token=token, **fields)
         got: list[subscription_pb2.Change] = []
         while len(got) < number:
@@ -134,7 +134,7 @@ class Streams(Wire):
         return got
 
     def told(self, name: str, *, token: str | None = None, **fields: Any) -> list[subscription_pb2.Change]:
-        """What there is up to now, without checkpoints."""
+        """Returns all changes so far, without checkpoints."""
         call = self.watch(name, token=token, **fields)
         got: list[subscription_pb2.Change] = []
         while not any(each.checkpoint.kind == subscription_pb2.CHECKPOINT_KIND_CAUGHT_UP for each in got):
@@ -143,7 +143,7 @@ class Streams(Wire):
         return [each for each in got if not each.HasField("checkpoint")]
 
     def stream_refused(self, name: str, request: bytes | None = None, *, token: str | None = None, **fields: Any) -> Refusal:
-        """What a stream fails with, without having told anything."""
+        """Returns the error of a stream that fails before the first change."""
         call = self.watch(name, request, token=token, **fields)
         with pytest.raises(grpc.RpcError) as raised:
             next(call)
@@ -158,7 +158,7 @@ class Streams(Wire):
             stream.close()
 
     def ask(self, name: str, request: bytes | None = None, /, *, token: str | None = None, **fields: Any) -> Any:
-        """The response to a unary call of ConsumerService."""
+        """Returns the response of a unary call of ConsumerService."""
         parse = GetMessageClass(METHODS[name].output_type).FromString
         invoke: grpc.UnaryUnaryMultiCallable[bytes, Any] = self.channel.unary_unary(path_of(name), response_deserializer=parse)
         return invoke(encoded(name, request, fields), timeout=_DEADLINE_S, metadata=_metadata(token))
@@ -171,7 +171,7 @@ class Streams(Wire):
     # --- over HTTP
 
     def post(self, path: str, kind: str, body: bytes) -> tuple[int, bytes]:
-        """Status and body of an answer that ends."""
+        """Returns status and body of a response that ends."""
         connection = HTTPConnection("127.0.0.1", self._http_port or 0, timeout=_DEADLINE_S)
         try:
             connection.request("POST", path, body, {"content-type": kind})
@@ -181,7 +181,7 @@ class Streams(Wire):
             connection.close()
 
     def connect_error(self, name: str, payload: bytes, kind: str = "proto") -> dict[str, Any]:
-        """The ErrorInfo that ends a stream over Connect."""
+        """Returns the ErrorInfo that ends a stream over Connect."""
         status, body = self.post(path_of(name), f"application/connect+{kind}", frame(payload))
         assert status == 200
         flags, end = frames(body)[-1]
@@ -191,10 +191,10 @@ class Streams(Wire):
     def connect_error_json(self, name: str, request: Message) -> dict[str, Any]:
         return self.connect_error(name, MessageToJson(request).encode(), "json")
 
-    # --- what is held
+    # quotas
 
     def gauges(self) -> dict[str, float]:
-        """The metrics page, which is written anew once a second."""
+        """Returns the metrics page, which the server generates once per second."""
         time.sleep(1.05)
         lines = [line.rsplit(" ", 1) for line in self.metrics_page().splitlines() if not line.startswith("#")]
         return {name: float(value) for name, value in lines}
@@ -208,7 +208,7 @@ class Streams(Wire):
             connection.close()
 
     def holds_nothing(self) -> None:
-        """Waits until every subscription has been given back, with what it held."""
+        """Waits until every subscription is released."""
         deadline = time.monotonic() + 20
         while True:
             gauges = self.gauges()
@@ -220,14 +220,14 @@ class Streams(Wire):
 
 
 def error_info(error: dict[str, Any]) -> dict[str, Any]:
-    """The ErrorInfo of an error in Connect's form."""
+    """Returns the ErrorInfo of an error in the form of Connect."""
     [info] = [each["debug"] for each in error["details"] if each["type"] == "google.rpc.ErrorInfo"]
     return dict(info)
 
 
 @contextmanager
 def streams_on(engine: str, request: pytest.FixtureRequest, data_dir: Path, **settings: Any) -> Iterator[Streams]:
-    """A server of its own on SQLite or on a PostgreSQL database of its own, and streams to it."""
+    """Starts a server on SQLite or on a new PostgreSQL database, and returns a client with streams."""
     name = ""
     if engine == "postgresql":
         name = f"bad_streams_{os.getpid()}_{next(_databases)}"

@@ -1,4 +1,4 @@
-"""Compactions, policies and contexts that cannot be: told by the exact field, quickly, and changing nothing."""
+"""Invalid compactions, policies and contexts are rejected with the exact field, quickly, and change nothing."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_an_invalid_strategy_is_rejected(opened: Wire, ref: session_pb2.SessionR
         opened.invalid("strategy" + field, "CompactSession", session=ref, strategy=strategy)
         opened.invalid("strategy" + field, "PlanCompaction", session=ref, strategy=strategy)
         policy = {"trigger": {"tokens": 1}, "strategy": strategy}
-        if len(str(strategy)) < 200_000:  # a policy of that size is refused for it
+        if len(str(strategy)) < 200_000:  # a policy of this size is rejected because of it
             opened.invalid("policy.strategy" + field, "SetCompactionPolicy", scope={"session": ref}, policy=policy)
     assert time.monotonic() - started < _QUICK_S
 
@@ -124,7 +124,7 @@ def test_eight_nested_triggers_are_accepted(opened: Wire, ref: session_pb2.Sessi
 
 
 def test_ten_thousand_nested_triggers_are_rejected(opened: Wire, ref: session_pb2.SessionRef) -> None:
-    """Deeper than a parser goes: as bytes, for no library makes such a message."""
+    """Nests more deeply than a parser accepts. Built as bytes, because no library creates such a message."""
     trigger = b"\x10\x01"
     for _ in range(10_000):
         inner = b"\x0a" + _varint(len(trigger)) + trigger

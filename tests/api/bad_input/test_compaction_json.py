@@ -1,4 +1,4 @@
-"""JSON that no request for a compaction can be made of."""
+"""Invalid JSON requests for compactions."""
 
 from __future__ import annotations
 

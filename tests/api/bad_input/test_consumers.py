@@ -1,4 +1,4 @@
-"""ConsumerService with every field wrong, and members that do not keep to the protocol of Consume."""
+"""ConsumerService with invalid fields, and members that violate the protocol of Consume."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def wire(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 @pytest.fixture(autouse=True)
 def nothing_is_left(wire: Streams) -> Iterator[None]:
-    """Each test leaves no consumer, and no stream that counts towards the quota of 20."""
+    """Leaves no consumer, and no stream that counts towards the quota of 20."""
     yield
     for each in wire.ask("ListConsumers", page_size=1000).consumers:
         assert wire.ask("DeleteConsumer", name=each.name).deleted
@@ -140,7 +140,7 @@ def test_a_stream_that_does_not_join_is_ended(wire: Streams, monkeypatch: pytest
         assert time.monotonic() - began < 10
     with wire.consuming() as stream:
         stream.joined()
-        time.sleep(0.5)  # a member may be silent for longer
+        time.sleep(0.5)  # longer than a member may be silent
         stream.half_close()
         stream.rest()
 
@@ -187,7 +187,7 @@ def test_a_repeated_acknowledgement_counts_once(wire: Streams) -> None:
 
 
 def test_delivery_ids_are_those_of_the_stream(wire: Streams) -> None:
-    """They count from 1 on every stream: what a member says concerns nothing that another holds."""
+    """Ids count from 1 on every stream, so a member cannot affect the deliveries of another."""
     with wire.consuming() as stream, wire.consuming() as other:
         stream.joined()
         taken = stream.deliveries(5)
@@ -216,7 +216,7 @@ def test_a_long_reason_is_truncated_and_a_flood_is_handled(wire: Streams) -> Non
     assert len(parked.reason) <= 1024
 
 
-# --- what operators ask
+# administrative calls
 
 
 @pytest.mark.parametrize("name", NAMED)
@@ -272,7 +272,7 @@ def test_an_invalid_page_is_rejected(wire: Streams) -> None:
 
 
 def test_a_page_of_consumers_has_a_limited_size(wire: Streams) -> None:
-    """Their filters are the callers'."""
+    """The filters of the consumers come from callers."""
     wanted = authors(1000, 100)
     for number in range(40):
         with wire.consuming() as stream:

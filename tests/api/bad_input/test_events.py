@@ -1,4 +1,4 @@
-"""What appends refuse, each time storing nothing; and what looks odd, is allowed, and comes back byte for byte."""
+"""Invalid appends store nothing; unusual valid ones are stored byte for byte."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from threadkeep.v1 import event_pb2, message_pb2
 from . import requests
 from .requests import Wire, encoded_session, wire_on
 
-HALF = "\\ud83d"  # one half of an emoji, as JSON can say it and Unicode cannot
+HALF = "\\ud83d"  # half of a surrogate pair, which JSON can contain and Unicode text cannot
 
 
 @pytest.fixture(scope="module", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
@@ -39,7 +39,7 @@ def at(seconds: int, nanos: int = 0) -> event_pb2.SessionEvent:
 
 
 def nested(depth: int) -> event_pb2.SessionEvent:
-    """A tool result within tool results, so many in all."""
+    """Returns a tool result that contains tool results, nested this deeply."""
     part = threadkeep.text("deep")
     for _ in range(depth):
         part = threadkeep.tool_result_part("c", [part])
@@ -125,7 +125,7 @@ def test_output_only_fields_are_set_by_the_server(wire: Wire) -> None:
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
-    """A server whose limits are small enough to reach."""
+    """A server with limits that tests can reach."""
     limits = {"max_event_bytes": "2KiB", "max_batch_bytes": "8KiB", "max_batch_events": 10}
     with requests.wire(tmp_path_factory.mktemp("data"), **limits) as opened:
         yield opened
@@ -153,7 +153,7 @@ def test_a_batch_over_the_limit_is_rejected(small: Wire, count: int, text: str, 
 
 
 def test_a_request_over_the_message_limit_is_rejected(small: Wire) -> None:
-    """Beyond what the server receives gRPC itself refuses, before anything is parsed."""
+    """gRPC rejects messages over the receive limit before they are parsed."""
     name = small.new_session()
     with small.unchanged(name), pytest.raises(grpc.RpcError) as raised:
         small.append(name, user("x" * (6 << 20)))
@@ -171,7 +171,7 @@ def test_an_invalid_request_does_not_end_an_append_stream(small: Wire) -> None:
 
 
 def raw_event(text: bytes) -> bytes:
-    """An AppendEventsRequest, but for its session, whose one event has this text, whatever its bytes are."""
+    """Returns an AppendEventsRequest without a session; its one event has this text, which may be any bytes."""
 
     def field(number: int, value: bytes) -> bytes:
         return bytes([number << 3 | 2, len(value)]) + value
@@ -182,7 +182,7 @@ def raw_event(text: bytes) -> bytes:
 
 @pytest.mark.parametrize("text", [b"\xff", b"caf\xe9", b"\xc0\x80", b"\xed\xa0\xbd", b"\xf0\x9f"], ids=repr)
 def test_bytes_that_are_not_utf8_are_rejected(wire: Wire, text: bytes) -> None:
-    """Also a lone surrogate and an overlong NUL, as some encoders write them."""
+    """Includes a lone surrogate and an overlong NUL, as some encoders produce them."""
     name = wire.new_session()
     session = encoded_session(name)
     assert wire.call("AppendEvents", session + raw_event(b"fine")).last_seq == 1

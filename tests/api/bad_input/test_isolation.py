@@ -1,4 +1,4 @@
-"""G9: who a caller is comes from the credential, and no field of a request widens what it may read, change or infer."""
+"""G9: the credential identifies the caller; no field of a request extends what the caller may read, change or infer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TOKENS = {
     "token-other": {"tenant": "other"},
 }
 
-# In a page token the version and the digest of what it is bound to come first.
+# A page token starts with the version and the digest.
 PLACE = 13
 
 
@@ -48,7 +48,7 @@ def wire(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def requests(name: session_pb2.SessionRef) -> list[tuple[str, dict[str, Any]]]:
-    """A call of every method that names a session."""
+    """A call of every method that takes a session."""
     return [
         ("GetSession", {"session": name}),
         ("UpdateSession", {"session": name, "labels": {"k": "v"}, "update_mask": {"paths": ["labels"]}}),
@@ -123,7 +123,7 @@ def test_another_users_session_is_denied_and_looks_missing(wire: Wire, call: int
 @pytest.mark.parametrize("app", ["app", ""])
 @pytest.mark.parametrize("call", CALLS)
 def test_an_omitted_user_is_the_bound_user(wire: Wire, call: int, app: str) -> None:
-    """The id of another's session is, for a bound caller, no session at all; creating it makes one of the caller's own."""
+    """A bound caller sees no session under another user's id; creating one with this id creates the caller's own."""
     answers = []
     for session_id in ("secret", "no-such-session"):
         method, fields = requests(ref("", session_id, app))[call]
@@ -136,7 +136,7 @@ def test_an_omitted_user_is_the_bound_user(wire: Wire, call: int, app: str) -> N
         assert "bob" not in str(answer).replace("'bobs'", "").replace('"bobs"', "")
         answers.append(str(answer).replace("no-such-session", "secret"))
         wire.call("DeleteSession", session=ref("alice", session_id, app), token=ALICE)
-    if method not in {"CreateSession", "AppendEvents"}:  # what they make bears times and ids of its own
+    if method not in {"CreateSession", "AppendEvents"}:  # the results contain their own times and ids
         assert answers[0] == answers[1]
     _untouched(wire)
 
@@ -188,7 +188,7 @@ def test_searches_return_only_accessible_events(wire: Wire) -> None:
 
 
 def test_a_page_token_grants_no_access(wire: Wire) -> None:
-    """A page token handed from one user to another is refused; one made up of both leads to the own data of who sends it."""
+    """A page token of another user is rejected; one combined from two tokens returns only the caller's own data."""
     for n in range(3):
         for token in (ALICE, BOB):
             wire.call("CreateSession", session=ref("", f"paged-{n}", "paged"), token=token)
@@ -204,7 +204,7 @@ def test_a_page_token_grants_no_access(wire: Wire) -> None:
 
 
 def moved(wire: Wire, method: str, fields: dict[str, Any]) -> Any:
-    """Refuses Alice the page behind Bob's token; what she is told by a token of hers that has Bob's place."""
+    """Checks that Alice cannot use Bob's token, and what her token returns with Bob's position."""
     theirs, own = (wire.call(method, **fields, page_size=1, token=token).next_page_token for token in (BOB, ALICE))
     assert theirs
     for token in (ALICE, ACME, OTHER):
@@ -254,7 +254,7 @@ def test_a_tenant_sees_its_users_and_no_other_tenant(wire: Wire) -> None:
 
 @pytest.mark.parametrize("call", CALLS)
 def test_another_tenants_session_looks_missing(wire: Wire, call: int) -> None:
-    """The same reference names another session for another tenant, or none."""
+    """The same reference selects another session in another tenant, or none."""
     answers = []
     for name in (SECRET, MISSING):
         method, fields = requests(name)[call]

@@ -1,4 +1,4 @@
-"""What reads and searches refuse, and text that only looks like syntax."""
+"""Invalid reads and searches are rejected; text that looks like syntax is matched as text."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_invalid_filters_are_rejected(wire: Wire, log: session_pb2.SessionRef, w
 
 
 def test_two_windows_are_rejected(wire: Wire, log: session_pb2.SessionRef) -> None:
-    """The message can hold one only, so the last one counts; with page_size beside it there are two."""
+    """The message can contain only one window, so the last one counts; page_size is a second one."""
     wire.invalid("page_size", "ListEvents", session=log, filter={"last_n": 5}, page_size=5)
     wire.invalid("page_size", "ListEvents", session=log, filter={"page": {"page_size": 5}}, page_size=5)
     wire.invalid("page_size", "SearchEvents", session=log, query="text", filter={"page": {"page_size": 5}}, page_size=5)
@@ -228,7 +228,7 @@ def syntax(wire: Wire) -> session_pb2.SessionRef:
 
 
 def test_names_with_pattern_characters_match_only_themselves(wire: Wire) -> None:
-    """Ids, authors, branches and labels are compared exactly, whatever they hold."""
+    """Ids, authors, branches and labels are compared exactly, whatever characters they contain."""
     for user_id in ("a%", "ab", "a_", "A%"):
         name = session_pb2.SessionRef(app="patterns", user_id=user_id, session_id="s%")
         wire.call("CreateSession", session=name, labels={"k": user_id})

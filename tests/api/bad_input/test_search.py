@@ -1,4 +1,4 @@
-"""What searches, memories and tools refuse: every field of every message with values that it cannot have."""
+"""Invalid searches, memories and tool calls: every field of every message with invalid values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What sessions refuse: ids, expiry, labels, metadata, references that mean nothing or too much."""
+"""Invalid session requests: ids, expiry, labels, metadata and references."""
 
 from __future__ import annotations
 

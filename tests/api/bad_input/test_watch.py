@@ -1,4 +1,4 @@
-"""WatchSession and WatchAll with every field wrong, tokens that were tampered with, and more streams than there may be."""
+"""WatchSession and WatchAll with invalid fields, manipulated tokens, and more streams than the quota."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_invalid_fields_are_rejected(wire: Streams, name: str, fields: dict[str,
     assert (refusal.metadata["field"], refusal.violations) == (field, [field])
     request = GetMessageClass(METHODS[name].input_type)(**fields)
     infos = [wire.connect_error(name, request.SerializeToString())]
-    if "_time" not in field:  # which JSON cannot say
+    if "_time" not in field:  # not representable in JSON
         infos.append(wire.connect_error_json(name, request))
     for info in infos:
         assert (info["reason"], info["metadata"]["field"]) == ("INVALID_FIELD", field)
@@ -227,7 +227,7 @@ def test_a_manipulated_token_gives_no_other_access(wire: Streams) -> None:
             forged = bytearray(raw)
             forged[at] ^= bit
             token = base64.urlsafe_b64encode(forged).decode().rstrip("=")
-            if at < len(raw) - 8:  # but for the number of the change, which only says how far to go back
+            if at < len(raw) - 8:  # except for the number of the change, which only determines how far the token goes back
                 assert wire.stream_refused(ALL, resume_token=token).reason == "INVALID_RESUME_TOKEN", at
     json_error = wire.connect_error(ALL, json.dumps({"resumeToken": "forged"}).encode(), "json")
     assert json_error["reason"] == "INVALID_RESUME_TOKEN"

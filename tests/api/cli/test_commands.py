@@ -1,4 +1,4 @@
-"""The commands that look into a running server, and those of the server itself."""
+"""Commands that read from a running server, and server commands."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_events_are_listed_by_any_filter(tell: Tell, filled: str) -> None:
     assert seqs("--keyword", "ORDER") == [1]
     assert seqs("--author", "bot") == [2, 4]
     assert seqs("--after-seq", "1", "--before-seq", "4") == [2, 3]
-    assert seqs("--last-n", "1") == [1, 2, 3, 4]  # the whole turn
+    assert seqs("--last-n", "1") == [1, 2, 3, 4]  # the complete turn
     assert seqs("--active") == [1, 2, 3, 4]
     assert seqs("--to-time", "2001-01-01") == []
     assert seqs("--limit", "2") == [1, 2]
@@ -159,7 +159,7 @@ def test_search_prints_hits(tell: Tell, filled: str) -> None:
 
 @pytest.fixture
 def long(address: str) -> int:
-    """Events of one session, and sessions, that are more than a table holds."""
+    """More events of a session, and more sessions, than one table contains."""
     with Client(address, user_id="carl") as client:
         session = client.create_session("long")
         for start in range(0, 2100, 700):
@@ -190,7 +190,7 @@ def test_a_long_list_is_printed_as_several_tables_with_one_header(
 def test_a_long_list_is_printed_before_all_pages_are_read(
     filled: str, address: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With tables of one row: what is shown while the rest is still awaited."""
+    """Uses tables of one row to check that rows are printed before later pages arrive."""
     monkeypatch.setattr(output, "_MOST_ROWS", 1)
     seen: list[str] = []
 
@@ -272,7 +272,7 @@ def test_serve_runs_until_sigterm(tmp_path: Path) -> None:
 
 
 def refused(tmp_path: Path, *flags: str, **variables: str) -> tuple[int, str]:
-    """What a server that cannot start ends with, and the one line that it says."""
+    """Returns the exit code and the output of a server that cannot start."""
     command = [sys.executable, "-m", "threadkeep.cli", "serve", "--data-dir", str(tmp_path), "--log-format", "text"]
     own = {name: value for name, value in os.environ.items() if not name.startswith(("THREADKEEP_", "GRPC_"))}
     addresses = ["--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0", *flags]

@@ -1,4 +1,4 @@
-"""`threadkeep consumers` against a real server."""
+"""`threadkeep consumers` with a real server."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Tell = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def tell(address: str, capfd: pytest.CaptureFixture[str]) -> Tell:
-    """Runs a command against the server; its exit code, output and standard error."""
+    """Runs a command; returns exit code, output and standard error."""
 
     def invoke(*arguments: str) -> tuple[int, str, str]:
         code = main(["consumers", *arguments, "--address", address])
@@ -57,7 +57,7 @@ def until(condition: Callable[[], Any]) -> None:
 
 
 def refuse(change: Change) -> None:
-    """Parks what was appended."""
+    """Parks the appended changes."""
     if change.HasField("batch"):
         raise Park(f"no index\n for {change.batch.events[0].seq}")
 
@@ -68,7 +68,7 @@ def lines(out: str) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def parked(address: str) -> None:
-    """The consumer `index`, which parked three appends to `s` and has no members."""
+    """The consumer `index` with three parked appends to `s` and no members."""
     with Client(address, user_id="alice") as client, member(address, refuse):
         client.create_session("s")
         for n in range(3):

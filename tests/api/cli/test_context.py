@@ -1,4 +1,4 @@
-"""The commands on windows: context, compact, compactions, policy."""
+"""The window commands: context, compact, compactions, policy."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def teller(address: str, capfd: pytest.CaptureFixture[str]) -> Tell:
 
 @pytest.fixture
 def tell(address: str, capfd: pytest.CaptureFixture[str]) -> Tell:
-    """Runs a command against the server; its exit code, output and standard error."""
+    """Runs a command; returns exit code, output and standard error."""
     return teller(address, capfd)
 
 
@@ -59,7 +59,7 @@ def fill(address: str) -> None:
 
 
 def fields(out: str) -> dict[str, str]:
-    """Names and values of what stands in two columns."""
+    """Returns the names and values of two columns."""
     return {name: value for line in out.splitlines() if "  " in line for name, value in [line.strip().split("  ", 1)]}
 
 
@@ -88,7 +88,7 @@ def test_context_options_narrow_the_context(tell: Tell, filled: str) -> None:
     assert seqs("--max-turns", "1", "--exclude-author", "writer") == [1, 22, 23, 24]
     assert seqs("--max-turns", "1", "--exclude-role", "lead", "--exclude-author", "writer") == [1, 22]
     assert seqs("--include-author", "writer") == [1, 5, 9, 13, 17, 21, 25]
-    assert seqs("--include-role", "lead") == [1]  # calls whose results are left out go with them
+    assert seqs("--include-role", "lead") == [1]  # calls without their results are left out
     assert seqs("--max-tokens", "700") == [1, *range(18, 26)]
     found = json.loads(tell("context", "s", "--json", "--max-bytes", "10", "--branch", "x")[1])
     assert (found["truncated"], found["over_budget"], found["window"]["turns"]) == (True, True, 6)

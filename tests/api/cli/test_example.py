@@ -1,4 +1,4 @@
-"""The example runs as its README says."""
+"""The example runs as its README describes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`threadkeep import` and `export` against a real server: all is stored, nothing twice, and logs come back identical."""
+"""`threadkeep import` and `export` with a real server: everything is stored once, and exported logs are identical."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Run = Callable[..., Any]
 
 @pytest.fixture
 def run(address: str, capfd: pytest.CaptureFixture[str]) -> Run:
-    """Runs a command against the server; its exit code, JSON and standard error."""
+    """Runs a command; returns exit code, JSON output and standard error."""
 
     def invoke(*arguments: str | Path, at: str = address) -> tuple[int, Any, str]:
         code = main([*map(str, arguments), "--address", at, "--json"])
@@ -51,7 +51,7 @@ def client(address: str) -> Iterator[Client]:
 
 
 def shared(name: str) -> Path:
-    """A file of real conversations, which lie beside the repository."""
+    """A file of real conversations outside the repository."""
     folder = Path(os.environ.get("THREADKEEP_SHARED_DATA", Path(__file__).parents[4] / "shared" / "data"))
     if not (folder / name).is_file():
         pytest.skip(f"{folder / name} is not there; set THREADKEEP_SHARED_DATA to the folder with the real conversations")
@@ -59,7 +59,7 @@ def shared(name: str) -> Path:
 
 
 def logs(address: str) -> dict[tuple[str, str, str], Log]:
-    """Every session's log: seqs, ids and bytes."""
+    """Returns the log of every session: seqs, ids and bytes."""
     with Client(address) as client:
         return {
             (each.ref.app, each.ref.user_id, each.ref.session_id): [
@@ -128,7 +128,7 @@ def test_dialogues_are_imported_with_labels(run: Run, client: Client) -> None:
 def test_sessions_are_restored_with_labels_metadata_and_expiry(run: Run, client: Client, other: str, tmp_path: Path) -> None:
     soon = time.time_ns() // 1_000_000_000 * 1_000_000_000 + 3 * 86_400_000_000_000 + 123_456_789
     client.create_session("s", user_id="u", app="a", labels={"k": "v"}, metadata='{"n":  1.0}', never_expires=True)
-    client.create_session("s", user_id="u", expire_time=soon)  # the same id, another app; no events
+    client.create_session("s", user_id="u", expire_time=soon)  # the same id in another app, without events
     client.append(threadkeep.SessionRef(app="a", user_id="u", session_id="s"), threadkeep.user("hé\x00 你好 🎉", author="me"))
     export = tmp_path / "e.jsonl"
     assert run("export", "-o", export)[0] == 0

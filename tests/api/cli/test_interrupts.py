@@ -1,4 +1,4 @@
-"""Ctrl-C, wherever it comes: a command or an example ends with 130 and says nothing."""
+"""Ctrl-C: a command or an example exits with 130 and prints no traceback."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _EXAMPLES = {
 
 @pytest.fixture
 def silent() -> Iterator[socket.socket]:
-    """A server that takes connections and never answers."""
+    """A server that accepts connections and never responds."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listening.settimeout(60)
         yield listening

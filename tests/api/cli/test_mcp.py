@@ -1,4 +1,4 @@
-"""The MCP server, asked by the MCP library's own client over standard input and output and over HTTP."""
+"""The MCP server, called by the client of the MCP library over stdio and HTTP."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ THREE = {"load_memory", "conversation_search", "cross_session_search"}
 
 @pytest.fixture
 def filled(address: str) -> str:
-    """Sessions of alice and of bob, and what is remembered of each."""
+    """Sessions and memories of alice and bob."""
     with Client(address, app="shop") as client:
         for user, drink in (("alice", "green tea"), ("bob", "black coffee")):
             ref = threadkeep.SessionRef(app="shop", user_id=user, session_id=f"{user}-1")
@@ -55,7 +55,7 @@ async def stdio(address: str, *more: str) -> AsyncIterator[McpClient]:
 
 @contextlib.contextmanager
 def over_http(address: str, *more: str, **environment: str) -> Iterator[str]:
-    """A server over HTTP in a process of its own; its URL."""
+    """Starts a server over HTTP in a process; returns its URL."""
     port = free_port()
     command = [sys.executable, *_arguments(address, "--http", f"127.0.0.1:{port}", *more)]
     process = subprocess.Popen(command, env=os.environ | environment)
@@ -76,7 +76,7 @@ def over_http(address: str, *more: str, **environment: str) -> Iterator[str]:
 
 
 def said(result: Any) -> dict[str, Any]:
-    """A tool's result, which is the same in both of its forms."""
+    """Returns the result of a tool, which is the same in both forms."""
     assert not result.is_error, result
     value: dict[str, Any] = json.loads(result.content[0].text)
     assert value == result.structured_content

@@ -1,4 +1,4 @@
-"""The commands that search by rank and that keep memories."""
+"""The commands for ranked search and for memories."""
 
 from __future__ import annotations
 

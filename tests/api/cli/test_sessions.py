@@ -1,4 +1,4 @@
-"""Making and changing sessions from the command line, and what of their events was archived."""
+"""Creating and updating sessions, and listing archived events, from the command line."""
 
 from __future__ import annotations
 

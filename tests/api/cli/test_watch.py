@@ -1,4 +1,4 @@
-"""`threadkeep watch` against a real server."""
+"""`threadkeep watch` with a real server."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def filled(address: str) -> None:
 
 @contextmanager
 def process(address: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-    """The command in a process of its own, ended with the block."""
+    """Runs the command in a process that ends with the context."""
     command = [sys.executable, "-m", "threadkeep.cli", "watch", *arguments, "--address", address]
     pipe = subprocess.PIPE
     environment = os.environ | {"PYTHONUTF8": "1"}
-    # Whoever runs the tests in the background may have them, and what they start, ignore Ctrl-C.
+    # A shell may start background processes with Ctrl-C ignored; this restores it.
     heeding = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     with subprocess.Popen(
         command, stdout=pipe, stderr=pipe, text=True, encoding="utf-8", env=environment, preexec_fn=heeding
@@ -50,7 +50,7 @@ def process(address: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def line(stream: Any) -> str:
-    """The next line; the test's own time limit ends a wait for one that does not come."""
+    """Returns the next line; the time limit of the test ends the wait."""
     text = stream.readline()
     assert isinstance(text, str)
     return text
@@ -107,7 +107,7 @@ def test_tail_prints_the_newest_events_and_then_changes(filled: None, address: s
     with process(address, "s", "--user", "alice", "--app", "shop", "-n", "2", "--count", "2") as tail:
         assert line(tail.stdout).endswith("question 2\n")
         assert "answer 2" in line(tail.stdout)
-        assert "compacted" in line(tail.stdout)  # it came after the last event
+        assert "compacted" in line(tail.stdout)  # appended after the last event
         with Client(address, user_id="alice", app="shop") as client:
             client.append("s", threadkeep.user("and now?"))
         assert "and now?" in line(tail.stdout)

@@ -1,4 +1,4 @@
-"""GetContext through a wire: what an agent sees, what cuts it, and where the session stands; on both engines."""
+"""GetContext on both engines: selection, limits and the state of the session."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def calling(call_id: str, **fields: Any) -> event_pb2.SessionEvent:
 
 @pytest.fixture(scope="module")
 def talk(opened: Wire) -> session_pb2.SessionRef:
-    """Three turns; the second with a tool, the third with another agent beside."""
+    """Three turns; the second with a tool, the third with another agent."""
     ref = opened.new_session()
     opened.append(
         ref,
@@ -67,7 +67,7 @@ def seen(opened: Wire, ref: session_pb2.SessionRef, **spec: Any) -> str:
         ({"branch": "other"}, "S U1 A1 U2 A2 T2 A3 U3"),
         ({"author_filters": [{"include": {"ids": ["critic"]}}]}, "S A3"),
         ({"author_filters": [{"include": {"roles": ["review"]}}]}, "S A3"),
-        # A call that is hidden takes its result along.
+        # The result of a hidden call is hidden too.
         ({"author_filters": [{"exclude": {"ids": ["writer"]}}]}, "S U1 U2 A3 U3 B"),
         ({"author_filters": [{"include": {"roles": ["mine"]}}], "author_roles": {"helper": "mine"}}, "S B"),
     ],
@@ -105,7 +105,7 @@ def test_an_unknown_session_has_an_empty_context(opened: Wire) -> None:
 
 
 def test_an_agent_compacts_what_it_read(opened: Wire) -> None:
-    """Read, summarise with a model of one's own, apply; what was said meanwhile stays, and a second attempt is too late."""
+    """Reads, summarizes with its own model, and applies. Later events stay; a second attempt is too late."""
     ref = opened.new_session()
     opened.append(ref, system("be kind"), user("one"), assistant("a1"))
     context = opened.call("GetContext", session=ref)
@@ -126,7 +126,7 @@ def test_an_agent_compacts_what_it_read(opened: Wire) -> None:
 
 
 def test_a_context_size_comes_from_request_session_or_server(tmp_path: Path) -> None:
-    """The request's counts, else the session's, else the server's."""
+    """The size comes from the request, else from the session, else from the server."""
     with wire(tmp_path, context_bytes=1250) as opened:
         ref, large = opened.new_session(), opened.new_session(context_bytes=10_000)
         for session in (ref, large):
@@ -141,7 +141,7 @@ def test_a_context_size_comes_from_request_session_or_server(tmp_path: Path) -> 
 
 
 def test_a_context_fits_a_response(tmp_path: Path) -> None:
-    """More than a client takes is cut like what exceeds a size, at a turn, and said so."""
+    """A context larger than a message is truncated at a turn, like one over a size limit, and reports it."""
     with wire(tmp_path, max_response_bytes="1MiB", context_bytes="1GiB") as opened:
         ref = opened.new_session()
         for number in range(6):

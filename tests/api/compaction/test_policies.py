@@ -1,4 +1,4 @@
-"""Policies through a wire: who may set which, that tenants do not mix, and the one of the configuration."""
+"""Policies: permissions, isolation of tenants, and the policy of the configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Summaries by a model behind a real endpoint, which misbehaves: what the client sees, and what is left of the session."""
+"""Summaries by a real endpoint that misbehaves: the errors of the client and the state of the session."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PRIVATE = "the safe opens with 4711"
 
 @pytest.fixture
 def model() -> Iterator[ModelEndpoint]:
-    """An endpoint in a thread and an event loop of its own."""
+    """An endpoint in its own thread and event loop."""
     ready: list[ModelEndpoint] = []
     started, stop = threading.Event(), asyncio.Event()
     loop = asyncio.new_event_loop()
@@ -160,7 +160,7 @@ def test_a_prompt_that_is_too_long_is_not_sent(tmp_path: Path, model: ModelEndpo
 
 @pytest.mark.row("Z-04")
 def test_appends_continue_during_a_summary(tmp_path: Path, model: ModelEndpoint) -> None:
-    """Sixty-four at once, over and over; the compaction succeeds at the first try and loses none of them."""
+    """Appends 64 events at once, repeatedly; the compaction succeeds at the first attempt and loses none."""
     model.does(slowly(2, replies(model.answer())))
     with wire(tmp_path, **settings(model)) as opened, ThreadPoolExecutor(65) as pool:
         ref = conversation(opened)

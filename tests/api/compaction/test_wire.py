@@ -1,4 +1,4 @@
-"""CompactionService over gRPC and JSON: what each call answers, on both engines."""
+"""CompactionService over gRPC and JSON on both engines."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_a_stale_version_is_an_error_or_reported(wire: Wire, four: session_pb2.S
 
 
 def test_replacement_keeps_unchanged_events_and_inserts_others(wire: Wire, four: session_pb2.SessionRef) -> None:
-    """What a client read may be sent back with all that the server added to it."""
+    """Events may be sent back as read, with the fields that the server added."""
     read = wire.log(four)
     answer = wire.call("ReplaceEvents", session=four, events=[summary("s"), *read[2:]], expected_log_version=2)
     assert answer.replaced

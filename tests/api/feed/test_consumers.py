@@ -1,4 +1,4 @@
-"""Named consumers over gRPC: the stream, and what operators ask."""
+"""Named consumers over gRPC: streams and administrative calls."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NAME = "indexer"
 
 
 class Stream:
-    """A Consume stream whose requests the test makes one by one."""
+    """A Consume stream. The test sends its requests one by one."""
 
     def __init__(self, stub: Any, **join: Any) -> None:
         self._call = stub.Consume()
@@ -59,7 +59,7 @@ class Stream:
             await self.hear()
 
     async def close(self) -> list[pb.ConsumeResponse]:
-        """Half-closes; what still comes."""
+        """Half-closes the stream and returns the remaining responses."""
         await self._call.done_writing()
         return await self._rest()
 
@@ -75,7 +75,7 @@ class Stream:
         self._call.cancel()
 
     async def failure(self) -> error_details_pb2.ErrorInfo:
-        """What ends the stream."""
+        """Returns the error that ends the stream."""
         with pytest.raises(grpc.aio.AioRpcError) as raised:
             await self._rest()
         [details] = [value for key, value in raised.value.trailing_metadata() if key == "grpc-status-details-bin"]
@@ -85,7 +85,7 @@ class Stream:
 
 
 async def parked(client: threadkeep.AsyncClient, number: int, page_size: int = 0) -> list[ParkedChange]:
-    """What is parked, as soon as that is so much."""
+    """Waits for this number of parked changes and returns them."""
     async with asyncio.timeout(60):
         while True:
             found = [each async for each in client.parked(NAME, page_size=page_size)]
@@ -153,7 +153,7 @@ async def test_a_lost_client_releases_its_partitions_at_once(client: threadkeep.
     gone.cancel()
     other = Stream(stub)
     await other.joined()
-    [suspect] = await other.deliveries(1)  # alone, for its member may have died of it
+    [suspect] = await other.deliveries(1)  # alone, because a member may have died of it
     await other.say(acknowledge=pb.Acknowledge(delivery_ids=[suspect.delivery_id]))
     [following] = await other.deliveries(1)
     assert (suspect.attempt, following.attempt) == (2, 1)

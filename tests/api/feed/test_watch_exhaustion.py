@@ -1,4 +1,4 @@
-"""What a caller takes of the server with streams: no more than its quota, and it is given back however a stream ends."""
+"""The resources that a caller uses with streams: at most its quota, and released however a stream ends."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_a_rejected_subscription_uses_no_quota(wire: Streams) -> None:
 
 @pytest.mark.parametrize("first_is_awaited", [False, True])
 async def test_streams_closed_at_once_release_their_quota(wire: Streams, first_is_awaited: bool) -> None:
-    """2,000 of them, with a filter each, on a channel that breaks now and then."""
+    """Opens 2,000 subscriptions, each with its own filter, on a channel that breaks repeatedly."""
     target = wire.target
     for round_ in range(ROUNDS):
         channel = grpc.aio.insecure_channel(target)

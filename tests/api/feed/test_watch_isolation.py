@@ -1,4 +1,4 @@
-"""G9 where changes are followed: nobody is told of, or learns from errors, numbers or names, what is another's."""
+"""G9 for subscriptions: no change, error, number or name reveals data of another caller."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def users(changes: list[pb.Change]) -> set[str]:
     return {each.session.user_id for each in changes}
 
 
-# --- who is told
+# changes
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_tenant_receives_changes_of_its_users_only(wire: Streams) -> None:
 
 
 def test_live_changes_reach_only_their_owner(wire: Streams) -> None:
-    """Creation, update and deletion, too."""
+    """Includes creation, update and deletion."""
     outsiders = [
         wire.watch(ALL, token=ALICE),
         wire.watch(ALL, scope={"labels": {"team": "blue"}}, token=ALICE),
@@ -85,7 +85,7 @@ def test_live_changes_reach_only_their_owner(wire: Streams) -> None:
     while len(got) < 3:
         got += next(inside).changes
     assert users(got) == {"bob"}
-    # What is told last of all: whatever came before has been told, or never is.
+    # The last change: everything before it has been delivered, or never will be.
     for token, name in ((ALICE, ref("", "live")), (OTHER, ref("bob", "live"))):
         wire.call("CreateSession", session=name, labels={"team": "blue"}, token=token)
     for call in outsiders:
@@ -103,7 +103,7 @@ def _caught_up(call: Any) -> None:
         pass
 
 
-# --- what is asked for
+# requests
 
 
 @pytest.mark.parametrize("start", [{}, {"after_seq": 0}, {"after_seq": 99}, {"live_only": True}, {"resume_token": "forged"}])
@@ -128,7 +128,7 @@ def test_another_users_changes_are_denied(wire: Streams) -> None:
 @pytest.mark.parametrize("app", ["app", ""])
 @pytest.mark.parametrize("start", [{"after_seq": 0}, {"after_seq": 99}, {"live_only": True}])
 def test_the_id_of_another_users_session_is_unknown(wire: Streams, app: str, start: dict[str, Any]) -> None:
-    """For a bound caller it names one of its own, which need not be there."""
+    """The id selects a session of the bound caller, which need not exist."""
     for session_id in ("secret", "gone", "no-such-session"):
         assert not wire.told(SESSION, session=ref("", session_id, app), token=ALICE, **start)
 
@@ -164,7 +164,7 @@ def test_a_resume_token_of_another_caller_is_rejected(wire: Streams) -> None:
 
 @pytest.fixture
 def parked(wire: Streams) -> Iterator[str]:
-    """Everybody has a consumer of one name; bob's has a parked change, whose id is given."""
+    """Every caller has a consumer with the same name; bob's has a parked change, whose id is returned."""
     for token in (ALICE, ACME, OTHER, BOB_ELSEWHERE):
         with wire.consuming(token) as stream:
             stream.joined(name="shared", member_id="member-of-" + token[-5:], partitions=3)
@@ -243,7 +243,7 @@ def test_a_consumer_receives_only_accessible_changes(wire: Streams) -> None:
     wire.ask("DeleteConsumer", name="wide", token=OTHER)
 
 
-# --- who calls, and what everybody may read
+# credentials and metrics
 
 
 @pytest.mark.parametrize("credential", [None, "", "Bearer", "Bearer nope", "token-alice"])

@@ -1,4 +1,4 @@
-"""PATCH /apps/{app}/users/{user}/memory, by plain HTTP against a server."""
+"""PATCH /apps/{app}/users/{user}/memory over plain HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page for Prometheus: what it tells, to whom, and what it leaves out when the database does not answer."""
+"""The metrics page: its contents, access, and behavior without a database."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ TAIL = TailStats(5, 2, 4, 3, 2048, Position(890, 110))
 
 @dataclass
 class Facts:
-    """What the sources say; a failure is raised instead, once the database has been asked."""
+    """The values of the sources. A failure is raised instead, after the database has been read."""
 
     feed: FeedState = FEED
     store: StoreInfo = STORE
@@ -83,7 +83,7 @@ class Facts:
 
 
 def parsed(text: bytes) -> dict[str, float]:
-    """Values by sample: its name and its labels."""
+    """Returns values by sample: its name and its labels."""
     samples = {}
     for family in text_string_to_metric_families(text.decode()):
         assert family.documentation
@@ -142,7 +142,7 @@ async def test_an_empty_feed_has_age_zero() -> None:
     [(Position(900, 120), 0), (Position(901, 119), 0), (Position(890, 125), 0), (Position(899, 119), 1)],
 )
 async def test_the_tail_lag_counts_settled_changes_and_is_never_negative(position: Position, lag: int) -> None:
-    """On PostgreSQL the order is not that of the numbers."""
+    """On PostgreSQL the order differs from the order of the numbers."""
     facts = Facts(tail=replace(TAIL, position=position))
     assert (await facts.samples())["threadkeep_feed_tail_lag_changes"] == lag
 

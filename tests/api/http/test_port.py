@@ -1,4 +1,4 @@
-"""The HTTP port beside the RPCs: credentials, pages for probes and people, origins, starting and leaving."""
+"""The HTTP port except for RPCs: credentials, probes, the home page, origins, start and shutdown."""
 
 from __future__ import annotations
 
@@ -96,13 +96,13 @@ async def test_with_tokens_pages_of_any_origin_may_call(guarded: Gateway) -> Non
     ],
 )
 async def test_without_tokens_only_pages_of_this_machine_may_call(gateway: Gateway, origin: str, status: int) -> None:
-    """A page that somebody visits could otherwise read the conversations on their machine, as curl's form type needs no
+    """Otherwise any web page could read the sessions on the user's machine, because the form type of curl needs no
     preflight."""
     assert (await gateway.call("POST", LIST, "{}", {"origin": origin})).status == status
 
 
 async def test_without_tokens_reads_by_get_require_a_local_host_name(gateway: Gateway) -> None:
-    """A page whose host name was made to point here sends no origin with a GET."""
+    """A page whose host name resolves to this server (DNS rebinding) sends no origin with a GET."""
     query = LIST + "?encoding=json&message={}"
     assert (await gateway.call("GET", query)).status == 200
     assert (await gateway.call("GET", query, headers={"host": "rebound.example:7480"})).status == 403

@@ -1,4 +1,4 @@
-"""The HTTP port of a whole server: what is appended by one protocol is read by another."""
+"""The HTTP port of a complete server: events appended by one protocol are read by another."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SERVICE = "/threadkeep.v1.EventService/"
 
 
 async def _post(port: int, method: str, body: bytes, content_type: str | None = None) -> bytes:
-    """Without a content type it is what `curl -d` sends."""
+    """Without a content type `curl -d` sends the form type."""
     headers = {"content-type": content_type} if content_type else {}
     request = urllib.request.Request(f"http://127.0.0.1:{port}{_SERVICE}{method}", body, headers)
 

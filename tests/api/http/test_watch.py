@@ -1,4 +1,4 @@
-"""Following changes through the HTTP port, as a page in a browser does: Connect and gRPC-Web."""
+"""Subscriptions over the HTTP port, as in a browser: Connect and gRPC-Web."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PAGE = "http://localhost:5173"
 
 @dataclass
 class Stream:
-    """An answer as it arrives: HTTP/1.1 chunks, in which frames are read."""
+    """A response as it arrives: HTTP/1.1 chunks, in which frames are read."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
@@ -32,7 +32,7 @@ class Stream:
     _left: bytearray = field(default_factory=bytearray)
 
     async def frame(self) -> tuple[int, bytes]:
-        """The next one: its flags and its payload."""
+        """Returns the flags and the payload of the next frame."""
         head = await self._take(5)
         return head[0], await self._take(int.from_bytes(head[1:]))
 
@@ -156,7 +156,7 @@ async def test_an_idle_stream_ends_only_by_the_clients_deadline(port: Port) -> N
     async with port.watch("idle") as stream:
         await stream.frame()
         with pytest.raises(TimeoutError):
-            # Longer than anything that the port itself measures: a connection without a request is kept for 5 s.
+            # Longer than the timeouts of the port: an idle connection is kept for 5 s.
             await asyncio.wait_for(stream.frame(), 6)
 
 

@@ -1,4 +1,4 @@
-"""What only the asynchronous client can show: many calls under way on one connection."""
+"""Tests of only the asynchronous client: concurrent calls on one connection."""
 
 from __future__ import annotations
 

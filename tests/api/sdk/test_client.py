@@ -1,4 +1,4 @@
-"""The SDK against a real server; every case runs on both clients."""
+"""The SDK with a real server; every test runs with both clients."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ async def collect(items: AsyncIterator[Any]) -> list[Any]:
 
 
 async def filled(client: Any, *texts: str) -> threadkeep.Session:
-    """A session with a user event for each text."""
+    """Creates a session with a user event for each text."""
     session: threadkeep.Session = await client.create_session()
     await client.append(session, *(threadkeep.user(each, event_id=f"e{n}") for n, each in enumerate(texts, 1)))
     return session

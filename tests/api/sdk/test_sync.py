@@ -1,4 +1,4 @@
-"""What only the synchronous client can show: one client, many threads."""
+"""Tests of only the synchronous client: one client, many threads."""
 
 from __future__ import annotations
 

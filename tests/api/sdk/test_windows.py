@@ -1,4 +1,4 @@
-"""Contexts, compaction and policies through the SDK, against a real server; every case runs on both clients."""
+"""Contexts, compaction and policies in the SDK with a real server; every test runs with both clients."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def client(flavour: str, address: str) -> AsyncIterator[Any]:
 
 @pytest.fixture
 def summariser(flavour: str) -> Callable[..., Any]:
-    """Makes a model for the client's flavour: it gives this answer, after `meanwhile` has happened."""
+    """Makes a model for the flavor of the client; it returns this answer after `meanwhile` has run."""
 
     def made(text: str, asked: list[SummaryPrompt], meanwhile: Callable[[], None] = lambda: None) -> Any:
         def answer(prompt: SummaryPrompt) -> str:
@@ -45,7 +45,7 @@ def summariser(flavour: str) -> Callable[..., Any]:
 
 
 def turn(number: int, *, long: int = 1) -> list[SessionEvent]:
-    """A turn of four events: q, c (planner's), r, a (writer's)."""
+    """Returns a turn of four events: q, c (planner's), r, a (writer's)."""
     call = threadkeep.tool_call(f"c{number}", "look", {})
     return [
         threadkeep.user(f"question {number}", event_id=f"q{number}"),
@@ -56,7 +56,7 @@ def turn(number: int, *, long: int = 1) -> list[SessionEvent]:
 
 
 async def filled(client: Any, turns: int, **options: int) -> threadkeep.Session:
-    """A session with instructions and so many turns."""
+    """Creates a session with instructions and this number of turns."""
     session: threadkeep.Session = await client.create_session("s")
     await client.append(session, threadkeep.system("Be kind.", event_id="sys"))
     for number in range(turns):
@@ -171,7 +171,7 @@ async def test_appends_do_not_invalidate_a_summary_in_progress(
 async def test_a_lost_race_is_planned_again_and_summarized_once(
     client: Any, address: str, summariser: Callable[..., Any]
 ) -> None:
-    """The other compaction archives an event that the prompt does not tell of: the older SYSTEM event."""
+    """The other compaction archives an event that the prompt does not contain: the older SYSTEM event."""
     session = await filled(client, 6)
     await client.append(session, threadkeep.system("Be brief.", event_id="sys2"))
     asked: list[SummaryPrompt] = []
@@ -244,7 +244,7 @@ async def test_policies_compact_in_the_background(client: Any) -> None:
     policy = compaction.policy(compaction.turns_over(3), compaction.turn_window(2))
     await client.set_compaction_policy(policy, user_id="alice", app="shop")
     session = await filled(client, 4)
-    for _ in range(1000):  # it runs in the background
+    for _ in range(1000):  # runs in the background
         if done := [each async for each in client.compactions(session)]:
             break
         await asyncio.sleep(0.02)
@@ -268,7 +268,7 @@ async def test_the_narrowest_policy_applies(client: Any) -> None:
 
 
 async def test_compacting_a_truncated_context_keeps_omitted_events(client: Any) -> None:
-    """Forty turns of 10 KiB: a context holds the newest of them, and a summary of it speaks for no others."""
+    """Forty turns of 10 KiB: a context contains the newest, and its summary replaces no others."""
     active = threadkeep.event_filter(view="active")
     for name in ("safe", "careless"):
         await client.create_session(name)

@@ -1,4 +1,4 @@
-"""Servers with an embedder, and a conversation to find things in."""
+"""Servers with an embedder, and a conversation to search."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _numbers = count(1)
 
 @contextmanager
 def serving(engine: str, request: pytest.FixtureRequest, data_dir: Path, **settings: Any) -> Iterator[Running]:
-    """A server on SQLite, or on a PostgreSQL database of its own."""
+    """A server on SQLite, or on a new PostgreSQL database."""
     if engine == "sqlite":
         with running(data_dir=data_dir, **settings) as server:
             yield server
@@ -42,7 +42,7 @@ def connected(server: Running, **fields: Any) -> Client:
 
 
 def tell(client: Client) -> None:
-    """Two sessions of alice and one of bob, told on three days."""
+    """Two sessions of alice and one of bob, on three days."""
     said = ["There is one at five past two."]
     tuesday, friday = MONDAY + timedelta(days=1), MONDAY + timedelta(days=4)
     client.append(
@@ -67,7 +67,7 @@ def tell(client: Client) -> None:
 
 
 def embedded(client: Client) -> None:
-    """Waits until nothing waits for its embedding: of events what is indexed is told."""
+    """Waits until nothing is waiting for an embedding; only indexed events are counted."""
 
     def done() -> bool:
         info = client.info()
@@ -81,5 +81,5 @@ def texts(hits: Any) -> list[str]:
 
 
 def marked(hit: SearchHit) -> list[str]:
-    """What the highlights of a hit's text stand on."""
+    """Returns the highlighted parts of a hit's text."""
     return [text_of(hit.event)[each.start : each.end] for each in hit.highlights]

@@ -1,4 +1,4 @@
-"""G9 for recall: a caller that is bound to a user finds, lists, forgets and is told that user's alone; tenants are apart."""
+"""G9 for search and memory: a bound caller finds, lists and deletes only data of its user; tenants are isolated."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _is_embedded(wire: Wire) -> bool:
 
 
 def denied(wire: Wire, method: str, *, field: str, **fields: Any) -> None:
-    """The same as for a user that does not exist: what there is cannot be told from the answer."""
+    """The response equals the one for a user that does not exist."""
     refusal = wire.refused(method, token=ALICE, **fields)
     assert (refusal.code, refusal.reason) == (grpc.StatusCode.PERMISSION_DENIED, "PERMISSION_DENIED")
     assert refusal.metadata == {"field": field}
@@ -111,7 +111,7 @@ def test_a_page_token_grants_no_access(wire: Wire) -> None:
 
 
 def test_a_page_token_of_another_tenants_memories_is_rejected(wire: Wire) -> None:
-    """By the same bytes both ask for what is their own."""
+    """Equal bytes of two callers request their own data."""
     fields = {"scope": {"app": "paged", "user_id": "both"}}
     for token in (ACME, OTHER):
         entries = [memory(f"fact {n}", f"{n}") for n in range(3)]

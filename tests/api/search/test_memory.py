@@ -1,4 +1,4 @@
-"""Long-term memory through the SDK and a server: remembering, finding, listing, forgetting."""
+"""Long-term memory in the SDK with a server: adding, searching, listing, deleting."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 @pytest.fixture
 def client(server: Running) -> Iterator[Client]:
-    """Of a user of its own."""
+    """A client with its own user."""
     with connected(server, user_id=f"user-{next(_numbers)}") as opened:
         yield opened
 

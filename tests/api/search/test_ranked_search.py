@@ -1,4 +1,4 @@
-"""SearchEvents by rank and by meaning, through the wire, on both engines."""
+"""SearchEvents with ranked and semantic modes on both engines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`make bench-recall`: it runs on our own set, tells what it found, and says clearly what it cannot do."""
+"""`make bench-recall` runs on the own data set, prints its results, and reports missing requirements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The recall tools through ListTools and CallTool, as an agent in any language gets them."""
+"""The recall tools over ListTools and CallTool."""
 
 from __future__ import annotations
 

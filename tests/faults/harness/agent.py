@@ -1,7 +1,7 @@
-"""An agent on the kit that asks questions in a session, turn after turn, and begins with what an earlier life left open.
+"""An agent on the kit that sends questions in a session, and first resumes an open turn.
 
 `python -m tests.faults.harness.agent` forks an agent for each line of JSON settings on its input and prints its process id:
-importing what an agent needs takes a second, and most lives are shorter. An agent ends with 0 when all questions are answered.
+importing takes a second, and most agents live for less. An agent exits with 0 when all questions are answered.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TOOL_SECONDS = 0.01
 
 @dataclass(frozen=True)
 class Settings:
-    """`journal`: the file in which a tool notes each of its runs."""
+    """`journal`: the file in which a tool records each of its runs."""
 
     address: str
     model_url: str
@@ -38,13 +38,13 @@ class Settings:
 
 
 async def look_up(question: int) -> str:
-    """What is known about a question."""
+    """Returns what is known about a question."""
     await asyncio.sleep(random.uniform(0, TOOL_SECONDS))
     return f"fact {question}"
 
 
 async def live(settings: Settings) -> None:
-    """All turns that are left: called or streamed, and their tools run at once or one by one, by chance."""
+    """Runs all remaining turns. Calling or streaming, and concurrent or serial tools, are chosen at random."""
     async with threadkeep.AsyncClient(settings.address, app=APP, user_id=USER, timeout=10, options=RECONNECT) as client:
         model = AsyncOpenAIModel("test-model", base_url=settings.model_url, api_key="none")
         manager = chat.AsyncToolCallingManager(concurrent=random.random() < 0.5)
@@ -81,7 +81,7 @@ def main() -> None:
             finally:
                 os._exit(status)
         print(child, flush=True)
-        # The parent of an agent is this process: it waits for it, and says how it ended.
+        # This process is the parent of the agent: it waits for it and prints the exit status.
         _, code = os.waitpid(child, 0)
         print(os.waitstatus_to_exitcode(code), flush=True)
 

@@ -1,4 +1,4 @@
-"""Tasks that work until the context ends, and none of which may end before."""
+"""Tasks that run until the context ends. None may end earlier."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class BackgroundTasks:
         self._tasks = tasks
 
     async def until(self, done: Callable[[], bool], seconds: float = 90) -> None:
-        """Until that is so, as long as every one of the crew is well."""
+        """Waits for the condition; fails if a task ends."""
         async with asyncio.timeout(seconds):
             while not done():
                 self.check()
@@ -26,7 +26,7 @@ class BackgroundTasks:
 
 @contextlib.asynccontextmanager
 async def background(*work: Coroutine[Any, Any, None]) -> AsyncIterator[BackgroundTasks]:
-    """Drops what is in flight at the end: whether it was done is for a check to see."""
+    """Runs the coroutines as tasks and cancels them at the end."""
     tasks = [asyncio.create_task(each) for each in work]
     try:
         yield BackgroundTasks(tasks)

@@ -1,4 +1,4 @@
-"""Who compacts in these tests: clients with plans of their own, whose summaries tell what they stand for, and strategies."""
+"""Compaction in fault tests: clients with their own plans, whose summaries list the events they replace, and strategies."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _names = count(1)
 
 
 class TurnLedger(Ledger):
-    """Asks for whole turns whose events bear running numbers; writers are called w0, w1, ..."""
+    """Appends complete turns whose events have sequential numbers; writers are named w0, w1, ..."""
 
     def ask(self, session: str, writer: str) -> Batch:
         batches = self.asked.setdefault(session, [])
@@ -42,8 +42,7 @@ class TurnLedger(Ledger):
 
 @dataclass
 class Score:
-    """What became of attempts to compact: the requests that are yet to be answered, by session, and the records that were
-    acknowledged, by session and id."""
+    """The results of compactions: unanswered requests by session, and acknowledged records by session and id."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
     problems: Counter[str] = field(default_factory=Counter)
@@ -55,7 +54,7 @@ class Score:
         self.told[session][record.compaction_id] = record
 
     async def answered(self, call: Callable[[], Awaitable[T]]) -> T:
-        """Calls until there is an answer."""
+        """Retries until there is a response."""
         while True:
             try:
                 return await call()
@@ -67,7 +66,8 @@ class Score:
 
 
 def place_to_cut(events: Sequence[SessionEvent], keep: int) -> int | None:
-    """Where a turn starts that at most `keep` events follow, or else the newest; None if no conversation is before it."""
+    """Returns the start of a turn followed by at most `keep` events, else the newest start; None if no conversation precedes
+    it."""
     starts = [place for place, event in enumerate(events) if event.message.role == ROLE_USER and not event.synthetic]
     if len(starts) < 2:
         return None
@@ -75,8 +75,8 @@ def place_to_cut(events: Sequence[SessionEvent], keep: int) -> int | None:
 
 
 async def apply_each(wire: Wire, session: str, score: Score, keep: int = 8, *, alone: bool = True) -> None:
-    """Summarises by ApplyCompaction, by ids or up to what was read; first what was never answered. `alone`: nobody else
-    compacts, so that no race is lost."""
+    """Summarizes by ApplyCompaction, by ids or by seq; first repeats an unanswered request. `alone`: no other client compacts,
+    so no race is lost."""
     while True:
         request = score.unanswered.get(session)
         if request is None:
@@ -97,7 +97,7 @@ async def apply_each(wire: Wire, session: str, score: Score, keep: int = 8, *, a
 
 
 async def _applied(wire: Wire, request: cs.ApplyCompactionRequest, score: Score) -> cs.ApplyCompactionResponse | None:
-    """None: it was told that another was faster, in the way that it had asked for."""
+    """Returns None if another compaction was faster, reported as the request specifies."""
     try:
         answer = await score.answered(lambda: wire.compaction.ApplyCompaction(request, timeout=wire.seconds))
     except grpc.aio.AioRpcError as error:
@@ -109,7 +109,7 @@ async def _applied(wire: Wire, request: cs.ApplyCompactionRequest, score: Score)
 
 
 def application(session: str, read: GetContextResponse, keep: int) -> cs.ApplyCompactionRequest | None:
-    """Half of them archive by id, and half everything that was read; what came in during the read is left for the next."""
+    """Archives by id or everything read, at random; events appended during the read are left for the next request."""
     name = f"apply-{next(_names)}"
     seen = [event for event in read.events if event.seq <= read.session_last_seq]
     place = place_to_cut(seen, keep)
@@ -140,7 +140,7 @@ async def replace_each(wire: Wire, session: str, score: Score, keep: int = 8) ->
 
 
 async def replace_once(wire: Wire, session: str, score: Score, keep: int = 8) -> None:
-    """Sets the window to a summary and the newest turns."""
+    """Replaces the window by a summary and the newest turns."""
     read = await score.answered(lambda: wire.context(session))
     place = place_to_cut(read.events, keep)
     if place is None:
@@ -155,7 +155,7 @@ async def replace_once(wire: Wire, session: str, score: Score, keep: int = 8) ->
 
 
 async def run_strategies(wire: Wire, session: str, score: Score, strategies: Sequence[pb.CompactionStrategy]) -> None:
-    """Has the server run one strategy after the other."""
+    """Runs strategies on the server, one after the other."""
     for strategy in cycle(strategies):
         request = cs.CompactSessionRequest(session=named(session), strategy=strategy, actor="tests")
         try:

@@ -1,4 +1,4 @@
-"""What the tests of consumers are played with: members in processes of their own, and writers that give them work."""
+"""Consumer tests: member processes, and writers that make changes."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _REPOSITORY = Path(__file__).parents[3]
 
 
 def connect(address: str) -> threadkeep.AsyncClient:
-    """A client that finds a restarted server at once and retries nothing."""
+    """Returns a client that reconnects at once and does not retry."""
     options = (*RECONNECT, ("grpc.enable_retries", 0))
     return threadkeep.AsyncClient(address, app=APP, user_id=USER, timeout=5.0, options=options)
 
 
 class Group:
-    """Members of one consumer, the journal that they write, and the invariants that it is held against as it grows."""
+    """Members of one consumer, their journal, and the invariants that it must satisfy."""
 
     def __init__(self, root: Path, **settings: Any) -> None:
         self.invariants = Invariants()
@@ -49,11 +49,11 @@ class Group:
 
     @property
     def at_work(self) -> list[str]:
-        """Members that have handled something."""
+        """Returns the members that have handled a change."""
         return [name for name in self._members if self.invariants.handled[name]]
 
     def join(self, address: str, **more: Any) -> str:
-        """Starts a member; its name."""
+        """Starts a member and returns its name."""
         name = f"member-{next(self._names)}"
         settings = Settings(address, NAME, name, str(self._root / "journal"), str(self.cure), **self._settings | more)
         command = [sys.executable, "-m", "tests.faults.harness.group_member", json.dumps(asdict(settings))]
@@ -62,21 +62,21 @@ class Group:
         return name
 
     def died(self) -> list[str]:
-        """Forgets members whose process ended by itself; their names."""
+        """Removes members whose process has ended and returns their names."""
         died = [name for name, process in self._members.items() if process.poll() is not None]
         for name in died:
             del self._members[name]
         return died
 
     def kill(self, name: str) -> None:
-        """kill -9, whatever it is doing."""
+        """Sends SIGKILL."""
         self._journal.note(name, Deed.ALL_KILLS)
         process = self._members.pop(name)
         process.kill()
         process.wait()
 
     async def leave(self, name: str) -> None:
-        """SIGTERM: it finishes what it has begun, and ends well."""
+        """Sends SIGTERM; the member must finish its work and exit with 0."""
         process = self._members.pop(name)
         process.terminate()
         status = await asyncio.to_thread(process.wait, _ENDS_WITHIN)
@@ -84,7 +84,7 @@ class Group:
         assert status == 0, f"{name} ended with {status}: {log[-2000:]}"
 
     async def stall(self, name: str, seconds: float) -> None:
-        """Stops its process for so long."""
+        """Stops the process for this time."""
         process = self._members[name]
         self._journal.note(name, Deed.STOPPED)
         os.kill(process.pid, signal.SIGSTOP)
@@ -94,13 +94,13 @@ class Group:
             os.kill(process.pid, signal.SIGCONT)
 
     def look(self) -> Invariants:
-        """What the members did until now, all of it lawful."""
+        """Returns the invariants after checking everything that the members have recorded."""
         for line in self._journal.news():
             self.invariants.take(line)
         return self.invariants
 
     async def until(self, done: Callable[[Invariants], bool], seconds: float = 90) -> None:
-        """Until that is so of what they did."""
+        """Waits for the condition."""
         try:
             async with asyncio.timeout(seconds):
                 while not done(self.look()):  # noqa: ASYNC110 - other processes do it
@@ -114,7 +114,7 @@ class Group:
         await self.until(lambda invariants: invariants.handled.total() >= wanted, seconds)
 
     def _said(self) -> str:
-        """The end of what each member wrote besides the journal."""
+        """Returns the end of each member's log."""
         logs = sorted(self._root.glob("member-*.log"))
         return "\n".join(f"{log.name}: {log.read_text(errors='replace')[-500:]}" for log in logs)
 
@@ -127,8 +127,8 @@ class Group:
 
 @dataclass
 class Writers:
-    """Writes to sessions at random, each of which belongs to one writer: appends, compactions, and now and then a deletion;
-    then a session of another name takes its place."""
+    """Writes to sessions at random, each session by one writer: appends, compactions, and sometimes a deletion, after which a
+    session with another name replaces it."""
 
     sessions: int = 40
     pause: float = 0.03
@@ -138,7 +138,7 @@ class Writers:
 
     @asynccontextmanager
     async def at_work(self, addresses: Sequence[str], writers: int = 3) -> AsyncIterator[None]:
-        """Writers at these servers in turn, until the context ends; when it has, nothing is in flight."""
+        """Runs writers on these servers until the context ends; then no call is in flight."""
         over = asyncio.Event()
         async with AsyncExitStack() as stack:
             tasks = []
@@ -164,7 +164,7 @@ class Writers:
 
     async def _do_something(self, client: threadkeep.AsyncClient, number: int, name: str) -> None:
         if name not in self.names:
-            self.names.append(name)  # first: whether it was made will be found out
+            self.names.append(name)  # before the call: the outcome is determined later
             await client.append(name, threadkeep.user("begin"), create=True)
             return
         what = random.random()
@@ -178,7 +178,7 @@ class Writers:
             await client.append(name, *events, create=True)
 
     async def facts(self, address: str) -> Facts:
-        """What there is in the end."""
+        """Returns the final state."""
         facts = Facts()
         async with connect(address) as client:
             for name in self.names:
@@ -193,24 +193,24 @@ class Writers:
 
 @dataclass
 class Facts:
-    """`alive`: the log_version and last seq of sessions; `gone`: those that were deleted, or never made."""
+    """`alive`: log_version and last seq of sessions; `gone`: sessions that were deleted or never created."""
 
     alive: dict[str, tuple[int, int]] = field(default_factory=dict)
     gone: list[str] = field(default_factory=list)
 
     def all_handled(self, invariants: Invariants) -> bool:
-        """Whether every change has been, those aside that its session's deletion took away."""
+        """Reports whether every change was handled, except those removed by a deletion of their session."""
         whole = all(invariants.done[name].keys() == _changes(version) for name, (version, _) in self.alive.items())
         return whole and all(not invariants.done[name] or GONE in invariants.done[name] for name in self.gone)
 
     def missing(self, invariants: Invariants) -> dict[str, list[int]]:
-        """For whoever wonders why not."""
+        """Returns the missing changes, for error messages."""
         left = {name: sorted(_changes(version) ^ invariants.done[name].keys()) for name, (version, _) in self.alive.items()}
         left |= {name: [GONE] for name in self.gone if invariants.done[name] and GONE not in invariants.done[name]}
         return {name: changes for name, changes in left.items() if changes}
 
     def check(self, invariants: Invariants) -> None:
-        """That no event is missing in what was handled, and none is there twice."""
+        """Checks that every event was handled exactly once."""
         for name, (_, last_seq) in self.alive.items():
             seqs = [seq for change in sorted(invariants.done[name]) for seq in invariants.done[name][change]]
             assert seqs == list(range(1, last_seq + 1)), name

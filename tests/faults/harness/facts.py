@@ -1,4 +1,4 @@
-"""What clients say and have remembered in these tests: texts that a word tells apart, and what was answered to whom asked."""
+"""Events and memories of fault tests, each with a unique word, and a ledger of acknowledged calls."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from .ledger import Batch, Ledger
 T = TypeVar("T")
 
 Place = tuple[str, str]
-"""A session and an event of it."""
+"""A session and an event id."""
 
-_LETTERS = "bcdfghjklmnpqrtvwxz"  # what a stemmer leaves alone
+_LETTERS = "bcdfghjklmnpqrtvwxz"  # letters that a stemmer does not change
 _UNCERTAIN = {"UNAVAILABLE", "DEADLINE_EXCEEDED", "SERVER_DRAINING"}
 
 
 def word_of(name: str) -> str:
-    """A word that nothing else has."""
+    """Returns a unique word."""
     return "".join(_LETTERS[byte % len(_LETTERS)] for byte in hashlib.sha256(name.encode()).digest()[:12])
 
 
@@ -36,7 +36,7 @@ def fact(name: str) -> str:
 
 
 def spoken(session: str, event_id: str) -> SessionEvent:
-    """One in eight is a picture without a name: there is nothing to remember of it, and nothing to embed."""
+    """Returns an event. One in eight is an image without a name, which has nothing to store in memory or to embed."""
     name = f"{session}/{event_id}"
     if hashlib.sha256(name.encode()).digest()[-1] % 8 == 0:
         return threadkeep.user(threadkeep.media("image/png", uri="data:,"), event_id=event_id)
@@ -45,9 +45,9 @@ def spoken(session: str, event_id: str) -> SessionEvent:
 
 @dataclass
 class FactLedger(Ledger):
-    """Events of facts, and memories. `wanted`: texts of entries by the ids that clients gave them; `added`: those that were
-    acknowledged. `dropping`: entries whose deletion was asked for, by id, with the events that they are of; `dropped`: those
-    whose deletion was acknowledged. `gone`: what was said in sessions that are no more, and is still remembered."""
+    """Events with facts, and memories. `wanted`: texts of entries by the ids from clients; `added`: acknowledged entries.
+    `dropping`: entries with a requested deletion, by id, with their events; `dropped`: acknowledged deletions. `gone`: events
+    of deleted sessions that remain in memory."""
 
     wanted: dict[str, str] = field(default_factory=dict)
     added: set[str] = field(default_factory=set)
@@ -63,7 +63,7 @@ class FactLedger(Ledger):
         return batches[-1]
 
     async def until_told(self, call: Callable[[], Awaitable[T]], seconds: float = 90) -> T:
-        """Calls until there is an answer."""
+        """Retries until there is a response."""
         async with asyncio.timeout(seconds):
             while True:
                 try:
@@ -76,7 +76,7 @@ class FactLedger(Ledger):
                     await asyncio.sleep(0.05)
 
     def some_told(self) -> Place | None:
-        """An event with text that was acknowledged."""
+        """Returns an acknowledged event with text."""
         session = random.choice(list(self.asked) or [""])
         told = [
             event_id for event_id in self.told.get(session, {}) if spoken(session, event_id).message.parts[0].HasField("text")
@@ -84,13 +84,13 @@ class FactLedger(Ledger):
         return (session, random.choice(told)) if told else None
 
     def some_added(self) -> str | None:
-        """An entry that was acknowledged, and that nobody asked to forget."""
+        """Returns an acknowledged entry without a requested deletion."""
         there = sorted(self.added - self.dropping.keys())
         return random.choice(there) if there else None
 
 
 async def add_each(ledger: FactLedger, client: threadkeep.AsyncClient, writer: str) -> None:
-    """Adds entries with ids, each batch until it is acknowledged and some of them again; forgets some of its own."""
+    """Adds entries with ids, each batch until it is acknowledged, some of them twice; deletes some."""
     memory, number = client.memory(), 0
     while True:
         number += 1
@@ -109,7 +109,7 @@ async def add_each(ledger: FactLedger, client: threadkeep.AsyncClient, writer: s
 
 
 async def drop(ledger: FactLedger, client: threadkeep.AsyncClient, id_: str, of: Place | None = None) -> None:
-    """Forgets an entry; an answer that got lost has done it already."""
+    """Deletes an entry. A lost response may have deleted it already."""
     ledger.dropping[id_] = of
     told = await ledger.until_told(partial(client.memory().delete, [id_]))
     assert told.deleted + told.not_found == 1
@@ -132,7 +132,7 @@ async def ingest(ledger: FactLedger, client: threadkeep.AsyncClient, session: st
 
 
 async def forget_each(ledger: FactLedger, client: threadkeep.AsyncClient) -> None:
-    """Forgets what was remembered of events: finds it by its word, and it must not come back by ingesting its session again."""
+    """Deletes memories of events, found by their word; ingesting the session again must not restore them."""
     while True:
         await asyncio.sleep(0.03)
         place = ledger.some_told()
@@ -148,7 +148,7 @@ async def forget_each(ledger: FactLedger, client: threadkeep.AsyncClient) -> Non
 
 
 async def search_each(ledger: FactLedger, client: threadkeep.AsyncClient) -> None:
-    """What was acknowledged before the question is found by its word, whatever the index has come to; meaning answers."""
+    """Finds acknowledged data by its word, whatever the state of the index; semantic search must succeed."""
     while True:
         place, added = ledger.some_told(), ledger.some_added()
         if place is not None:
@@ -165,7 +165,7 @@ async def search_each(ledger: FactLedger, client: threadkeep.AsyncClient) -> Non
 
 
 async def come_and_go(ledger: FactLedger, client: threadkeep.AsyncClient) -> None:
-    """Sessions that are remembered and then deleted: their memories stay, unless they are forgotten as well."""
+    """Ingests sessions and deletes them: their memories stay unless they are deleted too."""
     number = 0
     while True:
         number += 1

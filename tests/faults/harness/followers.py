@@ -1,4 +1,4 @@
-"""Subscribers of a server that is killed again and again: what they were told in the end is every change, once and in order."""
+"""Subscribers of a server that is killed repeatedly: they must receive every change once and in order."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from .ledger import connect
 
 @dataclass
 class Follower:
-    """`options`: what it watches. `cuts`: how many changes it takes at most before its connection is cut and it starts again
-    where it stood; 0 leaves resuming to the SDK."""
+    """`options`: what it watches. `cuts`: the most changes before it closes the connection and resumes; 0 leaves resuming to
+    the SDK."""
 
     name: str
     options: dict[str, Any]
@@ -28,7 +28,7 @@ class Follower:
     lives: int = 0
 
     async def follow(self, address: str) -> None:
-        """Until it is cancelled. A connection is closed as the process of a subscriber would leave it: without a word."""
+        """Follows until canceled. Closes connections without notice, like a process that dies."""
         while True:
             self.lives += 1
             async with connect(address) as client, aclosing(self._watch(client)) as changes:
@@ -51,11 +51,11 @@ class Follower:
         return [change for change in self.told if change.session.session_id == session]
 
     def has(self, session: str, event_id: str) -> bool:
-        """Whether it was told of this event; the newest are looked at."""
+        """Reports whether it received this event; checks only the newest changes."""
         return any(event.event_id == event_id for change in self.told[-200:] for event in change.batch.events)
 
     def check(self, session: str, log: Sequence[SessionEvent]) -> int:
-        """Holds what it was told of a session against those events of the log that it wants; how many they are."""
+        """Compares the received events of a session with the log; returns their number."""
         changes = self.of(session)
         appended = [change for change in changes if change.HasField("batch")]
         versions = [change.versions.log_version for change in appended]
@@ -72,7 +72,7 @@ async def logged(client: threadkeep.AsyncClient, session: str, **wanted: Any) ->
 
 
 async def until_told(followers: Sequence[Follower], session: str, event_id: str, seconds: float = 90) -> None:
-    """Until each has been told of an event, the last of all."""
+    """Waits until each follower has received the last event."""
     async with asyncio.timeout(seconds):
         for follower in followers:
             while not follower.has(session, event_id):  # noqa: ASYNC110 - many tell of it

@@ -1,6 +1,6 @@
-"""What members of a consumer did, line by line in one file that they share, and the invariants that it must obey.
+"""The journal of consumer members, a file that they share, and the invariants that it must satisfy.
 
-A line is written by one appending write, so the order of the lines is an order in which things happened, whoever wrote them.
+A line is written by one appending write, so the order of lines is an order of the actions of all members.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from threadkeep.v1.subscription_pb2 import SESSION_CHANGE_KIND_CREATED, Change
 
 CREATED = 0
 GONE = 1 << 62
-# A member that goes on after it was stopped finds out that its work is somebody else's, but not at once.
+# A stopped member that continues does not notice at once that another member has its work.
 _FINDS_OUT_WITHIN = 2.0
 
 
@@ -29,14 +29,14 @@ class Deed(StrEnum):
     DONE = "done"
     FAILED = "failed"
     CONFIRMED = "confirmed"
-    """The server said that the acknowledgement is durable."""
+    """The server has confirmed that the acknowledgement is durable."""
     ALL_KILLS = "killed"
     STOPPED = "stopped"
     CONTINUED = "continued"
 
 
 class Line(NamedTuple):
-    """`change`: CREATED, GONE, or the log_version that it made."""
+    """`change`: CREATED, GONE, or the log_version of the change."""
 
     member: str
     deed: Deed
@@ -47,7 +47,7 @@ class Line(NamedTuple):
 
 
 def number_of(change: Change) -> int:
-    """What stands for the change in a line. No test that keeps a journal updates a session, or uses its name again."""
+    """Returns the number of the change in the journal. Tests with a journal do not update sessions or reuse names."""
     if change.HasField("session_change"):
         return CREATED if change.session_change.kind == SESSION_CHANGE_KIND_CREATED else GONE
     return change.versions.log_version
@@ -58,7 +58,7 @@ def seqs_of(change: Change) -> list[int]:
 
 
 class Journal:
-    """The file, for those who write it and for the one who reads it."""
+    """The journal file, for writers and for the reader."""
 
     def __init__(self, path: Path) -> None:
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
@@ -71,7 +71,7 @@ class Journal:
         os.write(self._file, json.dumps(line).encode() + b"\n")
 
     def news(self) -> list[Line]:
-        """The lines that were written since the last time. A line that is being written may be seen in part: it waits."""
+        """Returns the new lines. An incomplete line is returned later."""
         size = os.fstat(self._file).st_size
         written, _, _ = os.pread(self._file, size - self._read, self._read).rpartition(b"\n")
         self._read += len(written) + bool(written)
@@ -84,22 +84,22 @@ class Journal:
 
 @dataclass
 class Invariants:
-    """Holds every line, as it comes, against what came before.
+    """Checks every line against the previous ones.
 
-    A member that was stopped for so long that its work went to others, or that was killed, is excused from what only a member
-    that is well can keep.
+    A member that was stopped until others received its work, or that was killed, is exempt from rules that only a healthy
+    member can keep.
     """
 
     done: defaultdict[str, dict[int, Sequence[int]]] = field(default_factory=lambda: defaultdict(dict))
-    """By session and change, the seqs of its events."""
+    """The seqs of the events, by session and change."""
     handled: Counter[str] = field(default_factory=Counter)
     confirmed: set[tuple[str, int]] = field(default_factory=set)
     parked: set[tuple[str, int]] = field(default_factory=set)
-    """What the test has seen parked: it may come out of order."""
+    """Changes that the test has seen parked: they may be handled out of order."""
     repeats: int = 0
     _under_way: defaultdict[str, dict[str, int]] = field(default_factory=lambda: defaultdict(dict))
     _excused: dict[str, float] = field(default_factory=dict)
-    """Until when."""
+    """The end of the exemption."""
 
     def take(self, line: Line) -> None:
         match line.deed:
@@ -140,7 +140,7 @@ class Invariants:
         done = self.done[line.session]
         later = line.change not in done and [change for change in done if change > line.change]
         if later == [GONE] and self._is_excused(line.member, line.at):
-            return  # it had been given what others were no longer told of, for the session was deleted meanwhile
+            return  # it was delivered before the deletion of the session, after which other members no longer receive it
         assert not later, f"out of order, after {later}: {line}"
 
     def _is_excused(self, member: str, at: float) -> bool:

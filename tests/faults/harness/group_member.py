@@ -37,15 +37,15 @@ if TYPE_CHECKING:  # it exists in the stub file alone
     Call = grpc.aio.StreamStreamCall[ns.ConsumeRequest, ns.ConsumeResponse]
 
 APP, USER = "faults", "group"
-# What the ids of events begin with that cannot be handled.
+# The prefix of the ids of events that cannot be handled.
 RAISES, KILLS, PARKS = "raises", "kills", "parks"
 Handler = Callable[[Change], Awaitable[None]]
 
 
 @dataclass(frozen=True)
 class Settings:
-    """`on_stub`: not with the SDK. `longest`: of how many seconds handling a change takes at most. `cure`: a file; once it is
-    there, everything can be handled."""
+    """`on_stub`: uses the stub instead of the SDK. `longest`: the longest time to handle a change, in seconds. `cure`: a file;
+    once it exists, everything can be handled."""
 
     address: str
     consumer: str
@@ -88,7 +88,7 @@ async def _suffer(change: Change, member: str, journal: Journal) -> None:
         if event.event_id.startswith(PARKS):
             raise threadkeep.Park(f"no use: {event.event_id}")
         if event.event_id.startswith(KILLS):
-            # What else is on its way is not to pay for it: that would be parked as well if it never got its turn.
+            # Waits for other deliveries first, which would otherwise count failed attempts and be parked.
             await asyncio.sleep(0.5)
             journal.note(member, Deed.ALL_KILLS)
             os.kill(os.getpid(), signal.SIGKILL)
@@ -121,12 +121,12 @@ async def work_on_stub(settings: Settings, handle: Handler, stop: asyncio.Event,
         while not stop.is_set():
             try:
                 await _serve(stub.Consume(), settings, handle, stop, journal)
-            except (grpc.aio.AioRpcError, asyncio.InvalidStateError):  # the latter says that the call is over
+            except (grpc.aio.AioRpcError, asyncio.InvalidStateError):  # the latter means that the call has ended
                 await asyncio.sleep(0.1)
 
 
 async def _serve(call: Call, settings: Settings, handle: Handler, stop: asyncio.Event, journal: Journal) -> None:
-    """One stream: handles delivery after delivery, and leaves when told to."""
+    """Handles the deliveries of one stream, and leaves on request."""
     await call.write(ns.ConsumeRequest(join=_join(settings)))
     waiting: asyncio.Queue[ns.Delivery | None] = asyncio.Queue()
     reading = asyncio.create_task(_read(call, settings.member, waiting, journal))

@@ -1,4 +1,4 @@
-"""What clients were told and what they asked for: held against what the server has in the end."""
+"""A ledger of requested and acknowledged appends, compared with the final state of the server."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ Batch = list[SessionEvent]
 
 
 def connect(address: str, *, timeout: float = 5.0) -> threadkeep.AsyncClient:
-    """A client that finds a restarted server at once and leaves retrying to its user."""
+    """Returns a client that reconnects at once and leaves retries to its user."""
     options = (*RECONNECT, ("grpc.enable_retries", 0))
     return threadkeep.AsyncClient(address, app="faults", user_id="ledger", timeout=timeout, options=options)
 
 
 @dataclass
 class Ledger:
-    """`asked`: batches as they were first sent, by session. `told`: event id to acknowledged seq, by session."""
+    """`asked`: batches as first sent, by session. `told`: event id to acknowledged seq, by session."""
 
     asked: dict[str, list[Batch]] = field(default_factory=dict)
     told: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class Ledger:
         return sum(map(len, self.told.values()))
 
     def ask(self, session: str, writer: str) -> Batch:
-        """A new batch of one to five events whose ids the client makes, once."""
+        """Returns a new batch of one to five events with ids of the client."""
         batches = self.asked.setdefault(session, [])
         size = random.choice((1, 1, 1, 2, 5))
         name = f"{writer}-{len(batches)}"
@@ -50,14 +50,14 @@ class Ledger:
         return batch
 
     def tell(self, session: str, appended: Sequence[AppendedEvent]) -> None:
-        """An acknowledgement; a replay must repeat what was told before."""
+        """Records an acknowledgement; a replay must repeat the first one."""
         told = self.told.setdefault(session, {})
         for event in appended:
             assert told.setdefault(event.event_id, event.seq) == event.seq
             self.replays += event.replayed
 
     async def check(self, address: str) -> int:
-        """Compares every session with what is stored; how many events are. Holds G1 to G4."""
+        """Compares every session with the store and returns the number of events. Checks G1 to G4."""
         stored = 0
         async with connect(address) as client:
             for session in self.asked:
@@ -82,7 +82,7 @@ class Ledger:
         return len(said)
 
     def batches(self, session: str, writer: str) -> Iterator[Batch]:
-        """What the writer asked for and was never told of, then ever more."""
+        """Yields the unacknowledged batches of the writer, then new ones."""
         told = self.told.get(session, {})
         own = [batch for batch in self.asked.get(session, []) if batch[0].event_id.startswith(writer)]
         yield from (batch for batch in own if batch[0].event_id not in told)
@@ -91,7 +91,7 @@ class Ledger:
 
 
 async def append_each(ledger: Ledger, client: threadkeep.AsyncClient, session: str, writer: str) -> None:
-    """Appends batch after batch by unary calls, each until it is acknowledged; first what the writer was not told of."""
+    """Appends batches by unary calls, each until it is acknowledged; first the unacknowledged ones."""
     for batch in ledger.batches(session, writer):
         await append_until_told(ledger, client, session, batch)
 
@@ -108,7 +108,7 @@ async def append_until_told(ledger: Ledger, client: threadkeep.AsyncClient, sess
 
 
 async def append_streaming(ledger: Ledger, client: threadkeep.AsyncClient, session: str, writer: str) -> None:
-    """Appends by AppendStream; what was not answered when a stream broke is sent again on the next."""
+    """Appends by AppendStream; batches without a result are sent again on the next stream."""
     unanswered: list[Batch] = []
 
     async def batches() -> AsyncIterator[tuple[str, Batch]]:
@@ -133,12 +133,12 @@ async def append_streaming(ledger: Ledger, client: threadkeep.AsyncClient, sessi
 
 
 def _name(error: threadkeep.ThreadkeepError) -> str:
-    """What the caller learned."""
+    """The result of a call."""
     return error.reason or error.code.name
 
 
 class Load:
-    """Writers that work until the context ends: on each session two that call and one that streams."""
+    """Writers that run until the context ends: on each session two use calls and one a stream."""
 
     def __init__(self, ledger: Ledger, client: threadkeep.AsyncClient, sessions: Sequence[str]) -> None:
         self._ledger = ledger
@@ -156,7 +156,7 @@ class Load:
         return self
 
     async def until_acknowledged(self, more: int, seconds: float = 90) -> None:
-        """Until that many more events are acknowledged, as long as every writer is well."""
+        """Waits for this number of further acknowledged events; fails if a writer ends."""
         wanted = self._ledger.acknowledged + more
         await self._writers.until(lambda: self._ledger.acknowledged >= wanted, seconds)
 

@@ -1,4 +1,4 @@
-"""A policy whose summaries a model on loopback makes, and servers whose leases are short enough to wait for."""
+"""A policy that summarizes with a model on loopback, and servers with short leases."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ POLICY = pb.CompactionPolicy(
 
 
 def leases_of(seconds: float) -> str:
-    """For a server whose leases are short: a dead server's lease is waited for."""
+    """Waits for the lease of a dead server; requires short leases."""
     return (
         "from threadkeep_server.service.compaction import auto_compaction\n"
         f"auto_compaction._LEASE_S, auto_compaction._LEASE_EXTENDED_S = {seconds}, {seconds / 3}\n"

@@ -1,4 +1,4 @@
-"""What must hold of memories, of the index and of vectors once nothing is under way any more, whatever happened before."""
+"""Invariants of memories, the index and vectors once all background work is done."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _PRESENT = "(SELECT number, dimension FROM vector_models WHERE name = '{model}')
 
 
 def check_tables(look: Look, model: str, *, texts: int) -> None:
-    """Looks into the database: what is there once has what is derived of it once, by this model, and nothing else is there.
-    `texts`: events that have one."""
+    """Checks in the database that every document has its derived data once, by this model, and that nothing else exists.
+    `texts`: the number of events with text."""
     present = _PRESENT.format(model=model)
     assert look(f"SELECT count(*) FROM {present}") == 1, f"the model {model} is known"
     found = {what: look("SELECT count(*) " + sql.format(present=present)) for what, sql in NOTHING.items()}
@@ -41,12 +41,12 @@ def check_tables(look: Look, model: str, *, texts: int) -> None:
 
 
 async def caught_up(client: threadkeep.AsyncClient, seconds: float = 90) -> None:
-    """Until everything is indexed, and embedded."""
+    """Waits until everything is indexed and embedded."""
     async with asyncio.timeout(seconds):
         while True:
             try:
                 info = await client.info()
-            except errors.Unavailable:  # it looks every now and then whether the server is back
+            except errors.Unavailable:  # the embedder is retried at intervals
                 await asyncio.sleep(0.05)
                 continue
             if not info.search_index.lag_batches and not info.embeddings.waiting:
@@ -67,7 +67,7 @@ def said(entry: MemoryEntry) -> str:
 
 
 async def check_memories(ledger: FactLedger, client: threadkeep.AsyncClient) -> list[MemoryEntry]:
-    """Every entry that was acknowledged is there once, and every event with text once, but for what was forgotten; all."""
+    """Checks that every acknowledged entry and every event with text exists once, except for deleted ones; returns all."""
     entries = [entry async for entry in client.memory().list(page_size=1000)]
     ids = {entry.id for entry in entries}
     assert len(ids) == len(entries), "no id twice"
@@ -83,7 +83,7 @@ async def check_memories(ledger: FactLedger, client: threadkeep.AsyncClient) -> 
             assert said(entry) == fact(f"{entry.session_id}/{entry.event_id}")
     logs = await events_of(client, ledger.asked) | ledger.gone
     texts = {(session, event.event_id) for session, log in logs.items() for event in log if has_text(event)}
-    remembered = {place for place in places if place[0] in logs}  # one session may have been about to go
+    remembered = {place for place in places if place[0] in logs}  # the deletion of one session may have been in progress
     forgotten = {ledger.dropping[id_] for id_ in ledger.dropped}
     forgetting = set(ledger.dropping.values())
     assert remembered <= texts - forgotten, "nothing without text, and nothing that was forgotten"
@@ -93,7 +93,8 @@ async def check_memories(ledger: FactLedger, client: threadkeep.AsyncClient) -> 
 
 
 async def check_found(client: threadkeep.AsyncClient, logs: dict[str, list[SessionEvent]], entries: list[MemoryEntry]) -> int:
-    """By words each event and each memory is found once, and by meaning it is the best answer to its own text; how many."""
+    """Checks that each event and memory is found once by words, and first by its own text with semantic search; returns their
+    number."""
     room = asyncio.Semaphore(AT_ONCE)
 
     async def alone(check: Awaitable[None]) -> None:

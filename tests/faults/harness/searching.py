@@ -1,4 +1,4 @@
-"""An endpoint that embeds texts by chance, and a server that embeds with it; what is said before a fault is looked at."""
+"""An embedding endpoint with random vectors, a server that uses it, and data that exists before a fault."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EMBEDDED = "openai:small"
 
 
 class Embeddings(EmbeddingEndpoint):
-    """Listens while it is told to, always on the same port."""
+    """An endpoint that can be stopped and started on the same port."""
 
     def __init__(self) -> None:
         super().__init__("openai")
@@ -37,7 +37,7 @@ class Embeddings(EmbeddingEndpoint):
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def refuse(self) -> None:
-        """Connections are refused, and those that are open are gone."""
+        """Rejects connections and closes open ones."""
         server, self._server = self._server, None
         if server is not None:
             server.close()
@@ -55,7 +55,7 @@ class Embeddings(EmbeddingEndpoint):
         task.add_done_callback(self._serving.discard)
 
     def asked_for(self) -> Counter[str]:
-        """How often each text was asked for."""
+        """Returns how often each text was requested."""
         return Counter(text for request in self.requests for text in self.texts(request))
 
 
@@ -74,20 +74,20 @@ async def embeddings() -> AsyncIterator[Embeddings]:
 
 
 def embedding_with(endpoint: Embeddings) -> Mapping[str, object]:
-    """Settings of a server."""
+    """The settings of a server."""
     named = {"embedder": "openai", "embedder_model": "small", "embedder_base_url": endpoint.url, "embedder_api_key": "key"}
     return named | {"embedder_batch": BATCH, "embedder_timeout": "600ms"}
 
 
 async def tell(client: threadkeep.AsyncClient, session: str, count: int) -> list[SessionEvent]:
-    """Says that many facts in a session that is made for them."""
+    """Appends this number of facts to a new session."""
     events = [threadkeep.user(fact(f"{session}/e{n}"), event_id=f"e{n}") for n in range(count)]
     await client.append(session, *events, create={"never_expires": True})
     return events
 
 
 async def remember(client: threadkeep.AsyncClient, name: str, count: int) -> list[str]:
-    """Adds that many memories; their texts."""
+    """Adds this number of memories and returns their texts."""
     entries = [threadkeep.memory_entry(fact(f"{name}-{n}"), id=f"{name}-{n}") for n in range(count)]
     await client.memory().add(*entries)
     return [fact(f"{name}-{n}") for n in range(count)]

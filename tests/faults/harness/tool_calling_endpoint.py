@@ -1,4 +1,4 @@
-"""A model's endpoint that answers each question in two rounds of two tool calls, and refuses what is not whole."""
+"""A model endpoint that answers each question in two rounds of two tool calls, and rejects incomplete conversations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _THINKS_S = 0.005
 
 
 class ToolCallingEndpoint(Thinking):
-    """`problems`: what was wrong with the conversations that it was given."""
+    """`problems`: the problems of the received conversations."""
 
     def __init__(self) -> None:
         super().__init__(self._decide, seconds=_THINKS_S)
@@ -30,7 +30,7 @@ class ToolCallingEndpoint(Thinking):
 
 
 def _problem(messages: list[dict[str, Any]]) -> str:
-    """Why a provider would refuse these messages, or what of the story is missing in them."""
+    """Returns why a provider would reject these messages, or which question is missing."""
     open_calls: list[str] = []
     questions = []
     for message in messages:

@@ -1,4 +1,4 @@
-"""Readers of a session that others append to and compact. What they saw is held against the log in the end."""
+"""Readers of a session that others append to and compact. Their reads are compared with the final log."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SPECS: Sequence[dict[str, Any]] = ({"last_n": 5}, {"max_turns": 2}, {"max_tokens
 
 @dataclass(frozen=True)
 class Sight:
-    """What stood in a read: all said after `first_seq`, up to `last_seq` at least, for that is read before the events."""
+    """The content of a read: everything after `first_seq`, at least up to `last_seq`, which is read before the events."""
 
     what: str
     marks: Counter[Mark]
@@ -32,15 +32,15 @@ class Sight:
 
 @dataclass
 class Watch:
-    """What readers saw."""
+    """The reads of all readers."""
 
     sights: list[Sight] = field(default_factory=list)
     followed: list[str] = field(default_factory=list)
     histories: list[tuple[int, str]] = field(default_factory=list)
-    """How many events that were said a read of all found, and the last of them."""
+    """The number of events that a complete read found, and the last one."""
 
     async def windows(self, wire: Wire, session: str) -> None:
-        """Whole windows, by both ways to read one."""
+        """Reads complete windows in both ways."""
         while True:
             read = await wire.context(session)
             assert not read.truncated
@@ -51,7 +51,7 @@ class Watch:
             self._saw("active view", page.events, page.last_seq)
 
     async def contexts(self, wire: Wire, session: str) -> None:
-        """The newest part of the window, by several limits."""
+        """Reads the newest part of the window with several limits."""
         for spec in cycle(SPECS):
             read = await wire.context(session, **spec)
             talk = [event for event in read.events if not is_summary(event)]
@@ -63,7 +63,7 @@ class Watch:
             self._saw(str(spec), talk, read.session_last_seq, read.first_seq - 1)
 
     async def follow(self, wire: Wire, session: str) -> None:
-        """Reads on from the last seq that it saw."""
+        """Reads from the last seq that it saw."""
         last = 0
         while True:
             page = await wire.page(session, after_seq=last)
@@ -72,7 +72,7 @@ class Watch:
             last = max((event.seq for event in page.events), default=last)
 
     async def history(self, wire: Wire, session: str) -> None:
-        """Everything, in pages between which others write."""
+        """Reads everything in pages, between which others write."""
         while True:
             said = [event for event in await wire.log(session) if not event.synthetic]
             assert all(one.seq < other.seq for one, other in pairwise(said))
@@ -85,7 +85,7 @@ class Watch:
         self.sights.append(Sight(what, shown(events), last_seq, first_seq))
 
     def check(self, log: Sequence[SessionEvent]) -> None:
-        """Every read saw all that was said up to some instant exactly once."""
+        """Checks that every read has all events up to some instant exactly once."""
         by_seq = sorted(log, key=lambda event: event.seq)
         said = {mark_of(event): event.seq for event in by_seq if not event.synthetic}
         for sight in self.sights:

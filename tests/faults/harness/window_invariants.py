@@ -1,4 +1,4 @@
-"""What compactions may leave behind, whatever happened meanwhile: the window before or the one after, nothing else."""
+"""Invariants of windows: the one before a compaction or the one after it, nothing else."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Counts = Counter[str]
 
 
 async def check_session(wire: Wire, session: str, told: Mapping[str, Compaction], *, summarised: bool) -> list[Compaction]:
-    """Holds a session to the invariants; its compactions. `told`: those that were acknowledged. `summarised`:
-    every compaction of it said what it archived."""
+    """Checks the invariants of a session and returns its compactions. `told`: acknowledged compactions. `summarised`: every
+    compaction listed what it archived."""
     state, records, events = await _still(wire, session)
     check_records(state, records, events)
     listed = {record.compaction_id: record for record in records}
@@ -36,7 +36,7 @@ async def check_session(wire: Wire, session: str, told: Mapping[str, Compaction]
 
 
 async def _still(wire: Wire, session: str) -> tuple[Session, list[Compaction], list[SessionEvent]]:
-    """All of a session at one instant: what callers gave up, or a policy, may still be under way."""
+    """Reads a complete session at one instant: abandoned calls or a policy may still be running."""
     async with asyncio.timeout(60):
         while True:
             read = await wire.session(session), await wire.records(session), await wire.log(session)
@@ -45,7 +45,7 @@ async def _still(wire: Wire, session: str) -> tuple[Session, list[Compaction], l
 
 
 def check_records(state: Session, records: Sequence[Compaction], events: Sequence[SessionEvent]) -> None:
-    """What the records say adds up to what the log holds and the session counts."""
+    """Checks that the records are consistent with the log and the counters of the session."""
     assert [record.window_version for record in records] == list(range(1, state.window_version + 1))
     assert [record.log_version for record in records] == sorted({record.log_version for record in records})
     by_id = {event.event_id: event for event in events}
@@ -72,7 +72,7 @@ def check_records(state: Session, records: Sequence[Compaction], events: Sequenc
 
 
 def difference(before: WindowCounters, after: WindowCounters, inserted: Iterable[SessionEvent]) -> Counts:
-    """What was archived."""
+    """Returns the archived events."""
     gone = Counter(counter(before))
     gone.subtract(counter(after))
     gone.update(counts(inserted))
@@ -84,7 +84,7 @@ def counter(window: WindowCounters) -> Counts:
 
 
 def counts(events: Iterable[SessionEvent]) -> Counts:
-    """As the session counts them."""
+    """Counts as the session does."""
     total = Counts(events=0, turns=0, bytes=0, tokens=0)
     for event in events:
         total["events"] += 1
@@ -95,7 +95,7 @@ def counts(events: Iterable[SessionEvent]) -> Counts:
 
 
 def check_pairs(log: Sequence[SessionEvent]) -> None:
-    """A call is active when its result, or the stub of that, is."""
+    """A call is active if its result, or the stub of it, is."""
     active = [event for event in log if not event.archived]
     ids = {event.event_id for event in active}
     stubs = {mark for event in active for mark in stands_for(event)}
@@ -104,7 +104,7 @@ def check_pairs(log: Sequence[SessionEvent]) -> None:
 
 
 def own_marks(events: Iterable[SessionEvent]) -> list[Mark]:
-    """The marks of what was said."""
+    """Returns the marks of the appended events."""
     return [mark_of(event) for event in events if not event.synthetic]
 
 

@@ -1,4 +1,4 @@
-"""The services' stubs as generated, on one channel, for what tests say to a server in exactly these words."""
+"""The generated stubs of the services on one channel."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:  # they exist in the stub files alone
     from threadkeep.v1.event_service_pb2_grpc import EventServiceAsyncStub
     from threadkeep.v1.session_service_pb2_grpc import SessionServiceAsyncStub
 
-ALL = 1 << 30  # bytes that no window of these tests has
+ALL = 1 << 30  # bytes that no window of these tests reaches
 
 
 @dataclass(frozen=True)
 class Wire:
-    """`seconds`: how long a call may take."""
+    """`seconds`: the timeout of a call."""
 
     sessions: SessionServiceAsyncStub
     events: EventServiceAsyncStub
@@ -55,7 +55,7 @@ class Wire:
         return await self.events.ListEvents(request, timeout=self.seconds)
 
     async def log(self, session: str, **wanted: Any) -> list[SessionEvent]:
-        """Every event, in window order."""
+        """Returns every event in window order."""
         events: list[SessionEvent] = []
         token = ""
         while True:
@@ -66,7 +66,7 @@ class Wire:
                 return events
 
     async def records(self, session: str) -> list[Compaction]:
-        """Every compaction, oldest first."""
+        """Returns every compaction, oldest first."""
         records: list[Compaction] = []
         request = cs.ListCompactionsRequest(session=named(session), page_size=1000)
         while True:
@@ -83,7 +83,7 @@ def named(session: str) -> SessionRef:
 
 @contextlib.asynccontextmanager
 async def wire(address: str, seconds: float = 5.0) -> AsyncIterator[Wire]:
-    """Connects; nothing is retried."""
+    """Connects without retries."""
     options = (*RECONNECT, ("grpc.enable_retries", 0), ("grpc.max_receive_message_length", ALL))
     async with grpc.aio.insecure_channel(address, options) as channel:
         yield Wire(

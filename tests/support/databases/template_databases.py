@@ -1,4 +1,4 @@
-"""PostgreSQL databases that were opened by a store once and are copied since: migrating takes longer than most tests."""
+"""Copies of PostgreSQL databases that a store has opened once: migrating takes longer than most tests."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from .postgres import PostgresCluster
 
 
 class Copies:
-    """Makes databases of a cluster as a store leaves them that has been opened and closed, with nothing in them.
+    """Makes databases of a cluster in the state after a store was opened and closed, without data.
 
-    A copy is a database of its own in everything but the `store_id` that it has in common with the others. What tests the first
-    start of a server takes an empty one instead.
+    A copy is independent except for its `store_id`, which all copies share. Tests of the first start of a server use an empty
+    database.
     """
 
     def __init__(self, cluster: PostgresCluster, name: str) -> None:
@@ -28,7 +28,7 @@ class Copies:
 
     @contextmanager
     def one(self) -> Iterator[str]:
-        """The URL of a copy. The first is made of a database that is opened now, by the code and as it is patched now."""
+        """Returns the URL of a copy. The template is made on first use, by the current code including patches."""
         if not self._template:
             self._template = self._opened()
         name = f"{self._name}_{next(self._numbers)}"

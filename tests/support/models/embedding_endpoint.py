@@ -1,4 +1,4 @@
-"""An embeddings endpoint on loopback: answers like OpenAI or Gemini, or misbehaves as a `ModelEndpoint` does."""
+"""An embeddings endpoint on loopback: responds like OpenAI or Gemini, or misbehaves as a `ModelEndpoint` does."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ Vector = list[object]
 
 
 def vector(text: str) -> Vector:
-    """Of four numbers, and of length 1: what a text is told by in the tests."""
+    """Four numbers, of length 1, that identify a text in tests."""
     return [0.5, -0.5, 0.5, 0.5 if len(text) % 2 else -0.5]
 
 
 class EmbeddingEndpoint(ModelEndpoint):
-    """Embeds the texts of each request with `vector`, unless it is told something else."""
+    """Embeds the texts of each request with `vector` by default."""
 
     def __init__(self, provider: str) -> None:
         super().__init__(provider)
@@ -32,10 +32,10 @@ class EmbeddingEndpoint(ModelEndpoint):
     def embeds(
         self, of: Callable[[str], Vector] = vector, *, order: Callable[[list[object]], list[object]] = lambda items: items
     ) -> Behaviour:
-        """A vector `of` each text. `order` changes the list of them before it is sent."""
+        """Returns a vector `of` each text. `order` changes the list before it is sent."""
 
         def behave(writer: asyncio.StreamWriter) -> Awaitable[None]:
-            # Read now, when it is called: the last request may be another's by the time that this is awaited.
+            # Read when called: while this is awaited, another request may become the last one.
             return replies(self._answer([of(text) for text in self.texts(self.requests[-1])], order))(writer)
 
         return behave

@@ -1,4 +1,4 @@
-"""A model's endpoint on loopback that does as it is told: answers like OpenAI or Anthropic, or misbehaves."""
+"""A model endpoint on loopback: responds like OpenAI or Anthropic, or misbehaves as configured."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class Request:
 
 
 class ModelEndpoint:
-    """Speaks the language of one provider. Each request meets the next behaviour; the last one stays."""
+    """Speaks the protocol of one provider. Each request gets the next behavior; the last one repeats."""
 
     def __init__(self, provider: str) -> None:
         self.provider = provider
         self.requests: list[Request] = []
         self.asked = asyncio.Event()
-        self.gone = asyncio.Event()  # a client hung up before it was answered
+        self.gone = asyncio.Event()  # a client disconnected before the response
         self.port = 0
         self._behaviours: list[Behaviour] = [replies(self.answer())]
 
@@ -41,7 +41,7 @@ class ModelEndpoint:
         self._behaviours = list(behaviours)
 
     def answer(self, text: object = TEXT, *, ending: str = "", **changes: object) -> dict[str, object]:
-        """An answer of 12 tokens to a question of 50, 20 of them cached; `changes` replace its fields."""
+        """Returns a response of 12 tokens to a prompt of 50, 20 of them cached; `changes` replace its fields."""
         if self.provider == "openai":
             body: dict[str, object] = {
                 "id": "c1",
@@ -86,7 +86,7 @@ class ModelEndpoint:
                     self.gone.set()
                     break
         except (ConnectionError, asyncio.IncompleteReadError):
-            pass  # between requests; nothing to answer
+            pass  # between requests; no response is due
         finally:
             writer.transport.abort()
 
@@ -136,7 +136,7 @@ async def served(model: Served) -> AsyncIterator[Served]:
 
 
 def replies(body: object = None, *, status: int = 200, headers: dict[str, str] | None = None) -> Behaviour:
-    """A whole answer. A body that is no string is sent as JSON."""
+    """Sends a complete response. A body that is not a string is sent as JSON."""
     text = body if isinstance(body, str) else json.dumps(body)
     return _sends(_head(status, len(text.encode()), headers) + text.encode())
 
@@ -147,7 +147,7 @@ def compressed(body: str) -> Behaviour:
 
 
 def breaks_off(body: object) -> Behaviour:
-    """Half of an answer, then the connection ends."""
+    """Sends half of a response, then closes the connection."""
     text = json.dumps(body).encode()
 
     async def behave(writer: asyncio.StreamWriter) -> None:
@@ -159,7 +159,7 @@ def breaks_off(body: object) -> Behaviour:
 
 
 def never_ends(chunk: bytes = b" " * 65_536, *, every: float = 0.0) -> Behaviour:
-    """An answer in chunks without a last one."""
+    """Sends a chunked response without a last chunk."""
 
     async def behave(writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n")
@@ -172,7 +172,7 @@ def never_ends(chunk: bytes = b" " * 65_536, *, every: float = 0.0) -> Behaviour
 
 
 async def hangs(_: asyncio.StreamWriter) -> None:
-    """Takes the question and never answers."""
+    """Reads the request and never responds."""
     await asyncio.Event().wait()
 
 
@@ -199,6 +199,6 @@ async def _read_request(reader: asyncio.StreamReader) -> Request:
 
 
 async def _hung_up(reader: asyncio.StreamReader) -> None:
-    # Reading would tell sooner, and might take the first byte of the next request.
+    # Reading would detect it sooner, but could consume the first byte of the next request.
     while not reader.at_eof():  # noqa: ASYNC110
         await asyncio.sleep(0.01)

@@ -1,4 +1,4 @@
-"""Embeddings for tests: what a text's vector is follows from the text and the model, by chance."""
+"""Embeddings for tests: a text and a model determine a pseudorandom vector."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EVENTS, MEMORIES = Source
 
 
 def vector(text: str, model: str = "small", dimension: int = DIMENSION) -> Floats:
-    """Of length 1."""
+    """Has length 1."""
     seed = int.from_bytes(hashlib.blake2b(f"{model}:{text}".encode(), digest_size=8).digest())
     made = np.random.default_rng(seed).standard_normal(dimension).astype(np.float32)
     return made / np.float32(np.linalg.norm(made))
@@ -33,7 +33,7 @@ def vectors(texts: Iterable[str], model: str = "small", dimension: int = DIMENSI
 
 
 async def caught_up(store: Store) -> None:
-    """Waits until the store's index, if it has one, holds everything that was committed."""
+    """Waits until the index of the store, if any, contains everything committed."""
     async with asyncio.timeout(30):
         for wait in count():
             if not (await store.info(TENANT, totals=False)).index_lag:
@@ -42,13 +42,13 @@ async def caught_up(store: Store) -> None:
 
 
 async def queue(store: Store, number: int, limit: int = 100, source: Source = EVENTS) -> Sequence[Unembedded]:
-    """What waits."""
+    """Returns the documents without an embedding."""
     await caught_up(store)
     return await store.unembedded(source, number, limit)
 
 
 async def put(store: Store, number: int, documents: Sequence[Unembedded], model: str = "small", **options: Source) -> int:
-    """Stores the documents' embeddings, and that the blank ones need none; how many."""
+    """Stores the embeddings of the documents, and that blank ones need none; returns their number."""
     source = options.get("source", EVENTS)
     written = [each for each in documents if each.text.strip()]
     blank = [each.key for each in documents if not each.text.strip()]
@@ -60,7 +60,7 @@ async def put(store: Store, number: int, documents: Sequence[Unembedded], model:
 
 
 async def embed_all(store: Store, number: int, model: str = "small", source: Source = EVENTS, limit: int = 100) -> list[str]:
-    """Embeds all that waits; their texts in the order in which they were told."""
+    """Embeds everything that is waiting; returns the texts in the order of the store."""
     done: list[str] = []
     while documents := await queue(store, number, limit, source):
         assert await put(store, number, documents, model, source=source) == len(documents)
@@ -77,14 +77,14 @@ async def told(
     after: int = 0,
     limit: int = 1000,
 ) -> Embedded:
-    """The vectors of a scope."""
+    """Returns the vectors of a scope."""
     if isinstance(scope, MemoryScope):
         return await store.memory_vectors(tenant, scope, number, after, limit)
     return await store.event_vectors(tenant, scope or SessionRef("shop", "alice", "s1"), number, after, limit)
 
 
 def texts_of(found: Embedded, texts: Iterable[str], model: str = "small") -> list[str]:
-    """What was embedded, told by the vectors, in the order of the keys."""
+    """Returns the embedded texts, identified by their vectors, in the order of the keys."""
     known = {vector(text, model).tobytes(): text for text in texts}
     assert list(found.keys) == sorted(set(found.keys))
     assert found.vectors.dtype == np.float32

@@ -1,4 +1,4 @@
-"""What tests measured, printed when the run ends: also of tests that ran in another process."""
+"""Prints measurements of tests when the run ends, also from tests in other processes."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _SAID = "said"
 
 @pytest.fixture
 def say(request: pytest.FixtureRequest) -> Say:
-    """Notes a line for the end of the run."""
+    """Adds a line for the end of the run."""
     return lambda line: request.node.user_properties.append((_SAID, line))
 
 
 def print_said(terminal: pytest.TerminalReporter) -> None:
-    """Prints what passed and failed tests said."""
+    """Prints the lines of passed and failed tests."""
     reports = [report for kind in ("passed", "failed") for report in terminal.stats.get(kind, ()) if report.when == "call"]
     lines = [value for report in reports for name, value in report.user_properties if name == _SAID]
     if lines:

@@ -1,7 +1,7 @@
-"""Which tests pytest-xdist gives to one process: those that share a server, a build, or a file of the tree.
+"""Assigns tests to pytest-xdist processes: tests that share a server, a build, or a file of the tree run in one process.
 
-Tests of a group run one after another; groups start in the order of PARTS, the slow ones first, so that none is left over when
-the others are through.
+Tests of a group run one after another; groups start in the order of PARTS, the slow ones first, so that no slow one starts
+last.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import pytest
 from xdist.scheduler.loadscope import LoadScopeScheduling
 
 PARTS = ("sdk", "conformance", "faults", "scenarios", "feed", "chat", "api", "migration", "store", "unit")
-"""The folders of tests, those whose groups take longest first."""
+"""The folders of tests, the slowest groups first."""
 _ENGINE = re.compile(r"\b(sqlite|postgresql)\b")
 _WORKLOAD = re.compile(r"\bpostgresql-\w+-servers\b")
 _LANGUAGE = re.compile(r"\b(typescript|go|java|rust|python|browser)\b")
-# Tests of these parts share little: a group of them is some of a file's, so that the last groups are short.
+# Tests of these parts share little, so each file is split into several short groups.
 _CHUNK = {"store": 40, "unit": 100}
 
 
@@ -28,7 +28,7 @@ def in_order(items: list[pytest.Item]) -> None:
 
 
 class Spread(LoadScopeScheduling):
-    """Gives out tests by group; a group is found by the test's id, so that it is the same in every process."""
+    """Distributes tests by group. A group depends only on the test's id, so that it is the same in every process."""
 
     def __init__(self, config: pytest.Config, log: object = None) -> None:
         super().__init__(config, log)
@@ -58,7 +58,7 @@ def _group(nodeid: str, seen: Counter[str]) -> str:
     if part == "sdk":
         return _first(_LANGUAGE, file.replace("test_", "")).replace("browser", "typescript")
     if part == "conformance" and "test_case[" in test:
-        # The packages of a language are built in the tree: what builds them does not run beside what runs them.
+        # Packages of a language are built in the tree, so builds and runs of a language must not be concurrent.
         language, engine = test.removeprefix("test_case[").split("-")[:2]
         return language if language != "python" else f"{language} {engine}"
     if part == "feed":  # the tests of a workload share its servers

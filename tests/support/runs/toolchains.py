@@ -1,4 +1,4 @@
-"""What the SDKs of the other languages are built with. What lacks is skipped, and said so; or fails, if all is wanted."""
+"""The toolchains of the other SDKs. Tests without their toolchain are skipped, or fail if all are required."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ PROGRAMS = {
     "rust": ("cargo", "cc"),
     "browser": ("chromium", "node", "npm"),
 }
-"""The programs that each needs on the PATH."""
+"""The programs that each requires on the PATH."""
 LANGUAGES = ("python", "typescript", "go", "java", "rust")
 
 
 def missing(toolchain: str) -> str | None:
-    """What is missing of this toolchain, as a sentence; None if nothing is."""
+    """Returns the missing parts of this toolchain as a sentence; None if it is complete."""
     lacking = [program for program in PROGRAMS[toolchain] if shutil.which(program) is None]
     if not lacking:
         return None
@@ -30,7 +30,7 @@ def missing(toolchain: str) -> str | None:
 
 
 def require(toolchain: str) -> None:
-    """Skips the test, or fails it where THREADKEEP_REQUIRE_ALL=1, if the machine cannot build for this language."""
+    """Skips the test, or fails it with THREADKEEP_REQUIRE_ALL=1, if the machine cannot build for this language."""
     reason = missing(toolchain)
     if reason is None:
         return

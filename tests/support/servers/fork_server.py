@@ -1,7 +1,7 @@
-"""A process that has imported the server and forks one at every request: importing takes seconds, and these tests start
-hundreds of servers. What it forks is what `python -m threadkeep_server` would have become.
+"""A process that has imported the server and forks one per request: importing takes seconds, and these tests start hundreds of
+servers. A fork is equivalent to `python -m threadkeep_server`.
 
-Requests and answers are lines of JSON: `{"env": ..., "cwd": ..., "log": ...}` gives a process id, `{"wait": pid}` its exit
+Requests and responses are lines of JSON: `{"env": ..., "cwd": ..., "log": ...}` returns a process id, `{"wait": pid}` its exit
 status, negative for a signal.
 """
 

@@ -1,4 +1,4 @@
-"""A gateway over a servicer that only tells what it was called with, and a client for it."""
+"""A gateway to a servicer that returns its request, and a client of the gateway."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ JSON = {"content-type": "application/json"}
 
 
 class FakeServicer:
-    """Answers with what it was asked; some session ids bring trouble."""
+    """Returns its request; some session ids cause errors."""
 
     def __init__(self) -> None:
         self.cancelled = asyncio.Event()
@@ -85,7 +85,7 @@ class Answer:
         return json.loads(self.body)
 
     def error(self) -> tuple[int, str, str]:
-        """HTTP status, Connect code, and the reason of the one ErrorInfo."""
+        """Returns the HTTP status, the Connect code, and the reason of the one ErrorInfo."""
         infos = [each for each in self.json["details"] if each["type"] == "google.rpc.ErrorInfo"]
         assert len(infos) == 1
         info = error_details_pb2.ErrorInfo.FromString(base64.b64decode(infos[0]["value"] + "==="))

@@ -1,4 +1,4 @@
-"""A server in a process of its own, that can be killed and started again on the same port and the same database."""
+"""A server process that can be killed and restarted on the same port and database."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from ..runs.scheduler import worker_number
 
 READY_WITHIN = 120.0
-# Clients of these tests see the server go and come many times a minute, so they look for it often.
+# Servers of these tests restart many times per minute, so clients reconnect often.
 RECONNECT = (
     ("grpc.initial_reconnect_backoff_ms", 50),
     ("grpc.min_reconnect_backoff_ms", 50),
@@ -31,14 +31,14 @@ RECONNECT = (
 )
 
 
-# Below the ports that the system gives to outgoing connections, and apart for each test process.
+# Below the ports for outgoing connections, and separate for each test process.
 _ports = itertools.cycle(range(10_000 + 2_000 * (worker_number() % 11), 12_000 + 2_000 * (worker_number() % 11)))
-for _ in range(os.getpid() % 2_000):  # other runs on the machine begin elsewhere
+for _ in range(os.getpid() % 2_000):  # other runs on the machine start elsewhere
     next(_ports)
 
 
 def free_port() -> int:
-    """A port for a server that is started again on it; what is started once binds port 0 instead."""
+    """Returns a port for a server that is restarted on it; other servers bind port 0."""
     while True:
         port = next(_ports)
         with socket.socket() as probe, contextlib.suppress(OSError):
@@ -74,9 +74,9 @@ def fork_server() -> Iterator[ForkServer]:
 
 
 class ServerProcess:
-    """A server with these settings; a context manager that ends it. HTTP is off unless asked for.
+    """A server with these settings; a context manager that ends it. HTTP is off by default.
 
-    `prelude` is Python that runs in the process before the server does.
+    `prelude` is Python code that runs in the process before the server.
     """
 
     def __init__(self, fork_server: ForkServer, root: Path, *, prelude: str = "", **settings: object) -> None:
@@ -115,7 +115,7 @@ class ServerProcess:
         self._pid = self._fork_server.ask(env=self._env, prelude=self._prelude, **place)
 
     def start(self) -> Self:
-        """Starts the process and returns when its health says SERVING."""
+        """Starts the process and returns when its health is SERVING."""
         self.launch()
         deadline = time.monotonic() + READY_WITHIN
         with grpc.insecure_channel(self.address, RECONNECT) as channel:
@@ -128,17 +128,17 @@ class ServerProcess:
                 assert time.monotonic() < deadline, f"it does not serve:\n{self.log[-3000:]}"
 
     def kill(self) -> None:
-        """kill -9, whatever it is doing."""
+        """Sends SIGKILL."""
         os.kill(self.pid, signal.SIGKILL)
         self.wait()
 
     def terminate(self) -> int:
-        """SIGTERM, as a service manager would send it; the exit status."""
+        """Sends SIGTERM, like a service manager, and returns the exit status."""
         os.kill(self.pid, signal.SIGTERM)
         return self.wait()
 
     def wait(self) -> int:
-        """The exit status of a process that is to end by itself."""
+        """Waits for a process that ends by itself and returns the exit status."""
         assert self._ended(READY_WITHIN), f"it does not end:\n{self.log[-3000:]}"
         pid, self._pid = self.pid, None
         return self._fork_server.ask(wait=pid)
@@ -152,5 +152,5 @@ class ServerProcess:
 
 
 def url_settings(database_url: str | None) -> Mapping[str, Any]:
-    """The settings for a database; None is the SQLite file in the data directory."""
+    """Returns the settings for a database; None is the SQLite file in the data directory."""
     return {} if database_url is None else {"database_url": database_url}

@@ -1,4 +1,4 @@
-"""Subscribers whose messages are lines of text, on the reference store."""
+"""Subscribers whose messages are lines of text, on the in-memory store."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def tailing(store: FeedStore, *, heartbeat: float = 60.0, **options: int) 
 
 
 class Watcher:
-    """A subscriber that reads when it is told to."""
+    """A subscriber that reads on request."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class Watcher:
         self._tail.detach(self.channel)
 
     async def line(self) -> str:
-        """The next one."""
+        """Returns the next line."""
         while not self._left:
             async with asyncio.timeout(60):
                 self._left = b"".join(await self._subscription.next()).decode().splitlines()
@@ -85,7 +85,7 @@ class Watcher:
         return [await self.line() for _ in range(count)]
 
     async def caught_up(self) -> list[str]:
-        """Everything up to the live edge, without checkpoints."""
+        """Returns everything until the subscription has caught up, without checkpoints."""
         lines: list[str] = []
         while not (line := await self.line()).startswith("#CAUGHT_UP"):
             if not line.startswith("#"):

@@ -1,4 +1,4 @@
-"""A partition in a member's hands: which deliveries count, how far it has come, and where it is read on."""
+"""A partition of a member: which deliveries count, its progress, and where reading continues."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def change(number: int) -> Change:
 
 
 def found(*numbers: int, reached: int | None = None, to_the_end: bool = False) -> Read:
-    """These changes, and nothing of interest beyond them up to `reached`."""
+    """Returns a read with these changes, and no others up to `reached`."""
     return Read([(change(number), ()) for number in numbers], at(reached or numbers[-1]), to_the_end)
 
 
@@ -27,7 +27,7 @@ def partition(*, attempts: int = 0, max_attempts: int = 3) -> OwnedPartition:
 
 
 def sent(owned: OwnedPartition, read: Read) -> list[Delivery]:
-    """Takes it in and hands it over; ids are the changes' numbers."""
+    """Queues and sends the changes; ids are the numbers of the changes."""
     deliveries = owned.take(read)
     for each in deliveries:
         each.state, each.delivery_id = State.SENT, each.change.position.change
@@ -43,7 +43,7 @@ def test_the_position_follows_the_first_that_is_not_acknowledged() -> None:
     owned.is_stored(*owned.due())
     assert not owned.is_due
     owned.acknowledge(two)
-    # With nothing outstanding, what follows and is of no interest is passed as well.
+    # With nothing outstanding, changes that do not match count as handled.
     assert owned.due() == (at(9), [2, 3])
 
 

@@ -1,4 +1,4 @@
-"""From the log to the live edge and back, without a gap and without a repetition."""
+"""Subscriptions from the log to live and back, without gaps or repetitions."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ async def test_a_change_between_start_and_attachment_is_not_missed(store: Memory
         await first.caught_up()
         start = await store.feed_head()
         await append(store, draft())
-        assert await first.line() == "APPENDED s1 2 @3"  # the tail is past it when the second attaches
+        assert await first.line() == "APPENDED s1 2 @3"  # the tail has passed it when the second subscriber attaches
         async with Watcher(store, tail, start=start) as second:
             assert await second.caught_up() == ["APPENDED s1 2 @3"]
 
@@ -101,7 +101,7 @@ async def test_events_up_to_a_seq_are_left_out_of_a_change_with_later_ones(store
     await append(store, draft(), draft(), draft())
     start = await store.locate(TENANT, ref(), 2)
     async with Watcher(store, tail, FeedScope(TENANT, *ref()), start=start, skip_seq=2) as watcher:
-        # Whoever resumes here is to go on behind the seq too.
+        # A resume here must also start after the seq.
         assert await watcher.line() == "#STARTED @1 skipping 2"
         assert await watcher.caught_up() == ["APPENDED s1 3 @2"]
         await append(store, draft())
@@ -152,7 +152,7 @@ async def test_the_tail_sleeps_without_subscribers(store: MemoryStore, tail: Tai
     await asyncio.sleep(0.1)
     monkeypatch.setattr(store, "changes", None)
     await append(store, draft())
-    await asyncio.sleep(0.1)  # it would fail, and warn
+    await asyncio.sleep(0.1)  # a read would fail with a warning
     monkeypatch.undo()
     async with Watcher(store, tail, start=BEGINNING) as watcher:
         assert (await watcher.caught_up())[-1] == "APPENDED s1 2 @3"
@@ -203,7 +203,7 @@ async def write_at_random(store: MemoryStore, rng: random.Random) -> None:
 
 
 async def read_at_random(store: MemoryStore, tail: Tail, rng: random.Random, end: int) -> list[int]:
-    """The changes seen until change `end`, by somebody who pauses, and leaves and resumes where it was."""
+    """Returns the changes up to `end`, seen by a subscriber that pauses, leaves and resumes."""
     seen: list[int] = []
     at = 0
     while at < end:

@@ -1,4 +1,4 @@
-"""The tail when calls of the store overlap, come late or fail: nothing is lost or told twice, and nobody pays for another."""
+"""The tail with store calls that overlap, are late or fail: nothing is lost or repeated, and subscribers are independent."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ async def test_after_seq_does_not_apply_to_a_later_session_with_the_name(store: 
         await create(store)
         for _ in range(2):
             await append(store, draft())
-            await asyncio.sleep(0.02)  # a frame of its own, which takes the place of the others
+            await asyncio.sleep(0.02)  # has its own frame, which displaces the others
         assert await watcher.line() == "#FELL_BEHIND @6 skipping 5"
         expected = ["DELETED s1  @7", "CREATED s1  @8", "APPENDED s1 1 @9", "APPENDED s1 2 @10"]
         assert await watcher.lines(4) == expected
@@ -156,7 +156,7 @@ async def test_subscribers_share_a_change_larger_than_the_kept_bytes(store: Memo
         await append(store, draft())
         assert await asyncio.gather(*lines) == ["APPENDED s1 1 @2"] * 3
         assert tail.stats().fell_behind == 0
-        # Room is made by what comes next.
+        # The next frame displaces it.
         await append(store, draft())
         assert [await watcher.line() for watcher in watchers] == ["APPENDED s1 2 @3"] * 3
         assert tail.stats().kept_bytes == len("APPENDED s1 2 @3\n")

@@ -1,4 +1,4 @@
-"""The pipelined append: order, grouping, and how much it takes in before it answers."""
+"""Pipelined appends: order, grouping, and limits in flight."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_IN_FLIGHT = 256
 
 
 class SlowStore:
-    """Commits in groups, as the writer does: what came in is done at the next turn of the loop, or when told."""
+    """Commits in groups, like the writer: at the next cycle of the loop, or on request."""
 
     def __init__(self, *, held: bool = False) -> None:
         self.taken = 0
@@ -64,7 +64,7 @@ async def test_more_requests_than_the_limit_in_flight_get_results_in_order() -> 
     store = SlowStore()
     results = await _results(store, *map(str, range(5000)))
     assert [result.index for result in results] == list(range(5000))
-    # One more is already taken out, to be the next answer.
+    # One more has been taken out, as the next response.
     assert store.most <= MOST_IN_FLIGHT + 1
 
 

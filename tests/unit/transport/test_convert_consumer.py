@@ -1,4 +1,4 @@
-"""Consumers on the wire: what is written by hand is what protobuf would write, and names survive page tokens."""
+"""Encodings of consumers equal those of protobuf, and names can be stored in page tokens."""
 
 from __future__ import annotations
 

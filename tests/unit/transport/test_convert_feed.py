@@ -1,4 +1,4 @@
-"""What a subscription's request means, and what of it is refused."""
+"""Conversion of subscription requests, and rejection of invalid ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CALLER = Caller("acme")
 
 
 class FakeService:
-    """Notes what it is asked for, and speaks to the caller in its dialect."""
+    """Records its calls, and uses the encoder of the request."""
 
     def __init__(self) -> None:
         self.asked: tuple[Any, ...] = ()

@@ -1,4 +1,4 @@
-"""Strategies, triggers and policies out of messages: the defaults that are promised, and encodings that are kept."""
+"""Conversion of strategies, triggers and policies: documented defaults, and stored encodings."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_triggers_are_converted(message: dict[str, Any], trigger: Trigger) -> No
 
 
 def test_every_strategy_and_trigger_of_the_proto_is_converted() -> None:
-    """A strategy or trigger that the API gains is not forgotten here."""
+    """Fails if the API has a strategy or trigger that is not converted."""
     strategies = {"sliding_window", "turn_window", "token_budget", "recursive_summary", "trim_tool_results", "pipeline"}
     triggers = {"turns_over", "tokens", "bytes", "events", "any_of", "all_of"}
     for message, known in ((pb.CompactionStrategy, strategies), (pb.CompactionTrigger, triggers)):

@@ -1,4 +1,4 @@
-"""The list of errors for users is the one of the API."""
+"""The documented errors equal those of the API."""
 
 from __future__ import annotations
 

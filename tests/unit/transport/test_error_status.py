@@ -1,4 +1,4 @@
-"""What a client gets of an error beside its reason."""
+"""The status of an error: its reason and details."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes put together by hand are what protobuf writes."""
+"""Encodings of changes equal those of protobuf."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _changes(draw: st.DrawFn) -> Change:
 
 
 def _expected(change: Change, events: Sequence[FeedEvent]) -> pb.Change:
-    """The change as protobuf would have it, without its token."""
+    """Returns the change as a protobuf message, without its token."""
     result = pb.Change(session=ref_to(change.ref))
     set_time(result.change_time, change.time)
     shown = [_published(each) for each in events]

@@ -1,4 +1,4 @@
-"""What of an event is remembered, and what of it a model is shown."""
+"""The stored content of an event in long-term memory, and the text for models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Page tokens: good for one store, one credential and one request, and refused for anything else."""
+"""Page tokens are valid for one store, caller and request."""
 
 from __future__ import annotations
 

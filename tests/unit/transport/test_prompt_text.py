@@ -1,4 +1,4 @@
-"""What a model would be shown of a message: the line that tokens are counted on, and its bytes."""
+"""The prompt line of a message, on which tokens are counted, and its size."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _RESULT = {"tool_result": {"call_id": "c1", "name": "look", "parts": [{"text": "
         (_ASSISTANT, [{"reasoning": {"text": "hm"}}, {"text": "yes"}], "Assistant: yes", 5, Tools.NONE),
         (_USER, [{"data": {"json": "[1]"}}], "User: [1]", 3, Tools.NONE),
         (_USER, [{"text": "see"}, {"media": {"uri": "s3://b"}}], "User: see", 9, Tools.NONE),
-        # Ids, inline media and metadata are no part of what is counted.
+        # Ids, inline media and metadata are not counted.
         (_USER, [{"text": "see"}, {"media": {"data": b"x" * 999}}], "User: see", 3, Tools.NONE),
         (
             _TOOL,

@@ -1,4 +1,4 @@
-"""Resume tokens: good for one store, one scope and one filter, and refused for anything else."""
+"""Resume tokens are valid for one store, scope and filter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Server streams on the gRPC port: admission, errors, and an end as soon as nobody listens."""
+"""Server streams on the gRPC port: authentication, errors, and release after a disconnect."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _tokens(responses: list[Any]) -> list[str]:
 
 
 async def _failure(call: Any, heard: list[Any] | None = None) -> tuple[grpc.StatusCode, str]:
-    """With what the stream ends; what comes before is put into `heard`."""
+    """Returns the error that ends the stream; appends earlier messages to `heard`."""
     try:
         async for response in call:
             if heard is not None:
@@ -119,7 +119,7 @@ async def test_shutdown_releases_subscribers() -> None:
 
 
 async def _settled(servicer: FakeSubscriptions) -> None:
-    """Until nothing has been sent for a while."""
+    """Waits until nothing has been sent for a while."""
     sent = -1
     while sent != servicer.sent:
         sent = servicer.sent

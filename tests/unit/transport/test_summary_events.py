@@ -1,4 +1,4 @@
-"""The events that compactions insert: what they say, whose calls they answer, and what is counted of them."""
+"""The events that compactions insert: their text, their results and their counts."""
 
 from __future__ import annotations
 

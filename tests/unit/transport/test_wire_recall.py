@@ -1,4 +1,4 @@
-"""Answers of searches, put together from stored bytes, are what protobuf would write."""
+"""Encodings of search responses equal those of protobuf."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SESSION = session_pb2.SessionRef(app="shop", user_id="alice", session_id="s1")
 
 
 def said(text: str, *, archived: bool = False) -> tuple[StoredEvent, SessionEvent]:
-    """As the store has it, and as a reader gets it."""
+    """Returns the event as stored, and as readers receive it."""
     event = user(text, event_id=text)
     stored = StoredEvent(1, event.SerializeToString(), archived)
     event.archived = archived
