@@ -18,10 +18,11 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+from threadkeep_server.domain.model import POSITION_STEP
 from threadkeep_server.domain.search import Candidate, Candidates, Texts
 from threadkeep_server.search.analysis.terms import words_of
 from threadkeep_server.search.query import Query, parse
-from threadkeep_server.search.ranking.scoring import POSITION_STEP, Weights, rank
+from threadkeep_server.search.ranking.scoring import Weights, rank
 
 from .loaders import LAYOUTS, OWN, load
 from .metrics import ALL, Asked, Key, Places, counts, measure

@@ -15,7 +15,7 @@ from tests.support.databases.postgres import PostgresCluster
 from tests.support.databases.scratch import scratch_folder
 from tests.support.databases.template_databases import Copies
 from threadkeep_server.store.contract.store import Store
-from threadkeep_server.store.inmemory import MemoryStore
+from threadkeep_server.store.inmemory import InMemoryStore
 from threadkeep_server.store.sql.store import open_store
 
 pytest.register_assert_rewrite("tests.store.rows", "tests.store.suite")
@@ -116,6 +116,6 @@ def both(url: str) -> Iterator[Both]:
         opened = open_store(url, CODEC)
         tested = runner.run(opened.__aenter__())
         try:
-            yield Both(runner, tested, MemoryStore(CODEC))
+            yield Both(runner, tested, InMemoryStore(CODEC))
         finally:
             runner.run(opened.__aexit__(None, None, None))

@@ -35,7 +35,7 @@ from ..service.server import ServerService
 from ..service.sessions import SessionService
 from ..store.contract.maintenance import StoreInfo
 from ..store.contract.store import Store
-from ..store.inmemory import MemoryStore
+from ..store.inmemory import InMemoryStore
 from ..store.sql.engine.base import SqlOptions
 from ..store.sql.store import open_store
 from ..transport.auth import DEFAULT_TENANT, Authenticator
@@ -110,7 +110,7 @@ async def serve(settings: Settings) -> AsyncIterator[Running]:
 async def _open_store(stack: AsyncExitStack, settings: Settings, codec: EventCodec) -> Store:
     if settings.in_memory:
         _log.warning("database_url is memory://: sessions are kept in memory, and nothing survives a restart of the server")
-        return MemoryStore(codec)
+        return InMemoryStore(codec)
     return await stack.enter_async_context(open_store(settings.resolved_database_url, codec, options=_sql_options(settings)))
 
 

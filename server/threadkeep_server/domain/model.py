@@ -8,6 +8,8 @@ from enum import IntEnum, IntFlag
 from typing import NamedTuple
 
 SECOND_NS = 1_000_000_000
+POSITION_STEP = 1 << 20
+"""Distance of the window positions of appended events. Compactions insert events between them."""
 
 
 class Role(IntEnum):

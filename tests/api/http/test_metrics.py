@@ -20,7 +20,7 @@ from threadkeep_server.domain.feed import BEGINNING, FeedState, Position
 from threadkeep_server.domain.model import SECOND_NS, Caller
 from threadkeep_server.feed.live.tail import Tail, TailStats
 from threadkeep_server.store.contract.maintenance import StoreInfo
-from threadkeep_server.store.inmemory import MemoryStore
+from threadkeep_server.store.inmemory import InMemoryStore
 from threadkeep_server.transport.auth import Authenticator
 from threadkeep_server.transport.http import metrics as page
 from threadkeep_server.transport.http.metrics import EmbeddingStats, Metrics, Sources
@@ -217,7 +217,7 @@ async def test_a_port_without_metrics_has_no_metrics_page() -> None:
 
 
 async def test_the_page_of_a_store_and_a_tail_contains_no_names() -> None:
-    store = MemoryStore(CODEC)
+    store = InMemoryStore(CODEC)
     tail = Tail(store)
     metrics = Metrics(Sources(store.feed_state, lambda: store.info(TENANT, totals=False), tail.stats), clock=Clock())
     await session_with(store, draft("one"), draft("two"), session_id="hush-session", user="hush-user", app="hush-app")

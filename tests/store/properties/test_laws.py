@@ -43,7 +43,7 @@ from threadkeep_server.providers.summarizers.base import Summary
 from threadkeep_server.service.compaction.compaction_runner import Compactor, Job
 from threadkeep_server.store.contract.compaction import WindowRead
 from threadkeep_server.store.contract.store import Store
-from threadkeep_server.store.inmemory import MemoryStore
+from threadkeep_server.store.inmemory import InMemoryStore
 from threadkeep_server.store.sql.store import open_store
 from threadkeep_server.transport.convert.events import DraftMaker
 from threadkeep_server.transport.convert.summary_events import SummaryEncoder
@@ -140,7 +140,7 @@ def both(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Both]:
         opened = open_store(url, CODEC)
         tested = runner.run(opened.__aenter__())
         try:
-            yield Both(runner, World(tested), World(MemoryStore(CODEC)))
+            yield Both(runner, World(tested), World(InMemoryStore(CODEC)))
         finally:
             runner.run(opened.__aexit__(None, None, None))
 

@@ -23,7 +23,7 @@ from threadkeep_server.domain.scopes import AppScope, EventScope, UserScope
 from threadkeep_server.domain.search import ALL_FIELDS, Candidate, Candidates, Field, WordQuery, Words
 from threadkeep_server.store.contract.search import FoundEvent
 from threadkeep_server.store.contract.store import Store
-from threadkeep_server.store.inmemory import MemoryStore
+from threadkeep_server.store.inmemory import InMemoryStore
 from threadkeep_server.store.sql.store import open_store
 from threadkeep_server.transport.wire.codec import EventCodec
 
@@ -83,7 +83,7 @@ def plain(url: str) -> Iterator[Both]:
         opened = open_store(url, PlainCodec())
         tested = runner.run(opened.__aenter__())
         try:
-            yield Both(runner, tested, MemoryStore(PlainCodec()))
+            yield Both(runner, tested, InMemoryStore(PlainCodec()))
         finally:
             runner.run(opened.__aexit__(None, None, None))
 

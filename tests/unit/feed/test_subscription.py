@@ -17,27 +17,27 @@ from threadkeep_server.domain.feed import BEGINNING, FeedScope, FeedTrimmed, Pos
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.model import Role
 from threadkeep_server.feed.live.tail import Tail
-from threadkeep_server.store.inmemory import MemoryStore
+from threadkeep_server.store.inmemory import InMemoryStore
 
 
 @pytest.fixture
-def store() -> MemoryStore:
-    return MemoryStore(CODEC)
+def store() -> InMemoryStore:
+    return InMemoryStore(CODEC)
 
 
 @pytest.fixture
-async def tail(store: MemoryStore) -> AsyncIterator[Tail]:
+async def tail(store: InMemoryStore) -> AsyncIterator[Tail]:
     async with tailing(store) as tail:
         yield tail
 
 
-async def filled(store: MemoryStore, count: int, session_id: str = "s1") -> None:
+async def filled(store: InMemoryStore, count: int, session_id: str = "s1") -> None:
     await create(store, session_id)
     for _ in range(count):
         await append(store, draft("hello"), to=ref(session_id))
 
 
-async def test_a_subscription_reads_from_the_beginning_to_live(store: MemoryStore, tail: Tail) -> None:
+async def test_a_subscription_reads_from_the_beginning_to_live(store: InMemoryStore, tail: Tail) -> None:
     await filled(store, 2)
     async with Watcher(store, tail, start=BEGINNING) as watcher:
         assert await watcher.lines(5) == [
@@ -51,7 +51,7 @@ async def test_a_subscription_reads_from_the_beginning_to_live(store: MemoryStor
         assert await watcher.line() == "APPENDED s1 3,4 @4"
 
 
-async def test_a_live_subscription_starts_with_the_next_change(store: MemoryStore, tail: Tail) -> None:
+async def test_a_live_subscription_starts_with_the_next_change(store: InMemoryStore, tail: Tail) -> None:
     await filled(store, 2)
     async with Watcher(store, tail, start=await store.feed_head()) as watcher:
         assert await watcher.lines(2) == ["#STARTED @3", "#CAUGHT_UP @3"]
@@ -59,7 +59,7 @@ async def test_a_live_subscription_starts_with_the_next_change(store: MemoryStor
         assert await watcher.line() == "APPENDED s1 3 @4"
 
 
-async def test_a_change_between_start_and_attachment_is_not_missed(store: MemoryStore, tail: Tail) -> None:
+async def test_a_change_between_start_and_attachment_is_not_missed(store: InMemoryStore, tail: Tail) -> None:
     await filled(store, 1)
     async with Watcher(store, tail, start=BEGINNING) as first:
         await first.caught_up()
@@ -70,7 +70,7 @@ async def test_a_change_between_start_and_attachment_is_not_missed(store: Memory
             assert await second.caught_up() == ["APPENDED s1 2 @3"]
 
 
-async def test_filtered_changes_are_not_sent_but_advance_tokens(store: MemoryStore) -> None:
+async def test_filtered_changes_are_not_sent_but_advance_tokens(store: InMemoryStore) -> None:
     async with tailing(store, heartbeat=0.05) as tail:
         await filled(store, 0)
         async with Watcher(
@@ -86,7 +86,7 @@ async def test_filtered_changes_are_not_sent_but_advance_tokens(store: MemorySto
             assert line == "#HEARTBEAT @4"
 
 
-async def test_text_filters_apply_live_and_from_the_log(store: MemoryStore, tail: Tail) -> None:
+async def test_text_filters_apply_live_and_from_the_log(store: InMemoryStore, tail: Tail) -> None:
     await create(store)
     await append(store, draft("a needle"), draft("hay"))
     async with Watcher(store, tail, wanted=EventFilter(keyword="NEEDLE"), start=BEGINNING) as watcher:
@@ -96,7 +96,7 @@ async def test_text_filters_apply_live_and_from_the_log(store: MemoryStore, tail
         assert await watcher.line() == "APPENDED s1 5 @4"
 
 
-async def test_events_up_to_a_seq_are_left_out_of_a_change_with_later_ones(store: MemoryStore, tail: Tail) -> None:
+async def test_events_up_to_a_seq_are_left_out_of_a_change_with_later_ones(store: InMemoryStore, tail: Tail) -> None:
     await create(store)
     await append(store, draft(), draft(), draft())
     start = await store.locate(TENANT, ref(), 2)
@@ -108,7 +108,7 @@ async def test_events_up_to_a_seq_are_left_out_of_a_change_with_later_ones(store
         assert await watcher.line() == "APPENDED s1 4 @3"
 
 
-async def test_a_subscriber_that_does_not_read_falls_behind_and_catches_up(store: MemoryStore) -> None:
+async def test_a_subscriber_that_does_not_read_falls_behind_and_catches_up(store: InMemoryStore) -> None:
     async with tailing(store, kept_bytes=200) as tail:
         await filled(store, 0)
         async with Watcher(store, tail, start=await store.feed_head()) as slow, Watcher(store, tail, start=BEGINNING) as quick:
@@ -125,7 +125,7 @@ async def test_a_subscriber_that_does_not_read_falls_behind_and_catches_up(store
             assert tail.stats().behind == 0
 
 
-async def test_drain_ends_with_a_checkpoint_to_resume_from(store: MemoryStore, tail: Tail) -> None:
+async def test_drain_ends_with_a_checkpoint_to_resume_from(store: InMemoryStore, tail: Tail) -> None:
     await filled(store, 1)
     async with Watcher(store, tail, start=BEGINNING) as watcher:
         await watcher.caught_up()
@@ -135,7 +135,7 @@ async def test_drain_ends_with_a_checkpoint_to_resume_from(store: MemoryStore, t
             await watcher.line()
 
 
-async def test_a_position_before_the_floor_is_an_error(store: MemoryStore, tail: Tail) -> None:
+async def test_a_position_before_the_floor_is_an_error(store: InMemoryStore, tail: Tail) -> None:
     await filled(store, 5)
     await store.trim_feed(NOW + 1, 3)
     async with Watcher(store, tail, start=Position(0, 1)) as watcher:
@@ -145,7 +145,7 @@ async def test_a_position_before_the_floor_is_an_error(store: MemoryStore, tail:
         assert trimmed.value.floor == (0, 3)
 
 
-async def test_the_tail_sleeps_without_subscribers(store: MemoryStore, tail: Tail, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_tail_sleeps_without_subscribers(store: InMemoryStore, tail: Tail, monkeypatch: pytest.MonkeyPatch) -> None:
     await filled(store, 1)
     async with Watcher(store, tail, start=BEGINNING) as watcher:
         await watcher.caught_up()
@@ -158,7 +158,7 @@ async def test_the_tail_sleeps_without_subscribers(store: MemoryStore, tail: Tai
         assert (await watcher.caught_up())[-1] == "APPENDED s1 2 @3"
 
 
-async def test_nothing_is_kept_for_former_subscribers(store: MemoryStore, tail: Tail) -> None:
+async def test_nothing_is_kept_for_former_subscribers(store: InMemoryStore, tail: Tail) -> None:
     await filled(store, 1)
     async with Watcher(store, tail, start=BEGINNING) as watcher:
         await watcher.caught_up()
@@ -170,7 +170,7 @@ async def test_nothing_is_kept_for_former_subscribers(store: MemoryStore, tail: 
 
 
 async def test_a_failing_store_delays_changes_and_loses_none(
-    store: MemoryStore, tail: Tail, monkeypatch: pytest.MonkeyPatch
+    store: InMemoryStore, tail: Tail, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("threadkeep_server.feed.live.tail._RETRY_S", 0.05)
     await filled(store, 1)
@@ -183,7 +183,7 @@ async def test_a_failing_store_delays_changes_and_loses_none(
         assert await watcher.line() == "APPENDED s1 2 @3"
 
 
-async def test_wait_beyond_ends_with_a_change_or_with_time(store: MemoryStore, tail: Tail) -> None:
+async def test_wait_beyond_ends_with_a_change_or_with_time(store: InMemoryStore, tail: Tail) -> None:
     await filled(store, 1)
     head = await store.feed_head()
     await asyncio.wait_for(tail.wait_beyond(BEGINNING, 60), 1)
@@ -195,14 +195,14 @@ async def test_wait_beyond_ends_with_a_change_or_with_time(store: MemoryStore, t
     await asyncio.wait_for(tail.wait_beyond(await store.feed_head(), 0.05), 1)
 
 
-async def write_at_random(store: MemoryStore, rng: random.Random) -> None:
+async def write_at_random(store: InMemoryStore, rng: random.Random) -> None:
     for _ in range(150):
         await append(store, *(draft() for _ in range(rng.randint(1, 3))), to=ref(f"s{rng.randint(1, 3)}"))
         if rng.random() < 0.3:
             await asyncio.sleep(rng.random() * 0.004)
 
 
-async def read_at_random(store: MemoryStore, tail: Tail, rng: random.Random, end: int) -> list[int]:
+async def read_at_random(store: InMemoryStore, tail: Tail, rng: random.Random, end: int) -> list[int]:
     """Returns the changes up to `end`, seen by a subscriber that pauses, leaves and resumes."""
     seen: list[int] = []
     at = 0
@@ -221,7 +221,7 @@ async def read_at_random(store: MemoryStore, tail: Tail, rng: random.Random, end
 
 
 @pytest.mark.parametrize("seed", range(20))
-async def test_every_reader_sees_every_change_once_and_in_order(store: MemoryStore, seed: int) -> None:
+async def test_every_reader_sees_every_change_once_and_in_order(store: InMemoryStore, seed: int) -> None:
     rng = random.Random(seed)
     for session_id in ("s1", "s2", "s3"):
         await create(store, session_id)

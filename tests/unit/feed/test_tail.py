@@ -14,18 +14,18 @@ from tests.support.sessions import TENANT, append, create, ref
 from tests.unit.feed.lines import Lines, Watcher, tailing
 from threadkeep_server.domain.feed import BEGINNING, Change, ChangePage, FeedEvent, FeedScope, FeedTrimmed, Position
 from threadkeep_server.domain.filters import ALL
-from threadkeep_server.store.inmemory import MemoryStore
+from threadkeep_server.store.inmemory import InMemoryStore
 
 
 @pytest.fixture
-async def store() -> MemoryStore:
-    made = MemoryStore(CODEC)
+async def store() -> InMemoryStore:
+    made = InMemoryStore(CODEC)
     await create(made)
     return made
 
 
 async def test_a_change_committed_while_the_head_is_read_is_not_lost(
-    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+    store: InMemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     head, changes = store.feed_head, store.changes
     head_told, page_told = asyncio.Event(), asyncio.Event()
@@ -56,7 +56,7 @@ async def test_a_change_committed_while_the_head_is_read_is_not_lost(
         waiting.cancel()
 
 
-async def test_the_tail_survives_a_failure_after_trimming(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_tail_survives_a_failure_after_trimming(store: InMemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("threadkeep_server.feed.live.tail._RETRY_S", 0.02)
     tried = asyncio.Event()
 
@@ -86,7 +86,7 @@ class _Faulty(Lines):
         return super().change(change, events, before, skip_seq)
 
 
-async def test_a_change_that_fails_to_encode_for_one_is_sent_once_to_others(store: MemoryStore) -> None:
+async def test_a_change_that_fails_to_encode_for_one_is_sent_once_to_others(store: InMemoryStore) -> None:
     async with tailing(store) as tail, Watcher(store, tail, start=BEGINNING) as watcher:
         await watcher.caught_up()
         scope = FeedScope(TENANT, user_id="alice")
@@ -103,7 +103,7 @@ async def test_a_change_that_fails_to_encode_for_one_is_sent_once_to_others(stor
         assert tail.stats().kept_bytes == sum(frame.size for frame in watcher.channel.kept())
 
 
-async def test_after_seq_does_not_apply_to_a_later_session_with_the_name(store: MemoryStore) -> None:
+async def test_after_seq_does_not_apply_to_a_later_session_with_the_name(store: InMemoryStore) -> None:
     for _ in range(5):
         await append(store, draft())
     start = await store.locate(TENANT, ref(), 5)
@@ -123,7 +123,7 @@ async def test_after_seq_does_not_apply_to_a_later_session_with_the_name(store: 
 
 
 async def test_events_up_to_a_seq_are_left_out_of_a_change_that_settles_later(
-    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+    store: InMemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await append(store, draft(), draft(), draft())
     start = await store.locate(TENANT, ref(), 2)
@@ -146,7 +146,7 @@ async def test_events_up_to_a_seq_are_left_out_of_a_change_that_settles_later(
         assert await watcher.line() == "APPENDED s1 4 @3"
 
 
-async def test_subscribers_share_a_change_larger_than_the_kept_bytes(store: MemoryStore) -> None:
+async def test_subscribers_share_a_change_larger_than_the_kept_bytes(store: InMemoryStore) -> None:
     async with tailing(store, kept_bytes=10) as tail, AsyncExitStack() as stack:
         watchers = [await stack.enter_async_context(Watcher(store, tail, start=BEGINNING)) for _ in range(3)]
         for watcher in watchers:
@@ -162,7 +162,7 @@ async def test_subscribers_share_a_change_larger_than_the_kept_bytes(store: Memo
         assert tail.stats().kept_bytes == len("APPENDED s1 2 @3\n")
 
 
-async def test_a_drain_does_not_wait_for_the_rest_of_a_page(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_drain_does_not_wait_for_the_rest_of_a_page(store: InMemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("threadkeep_server.feed.live.catch_up.MOST_FRAME_BYTES", 1)
     for _ in range(20):
         await append(store, draft())

@@ -10,8 +10,7 @@ import pytest
 from tests.unit.search.ranking_cases import BARE, asked, candidate, order
 from threadkeep_server.domain.search import Candidates
 from threadkeep_server.search.query import Query
-from threadkeep_server.search.ranking.scoring import DEFAULT, POSITION_STEP, Weights, rank
-from threadkeep_server.store.sql.schema import tables
+from threadkeep_server.search.ranking.scoring import DEFAULT, Weights, rank
 
 
 def test_nothing_found_is_nothing_ranked() -> None:
@@ -168,10 +167,6 @@ def test_a_candidate_has_five_fields() -> None:
     broken.words = "tea"
     with pytest.raises(ValueError, match="5 fields"):
         rank(asked("tea"), Candidates([broken], 1))
-
-
-def test_positions_follow_those_of_the_store() -> None:
-    assert POSITION_STEP == tables.POSITION_STEP
 
 
 @pytest.mark.parametrize("weights", [DEFAULT, BARE, Weights(k1=1.2, b=1)])

@@ -7,13 +7,14 @@ import asyncio
 import numpy as np
 import pytest
 
+from threadkeep_server.domain.model import POSITION_STEP
 from threadkeep_server.domain.search import Candidate, Candidates, Scored, Texts
 from threadkeep_server.providers.embedders.hashing import HashingEmbedder
 from threadkeep_server.search.analysis.terms import words_of
 from threadkeep_server.search.query import parse
 from threadkeep_server.search.ranking.fusion import fuse, recency
 from threadkeep_server.search.ranking.relevance import QUESTIONS, TEXTS, UNRELATED, CosineScale, answering, cosine_scale
-from threadkeep_server.search.ranking.scoring import POSITION_STEP, rank
+from threadkeep_server.search.ranking.scoring import rank
 
 
 def relevance(question: str, *said: str, documents: int = 0) -> dict[str, float]:

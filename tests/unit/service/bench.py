@@ -20,7 +20,7 @@ from threadkeep_server.service.compaction.policies import PolicyBook, PolicyServ
 from threadkeep_server.service.compaction.requests import Application, Applied, CompactionService, Replacement, Run
 from threadkeep_server.store.contract.compaction import PolicyKey, PolicyScope
 from threadkeep_server.store.contract.events import EventQuery
-from threadkeep_server.store.inmemory import MemoryStore
+from threadkeep_server.store.inmemory import InMemoryStore
 from threadkeep_server.transport.convert.events import DraftMaker
 from threadkeep_server.transport.convert.strategies import policy_from_json, stored_policy
 from threadkeep_server.transport.convert.summary_events import SummaryEncoder
@@ -81,7 +81,7 @@ class Model:
     async def aclose(self) -> None: ...
 
 
-class WatchedStore(MemoryStore):
+class WatchedStore(InMemoryStore):
     """Notes which methods are called; `before` runs before a method of that name."""
 
     def __init__(self, clock: Clock) -> None:
@@ -199,7 +199,7 @@ class Bench:
 
     async def rival(self) -> None:
         """Another compaction: it archives the oldest event of the conversation."""
-        window = await MemoryStore.read_window(self.store, TENANT, ref())
+        window = await InMemoryStore.read_window(self.store, TENANT, ref())
         oldest = next(each for each in window.events if not each.summary)
         await compact(self.store, [oldest.event_id])
 

@@ -12,15 +12,13 @@ from operator import attrgetter
 
 import numpy as np
 
+from ...domain.model import POSITION_STEP
 from ...domain.search import Candidate, Candidates, Scored
 from ..analysis.analyzer import index_terms
 from ..analysis.scripts import script_of
 from ..query import Query
 from . import term_hits
 from .term_hits import FIELDS, Floats, Hits, Ints, Tokens
-
-POSITION_STEP = 1 << 20
-"""What lies between the positions of an appended event and the next one of its session."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,6 @@ from ...domain.context import Context, ContextSpec
 from ...domain.filters import ALL, EventFilter
 from ...domain.model import NO_COUNTERS, NOWHERE, Counters, EventDraft, NewSession, SessionRef, StoredEvent, Versions
 
-POSITION_STEP = 1 << 20
-"""Distance of the window positions of appended events. A compaction inserts events between them."""
-
 
 @dataclass(slots=True)  # not frozen: one for each append
 class AppendRequest:

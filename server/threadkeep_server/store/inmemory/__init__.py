@@ -1,11 +1,11 @@
-"""The reference store: what the contract means, in lists and dictionaries. Nothing outlives the process. A server runs on it
-for tests and demos.
+"""The reference store: the executable specification of the contract, in lists and dictionaries. Its data ends with the process.
+A server runs on it for tests and demos.
 
-It is written to be read beside `base.py`: every list is gone through from end to end, and what a filter or a context selects
-is what `domain.filters.select` and `domain.windows.select_context` say. No method awaits anything, so each is atomic on its
+Read it next to the contract. Every list is scanned from end to end; `domain.filters.select` and
+`domain.context.select_context` decide what filters and contexts select. No method awaits anything, so each is atomic on its
 event loop.
 """
 
-from .store import MemoryStore
+from .store import InMemoryStore
 
-__all__ = ["MemoryStore"]
+__all__ = ["InMemoryStore"]

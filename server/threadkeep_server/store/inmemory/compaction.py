@@ -1,4 +1,4 @@
-"""Windows, compactions and policies of the logs in memory."""
+"""Windows, compactions and policies of the logs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from ...domain import errors
 from ...domain.context import ContextSpec, is_lead, select_context
 from ...domain.feed import ChangeKind
-from ...domain.model import Compaction, SessionRef, counted
+from ...domain.model import POSITION_STEP, Compaction, SessionRef, counted
 from ..contract.compaction import (
     Archived,
     Compacted,
@@ -24,11 +24,11 @@ from ..contract.compaction import (
     spread,
 )
 from ..contract.events import AppendListener, ContextPage, budgeted, context_page
-from .logs import POSITION_SHIFT, Entry, Log, MemoryLogs
+from .logs import Entry, InMemoryLogs, Log
 
 
-class MemoryWindows(MemoryLogs):
-    """The part of store.base.Store that is about windows."""
+class InMemoryCompactions(InMemoryLogs):
+    """CompactionStore and contexts, in memory."""
 
     async def get_context(self, tenant: str, ref: SessionRef, spec: ContextSpec, default_bytes: int) -> ContextPage:
         log = self._find(tenant, ref)
@@ -123,7 +123,7 @@ class MemoryWindows(MemoryLogs):
             log.lease = ("", 0)
 
     def on_append(self, listener: AppendListener) -> None:
-        self._listeners.append(listener)
+        self._commits.subscribe_appends(listener)
 
 
 def _places(log: Log, placed: Placed) -> list[int]:
@@ -141,16 +141,16 @@ def _places(log: Log, placed: Placed) -> list[int]:
 def _gap(log: Log, before: str | None) -> tuple[int, int]:
     """The positions between which to insert: behind all, or between an event and what precedes it, no further back than the
     place of an appended event."""
-    end = log.session.last_seq << POSITION_SHIFT
+    end = log.session.last_seq * POSITION_STEP
     if before is None:
-        return end, end + (1 << POSITION_SHIFT)
+        return end, end + POSITION_STEP
     high = next(entry.position for entry in log.entries if entry.event_id == before)
     return max(_floor(high), *(entry.position for entry in log.entries if entry.position < high), 0), high
 
 
 def _make_room(log: Log, high: int) -> None:
     """Moves what compactions inserted between the same two appended events apart, to leave a wide gap before `high`."""
-    floor, size = _floor(high), 1 << POSITION_SHIFT
+    floor, size = _floor(high), POSITION_STEP
     between = [i for i, entry in enumerate(log.entries) if floor < entry.position < floor + size]
     before = sum(log.entries[i].position < high for i in between)
     for i, offset in zip(between, parted(before, len(between) - before, size), strict=True):
@@ -159,4 +159,4 @@ def _make_room(log: Log, high: int) -> None:
 
 def _floor(position: int) -> int:
     """The last place of an appended event before the position, whether or not that event was appended."""
-    return (position - 1) >> POSITION_SHIFT << POSITION_SHIFT
+    return (position - 1) // POSITION_STEP * POSITION_STEP

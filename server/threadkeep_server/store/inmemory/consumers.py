@@ -22,7 +22,7 @@ from ..contract.consumers import (
     fair_share,
     partition_of,
 )
-from .logs import MemoryLogs
+from .logs import InMemoryLogs
 
 
 @dataclass(slots=True)
@@ -73,7 +73,7 @@ class _Group:
         return [each for each in self.parked if parked_ids is None or each.parked_id in parked_ids]
 
 
-class MemoryConsumers(MemoryLogs):
+class InMemoryConsumers(InMemoryLogs):
     """store.consumers.ConsumerStore in memory."""
 
     def __init__(self, codec: Codec, clock: Callable[[], int] = time.time_ns) -> None:

@@ -1,4 +1,4 @@
-"""The feed of the logs in memory: a list of changes, gone through from end to end."""
+"""The feed of the logs: a list of changes, scanned from end to end."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import replace
 from ...domain import errors
 from ...domain.feed import Change, ChangePage, FeedEvent, FeedScope, FeedState, FeedTrimmed, Position
 from ...domain.model import SessionRef
-from .logs import Entry, MemoryLogs
+from .logs import Entry, InMemoryLogs
 
 
-class MemoryFeed(MemoryLogs):
-    """store.feed.FeedStore in memory. Every change is settled at once."""
+class InMemoryFeed(InMemoryLogs):
+    """FeedStore in memory. Every change is visible at once."""
 
     async def changes(
         self, after: Position, limit: int, scope: FeedScope | None = None, upto: Position | None = None
@@ -31,7 +31,7 @@ class MemoryFeed(MemoryLogs):
         logs = {log.number: log for log in self._logs.values()}
         return [
             [
-                _told(entry, with_text)
+                _feed_event(entry, with_text)
                 for entry in sorted(logs[change.session].entries, key=lambda entry: entry.seq)
                 if change.first <= entry.seq <= change.last
             ]
@@ -77,11 +77,11 @@ class MemoryFeed(MemoryLogs):
     async def feed_state(self) -> FeedState:
         return FeedState(self._floor, self._head, unsettled=0, oldest_time=self._feed[0].time if self._feed else None)
 
-    def on_change(self, heard: Callable[[], None]) -> None:
-        self._hints.append(heard)
+    def on_change(self, listener: Callable[[], None]) -> None:
+        self._commits.subscribe(listener)
 
     def _as_read(self) -> list[Change]:
-        """Every change with the labels that its session bears now."""
+        """Returns every change with the present labels of its session."""
         logs = {log.number: log for log in self._logs.values()}
         return [
             replace(change, labels=logs[change.session].session.labels) if change.session in logs else change
@@ -93,7 +93,7 @@ def _just_before(change: Change) -> Position:
     return Position(0, change.position.change - 1)
 
 
-def _told(entry: Entry, with_text: bool) -> FeedEvent:
+def _feed_event(entry: Entry, with_text: bool) -> FeedEvent:
     return FeedEvent(
         seq=entry.seq,
         time=entry.time,

@@ -1,4 +1,4 @@
-"""The logs that live in memory, and what every part of the store does with them."""
+"""The logs in memory, and what every part of the store does with them."""
 
 from __future__ import annotations
 
@@ -11,20 +11,18 @@ from typing import Any
 
 from ...domain import errors
 from ...domain.feed import BEGINNING, Change, ChangeKind, Position
-from ...domain.model import Compaction, EventDraft, NewSession, Session, SessionRef, StoredEvent, WindowEvent
+from ...domain.model import POSITION_STEP, Compaction, EventDraft, NewSession, Session, SessionRef, StoredEvent, WindowEvent
 from ..contract.codec import Codec
 from ..contract.compaction import PolicyKey, PolicyScope, StoredPolicy
-from ..contract.events import AppendedEvent, AppendListener
+from ..contract.events import AppendedEvent
 from ..contract.feed import change_snapshot
-
-# Positions leave room between appended events, where a compaction puts its summary.
-POSITION_SHIFT = 20
+from ..notifier import CommitNotifier
 
 
 @dataclass(slots=True, kw_only=True)
 class Entry(WindowEvent):
-    """An event of a log: the facts that filters and windows look at, and its bytes as sent and as stored. `key` grows with
-    every event that is stored, and is never used again."""
+    """An event of a log: the facts that filters and windows use, and its bytes as sent and as stored. `key` increases with
+    every stored event and is never reused."""
 
     key: int
     session: int
@@ -38,7 +36,7 @@ class Entry(WindowEvent):
 
 @dataclass(slots=True)
 class Log:
-    """A session and its events in window order. `number` grows with creation and is never used again."""
+    """A session and its events in window order. `number` increases with each creation and is never reused."""
 
     number: int
     session: Session
@@ -58,7 +56,7 @@ class Log:
         return max(self.entries, key=lambda entry: entry.seq).event_id if self.entries else ""
 
 
-class MemoryLogs:
+class InMemoryLogs:
     """Every session of every tenant."""
 
     def __init__(self, codec: Codec, clock: Callable[[], int] = time.time_ns) -> None:
@@ -69,10 +67,9 @@ class MemoryLogs:
         self._keys = count(1)
         self._logs: dict[tuple[str, SessionRef], Log] = {}
         self._policies: dict[PolicyKey, StoredPolicy] = {}
-        self._listeners: list[AppendListener] = []
+        self._commits = CommitNotifier()
         self._feed: list[Change] = []
         self._head = self._floor = BEGINNING
-        self._hints: list[Callable[[], None]] = []
 
     def _of(self, tenant: str) -> Iterator[Log]:
         return (log for (owner, _), log in self._logs.items() if owner == tenant)
@@ -92,7 +89,7 @@ class MemoryLogs:
         return log
 
     def _drop(self, tenant: str, log: Log, now: int, *, expired: bool = False) -> None:
-        """Deletes a session; its policy goes with it, and its deletion takes the place of its other changes."""
+        """Deletes a session with its policy. The deletion replaces its other changes."""
         del self._logs[tenant, log.session.ref]
         self._feed = [change for change in self._feed if change.session != log.number]
         self._record(tenant, log, ChangeKind.DELETED, now, labels=log.session.labels, after=log.session, expired=expired)
@@ -116,7 +113,7 @@ class MemoryLogs:
         return log
 
     def _record(self, tenant: str, log: Log, kind: ChangeKind, time: int, *, since: int | None = None, **details: Any) -> None:
-        """Adds a change that has been made to the feed. `since`: the last seq before it, if it added events."""
+        """Adds a change to the feed. `since`: the last seq before it, if it added events."""
         session = log.session
         added = [] if since is None else [entry for entry in log.entries if entry.seq > since]
         self._head = Position(0, self._head.change + 1)
@@ -140,11 +137,10 @@ class MemoryLogs:
             **details,
         )
         self._feed.append(change)
-        for heard in self._hints:
-            heard()
+        self._commits.notify()
 
     def _add(self, log: Log, draft: EventDraft, record_time: int, position: int | None = None) -> AppendedEvent:
-        """Stores an event with the next seq; without a position, at its place at the end."""
+        """Stores an event with the next seq; by default at the end of the window."""
         seq = log.session.last_seq + 1
         sealed = self._codec.seal(draft, seq, record_time)
         reading = self._codec.reading(sealed)
@@ -159,7 +155,7 @@ class MemoryLogs:
                 synthetic=draft.synthetic,
                 text=self._codec.text(sealed),
                 event_id=draft.event_id,
-                position=seq << POSITION_SHIFT if position is None else position,
+                position=seq * POSITION_STEP if position is None else position,
                 tokens=draft.token_estimate,
                 size=len(draft.body),
                 content_bytes=reading.content_bytes,

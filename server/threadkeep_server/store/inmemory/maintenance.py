@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from ...domain.model import Session
 from ..contract.codec import Codec
 from ..contract.sessions import EXPIRED, Expired
-from .logs import Log, MemoryLogs
+from .logs import InMemoryLogs, Log
 
 
-class MemoryUpkeep(MemoryLogs):
+class InMemoryMaintenance(InMemoryLogs):
     def __init__(self, codec: Codec, clock: Callable[[], int] = time.time_ns) -> None:
         super().__init__(codec, clock)
         self._notes: dict[str, str] = {}

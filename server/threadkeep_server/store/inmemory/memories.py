@@ -24,7 +24,7 @@ from ..contract.codec import Codec
 from ..contract.memories import MemoryPage, is_replay, leaves_tombstone
 from ..contract.terms import as_text, choose
 from ..contract.vectors import Floats
-from .logs import MemoryLogs
+from .logs import InMemoryLogs
 
 
 @dataclass(slots=True)
@@ -38,7 +38,7 @@ class Remembered:
     vector: Floats | None = None
 
 
-class MemoryMemories(MemoryLogs):
+class InMemoryMemories(InMemoryLogs):
     """store.memories.MemoriesStore in memory."""
 
     def __init__(self, codec: Codec, clock: Callable[[], int] = time.time_ns) -> None:

@@ -12,10 +12,10 @@ from ...domain.scopes import EventScope, UserScope
 from ...domain.search import Candidate, Candidates, Field, WordQuery
 from ..contract.search import FoundEvent, neighbor_filter
 from ..contract.terms import as_text, choose, selected
-from .logs import Entry, Log, MemoryLogs
+from .logs import Entry, InMemoryLogs, Log
 
 
-class MemoryRecall(MemoryLogs):
+class InMemorySearch(InMemoryLogs):
     """The part of store.recall.RecallStore that is about words and events."""
 
     async def word_candidates(self, tenant: str, scope: EventScope, query: WordQuery, wanted: EventFilter = ALL) -> Candidates:

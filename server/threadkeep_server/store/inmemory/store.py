@@ -1,4 +1,4 @@
-"""Sessions, appends and reads of the logs in memory; see the package."""
+"""Sessions, appends and reads of the logs; see the package."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ..contract.feed import change_snapshot
 from ..contract.maintenance import StoreInfo, Totals
 from ..contract.search import SearchCursor, SearchHit, SearchPage, SearchQuery
 from ..contract.sessions import EXPIRED, Expired, SessionPage, SessionQuery
-from .compaction import MemoryWindows
-from .consumers import MemoryConsumers
-from .feed import MemoryFeed
+from .compaction import InMemoryCompactions
+from .consumers import InMemoryConsumers
+from .feed import InMemoryFeed
 from .logs import Entry, Log
-from .maintenance import MemoryUpkeep
-from .vectors import MemoryVectors
+from .maintenance import InMemoryMaintenance
+from .vectors import InMemoryVectors
 
 
-class MemoryStore(MemoryWindows, MemoryFeed, MemoryConsumers, MemoryUpkeep, MemoryVectors):
-    """store.base.Store in memory."""
+class InMemoryStore(InMemoryCompactions, InMemoryFeed, InMemoryConsumers, InMemoryMaintenance, InMemoryVectors):
+    """Store in memory."""
 
     async def create_session(self, tenant: str, new: NewSession, *, return_existing: bool) -> tuple[Session, bool]:
         existing = self._logs.get((tenant, new.ref))
@@ -92,7 +92,7 @@ class MemoryStore(MemoryWindows, MemoryFeed, MemoryConsumers, MemoryUpkeep, Memo
         if None in known:
             _check_expectations(request, log)
         if log is None:
-            assert request.create is not None  # noqa: S101 - told above; mypy cannot see it
+            assert request.create is not None  # noqa: S101 - checked above; mypy cannot see it
             log = self._create(request.tenant, request.create)
         since = log.session.last_seq
         if None in known:
@@ -106,8 +106,7 @@ class MemoryStore(MemoryWindows, MemoryFeed, MemoryConsumers, MemoryUpkeep, Memo
         appended = Appended(events, session.log_version, session.last_seq, session.window, created)
         if None in known:
             self._record(request.tenant, log, ChangeKind.APPENDED, request.now, since=since)
-            for listener in self._listeners:
-                listener(request, appended)
+            self._commits.appended(request, appended)
         return appended
 
     async def get_event(self, tenant: str, ref: SessionRef, event_id: str) -> StoredEvent:
@@ -171,10 +170,10 @@ class MemoryStore(MemoryWindows, MemoryFeed, MemoryConsumers, MemoryUpkeep, Memo
         )
 
     async def ping(self) -> None:
-        """Memory answers."""
+        """Memory always answers."""
 
     async def aclose(self) -> None:
-        """There is nothing to release."""
+        """Does nothing: there is nothing to release."""
 
 
 def _created(log: Log) -> tuple[int, int]:
@@ -182,7 +181,7 @@ def _created(log: Log) -> tuple[int, int]:
 
 
 def _check_expectations(request: AppendRequest, log: Log | None) -> None:
-    """A session that is not there yet is at version 0 and has no last event."""
+    """Raises VersionMismatch. A session that does not exist is at version 0 and has no last event."""
     version, last = (log.session.log_version, log.last_event_id) if log else (0, "")
     if request.expected_log_version is not None and request.expected_log_version != version:
         raise errors.VersionMismatch(request.ref, expected=str(request.expected_log_version), actual=str(version))
@@ -199,7 +198,7 @@ def _in_time(entry: Entry) -> tuple[int, int, int]:
 
 
 def _cut(found: Sequence[Entry], limit: int, max_bytes: int) -> Sequence[Entry]:
-    """As many as fit, but at least one."""
+    """Returns as many as fit, but at least one."""
     size = 0
     for taken, entry in enumerate(found):
         size += len(entry.sent)

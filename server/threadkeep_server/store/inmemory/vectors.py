@@ -13,8 +13,8 @@ from ...domain.model import Caller
 from ...domain.scopes import EventScope
 from ..contract.codec import Codec
 from ..contract.vectors import Embedded, Floats, Source, Unembedded, check_dimension, check_vectors
-from .memories import MemoryMemories
-from .search import MemoryRecall
+from .memories import InMemoryMemories
+from .search import InMemorySearch
 
 
 class _Done(NamedTuple):
@@ -24,7 +24,7 @@ class _Done(NamedTuple):
     vector: Floats | None
 
 
-class MemoryVectors(MemoryRecall, MemoryMemories):
+class InMemoryVectors(InMemorySearch, InMemoryMemories):
     """The part of store.recall.RecallStore that is about embeddings."""
 
     def __init__(self, codec: Codec, clock: Callable[[], int] = time.time_ns) -> None:

@@ -23,7 +23,7 @@ from threadkeep_server.feed.consumers.partition import Delivery
 from threadkeep_server.service.feed.consumers import ConsumerService, Join
 from threadkeep_server.service.feed.subscriptions import Quota
 from threadkeep_server.store.contract.consumers import Parked
-from threadkeep_server.store.inmemory import MemoryStore
+from threadkeep_server.store.inmemory import InMemoryStore
 
 CALLER = Caller(TENANT)
 LEASE_S = 15.0
@@ -33,7 +33,7 @@ NAME = "indexer"
 class HintedWake:
     """Wakes by the store's hints alone."""
 
-    def __init__(self, store: MemoryStore) -> None:
+    def __init__(self, store: InMemoryStore) -> None:
         self._store = store
         self._heard = asyncio.Event()
         store.on_change(self._heard.set)
@@ -52,7 +52,7 @@ class Group:
     """A store, a service on it, and ways to work for a consumer."""
 
     def __init__(self, *, most_members: int = 100) -> None:
-        self.store = MemoryStore(CODEC, clock)
+        self.store = InMemoryStore(CODEC, clock)
         self._ids = count(1)
         self.quota = Quota("subscriptions", most=most_members, most_per_caller=most_members)
         self.service = self.server()

@@ -17,7 +17,7 @@ from threadkeep_server.domain.validation import Limits
 from threadkeep_server.service.memory.ingestion import AutoIngestion
 from threadkeep_server.service.memory.memories import TEXT_ONLY, Ingested, MemoryService, Remembering
 from threadkeep_server.service.sessions import SessionService
-from threadkeep_server.store.inmemory import MemoryStore
+from threadkeep_server.store.inmemory import InMemoryStore
 from threadkeep_server.transport.wire.memory_text import MemoryTextReader
 
 
@@ -37,8 +37,8 @@ class Faulty(MemoryService):
 class Server:
     """One server's ingestion on a store."""
 
-    def __init__(self, store: MemoryStore | None = None, owner: str = "me", **policies: Any) -> None:
-        self.store = store or MemoryStore(CODEC, clock)
+    def __init__(self, store: InMemoryStore | None = None, owner: str = "me", **policies: Any) -> None:
+        self.store = store or InMemoryStore(CODEC, clock)
         self.memory = Faulty(self.store, Limits(), MemoryTextReader(), None, clock)
         self.memory.fails, self.memory.ingested = {}, []
         self.ingestion = AutoIngestion(self.store, self.memory, clock, owner, **policies)

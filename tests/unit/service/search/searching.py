@@ -30,7 +30,7 @@ from threadkeep_server.service.tools.tools import RecallTools
 from threadkeep_server.store.contract.events import Appended
 from threadkeep_server.store.contract.store import Store
 from threadkeep_server.store.contract.vectors import Source
-from threadkeep_server.store.inmemory import MemoryStore
+from threadkeep_server.store.inmemory import InMemoryStore
 from threadkeep_server.transport.wire.memory_text import MemoryTextReader
 
 ANYONE = Caller(TENANT)
@@ -92,7 +92,7 @@ class Recalling:
         store: Store | None = None,
     ) -> None:
         self.clock = Clock()
-        self.store: Store = store or MemoryStore(CODEC, self.clock)
+        self.store: Store = store or InMemoryStore(CODEC, self.clock)
         self.limits = limits or Limits()
         self.embedder = embedder
         self.vectors: VectorSearch | None = None

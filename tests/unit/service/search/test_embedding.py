@@ -25,7 +25,7 @@ from threadkeep_server.service.search.embedding_backlog import WaitingCounts
 from threadkeep_server.service.search.vector_model import VectorModel
 from threadkeep_server.service.server import EmbeddingFacts
 from threadkeep_server.store.contract.vectors import Source, Unembedded
-from threadkeep_server.store.inmemory import MemoryStore
+from threadkeep_server.store.inmemory import InMemoryStore
 
 EVENTS, MEMORIES = Source.EVENTS, Source.MEMORIES
 DOWN = EmbedFailed("the endpoint does not answer", retry=True)
@@ -35,8 +35,8 @@ REFUSED = EmbedFailed("the key is refused")
 class Works:
     """A store, an embedder, and a worker."""
 
-    def __init__(self, embedder: Meanings | None = None, store: MemoryStore | None = None, **how: Any) -> None:
-        self.store = store or MemoryStore(CODEC, clock)
+    def __init__(self, embedder: Meanings | None = None, store: InMemoryStore | None = None, **how: Any) -> None:
+        self.store = store or InMemoryStore(CODEC, clock)
         self.embedder = embedder or Meanings()
         self.model = VectorModel(self.store, self.embedder)
         options: dict[str, Any] = {"sources": [EVENTS], "batch": 4, "poll_s": 5.0}
@@ -244,7 +244,7 @@ def test_a_refused_key_is_an_outage_and_marks_no_text_as_done() -> None:
 
 
 def test_a_store_that_is_away_is_an_outage() -> None:
-    class Away(MemoryStore):
+    class Away(InMemoryStore):
         away = False
 
         async def unembedded(self, source: Source, model: int, limit: int) -> Sequence[Unembedded]:
@@ -324,7 +324,7 @@ def test_what_is_deleted_while_it_is_embedded_does_no_harm() -> None:
             await store.delete_session(TENANT, ref())
             return await super().embed(texts, query=query)
 
-    store = MemoryStore(CODEC, clock)
+    store = InMemoryStore(CODEC, clock)
 
     async def main() -> None:
         works = Works(Deleting(), store=store)

@@ -17,13 +17,13 @@ from threadkeep_server.domain.search import SearchMode
 from threadkeep_server.service.search import embedding_backlog
 from threadkeep_server.service.search.embedding_backlog import WaitingCounts
 from threadkeep_server.store.contract.vectors import Source
-from threadkeep_server.store.inmemory import MemoryStore
+from threadkeep_server.store.inmemory import InMemoryStore
 
 EVENTS, MEMORIES = Source.EVENTS, Source.MEMORIES
 OTHER = Caller("other")
 
 
-class Counting(MemoryStore):
+class Counting(InMemoryStore):
     """Counts slowly, from `waits`, and notes for whom."""
 
     def __init__(self) -> None:

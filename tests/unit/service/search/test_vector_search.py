@@ -25,7 +25,7 @@ from threadkeep_server.service.search import vector_cache, vector_search
 from threadkeep_server.service.search.vector_cache import Matrices
 from threadkeep_server.service.search.vector_model import VectorModel
 from threadkeep_server.store.contract.vectors import Embedded, Source
-from threadkeep_server.store.inmemory import MemoryStore
+from threadkeep_server.store.inmemory import InMemoryStore
 
 ALICES = UserScope("alice", "shop")
 ANY = EventFilter()
@@ -231,7 +231,7 @@ async def test_a_search_that_is_cut_off_leaves_no_part_of_a_scope_behind(monkeyp
     assert len(await near(recalling, "car")) == 4
 
 
-class Indexed(MemoryStore):
+class Indexed(InMemoryStore):
     """Has an index of its own."""
 
     def __init__(self, answer: Sequence[tuple[int, float]]) -> None:
@@ -320,7 +320,7 @@ async def test_many_rows_are_compared_beside_the_event_loop(monkeypatch: pytest.
 
 
 async def test_a_model_of_unknown_dimension_is_learnt_from_a_probe_once() -> None:
-    store = MemoryStore(CODEC)
+    store = InMemoryStore(CODEC)
     embedder = Meanings(known=False)
     model = VectorModel(store, embedder)
     assert await asyncio.gather(*(model.number() for _ in range(3))) == [1, 1, 1]
@@ -330,7 +330,7 @@ async def test_a_model_of_unknown_dimension_is_learnt_from_a_probe_once() -> Non
 
 
 async def test_a_model_whose_dimension_has_changed_is_refused_by_its_name() -> None:
-    store = MemoryStore(CODEC)
+    store = InMemoryStore(CODEC)
     await store.vector_model("meanings", DIMENSION + 1)
     with pytest.raises(EmbedFailed, match="'meanings'"):
         await VectorModel(store, Meanings()).number()

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, Row
 
 from ....domain.errors import EventIdConflict, EventNotFound
-from ....domain.model import Compaction, Counters, EventDraft, SessionRef, Versions
+from ....domain.model import POSITION_STEP, Compaction, Counters, EventDraft, SessionRef, Versions
 from ...contract.codec import Codec
 from ...contract.compaction import (
     Archived,
@@ -28,7 +28,7 @@ from ...contract.compaction import (
 from ..engine.base import Engine
 from ..log import change_details
 from ..log.rows import compaction_row, counters_of, event_row, record_of, require
-from ..schema.tables import COMPACTED, COUNTED, POSITION_STEP, USED, changes, compactions, events, sessions
+from ..schema.tables import COMPACTED, COUNTED, USED, changes, compactions, events, sessions
 
 _e = events.c
 _IDS_AT_ONCE = 500

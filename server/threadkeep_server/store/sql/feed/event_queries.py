@@ -13,9 +13,9 @@ from sqlalchemy import BigInteger, FromClause, Select
 from sqlalchemy.sql import ColumnElement
 
 from ....domain.feed import Change, ChangeKind, FeedEvent
-from ....domain.model import ROLES
+from ....domain.model import POSITION_STEP, ROLES
 from ..log.scan import Scanner
-from ..schema.tables import APPENDED, INSERTED, POSITION_STEP, events
+from ..schema.tables import APPENDED, INSERTED, events
 from .read_statements import number
 
 # Spans of one statement: a page of changes of as many sessions.

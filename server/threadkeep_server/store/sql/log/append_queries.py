@@ -15,12 +15,12 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, Row
 
 from ....domain.errors import AmbiguousSession, EventIdConflict, SessionNotFound, ThreadkeepError, VersionMismatch
-from ....domain.model import NO_USAGE, Counters, EventDraft, SessionRef, Usage
+from ....domain.model import NO_USAGE, POSITION_STEP, Counters, EventDraft, SessionRef, Usage
 from ...contract.codec import Codec
 from ...contract.events import Appended, AppendedEvent, AppendRequest
 from ..engine.base import Engine
 from ..engine.statements import Statements
-from ..schema.tables import APPENDED, INSERTED, POSITION_STEP, events, sessions
+from ..schema.tables import APPENDED, INSERTED, events, sessions
 from . import append_statements
 from .rows import event_row, named
 from .session_queries import insert_session

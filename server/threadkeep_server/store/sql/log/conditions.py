@@ -12,7 +12,8 @@ from sqlalchemy.sql import ColumnElement
 
 from ....domain.branches import visible_from
 from ....domain.filters import AuthorStep, EventFilter
-from ..schema.tables import INSERTED, POSITION_STEP, event_text, events
+from ....domain.model import POSITION_STEP
+from ..schema.tables import INSERTED, event_text, events
 
 # No log is longer; keeps seq * POSITION_STEP within 64 bits whatever a caller asks for.
 _MAX_SEQ = 1 << 42

@@ -15,12 +15,12 @@ from sqlalchemy import BindParameter, Connection, Row
 from sqlalchemy.sql import ColumnElement, Select
 
 from ....domain.filters import EventFilter
-from ....domain.model import StoredEvent
+from ....domain.model import POSITION_STEP, StoredEvent
 from ....domain.text import fold
 from ...contract.codec import Codec
 from ..engine.base import Engine
 from ..engine.statements import ROWS_AT_ONCE, Record, Statements
-from ..schema.tables import INSERTED, POSITION_STEP, event_text, events
+from ..schema.tables import INSERTED, event_text, events
 from .conditions import Conditions, text_conditions
 
 # Larger bodies are fetched one by one once it is known that they are wanted, so that a page of them is never in memory.

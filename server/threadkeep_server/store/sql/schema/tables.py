@@ -26,8 +26,7 @@ from sqlalchemy import (
 )
 
 from ....domain.feed import ChangeKind
-
-POSITION_STEP = 1 << 20
+from ....domain.model import POSITION_STEP
 
 # A database says which schema it has and the oldest schema number whose code can still run on it.
 SCHEMA_VERSION = 5

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from ....domain.model import SessionRef
+from ....domain.model import POSITION_STEP, SessionRef
 from ..log.rows import named
-from ..schema.tables import INSERTED, POSITION_STEP, events, sessions
+from ..schema.tables import INSERTED, events, sessions
 
 
 def event_keys(connection: Connection, tenant: str, places: Sequence[tuple[SessionRef, int]]) -> Sequence[int]:

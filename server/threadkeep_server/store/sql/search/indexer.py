@@ -17,6 +17,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Connection, Row, Select
 
+from ....domain.model import POSITION_STEP
 from ....domain.text import fold
 from ...contract.codec import Codec
 from ..engine.base import Engine
@@ -28,7 +29,6 @@ from ..schema.tables import (
     COMPACTED,
     DELETED,
     INSERTED,
-    POSITION_STEP,
     changes,
     event_text,
     event_words,

@@ -1,4 +1,4 @@
-"""The suite on the reference store. It lives in the process alone, so there is nothing to open again."""
+"""The suite on the reference store, whose data ends with the process."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import pytest
 from tests.store.suite import StoreSuite
 from tests.support.codec import CODEC
 from threadkeep_server.store.contract.store import Store
-from threadkeep_server.store.inmemory import MemoryStore
+from threadkeep_server.store.inmemory import InMemoryStore
 
 
-class TestMemory(StoreSuite):
+class TestInMemory(StoreSuite):
     @pytest.fixture
     def store(self) -> Store:
-        return MemoryStore(CODEC)
+        return InMemoryStore(CODEC)
