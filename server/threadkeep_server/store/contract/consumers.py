@@ -1,7 +1,7 @@
-"""What a store keeps of named consumers: part of the Store contract.
+"""Named consumers: part of the Store contract.
 
 A consumer's sessions are spread over partitions (`partition_of`). A member leases partitions, works on each in feed order, and
-moves its position; whoever has no lease cannot move it. Every method is one transaction.
+moves its position; a member without the lease cannot move it. Every method is one transaction.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ...domain.feed import Change, FeedScope, Position
 
 
 class ConsumerKey(NamedTuple):
-    """Names a consumer. `owner`: the user whom the callers are bound to; empty for callers that are not bound."""
+    """Identifies a consumer. `owner`: the user that the callers are bound to; empty for callers that are not bound."""
 
     tenant: str
     owner: str
@@ -23,7 +23,7 @@ class ConsumerKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Consumer:
-    """A consumer as its first member made it. `filter` is opaque here. Times in nanoseconds."""
+    """A consumer as its first member created it. `filter` is opaque here. Times in nanoseconds."""
 
     key: ConsumerKey
     scope: FeedScope
@@ -36,8 +36,8 @@ class Consumer:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """Where a partition stands: everything of it up to `position` has been handled. `attempts`: deliveries of what comes next
-    that were not acknowledged, `reason` why the last was not."""
+    """The progress of a partition: all its changes up to `position` are done. `attempts`: unacknowledged deliveries of the next
+    change; `reason`: why the last one failed."""
 
     number: int
     position: Position
@@ -55,7 +55,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Parked:
-    """A change that was given up on. `change` can be read (change_events) although the feed may have trimmed it."""
+    """A change that failed too often. `change` can be read (change_events) although the feed may have trimmed it."""
 
     parked_id: int
     partition: int
@@ -68,7 +68,7 @@ class Parked:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What a member has after balancing: its partitions, how many of them it should give back, and what is to be replayed in
+    """The result of balancing: the member's partitions, how many of them it should release, and the parked changes to replay in
     them."""
 
     partitions: Sequence[Partition]
@@ -91,22 +91,22 @@ class FairShare(NamedTuple):
 
 LOST = "its member was lost"
 MOST_REPLAYS = 100
-"""What a member gets to replay at once; the rest comes when these are finished."""
+"""Largest number of parked changes that a member replays at once; the others follow when these are finished."""
 
 
 def partition_of(session: int, partitions: int) -> int:
-    """The partition of a session, by the store's key of it (Change.session).
+    """Returns the partition of a session, given the store's key of it (Change.session).
 
-    Keys count up. Multiplied with the golden ratio, those that follow each other spread evenly over whatever runs of partitions
-    the members hold (Fibonacci hashing; Knuth, The Art of Computer Programming 3, 6.4).
+    Keys count up. Multiplied by the golden ratio, consecutive keys spread evenly over any runs of partitions that the members
+    hold (Fibonacci hashing; Knuth, The Art of Computer Programming 3, 6.4).
     """
     return (session * 0x9E3779B1 % (1 << 32)) * partitions >> 32
 
 
 def fair_share(partitions: int, held: Mapping[str, int], member_id: str) -> FairShare:
-    """What the member may take and what it should give back, where each of the members holds so many partitions.
+    """Returns how many partitions the member may take and should release. `held`: the number of partitions per member.
 
-    Its share is partitions / members, rounded up; rounded down as long as another member holds less than that.
+    Its share is partitions / members, rounded up; rounded down while another member holds less than that.
     """
     fewest = partitions // len(held)
     starving = any(count < fewest for name, count in held.items() if name != member_id)
@@ -115,72 +115,72 @@ def fair_share(partitions: int, held: Mapping[str, int], member_id: str) -> Fair
 
 
 class ConsumerStore(Protocol):
-    """Durable state of named consumers. Methods that name a consumer raise ConsumerNotFound if there is none."""
+    """Durable state of named consumers. Methods with a consumer key raise ConsumerNotFound if there is none."""
 
     async def join_consumer(self, wanted: Consumer, start: Position, member_id: str, now: int, until: int) -> Consumer:
-        """Enters the member until `until`, making the consumer if there is none, with every partition at `start`. The stored
-        one is returned; its partitions, max_attempts and ack_timeout hold. Raises ConsumerMismatch where scope or filter
+        """Adds the member until `until`; creates the consumer if there is none, with every partition at `start`. Returns the
+        stored consumer, whose partitions, max_attempts and ack_timeout apply. Raises ConsumerMismatch if scope or filter
         differ."""
         ...
 
     async def balance(self, key: ConsumerKey, member_id: str, now: int, until: int) -> Share:
-        """Extends the member and its leases until `until`, forgets members that have run out, and takes partitions that nobody
-        holds, the lowest first, as `fair_share` says, which says the surplus too. A lease that ran out counts one more attempt
-        of what comes next, for its member may have died of it; the reason is LOST. A member that had run out is entered anew,
-        without partitions: it takes some with its next call, when its caller knows that it lost what it had."""
+        """Extends the member and its leases until `until`, removes expired members, and takes free partitions, the lowest
+        first. `fair_share` defines how many, and the surplus. An expired lease counts one more attempt of the next change,
+        because its member may have failed on it; the reason is LOST. An expired member is added again without partitions: its
+        caller learns that it lost them, and takes some with its next call."""
         ...
 
     async def acknowledge(self, key: ConsumerKey, member_id: str, positions: Mapping[int, Position]) -> Collection[int]:
-        """Moves partitions on, never back, and resets their attempts; positions are durable when it returns. Answers with the
-        partitions that the member does not hold (any more), which stay as they are."""
+        """Moves partitions forward, never back, and resets their attempts; positions are durable when it returns. Returns the
+        partitions that the member does not hold (any more), which are unchanged."""
         ...
 
     async def reject(self, key: ConsumerKey, member_id: str, number: int, reason: str) -> int:
-        """Counts one more attempt of what comes next in the partition; how many there are. 0: the partition is not the
-        member's."""
+        """Counts one more attempt of the next change of the partition. Returns the number of attempts; 0: the member does not
+        hold the partition."""
         ...
 
     async def park(self, key: ConsumerKey, member_id: str, change: Change, reason: str, now: int) -> bool:
-        """Parks the change that comes next, with the attempts that were counted of it, and moves its partition past it, in one.
-        False: the partition is not the member's."""
+        """Parks the next change, with its attempts, and moves its partition past it, atomically. False: the member does not
+        hold the partition."""
         ...
 
     async def release_partitions(
         self, key: ConsumerKey, member_id: str, numbers: Collection[int], *, lost: bool, reason: str = ""
     ) -> None:
-        """Gives partitions back. `lost`: with deliveries outstanding, so what comes next counts one more attempt, for this
+        """Releases partitions. `lost`: with outstanding deliveries, so the next change counts one more attempt, for this
         reason."""
         ...
 
     async def leave(self, key: ConsumerKey, member_id: str) -> None:
-        """Forgets the member, and releases what it still holds as `release_partitions` with nothing lost."""
+        """Removes the member and releases its partitions like `release_partitions` without lost deliveries."""
         ...
 
     async def finish_replay(self, key: ConsumerKey, parked_id: int, *, failed: str | None, now: int) -> None:
-        """Ends the replay of a parked change: handled (None) it is forgotten, failed it stays parked with one more attempt and
-        this reason, from now. Nothing happens if it is not parked."""
+        """Ends the replay of a parked change: `failed` None deletes it; otherwise it stays parked with one more attempt and
+        this reason, from now. Does nothing if it is not parked."""
         ...
 
     async def consumers(self, tenant: str, owner: str, limit: int, after: str) -> Sequence[Consumer]:
-        """By name, those whose name sorts after `after`."""
+        """Returns consumers by name, those whose name sorts after `after`."""
         ...
 
     async def consumer(self, key: ConsumerKey) -> ConsumerState:
-        """As it is stored: members whose time has run out are told until another member balances."""
+        """Returns the stored state: expired members are listed until another member balances."""
         ...
 
     async def delete_consumer(self, key: ConsumerKey) -> bool:
-        """With all that is kept of it."""
+        """Deletes the consumer with all its state. Returns whether it existed."""
         ...
 
     async def parked(self, key: ConsumerKey, limit: int, after: int) -> Sequence[Parked]:
-        """Oldest first, those with a parked_id greater than `after`."""
+        """Returns parked changes, oldest first, with a parked_id greater than `after`."""
         ...
 
     async def replay_parked(self, key: ConsumerKey, parked_ids: Sequence[int] | None) -> int:
-        """Has these (None: all) replayed; how many."""
+        """Marks these (None: all) for replay. Returns their number."""
         ...
 
     async def delete_parked(self, key: ConsumerKey, parked_ids: Sequence[int] | None) -> int:
-        """Forgets these (None: all); how many."""
+        """Deletes these (None: all). Returns their number."""
         ...

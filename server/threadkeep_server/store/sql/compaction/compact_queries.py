@@ -1,6 +1,6 @@
 """The unit of work that applies a compaction: archives in place, inserts between, renumbers nothing.
 
-What it costs depends on what is archived and inserted. The session's row is locked as by an append, so the log has one order.
+The cost depends on the archived and inserted events. The session's row is locked as by an append, so the log has one order.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ def compact(connection: Connection, engine: Engine, codec: Codec, request: Compa
 
 
 def _active(connection: Connection, session: int, request: CompactionRequest, ids: Sequence[str]) -> dict[str, Row[Any]]:
-    """The active events of these ids. Raises EventNotFound."""
+    """Returns the active events of these ids. Raises EventNotFound."""
     columns = (_e.id, _e.event_id, _e.seq, _e.position, _e.turn_start, _e.size, _e.tokens, _e.archived)
     found: dict[str, Row[Any]] = {}
     for chunk in _chunks(ids):
-        # That they are active is not asked of the database: it might look for them among all that is.
+        # The statement does not select active events: the database might scan all of them.
         query = sa.select(*columns).where(_e.session == session, _e.event_id.in_(chunk))
         found |= {row.event_id: row for row in connection.execute(query) if not row.archived}
     for event_id in ids:
@@ -88,7 +88,7 @@ def _chunks(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
 
 
 class _Application:
-    """A compaction that has been found good, being written."""
+    """Writes a compaction that was checked."""
 
     def __init__(self, connection: Connection, codec: Codec, session: Row[Any], request: CompactionRequest) -> None:
         self._connection = connection
@@ -124,7 +124,7 @@ class _Application:
         self._connection.execute(changes.insert(), change | change_details.standing(after))
 
     def _insert(self, placed: Placed, anchor: int | None) -> Sequence[int]:
-        """The row ids of what was inserted."""
+        """Returns the row ids of the inserted events."""
         positions = self._positions(anchor, len(placed.drafts))
         rows = []
         for draft, position in zip(placed.drafts, positions, strict=True):
@@ -159,9 +159,9 @@ class _Application:
         return found
 
     def _gap(self, anchor: int | None) -> tuple[int, int]:
-        """The positions between which to insert: behind all, or between the row `anchor` and what precedes it.
+        """Returns the positions to insert between: after all events, or between the row `anchor` and the event before it.
 
-        Never across a multiple of POSITION_STEP, nor at one: such a position says that its event was appended.
+        The range never contains a multiple of POSITION_STEP: such a position means that its event was appended.
         """
         if anchor is None:
             return self._last_seq * POSITION_STEP, (self._last_seq + 1) * POSITION_STEP
@@ -172,13 +172,13 @@ class _Application:
         return low or floor, high
 
     def _make_room(self, high: int) -> None:
-        """Moves what compactions inserted between the same two appended events apart, to leave a wide gap before `high`."""
+        """Spreads the events that compactions inserted between two appended ones, so that a wide gap is before `high`."""
         floor = _floor(high)
         within = (_e.session == self._session.id, _e.position > floor, _e.position < floor + POSITION_STEP)
         rows = self._connection.execute(sa.select(_e.id, _e.position).where(*within).order_by(_e.position)).all()
         before = sum(row.position < high for row in rows)
         offsets = parted(before, len(rows) - before, POSITION_STEP)
-        # Out of the way first: no two events may be at one position, not even for a moment.
+        # Moves them out of the way first: no two events may have one position, not even for a moment.
         self._connection.execute(events.update().where(*within).values(position=-_e.position))
         moved = [{"row": row.id, "to": floor + offset} for row, offset in zip(rows, offsets, strict=True)]
         if moved:
@@ -189,7 +189,7 @@ _MOVE = events.update().where(_e.id == sa.bindparam("row")).values(position=sa.b
 
 
 def _floor(position: int) -> int:
-    """The last place of an appended event before the position, whether or not that event was appended."""
+    """Returns the last position of an appended event before this one, whether or not there is such an event."""
     return (position - 1) // POSITION_STEP * POSITION_STEP
 
 

@@ -1,4 +1,4 @@
-"""Units of work on compaction policies, and on the leases under which they are carried out."""
+"""Units of work on compaction policies and leases."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _p = policies.c
 def put_policy(connection: Connection, policy: StoredPolicy) -> None:
     key = policy.key
     if key.scope is PolicyScope.SESSION:
-        # Locked, so that the session is not deleted while it is given a policy.
+        # Locked, so that the session is not deleted in the meantime.
         require(connection, key.tenant, key.ref, columns=sa.select(sessions.c.id).with_for_update())
     named = dict(zip(PolicyKey._fields, key, strict=True))
     _put(connection, policies, named, {"body": policy.body, "time": policy.time})
@@ -35,7 +35,7 @@ def policies_since(connection: Connection, since: int) -> Sequence[StoredPolicy]
 
 
 def lease(connection: Connection, tenant: str, ref: SessionRef, owner: str, now: int, until: int) -> bool:
-    # Locked, so that of two servers one takes it.
+    # Locked, so that one of two servers takes it.
     key = require(connection, tenant, ref, columns=sa.select(sessions.c.id).with_for_update()).id
     held = connection.execute(sa.select(leases).where(leases.c.session == key)).one_or_none()
     if held is not None and held.owner != owner and held.until > now:
@@ -51,7 +51,7 @@ def release(connection: Connection, tenant: str, ref: SessionRef, owner: str) ->
 
 
 def _put(connection: Connection, table: sa.Table, key: dict[str, Any], values: dict[str, Any]) -> None:
-    """Writes the row, there or not; if another transaction makes it in the same moment, the later one counts."""
+    """Inserts or updates the row; if another transaction inserts it at the same time, the later one wins."""
     update = table.update().where(*(table.c[name] == value for name, value in key.items())).values(values)
     if connection.execute(update).rowcount:
         return

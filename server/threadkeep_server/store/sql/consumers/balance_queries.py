@@ -1,4 +1,4 @@
-"""Spreading a consumer's partitions over its members: one unit of work, run by each member again and again."""
+"""The unit of work that balances a consumer's partitions over its members. Each member runs it repeatedly."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def balance(connection: Connection, key: ConsumerKey, member_id: str, now: int, 
 
 
 def _live_members(connection: Connection, consumer: int, now: int) -> Sequence[str]:
-    """Forgets the others."""
+    """Returns the live members; deletes the others."""
     connection.execute(consumer_members.delete().where(_m.consumer == consumer, _m.until <= now))
     return connection.execute(sa.select(_m.member_id).where(_m.consumer == consumer)).scalars().all()
 
 
 def _unheld_or_own(connection: Connection, consumer: int, member_id: str, now: int) -> Sequence[Row[Any]]:
-    """What is the member's or anybody's, locked; what others hold goes on meanwhile."""
+    """Returns the partitions that are free or the member's own, locked. Partitions of others stay unlocked."""
     concerned = sa.or_(_p.owner.in_(("", member_id)), _p.until <= now)
     query = sa.select(consumer_partitions).where(_p.consumer == consumer, concerned)
     return connection.execute(query.order_by(_p.number).with_for_update()).all()

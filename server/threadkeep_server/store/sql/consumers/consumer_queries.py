@@ -1,8 +1,8 @@
-"""Units of work on named consumers: what they are, who works for them, and how far each partition has come.
+"""Units of work on named consumers, their members, and the progress of their partitions.
 
-Who gives partitions out, or makes or unmakes a consumer, holds the consumer's row (see `hold`): of two at once one waits. Who
-moves a partition holds none but the partition's own row, which says whose it is. Rows of partitions are locked in the order of
-their numbers, so that no two transactions wait for each other.
+A transaction that assigns partitions, or creates or deletes a consumer, locks the consumer's row (see `hold`), so such
+transactions run one after the other. A transaction that moves a partition locks the partition's row only. Rows of partitions
+are locked in the order of their numbers, so there is no deadlock.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _named(key: ConsumerKey) -> ColumnElement[bool]:
 
 
 def hold(connection: Connection, key: ConsumerKey) -> Row[Any]:
-    """The consumer's row, held until the transaction ends. Raises ConsumerNotFound."""
+    """Returns the consumer's row, locked until the transaction ends. Raises ConsumerNotFound."""
     row = _held(connection, key)
     if row is None:
         raise ConsumerNotFound(key.name)
@@ -46,12 +46,12 @@ def hold(connection: Connection, key: ConsumerKey) -> Row[Any]:
 
 
 def _held(connection: Connection, key: ConsumerKey) -> Row[Any] | None:
-    # NO KEY: a row that refers to it, such as a parked change, can be made meanwhile.
+    # NO KEY: rows that refer to it, such as parked changes, can still be inserted.
     return connection.execute(sa.select(consumers).where(_named(key)).with_for_update(key_share=True)).one_or_none()
 
 
 def require(connection: Connection, key: ConsumerKey) -> Row[Any]:
-    """The consumer's row. Raises ConsumerNotFound."""
+    """Returns the consumer's row. Raises ConsumerNotFound."""
     row = connection.execute(sa.select(consumers).where(_named(key))).one_or_none()
     if row is None:
         raise ConsumerNotFound(key.name)
@@ -76,7 +76,7 @@ def partition_from(row: Row[Any]) -> Partition:
 
 
 def storable(reason: str) -> str:
-    """The reason as text columns can hold it: PostgreSQL's know no NUL."""
+    """Returns the reason without NUL, which PostgreSQL's text columns cannot hold."""
     return reason.replace("\x00", "\ufffd")
 
 
@@ -98,7 +98,7 @@ def join(connection: Connection, wanted: Consumer, start: Position, member_id: s
 
 
 def _make(connection: Connection, wanted: Consumer, start: Position) -> None:
-    """Makes the consumer, unless another transaction is faster."""
+    """Creates the consumer, unless another transaction is faster."""
     values = {
         **wanted.key._asdict(),
         "scope_json": json.dumps(asdict(wanted.scope)).encode(),
@@ -132,16 +132,16 @@ def leave(connection: Connection, key: ConsumerKey, member_id: str) -> None:
 
 
 def _of(key: ConsumerKey, member_id: str) -> ColumnElement[bool]:
-    """The partitions that the member holds."""
+    """Selects the partitions that the member holds."""
     return sa.and_(_p.consumer == sa.select(_c.id).where(_named(key)).scalar_subquery(), _p.owner == member_id)
 
 
 def _change(connection: Connection, which: ColumnElement[bool], values: Mapping[str, Any]) -> int:
-    """Changes partitions, locked in order; how many."""
+    """Updates partitions, locked in order. Returns their number."""
     locked = sa.select(_p.consumer, _p.number).where(which).order_by(_p.number).with_for_update().cte("locked").c
     those = (_p.consumer == locked.consumer, _p.number == locked.number)
     update = consumer_partitions.update().where(*those).values(values)
-    # Counted by what is returned: a driver that looks for UPDATE at the start of a statement knows no rowcount.
+    # Counts returned rows: a driver that looks for UPDATE at the start of a statement reports no rowcount.
     return len(connection.execute(update.returning(_p.number)).all())
 
 
@@ -153,7 +153,7 @@ def acknowledge(connection: Connection, key: ConsumerKey, member_id: str, positi
     left = positions.keys() - set(moved)
     if not left and positions:
         return ()
-    # Not the member's, or further already, for of two acknowledgements the earlier came later; or there is no consumer.
+    # Not the member's, or already further, because acknowledgments may arrive out of order; or there is no consumer.
     require(connection, key)
     held = connection.execute(sa.select(_p.number).where(_of(key, member_id), _p.number.in_(left))).scalars()
     return left - set(held)
@@ -161,7 +161,7 @@ def acknowledge(connection: Connection, key: ConsumerKey, member_id: str, positi
 
 @cache
 def _moving(count: int) -> sa.sql.dml.ReturningUpdate[tuple[int]]:
-    """Moves so many partitions of one member on, never back, in one statement; which it has moved."""
+    """Moves partitions of one member forward, never back, in one statement. Returns the moved ones."""
     columns = (_p.number, _p.xid, _p.change)
     rows = [
         sa.select(*(sa.bindparam(f"{column.name}_{row}", type_=column.type).label(column.name) for column in columns))
@@ -257,7 +257,7 @@ def delete(connection: Connection, key: ConsumerKey) -> bool:
     row = _held(connection, key)
     if row is None:
         return False
-    # Waits for whoever moves a partition or parks: they hold the partition, and may then refer to the consumer.
+    # Waits for transactions that move a partition or park: they lock the partition and may then refer to the consumer.
     connection.execute(sa.select(_p.number).where(_p.consumer == row.id).order_by(_p.number).with_for_update()).all()
     connection.execute(consumers.delete().where(_c.id == row.id))
     return True

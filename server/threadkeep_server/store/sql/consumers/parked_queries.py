@@ -1,4 +1,4 @@
-"""Units of work on parked changes. They are kept whole: the feed may trim them, and their sessions may be deleted."""
+"""Units of work on parked changes. They are stored whole: the feed may trim them, and their sessions may be deleted."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def park(connection: Connection, key: ConsumerKey, member_id: str, change: Chang
     mine = (_p.consumer == consumer.id, _p.number == number, _p.owner == member_id)
     stands = connection.execute(sa.select(consumer_partitions).where(*mine).with_for_update()).one_or_none()
     if stands is None:
-        require(connection, key)  # deleted meanwhile?
+        require(connection, key)  # deleted in the meantime?
         return False
     if Position(stands.xid, stands.change) >= change.position:
-        return True  # done by an earlier call, whose answer got lost
+        return True  # done by an earlier call whose answer was lost
     moved = {"xid": change.position.xid, "change": change.position.change, "attempts": 0, "reason": ""}
     connection.execute(consumer_partitions.update().where(*mine).values(moved))
     entry = {
@@ -65,7 +65,7 @@ def listed(connection: Connection, key: ConsumerKey, limit: int, after: int) -> 
 
 
 def replays(connection: Connection, consumer: int, partitions: Collection[int]) -> Sequence[Parked]:
-    """What is to be replayed in these partitions, the oldest first."""
+    """Returns the changes to replay in these partitions, the oldest first."""
     wanted = sa.and_(_k.consumer == consumer, _k.replaying, _k.number.in_(partitions))
     return _found(connection, wanted, MOST_REPLAYS) if partitions else ()
 
@@ -87,7 +87,7 @@ def finish_replay(connection: Connection, key: ConsumerKey, parked_id: int, fail
     connection.execute(parked_changes.update().where(*this).values(values))
 
 
-# Of two calls on several rows at once, such as one for these and one for all, one waits for the other: see hold.
+# Locks the consumer, so that two calls on several rows do not deadlock: see hold.
 
 
 def replay(connection: Connection, key: ConsumerKey, parked_ids: Sequence[int] | None) -> int:

@@ -1,4 +1,4 @@
-"""The unit of work that reads the events of changes, by what the changes say: the feed may have trimmed them since."""
+"""The unit of work that reads the events of changes, using the changes only: the feed may have trimmed them since."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LOW, _HIGH = _SPAN.index("low"), _SPAN.index("high")
 _NOTHING = [-1, 0, 1, 0]
 _TOLD = (_e.seq, _e.time, _e.role, _e.author, _e.author_role, _e.branch, _e.synthetic, _e.archived, _e.body)
 
-# By the index of a change where its events are: in the rows of which span, from one to another.
+# For each index of a change: the span of its events, and the first and last row in it.
 _Places = dict[int, tuple[int, int, int | None]]
 _Spans = tuple[list[list[int]], _Places]
 
@@ -47,7 +47,7 @@ def added_events(scanner: Scanner, changes: Sequence[Change], *, with_text: bool
 
 
 def _appended_spans(wanted: Mapping[int, Change]) -> _Spans:
-    """By positions. Appends that follow each other in a session share a span: their seqs have no gaps."""
+    """Spans by positions. Consecutive appends of a session share a span: their seqs have no gaps."""
     spans: list[list[int]] = []
     places: _Places = {}
     latest: dict[int, int] = {}
@@ -65,13 +65,13 @@ def _appended_spans(wanted: Mapping[int, Change]) -> _Spans:
 
 
 def _inserted_spans(wanted: Mapping[int, Change]) -> _Spans:
-    """By row ids."""
+    """Spans by row ids."""
     spans = [[key, change.session, change.first, change.last] for key, change in enumerate(wanted.values())]
     return spans, {index: (key, 0, None) for key, index in enumerate(wanted)}
 
 
 def _load(scanner: Scanner, kind: ChangeKind, spans: Sequence[list[int]], with_text: bool) -> list[list[FeedEvent]]:
-    """The events of each span by seq."""
+    """Returns the events of each span by seq."""
     found: list[list[FeedEvent]] = [[] for _ in spans]
     for start in range(0, len(spans), _MOST_SPANS):
         rows = _rows(scanner, kind, spans[start : start + _MOST_SPANS])
@@ -86,14 +86,14 @@ def _load(scanner: Scanner, kind: ChangeKind, spans: Sequence[list[int]], with_t
 
 
 def _rows(scanner: Scanner, kind: ChangeKind, spans: Sequence[list[int]]) -> Sequence[Sequence[Any]]:
-    """Of each event the number of its span, and _TOLD."""
+    """Returns, for each event, the number of its span and the columns _TOLD."""
     connection = scanner.connection
     values: dict[str, Any]
     if connection.dialect.name == "postgresql":
         size = 0
         values = {name: list(column) for name, column in zip(_SPAN, zip(*spans, strict=True), strict=True)}
     else:
-        # Filled up to a power of two, so that few statements serve any number.
+        # Padded to a power of two, so that few statements serve any number.
         size = 1 << (len(spans) - 1).bit_length()
         padded = chain(spans, repeat(_NOTHING, size - len(spans)))
         values = dict(zip(_names(size), chain.from_iterable(padded), strict=True))
@@ -102,23 +102,23 @@ def _rows(scanner: Scanner, kind: ChangeKind, spans: Sequence[list[int]]) -> Seq
 
 
 def _statement(kind: int, size: int) -> Select[Any]:
-    """The events in so many spans; 0: in spans that come as arrays, of any number."""
+    """Selects the events of `size` spans; 0: of spans passed as arrays, of any number."""
     if size:
         spans = _values(size)
         return sa.select(spans.c.number, *_TOLD).select_from(spans.join(events, sa.and_(*_within(kind, spans))))
     spans = _arrays()
-    # A query of its own for each span: joining them, PostgreSQL takes a span for a ninth of all events and reads them all.
+    # One subquery per span: for a join, PostgreSQL estimates a ninth of all events per span and reads them all.
     found = sa.select(*_TOLD).where(*_within(kind, spans)).offset(sa.literal_column("0")).correlate(spans).lateral("found")
     return sa.select(spans.c.number, *found.c).select_from(spans.join(found, sa.true()))
 
 
 def _within(kind: int, spans: FromClause) -> list[ColumnElement[bool]]:
-    """Positions where events were appended, row ids where they were inserted."""
+    """Positions for appended events, row ids for inserted ones."""
     if kind == APPENDED:
-        # What was inserted later between the events of an append is its compaction's.
+        # Events that a compaction inserted between those of an append belong to the compaction's change.
         appended = sa.literal_column(f"NOT ({INSERTED})", sa.Boolean)
         return [_e.session == spans.c.session, _e.position.between(spans.c.low, spans.c.high), appended]
-    # With a sign in front of it no index of the session's events is used, which would find them all.
+    # The sign prevents the use of an index of the session's events, which would find all of them.
     session = sa.literal_column("+events.session", BigInteger)
     return [session == spans.c.session, _e.id.between(spans.c.low, spans.c.high)]
 
@@ -138,5 +138,5 @@ def _arrays() -> FromClause:
 
 @lru_cache
 def _names(size: int) -> tuple[str, ...]:
-    """Of the parameters of so many spans."""
+    """Returns the parameter names of so many spans."""
     return tuple(f"{name}_{i}" for i in range(size) for name in _SPAN)

@@ -19,7 +19,7 @@ from ..log.scan import Scanner
 from ..schema.tables import compactions
 from .read_statements import COLUMNS, KIND, Ends, PageQuery, ends_of, floor_of, head_of
 
-# Changes that match no scope are passed so many pages at once.
+# Largest number of pages read for one call while no change matches the scope.
 _MOST_LOOKS = 32
 
 _KINDS = {int(kind): kind for kind in ChangeKind}
@@ -27,7 +27,7 @@ _place = itemgetter(COLUMNS.index("xid"), COLUMNS.index("id"))
 
 
 def read_changes(scanner: Scanner, query: PageQuery) -> ChangePage:
-    """Looks on, for a while, until it finds something. Raises FeedTrimmed."""
+    """Reads pages until one has a change, up to a limit. Raises FeedTrimmed."""
     page = _look(scanner, query)
     for _ in range(_MOST_LOOKS - 1):
         if page.changes or not page.more or page.reached >= query.upto:
@@ -53,18 +53,18 @@ def _look(scanner: Scanner, query: PageQuery) -> ChangePage:
     else:
         reached = max(query.after, min(head, query.upto))
     page = _changes_of(connection, found)
-    if query.scope is not None and query.scope.labels:  # of the name, the query leaves nothing to decide
+    if query.scope is not None and query.scope.labels:  # the query has decided the names already
         page = [change for change in page if query.scope.admits(change)]
     return ChangePage(page, reached, more=reached < head, unsettled=bool(ends.unsettled))
 
 
 def _changes_of(connection: Connection, rows: Sequence[Sequence[Any]]) -> list[Change]:
-    """The changes of these rows, but for what a deletion has taken away."""
+    """Returns the changes of these rows, without those that a deletion has removed."""
     found: list[Change] = []
     recorded: dict[int, Change] = {}
     sessions: dict[int, tuple[str, SessionRef, Mapping[str, str]]] = {}
     for row in rows:
-        # COLUMNS, the name's and the labels' at last.
+        # COLUMNS; those of the name and the labels are last.
         key, xid, number, session, time, first, last, size, log, window, seq, events, turns, sent, tokens, detail, *named = row
         kind = _KINDS[number]
         if named[-1] is None and kind is not ChangeKind.DELETED:
@@ -104,7 +104,7 @@ def _with_compactions(connection: Connection, found: list[Change], recorded: Map
     records = _records(connection, list(recorded))
     for key, change in recorded.items():
         change.compaction = records.get(key)
-    # Without its record the session has been deleted since.
+    # Without a record, the session was deleted in the meantime.
     return [change for change in found if change.kind is not ChangeKind.COMPACTED or change.compaction is not None]
 
 

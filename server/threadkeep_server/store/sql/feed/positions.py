@@ -1,4 +1,4 @@
-"""Units of work on the feed's ends: where a session's events are in it, and trimming it."""
+"""Units of work on the ends of the feed, the positions of sessions in it, and retention."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def read_ends(scanner: Scanner) -> FeedState:
 
 
 def locate(scanner: Scanner, tenant: str, ref: SessionRef, after_seq: int) -> Position:
-    """In a snapshot."""
+    """Runs in a snapshot."""
     ends = read_ends(scanner)
     row = find(scanner.connection, tenant, ref, columns=sa.select(sessions.c.id, sessions.c.last_seq))
     if row is None:
@@ -41,7 +41,7 @@ def locate(scanner: Scanner, tenant: str, ref: SessionRef, after_seq: int) -> Po
 
 
 class _History:
-    """The changes of one session that are kept, in order; last_seq ascends with it."""
+    """The changes of one session that the feed still has, in order; last_seq ascends with it."""
 
     def __init__(self, connection: Connection, engine: Engine, key: int, floor: Position) -> None:
         self._connection = connection
@@ -60,11 +60,12 @@ class _History:
         if first is None:
             return self._floor
         if after_seq == 0:
-            return _just_before(first)  # which is its creation, if that is kept
+            return _just_before(first)  # its creation, if the feed still has it
         return self._behind(after_seq, first)
 
     def _behind(self, after_seq: int, first: Row[Any]) -> Position:
-        """Behind the change that brought the seq, or before it if it brought more; the floor if it is trimmed."""
+        """Returns the position after the change that added the seq, or before it if it added later ones; the floor if it is
+        trimmed."""
         newest = self._before(None)
         low, high = first.lead, first.lead if newest is None else newest.lead
         while low < high:
@@ -81,7 +82,7 @@ class _History:
         return Position(brought.xid, brought.id) if brought.last_seq == after_seq else _just_before(brought)
 
     def _before(self, lead: int | None) -> Row[Any] | None:
-        """The last change up to there."""
+        """Returns the last change up to this position."""
         return self._one((self._query if lead is None else self._query.where(self._lead <= lead)).order_by(*self._down))
 
     def _one(self, query: Select[Any]) -> Row[Any] | None:
@@ -89,12 +90,12 @@ class _History:
 
 
 def _just_before(row: Row[Any]) -> Position:
-    """Whether or not there is a change that ends there."""
+    """Returns the position, whether or not a change has it."""
     return Position(row.xid, row.id - 1)
 
 
 def _starts_after(row: Row[Any]) -> int:
-    """The seq up to which the log was there before the change."""
+    """Returns the last seq before the change."""
     if row.kind == APPENDED:
         return int(row.first) - 1
     return int(row.last_seq) - change_details.read(row.detail).inserted
@@ -104,14 +105,14 @@ def _starts_after(row: Row[Any]) -> int:
 
 
 def indexed_up_to(connection: Connection) -> Position:
-    """What the text index has come to, and looks for when it is opened again."""
+    """Returns the position of the text index, which must exist when the index is opened again."""
     row = connection.execute(sa.select(index_progress.c.xid, index_progress.c.change)).one()
     return Position(row.xid, row.change)
 
 
 def trim(connection: Connection, engine: Engine, before: int, limit: int, keep: Position | None) -> int:
     """Deletes the oldest changes, and none from `keep` on."""
-    # Locked, so that of two servers one trims after the other.
+    # Locked, so that two servers trim one after the other.
     row = connection.execute(sa.select(feed_floor).with_for_update()).one()
     oldest = sa.select(changes.c.xid, changes.c.id, changes.c.time).where(engine.settled())
     found = connection.execute(oldest.order_by(*engine.change_order).limit(limit))

@@ -1,4 +1,4 @@
-"""The statements that read the feed, each of one instant: what it tells of the feed's ends holds for the changes it selects."""
+"""The statements that read the feed. Each reads one snapshot: the ends of the feed match the selected changes."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _c = changes.c
 _NAMES = ("tenant", "app", "user_id", "session_id")
 _PLAIN = [column.name for column in _c if column.name not in _NAMES]
 COLUMNS = (*_PLAIN, *_NAMES, "labels_json")
-"""What is told of a change: its own columns but for its name, the name, and the labels of its session, null if it is gone."""
+"""The columns of a change: its own without the name, the name, and the labels of its session, null if it is deleted."""
 _DELETION = sa.text(f"changes.kind = {DELETED}")
 
 
 class Ends(NamedTuple):
-    """What a page tells beside changes. The window is what was looked at for those of a scope; null if the feed ends in it."""
+    """The ends that a page reports. `window`: the last change considered for a scope; null if the page reaches the end."""
 
     floor_xid: int
     floor_change: int
@@ -39,17 +39,17 @@ class Ends(NamedTuple):
     unsettled: int
 
 
-# They are a row among those of the changes, of no kind: as columns of their own SQLite would have to hold the whole page.
+# They are a row of kind 0 among the changes: SQLite would buffer the whole page for columns of their own.
 _ENDS_IN = ("xid", "id", "time", "session", "first", "last", "size")
 KIND = COLUMNS.index("kind")
 ends_of = itemgetter(*(COLUMNS.index(name) for name in _ENDS_IN))
 
 
 class PageQuery:
-    """How a page is found: all changes that the scope may admit. Of labels FeedScope.admits decides.
+    """Selects a page: all changes that the scope may admit; FeedScope.admits decides about labels.
 
-    Of one session, by the index of its changes. Of any other scope, among as many of the next changes as a page may hold and
-    one more, whomever they concern.
+    Changes of one session are found by their index. For other scopes the page is selected from the next `limit` + 1 changes of
+    all sessions.
     """
 
     def __init__(self, after: Position, limit: int, scope: FeedScope | None, upto: Position | None) -> None:
@@ -78,7 +78,7 @@ class PageQuery:
         return ends | self._names | self._labels
 
     def statement(self, engine: Engine) -> CompoundSelect[Any]:
-        """COLUMNS of changes, in no order, and one more than fit, to tell whether others follow; and a row of ends."""
+        """Selects COLUMNS of changes, unordered, and one more than fit, to detect that others follow; and a row of ends."""
         parts = self._of_name(engine) if self._of_session else [self._among_the_next(engine)]
         return sa.union_all(*parts, self._ends(engine))
 
@@ -96,10 +96,11 @@ class PageQuery:
         return sa.select(*(told.get(name, sa.null()).label(name) for name in COLUMNS)).select_from(joined)
 
     def _next(self, engine: Engine) -> Select[Any]:
-        """What lies beyond `after`, settled or not, in order.
+        """Selects the changes after `after`, visible or not, in order.
 
-        By nothing but the order, for PostgreSQL to go by it: with any other condition it expects so few changes that it sorts
-        them all. Nor is the limit a parameter, which would be planned for as a tenth of all changes."""
+        There is no other condition, so that PostgreSQL uses the order: with one it expects few rows and sorts all of them. The
+        limit is not a parameter, because a parameter is planned as a tenth of all changes.
+        """
         ahead = beyond(engine, number("after_xid"), number("after_change"))
         return sa.select(changes).where(ahead).order_by(*engine.change_order).limit(_literal(self.limit + 1))
 
@@ -108,7 +109,7 @@ class PageQuery:
         return _with_sessions(found).where(*self._conditions(found))
 
     def _of_name(self, engine: Engine) -> list[Select[Any]]:
-        """Of the earlier sessions of the name there is nothing to tell but their deletion."""
+        """Of earlier sessions of this name, only the deletion is read."""
         deletions = self._next(engine).where(_DELETION, *(_c[name] == _text(name) for name in self._names))
         parts = (self._next(engine).where(*self._living(engine)), deletions)
         return [_with_sessions(_told(engine, part.subquery("next"))) for part in parts]
@@ -122,20 +123,20 @@ class PageQuery:
         conditions: list[ColumnElement[bool]] = [_named(found, name) == _text(name) for name in self._names]
         if self._labels:
             borne = [_labelled(found, i) for i in range(len(self._labels) // 2)]
-            # What these bore before, only their detail tells.
+            # The labels before an update or deletion are in the detail only.
             kinds = [_literal(kind) for kind in (DELETED, UPDATED)]
             conditions.append(sa.or_(found.c.kind.in_(kinds), sa.and_(*borne)))
         return conditions
 
 
 def _told(engine: Engine, found: Subquery) -> Subquery:
-    """What may be told of these changes. What is not settled, or lies beyond `upto`, comes last in the order."""
+    """Selects the readable ones of these changes. Invisible ones, and those after `upto`, are last in the order."""
     upto = not_beyond(engine, number("upto_xid"), number("upto_change"))
     return sa.select(found).where(*map(ClauseAdapter(found).traverse, (upto, engine.settled()))).subquery("found")
 
 
 def _with_sessions(found: Subquery) -> Select[Any]:
-    """COLUMNS of these changes."""
+    """Selects COLUMNS of these changes."""
     columns: list[ColumnElement[Any]] = [found.c[name] for name in _PLAIN]
     columns += [_named(found, name).label(name) for name in _NAMES]
     query = sa.select(*columns, sessions.c.labels_json)
@@ -143,7 +144,7 @@ def _with_sessions(found: Subquery) -> Select[Any]:
 
 
 def _named(found: Subquery, name: str) -> ColumnElement[str]:
-    """A deleted session has its name from the change."""
+    """Returns the session's name; that of a deleted session is stored in the change."""
     return sa.func.coalesce(sessions.c[name], found.c[name])
 
 
@@ -159,8 +160,8 @@ def _last(engine: Engine) -> Select[Any]:
 
 
 def _unsettled(engine: Engine) -> ColumnElement[int]:
-    """Whether something is committed that is not settled; nothing is where what is visible is settled. By the last change, for
-    PostgreSQL would go through all of them to find one that is not."""
+    """Returns whether a committed change is not visible yet. Checks the last change only, because PostgreSQL would scan all of
+    them to find one."""
     order = [column.desc() for column in engine.change_order]
     last = sa.select(_c.xid).order_by(*order).limit(_literal(1)).subquery("newest")
     settled = ClauseAdapter(last).traverse(engine.settled())
@@ -168,7 +169,7 @@ def _unsettled(engine: Engine) -> ColumnElement[int]:
 
 
 def ends_statement(engine: Engine) -> Select[Any]:
-    """The ends of the feed; `oldest_time` of the oldest change kept; how many changes are committed and not settled."""
+    """Selects the ends of the feed, the time of its oldest change, and the number of committed changes that are not visible."""
     head = _last(engine).subquery("head")
     kept = beyond(engine, *(sa.select(column).scalar_subquery() for column in (feed_floor.c.xid, feed_floor.c.change)))
     oldest = sa.select(_c.time).where(kept).order_by(*engine.change_order).limit(sa.literal_column("1"))
@@ -188,7 +189,7 @@ def floor_of(row: Any) -> Position:
 
 
 def head_of(row: Any) -> Position:
-    """The floor where nothing is kept; what a migration found may lie below it."""
+    """Returns the head; the floor if the feed is empty, because a migration may have found an earlier head."""
     head = BEGINNING if row.head_change is None else Position(row.head_xid, row.head_change)
     return max(head, floor_of(row))
 

@@ -48,7 +48,7 @@ class SqlFeed:
         return await self._units.scan(lambda scanner: positions.locate(scanner, tenant, ref, after_seq), snapshot=True)
 
     async def trim_feed(self, before: int, limit: int) -> int:
-        # Read before, for the writer of SQLite does not have the derived tables. What is indexed stays so.
+        # Read first, because SQLite's writer has no derived tables. Indexed changes stay indexed.
         keep = await self._units.read(positions.indexed_up_to) if self._indexed else None
         return await self._units.write(lambda connection: positions.trim(connection, self._engine, before, limit, keep))
 
