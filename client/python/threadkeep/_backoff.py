@@ -12,6 +12,11 @@ FIRST, LONGEST = 0.1, 5.0
 """Seconds: the upper bound of the first pause, which doubles with every failure in a row, and where it stays."""
 
 
+def doubled(first: float, failures: int) -> float:
+    """Returns `first`, doubled for each earlier failure in a row, at most ten times."""
+    return first * 2.0 ** min(failures, 10)
+
+
 class Backoff:
     """Exponential backoff with full jitter, so that clients that lost one server do not come back all at once.
 
@@ -33,6 +38,6 @@ class Backoff:
             raise error
         if self._max_retries is not None and self._failures >= self._max_retries:
             raise error
-        longest = min(LONGEST, FIRST * 2 ** min(self._failures, 10))
+        longest = min(LONGEST, doubled(FIRST, self._failures))
         self._failures += 1
         return (error.retry_after or 0.0) + random.uniform(0, longest)  # noqa: S311 - spreads load, guards nothing

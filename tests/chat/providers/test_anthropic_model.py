@@ -12,8 +12,10 @@ from threadkeep.chat import (
     ChatOptions,
     Data,
     Media,
+    Message,
     Prompt,
     Reasoning,
+    Role,
     Text,
     ToolCall,
     ToolOptions,
@@ -221,7 +223,7 @@ async def test_turns_are_taken_and_nothing_empty_is_sent(endpoint: Loopback, mod
 
 async def test_reasoning_that_another_provider_signed_stays_here(endpoint: Loopback, model: Any, way: Way) -> None:
     endpoint.does(says(way, "Fine"))
-    said = assistant([Reasoning("Hmm.", b"sig"), "Hello"]).with_metadata(reasoning_of="gemini")
+    said = Message(Role.ASSISTANT, (Reasoning("Hmm.", b"sig"), Text("Hello")), {"reasoning_of": "gemini"})
     await answer_of(way, model, Prompt((user("Hi"), said, user("And?"))))
     assert endpoint.body["messages"][1] == {"role": "assistant", "content": [{"type": "text", "text": "Hello"}]}
 

@@ -13,9 +13,11 @@ from threadkeep.chat import (
     ChatOptions,
     Data,
     Media,
+    Message,
     ModelFailed,
     Prompt,
     Reasoning,
+    Role,
     Text,
     ToolCall,
     ToolOptions,
@@ -226,7 +228,7 @@ async def test_turns_are_taken_and_nothing_empty_is_sent(endpoint: Loopback, mod
 
 async def test_reasoning_that_another_provider_signed_stays_here(endpoint: Loopback, model: Any, way: Way) -> None:
     endpoint.does(says(way, "Fine"))
-    said = assistant([Reasoning("Hmm.", b"sig"), "Hello"]).with_metadata(reasoning_of="anthropic")
+    said = Message(Role.ASSISTANT, (Reasoning("Hmm.", b"sig"), Text("Hello")), {"reasoning_of": "anthropic"})
     await answer_of(way, model, Prompt((user("Hi"), said, user("And?"))))
     assert endpoint.body["contents"][1] == {"role": "model", "parts": [{"text": "Hello"}]}
 

@@ -28,7 +28,7 @@ from threadkeep.chat import (
     user,
 )
 
-SAID = user("Hi").with_metadata(mood={"good": [1]})
+SAID = Message(Role.USER, (Text("Hi"),), {"mood": {"good": [1]}})
 VALUES = (
     SAID,
     assistant("Yes", tool_calls=[ToolCall("a", "f", "{}")]),

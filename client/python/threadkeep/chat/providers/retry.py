@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ..._backoff import doubled
 from ..errors import ModelFailed
 
 DEFAULT_TIMEOUT = 600.0
@@ -32,7 +33,7 @@ class RetryPolicy:
         """Seconds until the next attempt after the given one, counted from 1. None: give up."""
         if not failure.retry or attempt > self.max_retries:
             return None
-        wait = max(failure.retry_after or 0.0, self.backoff * 2.0 ** min(attempt - 1, 10) * (0.5 + self.jitter() / 2))
+        wait = max(failure.retry_after or 0.0, doubled(self.backoff, attempt - 1) * (0.5 + self.jitter() / 2))
         return None if wait > _LONGEST_WAIT or wait >= left else wait
 
 

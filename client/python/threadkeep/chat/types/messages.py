@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -143,9 +143,6 @@ class Message:
     def says_the_same(self, other: Message) -> bool:
         """Same role and parts, whatever goes with them."""
         return self.role is other.role and self.parts == other.parts
-
-    def with_metadata(self, **values: Any) -> Message:
-        return replace(self, metadata=frozen({**self.metadata, **values}))
 
     def _of(self, kind: type[_P]) -> tuple[_P, ...]:
         return tuple(part for part in self.parts if isinstance(part, kind))
