@@ -1,4 +1,4 @@
-"""The Python of docs/chat.md, and of the README's section on the kit, runs as it stands and prints what stands there."""
+"""The Python of docs/guides/agent-kit.md, and of the README's section on the kit, runs as it stands and prints what stands there."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from threadkeep_server.app.server import Running
 from ..reasoning import Thinking, Thought, turn_of
 
 ROOT = Path(__file__).parents[3]
-GUIDE = ROOT / "docs" / "chat.md"
+GUIDE = ROOT / "docs" / "guides" / "agent-kit.md"
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _SHARED = "sdk = Client("
 
