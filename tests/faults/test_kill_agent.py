@@ -96,10 +96,10 @@ async def test_a_killed_agent_resumes_at_the_end_of_its_session(
                 status = await lives.end()
                 assert status in (0, -signal.SIGKILL), journal.read_text()
                 killed += status != 0
-                open_when_killed += _is_open([event async for event in client.events(SESSION)])
+                open_when_killed += _is_open([event.pb async for event in client.events(SESSION)])
             await lives.begin()
             assert await lives.end() == 0, journal.read_text()
-        events = [event async for event in client.events(SESSION)]
+        events = [event.pb async for event in client.events(SESSION)]
     assert not endpoint.problems
     _check(events, settings.questions)
     engine = "sqlite" if database_url is None else "postgresql"
@@ -129,7 +129,7 @@ async def test_two_agents_that_resume_one_turn_store_it_once(
                 await asyncio.sleep(random.uniform(0, _LIVES_AT_MOST_S / 3))
                 os.kill(pid, signal.SIGKILL)
                 await one.end()
-                events = [event async for event in client.events(SESSION)]
+                events = [event.pb async for event in client.events(SESSION)]
                 open_when_killed += _is_open(events)
                 asked = sum(each.startswith("user: ") for each in told_of(events))
                 rival, _ = await asyncio.gather(one.begin(asked), other.begin(asked))
@@ -141,7 +141,7 @@ async def test_two_agents_that_resume_one_turn_store_it_once(
                 assert statuses[0] in (0, -signal.SIGKILL), journal.read_text()
                 assert statuses[1] == 0, journal.read_text()
                 killed_resuming += statuses[0] != 0
-                _check([event async for event in client.events(SESSION)], asked)
+                _check([event.pb async for event in client.events(SESSION)], asked)
     assert not endpoint.problems
     engine = "sqlite" if database_url is None else "postgresql"
     say(f"{engine}: turns resumed by two={open_when_killed} one of them killed={killed_resuming} turns={asked}")

@@ -126,7 +126,7 @@ async def _to_the_curtain(view: View, stream: Stream) -> list[Change]:
 
 async def _logs(client: threadkeep.AsyncClient, view: View = EVERYTHING) -> dict[Ref, list[SessionEvent]]:
     refs = [ref for ref in REFS if admits(view, key_of(ref))]
-    return {key_of(ref): [event async for event in client.events(ref, view.wanted, page_size=1000)] for ref in refs}
+    return {key_of(ref): [event.pb async for event in client.events(ref, view.wanted, page_size=1000)] for ref in refs}
 
 
 def _ids(logs: dict[Ref, list[SessionEvent]]) -> dict[Ref, set[str]]:

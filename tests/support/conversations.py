@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from threadkeep.cli.formats.openai import event_of
+from threadkeep.formats.openai import event_of
 from threadkeep.v1.event_pb2 import SessionEvent
 
 Conversation = list[SessionEvent]

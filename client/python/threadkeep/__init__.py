@@ -2,104 +2,138 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version as _version
+import os
+from typing import TYPE_CHECKING, Any
 
-from . import _quiet as _quiet  # before all that imports grpc
-from . import compaction, errors
-from ._async.client import AsyncClient
-from ._async.memories import AsyncUserMemory
-from ._convert import CreateOptions
-from ._deliveries import Park
-from ._recall import MemorySelection, SearchOptions, memory_entry, recency
-from ._sync.client import Client
-from ._sync.memories import UserMemory
-from .errors import ThreadkeepError, error_of
-from .filters import event_filter, exclude, include
-from .memory import ContextFields, MemoryFilter, MemoryProvider
-from .messages import (
-    EventFields,
-    assistant,
-    data,
-    event,
-    media,
-    new_event_id,
-    reasoning,
-    system,
-    text,
-    text_of,
-    tool_call,
-    tool_result,
-    tool_result_part,
-    user,
-    with_ids,
-)
-from .v1.compaction_pb2 import (
-    Compaction,
-    CompactionInsert,
-    CompactionPlan,
-    CompactionPolicy,
-    CompactionStrategy,
-    CompactionTrigger,
-    SummaryPrompt,
-)
-from .v1.compaction_service_pb2 import (
-    ApplyCompactionResponse,
-    CompactSessionResponse,
-    GetCompactionPolicyResponse,
-    ListCompactionsResponse,
-    PlanCompactionResponse,
-    PolicyScope,
-    ReplaceEventsResponse,
-)
-from .v1.consumer_pb2 import Consumer, ConsumerMember, ConsumerPartition, ParkedChange
-from .v1.consumer_service_pb2 import (
-    DeleteConsumerResponse,
-    DeleteParkedChangesResponse,
-    GetConsumerResponse,
-    ListConsumersResponse,
-    ListParkedChangesResponse,
-    ReplayParkedChangesResponse,
-)
-from .v1.context_pb2 import ContextMode, ContextSpec
-from .v1.error_reason_pb2 import ErrorReason
-from .v1.event_pb2 import NativeContent, SessionEvent
-from .v1.event_service_pb2 import (
-    AppendedEvent,
-    AppendEventsResponse,
-    AppendStreamResult,
-    GetContextResponse,
-    ListEventsResponse,
-    SortOrder,
-)
-from .v1.filter_pb2 import AuthorFilter, AuthorSet, EventFilter, KeywordMatch, LogView, NumberedPage
-from .v1.memory_pb2 import MemoryEntry, MemoryScope
-from .v1.memory_service_pb2 import (
-    AddedMemory,
-    AddMemoriesResponse,
-    AddSessionToMemoryResponse,
-    DeleteMemoriesResponse,
-    ListMemoriesResponse,
-    SearchMemoryResponse,
-)
-from .v1.message_pb2 import ChatMessage, Part, Role
-from .v1.search_pb2 import Highlight, Recency, SearchField, SearchMode
-from .v1.search_service_pb2 import HitGrouping, SearchEventsResponse, SearchHit
-from .v1.server_service_pb2 import GetServerInfoResponse, ServerLimits
-from .v1.session_pb2 import Session, SessionParent, SessionRef, TokenUsage, WindowCounters
-from .v1.session_service_pb2 import DeleteExpiredSessionsResponse, DeleteSessionResponse, ListSessionsResponse
-from .v1.subscription_pb2 import (
-    Change,
-    Checkpoint,
-    CheckpointKind,
-    CompactionNotice,
-    EventBatch,
-    SessionChange,
-    SessionChangeKind,
-    SessionVersions,
-)
-from .v1.tool_service_pb2 import CallToolResponse, ListToolsResponse, ToolDefinition
+# gRPC reads it when it loads. What gRPC would log, such as a connection that the server closed, is raised by this package.
+os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 
-__version__ = _version("threadkeep")
+if TYPE_CHECKING:
+    from . import compaction, errors
+    from ._async.client import AsyncClient
+    from ._async.memories import AsyncUserMemory
+    from ._async.session_handle import AsyncSessionHandle
+    from ._convert import CreateOptions
+    from ._deliveries import Park
+    from ._recall import MemorySelection, SearchOptions, memory_entry, recency
+    from ._sync.client import Client
+    from ._sync.memories import UserMemory
+    from ._sync.session_handle import SessionHandle
+    from .errors import ThreadkeepError, error_of
+    from .filters import event_filter, exclude, include
+    from .memory import ContextFields, MemoryFilter, MemoryProvider
+    from .messages import (
+        EventFields,
+        assistant,
+        data,
+        event,
+        media,
+        new_event_id,
+        reasoning,
+        system,
+        text,
+        text_of,
+        tool_call,
+        tool_result,
+        tool_result_part,
+        user,
+        with_ids,
+    )
+    from .v1.compaction_pb2 import (
+        Compaction,
+        CompactionInsert,
+        CompactionPlan,
+        CompactionPolicy,
+        CompactionStrategy,
+        CompactionTrigger,
+        SummaryPrompt,
+    )
+    from .v1.compaction_service_pb2 import (
+        ApplyCompactionResponse,
+        CompactSessionResponse,
+        GetCompactionPolicyResponse,
+        ListCompactionsResponse,
+        PlanCompactionResponse,
+        PolicyScope,
+        ReplaceEventsResponse,
+    )
+    from .v1.consumer_pb2 import Consumer, ConsumerMember, ConsumerPartition, ParkedChange
+    from .v1.consumer_service_pb2 import (
+        DeleteConsumerResponse,
+        DeleteParkedChangesResponse,
+        GetConsumerResponse,
+        ListConsumersResponse,
+        ListParkedChangesResponse,
+        ReplayParkedChangesResponse,
+    )
+    from .v1.context_pb2 import ContextMode, ContextSpec
+    from .v1.error_reason_pb2 import ErrorReason
+    from .v1.event_pb2 import NativeContent, SessionEvent
+    from .v1.event_service_pb2 import (
+        AppendedEvent,
+        AppendEventsResponse,
+        AppendStreamResult,
+        GetContextResponse,
+        ListEventsResponse,
+        SortOrder,
+    )
+    from .v1.filter_pb2 import AuthorFilter, AuthorSet, EventFilter, KeywordMatch, LogView, NumberedPage
+    from .v1.memory_pb2 import MemoryEntry, MemoryScope
+    from .v1.memory_service_pb2 import (
+        AddedMemory,
+        AddMemoriesResponse,
+        AddSessionToMemoryResponse,
+        DeleteMemoriesResponse,
+        ListMemoriesResponse,
+        SearchMemoryResponse,
+    )
+    from .v1.message_pb2 import ChatMessage, Part
+    from .v1.search_pb2 import Highlight, Recency, SearchField, SearchMode
+    from .v1.search_service_pb2 import HitGrouping, SearchEventsResponse
+    from .v1.server_service_pb2 import GetServerInfoResponse, ServerLimits
+    from .v1.session_pb2 import Session, SessionParent, SessionRef, TokenUsage, WindowCounters
+    from .v1.session_service_pb2 import DeleteExpiredSessionsResponse, DeleteSessionResponse, ListSessionsResponse
+    from .v1.subscription_pb2 import (
+        Checkpoint,
+        CheckpointKind,
+        CompactionNotice,
+        EventBatch,
+        SessionChange,
+        SessionChangeKind,
+        SessionVersions,
+    )
+    from .v1.tool_service_pb2 import CallToolResponse, ListToolsResponse, ToolDefinition
+    from .values.changes import (
+        Appended,
+        Change,
+        CheckpointReached,
+        Compacted,
+        SessionCreated,
+        SessionDeleted,
+        SessionExpired,
+        SessionUpdated,
+    )
+    from .values.context import Context
+    from .values.events import Event, ToolCall, ToolResult
+    from .values.incoming import Appendable
+    from .values.pages import EventPage, SearchHit
+    from .values.role import Role
+
+    __version__: str
+else:
+
+    def __getattr__(name: str) -> Any:
+        """Imports a name on first use: an import of all takes ten times as long."""
+        from ._exports import load
+
+        value = load(name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
 
 __all__ = [
     "AddMemoriesResponse",
@@ -107,9 +141,12 @@ __all__ = [
     "AddedMemory",
     "AppendEventsResponse",
     "AppendStreamResult",
+    "Appendable",
+    "Appended",
     "AppendedEvent",
     "ApplyCompactionResponse",
     "AsyncClient",
+    "AsyncSessionHandle",
     "AsyncUserMemory",
     "AuthorFilter",
     "AuthorSet",
@@ -118,8 +155,10 @@ __all__ = [
     "ChatMessage",
     "Checkpoint",
     "CheckpointKind",
+    "CheckpointReached",
     "Client",
     "CompactSessionResponse",
+    "Compacted",
     "Compaction",
     "CompactionInsert",
     "CompactionNotice",
@@ -130,6 +169,7 @@ __all__ = [
     "Consumer",
     "ConsumerMember",
     "ConsumerPartition",
+    "Context",
     "ContextFields",
     "ContextMode",
     "ContextSpec",
@@ -140,9 +180,11 @@ __all__ = [
     "DeleteParkedChangesResponse",
     "DeleteSessionResponse",
     "ErrorReason",
+    "Event",
     "EventBatch",
     "EventFields",
     "EventFilter",
+    "EventPage",
     "GetCompactionPolicyResponse",
     "GetConsumerResponse",
     "GetContextResponse",
@@ -184,15 +226,22 @@ __all__ = [
     "Session",
     "SessionChange",
     "SessionChangeKind",
+    "SessionCreated",
+    "SessionDeleted",
     "SessionEvent",
+    "SessionExpired",
+    "SessionHandle",
     "SessionParent",
     "SessionRef",
+    "SessionUpdated",
     "SessionVersions",
     "SortOrder",
     "SummaryPrompt",
     "ThreadkeepError",
     "TokenUsage",
+    "ToolCall",
     "ToolDefinition",
+    "ToolResult",
     "UserMemory",
     "WindowCounters",
     "__version__",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypedDict, TypeVar
+from typing import Any, Protocol, TypedDict, TypeVar
 
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -16,7 +16,17 @@ from .v1.session_pb2 import Session, SessionRef
 from .v1.session_service_pb2 import Expiry
 
 T = TypeVar("T")
-SessionLike = str | SessionRef | Session
+
+
+class HasRef(Protocol):
+    """A session handle, or another object with a `ref`."""
+
+    @property
+    def ref(self) -> SessionRef:
+        """The session's reference."""
+
+
+SessionLike = str | SessionRef | Session | HasRef
 Json = Mapping[str, Any] | Sequence[Any] | str
 Metadata = Mapping[str, Any] | str | None
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -37,13 +47,28 @@ def check(value: object, kind: type[T] | tuple[type[T], ...], argument: str) -> 
     kinds = kind if isinstance(kind, tuple) else (kind,)
     if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
         raise TypeError(f"{argument} must be {' or '.join(k.__name__ for k in kinds)}, not {type(value).__name__}")
+    if isinstance(value, str):
+        encodable(value, argument)
+    return value
+
+
+def encodable(value: str, argument: str) -> str:
+    """The text. Raises ValueError for a lone surrogate, which UTF-8 cannot represent."""
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise ValueError(
+                f"{argument} contains a lone surrogate (U+{ord(value[error.start]):04X} at index {error.start}), which is not "
+                'valid Unicode; replace it, for example with text.encode("utf-8", "replace").decode()'
+            ) from None
     return value
 
 
 def json_text(value: Json | None, argument: str) -> str:
     """JSON text: a str is kept verbatim, None is empty, anything else is written compactly."""
     if value is None or isinstance(value, str):
-        return value or ""
+        return encodable(value or "", argument)
     if not isinstance(value, Mapping | Sequence) or isinstance(value, bytes | bytearray):
         raise TypeError(f"{argument} must be a mapping, a sequence or JSON text, not {type(value).__name__}")
     try:
@@ -100,16 +125,18 @@ def session_ref(session: SessionLike, app: str, user_id: str) -> SessionRef:
     """The reference that a session argument means; `app` and `user_id` complete an id and nothing else."""
     if isinstance(session, SessionRef):
         return session
-    if isinstance(session, Session):
-        return session.ref
-    return SessionRef(app=app, user_id=user_id, session_id=_check_session(session))
+    if isinstance(session, str):
+        return SessionRef(app=app, user_id=user_id, session_id=encodable(session, "session"))
+    if isinstance(ref := getattr(session, "ref", None), SessionRef):
+        return ref
+    raise TypeError(f"session must be str, SessionRef, Session or a handle, not {type(session).__name__}")
 
 
 def user_of(user_id: str | None, default: str, all_users: bool) -> str:
     """The user that a request means: the one it names, else the client's; "" is every user."""
     if all_users and user_id:
         raise ValueError("give either user_id or all_users=True")
-    return "" if all_users else user_id or default
+    return "" if all_users else encodable(user_id or default, "user_id")
 
 
 def app_of(app: str | None, default: str, all_apps: bool) -> str | None:
@@ -118,13 +145,7 @@ def app_of(app: str | None, default: str, all_apps: bool) -> str | None:
         raise ValueError("give either app or all_apps=True")
     if app is None:
         return None if all_apps else default or None
-    return app
-
-
-def _check_session(session: object) -> str:
-    if not isinstance(session, str):
-        raise TypeError(f"session must be str, SessionRef or Session, not {type(session).__name__}")
-    return session
+    return encodable(app, "app")
 
 
 def enum_value(names: Mapping[str, int], prefix: str, value: int | str, argument: str) -> Any:

@@ -28,6 +28,29 @@ async def pause(seconds: float, until: asyncio.Event | None = None) -> None:
         return
 
 
+class LoopOwner:
+    """The event loop that a channel belongs to."""
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def is_new(self) -> bool:
+        """Whether the running loop has no channel yet: it is the first, or the loop before it is closed.
+
+        Raises RuntimeError if another loop has the channel.
+        """
+        running = asyncio.get_running_loop()
+        if self._loop is running:
+            return False
+        if self._loop is not None and not self._loop.is_closed():
+            raise RuntimeError(
+                "this AsyncClient is in use by another event loop; make one AsyncClient per event loop, or use Client, which "
+                "threads share"
+            )
+        self._loop = running
+        return True
+
+
 class Frames(Generic[Frame]):
     """The messages of a call. Errors are typed; `silence` seconds without a message are Unavailable. Leaving ends the call."""
 

@@ -22,6 +22,14 @@ def pause(seconds: float, until: threading.Event | None = None) -> None:
     (until or threading.Event()).wait(seconds)
 
 
+class LoopOwner:
+    """Threads share a channel; see `_frames_aio`."""
+
+    def is_new(self) -> bool:
+        """Always False."""
+        return False
+
+
 class Frames(Generic[Frame]):
     """The messages of a call. Errors are typed; `silence` seconds without a message are Unavailable. Leaving ends the call."""
 

@@ -16,7 +16,7 @@ from ._deliveries import Lanes, Member, Work
 from ._frames_aio import Frames, pause
 from .errors import ThreadkeepError, Unavailable
 from .v1 import consumer_service_pb2 as ns
-from .v1.subscription_pb2 import Change
+from .values.changes import Change, typed
 
 Open = Callable[[AsyncIterator[ns.ConsumeRequest]], Awaitable[grpc.aio.StreamStreamCall[ns.ConsumeRequest, ns.ConsumeResponse]]]
 
@@ -101,7 +101,7 @@ class Worker:
 
     async def _handle(self, work: Work) -> None:
         try:
-            await self._handler(work.delivery.change)
+            await self._handler(typed(work.delivery.change))
         except (Exception, asyncio.CancelledError) as error:
             task = asyncio.current_task()
             if task is not None and task.cancelling():

@@ -17,7 +17,7 @@ from ._deliveries import Lanes, Member, Work
 from ._frames_threads import Frames, pause
 from .errors import ThreadkeepError, Unavailable
 from .v1 import consumer_service_pb2 as ns
-from .v1.subscription_pb2 import Change
+from .values.changes import Change, typed
 
 _GLANCE = 0.1
 """Seconds between two looks at whether to stop: a thread cannot wait for the end of the stream and for that at once."""
@@ -109,7 +109,7 @@ class Worker:
 
     def _handle(self, work: Work) -> None:
         try:
-            self._handler(work.delivery.change)
+            self._handler(typed(work.delivery.change))
         except BaseException as error:
             work.member.reject(work.delivery, error)
         else:

@@ -31,6 +31,8 @@ from .v1.event_pb2 import SessionEvent
 from .v1.event_service_pb2 import GetContextResponse
 from .v1.message_pb2 import Role
 from .v1.session_pb2 import SessionRef
+from .values.context import Context
+from .values.incoming import Appendable, events_of
 
 _SHADOW_PROMPT = "Summarize the conversation we had so far."
 _SOURCE = "summary"
@@ -150,16 +152,20 @@ def policy_scope(session: SessionRef | None, user_id: str | None, app: str | Non
 # --- with a model of one's own
 
 
-def insert(*events: SessionEvent, before: str = "") -> CompactionInsert:
+def insert(*events: Appendable | Iterable[Appendable], before: str = "") -> CompactionInsert:
     """New events and the id of the event that they precede; by default they go where the archived ones end, or to the end."""
-    return CompactionInsert(before_event_id=before, events=events)
+    return CompactionInsert(before_event_id=before, events=events_of(events))
 
 
 def replacing(
-    context: GetContextResponse, summary: str, inserts: Iterable[CompactionInsert], through_seq: int | None, branch: str
+    context: Context | GetContextResponse,
+    summary: str,
+    inserts: Iterable[CompactionInsert],
+    through_seq: int | None,
+    branch: str,
 ) -> tuple[list[CompactionInsert], int, int]:
     """What replaces what a context held: the inserts, and from and up to which seq events leave."""
-    check(context, GetContextResponse, "context")
+    check(context, (Context, GetContextResponse), "context")
     last, new = context.compactable_through_seq, list(inserts)
     if not last:
         raise NothingToCompact(

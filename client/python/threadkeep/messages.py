@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypedDict, Unpack
 
@@ -23,6 +23,8 @@ from .v1.message_pb2 import (
     ToolResultPart,
 )
 from .v1.session_pb2 import TokenUsage
+from .values.events import Event
+from .values.incoming import Appendable, events_of
 
 Content = str | Part | Sequence[str | Part]
 
@@ -167,10 +169,11 @@ def _parts(content: object, argument: str) -> list[Part]:
     return [text(item) if isinstance(item, str) else check(item, Part, f"{argument}[{n}]") for n, item in enumerate(items)]
 
 
-def text_of(event: SessionEvent) -> str:
+def text_of(event: SessionEvent | Event) -> str:
     """The event's text as search sees it: its text parts joined by a line feed. Empty when it has none."""
-    parts = check(event, SessionEvent, "event").message.parts
-    return "\n".join(part.text for part in parts if part.HasField("text"))
+    if isinstance(event, Event):
+        return event.text
+    return Event(check(event, SessionEvent, "event")).text
 
 
 def new_event_id() -> str:
@@ -180,12 +183,9 @@ def new_event_id() -> str:
     return str(uuid.UUID(int=millis << 80 | 7 << 76 | fraction << 64 | 2 << 62 | secrets.randbits(62)))
 
 
-def with_ids(*events: SessionEvent) -> list[SessionEvent]:
-    """Copies of the events, each with an id. Append these, and again after an error: nothing is stored twice."""
-    copies: list[SessionEvent] = []
-    for n, item in enumerate(events):
-        copy = SessionEvent()
-        copy.CopyFrom(check(item, SessionEvent, f"events[{n}]"))
+def with_ids(*events: Appendable | Iterable[Appendable]) -> list[SessionEvent]:
+    """Copies of the values as events, each with an id. Append these, and again after an error: nothing is stored twice."""
+    copies = events_of(events)
+    for copy in copies:
         copy.event_id = copy.event_id or new_event_id()
-        copies.append(copy)
     return copies

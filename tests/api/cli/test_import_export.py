@@ -63,7 +63,7 @@ def logs(address: str) -> dict[tuple[str, str, str], Log]:
     with Client(address) as client:
         return {
             (each.ref.app, each.ref.user_id, each.ref.session_id): [
-                (event.seq, event.event_id, event_bytes(event)) for event in client.events(each, page_size=1000)
+                (event.seq, event.event_id, event_bytes(event.pb)) for event in client.events(each, page_size=1000)
             ]
             for each in client.sessions(page_size=1000)
         }

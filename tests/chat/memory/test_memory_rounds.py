@@ -49,7 +49,7 @@ async def test_every_step_is_stored_before_the_next_begins(talk: Talk) -> None:
 
     def log() -> list[str]:
         with threadkeep.Client(talk.sdk.address, app="shop", user_id="alice") as other:
-            return [threadkeep.Role.Name(event.message.role) for event in other.events(talk.session)]
+            return [f"ROLE_{event.role.upper()}" for event in other.events(talk.session)]
 
     def look(arguments: str, context: Any) -> str:
         seen.append(log())

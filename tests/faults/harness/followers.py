@@ -68,7 +68,7 @@ class Follower:
 
 async def logged(client: threadkeep.AsyncClient, session: str, **wanted: Any) -> list[SessionEvent]:
     chosen = threadkeep.event_filter(**wanted) if wanted else None
-    return [event async for event in client.events(session, chosen, page_size=1000)]
+    return [event.pb async for event in client.events(session, chosen, page_size=1000)]
 
 
 async def until_told(followers: Sequence[Follower], session: str, event_id: str, seconds: float = 90) -> None:

@@ -101,7 +101,7 @@ async def work(settings: Settings, handle: Handler, stop: asyncio.Event) -> None
     async with threadkeep.AsyncClient(settings.address, app=APP, user_id=USER, options=RECONNECT) as client:
         await client.consume(
             settings.consumer,
-            handle,
+            lambda change: handle(change.pb),
             from_beginning=True,
             member_id=settings.member,
             max_outstanding=settings.max_outstanding,

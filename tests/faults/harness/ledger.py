@@ -61,7 +61,7 @@ class Ledger:
         stored = 0
         async with connect(address) as client:
             for session in self.asked:
-                stored += self._check([event async for event in client.events(session, page_size=1000)], session)
+                stored += self._check([event.pb async for event in client.events(session, page_size=1000)], session)
         return stored
 
     def _check(self, events: Batch, session: str) -> int:

@@ -55,7 +55,7 @@ async def caught_up(client: threadkeep.AsyncClient, seconds: float = 90) -> None
 
 
 async def events_of(client: threadkeep.AsyncClient, sessions: Iterable[str]) -> dict[str, list[SessionEvent]]:
-    return {session: [event async for event in client.events(session, page_size=1000)] for session in sessions}
+    return {session: [event.pb async for event in client.events(session, page_size=1000)] for session in sessions}
 
 
 def has_text(event: SessionEvent) -> bool:

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from threadkeep import Role, assistant, text_of, tool_call, tool_result, user
+from threadkeep import assistant, text_of, tool_call, tool_result, user
 from threadkeep.cli.formats.items import FieldError
-from threadkeep.cli.formats.openai import NATIVE, event_of, message_of
+from threadkeep.formats.openai import NATIVE, event_of, message_of
+from threadkeep.v1.message_pb2 import Role
 
 PNG = "data:image/png;base64," + base64.b64encode(b"\x89PNG").decode()
 

@@ -11,12 +11,14 @@ import pytest
 from rich.console import Console
 
 import threadkeep
-from threadkeep import Change, Compaction, EventBatch, SessionEvent, SessionRef, SessionVersions, WindowCounters
+from threadkeep import Compaction, EventBatch, SessionEvent, SessionRef, SessionVersions, WindowCounters
 from threadkeep.cli import main
 from threadkeep.cli.commands.watch import Tail
 from threadkeep.cli.render.changes import ChangeLines, change_json, in_brief
 from threadkeep.errors import InvalidResumeToken, ServerDraining, Unavailable
 from threadkeep.v1 import subscription_pb2 as su
+from threadkeep.v1.subscription_pb2 import Change
+from threadkeep.values.changes import typed
 
 ALICE = SessionRef(app="shop", user_id="alice", session_id="s")
 VERSIONS = SessionVersions(log_version=3, last_seq=4, window=WindowCounters(events=4, turns=1, bytes=99, tokens=1200))
@@ -149,12 +151,12 @@ def tailed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[list[str], li
     def follow(*streams: Scripted, count: int = 0, token: str | None = None) -> tuple[list[str], list[str | None], str]:
         left, begun, shown, notes = iter(streams), list[str | None](), list[str](), io.StringIO()
 
-        async def begin(reached: str | None) -> AsyncGenerator[Change]:
+        async def begin(reached: str | None) -> AsyncGenerator[threadkeep.Change]:
             begun.append(reached)
             for each in next(left):
                 if isinstance(each, Exception):
                     raise each
-                yield each
+                yield typed(each)
 
         tail = Tail(lambda each: shown.append(each.resume_token), Console(file=notes), token)
         with monkeypatch.context() as patch:

@@ -32,6 +32,10 @@ class Bridge:
         method = getattr(self.client, name)
         if name == "memory":
             return lambda *args, **kwargs: MemoryBridge(method(*args, **kwargs))
+        if name == "session":
+            return lambda *args, **kwargs: HandleBridge(method(*args, **kwargs))
+        if not callable(method):
+            return method
         if name in self.iterators:
             return lambda *args, **kwargs: self._iterate(method(*args, **kwargs))
         return lambda *args, **kwargs: asyncio.to_thread(method, *args, **kwargs)
@@ -52,6 +56,13 @@ class MemoryBridge(Bridge):
 
     def __init__(self, memory: threadkeep.UserMemory) -> None:
         self.client = memory
+
+
+class HandleBridge(Bridge):
+    """The same for a session handle."""
+
+    def __init__(self, handle: threadkeep.SessionHandle) -> None:
+        self.client = handle
 
 
 def make(flavour: str, *args: Any, **kwargs: Any) -> Any:

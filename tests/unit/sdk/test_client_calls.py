@@ -235,7 +235,7 @@ async def test_a_session_is_named_by_id_reference_or_session(client: Any, fake: 
         await client.get_session(session)
     mine = threadkeep.SessionRef(app="shop", user_id="alice", session_id="s1")
     assert [request.session for request in fake.requests("GetSession")] == [mine, other, other]
-    with pytest.raises(TypeError, match="session must be str, SessionRef or Session, not int"):
+    with pytest.raises(TypeError, match="session must be str, SessionRef, Session or a handle, not int"):
         await client.get_session(7)
 
 
@@ -303,8 +303,8 @@ async def test_append_sends_its_conditions(client: Any, fake: FakeServer) -> Non
     assert third.WhichOneof("precondition") is None
     with pytest.raises(ValueError, match="at most one"):
         await client.append("s1", threadkeep.user("a"), expected_log_version=0, expected_last_event_id="")
-    with pytest.raises(TypeError, match=r"events\[0\] must be SessionEvent, not list"):
-        await client.append("s1", [threadkeep.user("a")])
+    with pytest.raises(TypeError, match=r"events\[1\] must be str, Event, .*, not int"):
+        await client.append("s1", [threadkeep.user("a"), 7])
 
 
 async def test_iterators_follow_the_page_tokens(client: Any, fake: FakeServer) -> None:
@@ -315,7 +315,7 @@ async def test_iterators_follow_the_page_tokens(client: Any, fake: FakeServer) -
         ss.ListSessionsResponse(next_page_token="u"),
         ss.ListSessionsResponse(sessions=[threadkeep.Session(uid="2")]),
     ]
-    hit = threadkeep.SearchHit(event=one)
+    hit = rs.SearchHit(event=one)
     fake.answers["SearchEvents"] = [
         rs.SearchEventsResponse(hits=[hit], next_page_token="t"),
         rs.SearchEventsResponse(hits=[hit]),

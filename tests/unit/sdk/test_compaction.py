@@ -7,9 +7,10 @@ import grpc
 import pytest
 
 import threadkeep
-from threadkeep import CompactionStrategy, CompactionTrigger, GetContextResponse, Role, SummaryPrompt, compaction, errors
+from threadkeep import CompactionStrategy, CompactionTrigger, GetContextResponse, SummaryPrompt, compaction, errors
 from threadkeep.v1 import compaction_pb2 as c
 from threadkeep.v1 import compaction_service_pb2 as cs
+from threadkeep.v1.message_pb2 import Role
 
 from .fake import Fail, FakeServer
 

@@ -14,7 +14,6 @@ import pytest
 import threadkeep
 from threadkeep import _backoff, _changes, _deliveries, errors
 from threadkeep.v1 import consumer_service_pb2 as ns
-from threadkeep.v1 import subscription_pb2 as su
 from threadkeep.v1.subscription_service_pb2 import ChangeScope
 
 from .consuming import END, GONE, Consuming, Stream, delivery, leave
@@ -74,7 +73,7 @@ async def test_each_partition_in_order_and_several_at_a_time(consume: Callable[.
     lock = threading.Lock()
     seen: dict[int, list[int]] = defaultdict(list)
 
-    def handle(change: su.Change) -> None:
+    def handle(change: threadkeep.Change) -> None:
         nonlocal most, mixed
         number = change.versions.log_version
         partition = number % 5
@@ -117,7 +116,7 @@ async def test_what_fails_is_rejected_and_what_follows_it_waits(consume: Callabl
     failures = 1
     seen: list[int] = []
 
-    def handle(change: su.Change) -> None:
+    def handle(change: threadkeep.Change) -> None:
         nonlocal failures
         seen.append(change.versions.log_version)
         if change.versions.log_version == 1 and failures:
@@ -138,7 +137,7 @@ async def test_what_fails_is_rejected_and_what_follows_it_waits(consume: Callabl
 
 
 async def test_after_the_last_attempt_the_partition_goes_on(consume: Callable[..., Consuming], fake: FakeServer) -> None:
-    def handle(change: su.Change) -> None:
+    def handle(change: threadkeep.Change) -> None:
         if change.versions.log_version == 1:
             raise KeyError("k")
 
@@ -152,7 +151,7 @@ async def test_after_the_last_attempt_the_partition_goes_on(consume: Callable[..
 
 
 async def test_a_handler_can_park(consume: Callable[..., Consuming], fake: FakeServer) -> None:
-    def handle(change: su.Change) -> None:
+    def handle(change: threadkeep.Change) -> None:
         if change.versions.log_version == 1:
             raise threadkeep.Park("poison")
 
@@ -166,7 +165,7 @@ async def test_a_handler_can_park(consume: Callable[..., Consuming], fake: FakeS
 
 
 async def test_a_replay_that_fails_holds_nothing_up(consume: Callable[..., Consuming], fake: FakeServer) -> None:
-    def handle(change: su.Change) -> None:
+    def handle(change: threadkeep.Change) -> None:
         if change.versions.log_version == 1:
             raise OSError
 
@@ -193,7 +192,7 @@ async def test_it_joins_again_when_the_stream_breaks(consume: Callable[..., Cons
     finish, entered = threading.Event(), threading.Semaphore(0)
     seen: list[int] = []
 
-    def handle(change: su.Change) -> None:
+    def handle(change: threadkeep.Change) -> None:
         seen.append(change.versions.log_version)
         entered.release()
         if len(seen) == 1:
@@ -253,7 +252,7 @@ async def test_a_clean_stop_finishes_what_runs_and_waits_for_the_server(
     finish, entered = threading.Event(), threading.Event()
     seen: list[int] = []
 
-    def handle(change: su.Change) -> None:
+    def handle(change: threadkeep.Change) -> None:
         seen.append(change.versions.log_version)
         entered.set()
         finish.wait(20)
@@ -311,7 +310,7 @@ async def test_cancelling_cancels_the_handlers_and_the_call(fake: FakeServer) ->
     ended: list[str] = []
     entered = asyncio.Event()
 
-    async def handle(change: su.Change) -> None:
+    async def handle(change: threadkeep.Change) -> None:
         entered.set()
         try:
             await asyncio.sleep(60)
@@ -335,10 +334,10 @@ async def test_cancelling_cancels_the_handlers_and_the_call(fake: FakeServer) ->
 async def test_no_exception_of_a_handler_is_lost(fake: FakeServer, error: BaseException) -> None:
     """Of a pool's thread, and of a task that was not itself cancelled."""
 
-    def handle(change: su.Change) -> None:
+    def handle(change: threadkeep.Change) -> None:
         raise error
 
-    async def asynchronous(change: su.Change) -> None:
+    async def asynchronous(change: threadkeep.Change) -> None:
         handle(change)
 
     streams = [Stream(fake)]
@@ -365,7 +364,7 @@ async def test_no_exception_of_a_handler_is_lost(fake: FakeServer, error: BaseEx
 
 
 def test_the_synchronous_client_refuses_an_asynchronous_handler() -> None:
-    async def handle(change: su.Change) -> None: ...
+    async def handle(change: threadkeep.Change) -> None: ...
 
     with pytest.raises(TypeError, match="AsyncClient"):
         threadkeep.Client("nowhere:1").consume("indexer", handle)

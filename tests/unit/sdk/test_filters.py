@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 import threadkeep
-from threadkeep import AuthorFilter, AuthorSet, EventFilter, KeywordMatch, LogView, Role
+from threadkeep import AuthorFilter, AuthorSet, EventFilter, KeywordMatch, LogView
+from threadkeep.v1.message_pb2 import Role
 
 
 def test_every_condition() -> None:

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 import threadkeep
-from threadkeep import Part, Role, SessionEvent
+from threadkeep import Part, SessionEvent
+from threadkeep.v1.message_pb2 import Role
 
 
 def test_roles_and_content() -> None:

@@ -11,6 +11,7 @@ import pytest
 import threadkeep
 from threadkeep import _backoff, _changes, errors
 from threadkeep.v1 import subscription_pb2 as su
+from threadkeep.v1.message_pb2 import ROLE_USER
 from threadkeep.v1.subscription_service_pb2 import WatchAllResponse, WatchSessionResponse
 
 from .fake import HANG, Fail, FakeServer
@@ -91,7 +92,7 @@ async def test_where_a_session_is_followed_from(client: Any, fake: FakeServer, g
     [request] = fake.requests("WatchSession")
     assert (request.session.user_id, request.session.app, request.session.session_id) == ("alice", "shop", "s1")
     assert {request.WhichOneof("start"): getattr(request, request.WhichOneof("start"))} == sent
-    assert list(request.filter.roles) == [threadkeep.Role.ROLE_USER]
+    assert list(request.filter.roles) == [ROLE_USER]
 
 
 @pytest.mark.parametrize(

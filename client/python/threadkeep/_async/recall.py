@@ -11,6 +11,7 @@ from ..v1 import search_service_pb2 as rs
 from ..v1 import tool_service_pb2 as ts
 from ..v1.filter_pb2 import EventFilter
 from ..v1.session_pb2 import SessionRef
+from ..values.pages import SearchHit
 from .connection import AsyncConnection
 from .memories import AsyncUserMemory
 
@@ -69,7 +70,7 @@ class AsyncRecall(AsyncConnection):
         page_size: int = 0,
         timeout: float | None = None,
         **options: Unpack[SearchOptions],
-    ) -> AsyncIterator[rs.SearchHit]:
+    ) -> AsyncIterator[SearchHit]:
         """All hits that `search_page` finds, page after page; of ranked ones, take as many as are of use."""
         token, more = "", True
         while more:
@@ -87,7 +88,7 @@ class AsyncRecall(AsyncConnection):
                 **options,
             )
             for hit in page.hits:
-                yield hit
+                yield SearchHit(hit)
             token, more = page.next_page_token, bool(page.next_page_token)
 
     def memory(self, *, user_id: str | None = None, app: str | None = None) -> AsyncUserMemory:

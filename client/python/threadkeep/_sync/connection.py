@@ -14,7 +14,9 @@ import grpc
 from .._address import endpoint
 from .._arguments import NamesArguments
 from .._channel import call_metadata, channel_options, check_plaintext_token, credentials
-from .._convert import SessionLike, app_of, session_ref, user_of
+from .._convert import SessionLike, app_of, encodable, session_ref, user_of
+from .._frames_threads import LoopOwner
+from .._local import MEMORY, LocalServer
 from ..errors import from_rpc_error, readable
 from ..v1.compaction_service_pb2_grpc import CompactionServiceStub
 from ..v1.consumer_service_pb2_grpc import ConsumerServiceStub
@@ -62,13 +64,19 @@ class Connection(NamesArguments):
         tls: bool | grpc.ChannelCredentials | None = None,
         allow_plaintext_token: bool | None = None,
         options: Sequence[tuple[str, Any]] = (),
+        database: str = "",
     ) -> None:
-        where = endpoint(address)
-        self.address = where.target
-        self.app = app
-        self.user_id = user_id
+        if address == MEMORY and not database:
+            address, database = None, MEMORY
+        self._local = LocalServer(database) if database else None
+        if self._local is not None and (address or token or tls):
+            raise ValueError("a server in this process takes neither address, token nor tls")
+        where = endpoint("127.0.0.1" if database else address)
+        self.address = database or where.target
+        self.app = encodable(app, "app")
+        self.user_id = encodable(user_id, "user_id")
         self.timeout = timeout
-        self._metadata = call_metadata(token)
+        self._metadata = call_metadata(self._local.token if self._local else token)
         self._credentials = credentials(tls, where)
         if self._metadata and self._credentials is None:
             check_plaintext_token(where, allow_plaintext_token)
@@ -76,6 +84,10 @@ class Connection(NamesArguments):
         self._opened: _Stubs | None = None
         self._closed = False
         self._opening = threading.Lock()
+        self._owner = LoopOwner()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.address!r}, app={self.app!r}, user_id={self.user_id!r})"
 
     def __enter__(self) -> Self:
         return self
@@ -84,11 +96,14 @@ class Connection(NamesArguments):
         self.close()
 
     def close(self) -> None:
-        """Close the connection; calls under way fail. Closing twice does nothing."""
+        """Close the connection; calls in flight fail. A server in this process stops. Closing twice does nothing."""
+        self._renew()
         with self._opening:
             self._closed = True
             if self._opened is not None:
                 self._opened.channel.close()
+            if self._local is not None:
+                self._local.stop()
 
     def _ref(self, session: SessionLike) -> SessionRef:
         return session_ref(session, self.app, self.user_id)
@@ -109,16 +124,24 @@ class Connection(NamesArguments):
 
     def _stubs(self) -> _Stubs:
         """The stubs; the first call makes the channel."""
+        self._renew()
         with self._opening:
             if self._closed:
                 raise RuntimeError("the client is closed")
             if self._opened is None:
+                target = self.address if self._local is None else self._local.start()
                 if self._credentials is None:
-                    channel = grpc.insecure_channel(self.address, self._options)
+                    channel = grpc.insecure_channel(target, self._options)
                 else:
-                    channel = grpc.secure_channel(self.address, self._credentials, self._options)
+                    channel = grpc.secure_channel(target, self._credentials, self._options)
                 self._opened = _Stubs(channel)
             return self._opened
+
+    def _renew(self) -> None:
+        """Forgets the channel of an event loop that is closed. Raises RuntimeError where another loop is in use."""
+        if self._owner.is_new():
+            self._opening = threading.Lock()
+            self._opened = None
 
     def _call(
         self, method: grpc.UnaryUnaryMultiCallable[Request, Response], request: Request, timeout: float | None

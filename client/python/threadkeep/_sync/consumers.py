@@ -13,7 +13,7 @@ from .._worker_threads import Worker
 from ..v1 import consumer_service_pb2 as ns
 from ..v1.consumer_pb2 import Consumer, ParkedChange
 from ..v1.filter_pb2 import EventFilter
-from ..v1.subscription_pb2 import Change
+from ..values.changes import Change
 from .connection import Connection
 
 

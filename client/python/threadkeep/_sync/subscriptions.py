@@ -12,7 +12,7 @@ from .._frames_threads import Frames, pause
 from ..errors import ThreadkeepError, Unavailable
 from ..v1 import subscription_service_pb2 as su
 from ..v1.filter_pb2 import EventFilter
-from ..v1.subscription_pb2 import Change
+from ..values.changes import Change, typed
 from .connection import Connection
 
 
@@ -83,7 +83,7 @@ class Subscriptions(Connection):
                         for part in frame.changes:
                             change = cursor.take(part)
                             if change is not None and (checkpoints or not change.HasField("checkpoint")):
-                                yield change
+                                yield typed(change)
                 raise Unavailable("the server ended the stream")
             except ThreadkeepError as error:
                 seconds = backoff.pause(error)

@@ -21,8 +21,9 @@ from ..v1.compaction_pb2 import (
     SummaryPrompt,
 )
 from ..v1.context_pb2 import ContextSpec
-from ..v1.event_pb2 import SessionEvent
 from ..v1.event_service_pb2 import GetContextRequest, GetContextResponse
+from ..values.context import Context
+from ..values.incoming import Appendable
 from .connection import Connection
 
 
@@ -36,7 +37,7 @@ class Windows(Connection):
         *,
         timeout: float | None = None,
         **fields: Unpack[ContextFields],
-    ) -> GetContextResponse:
+    ) -> Context:
         """What an agent should see now: the SYSTEM event, the summaries, then whole turns of the active window.
 
         `spec`, or its `fields` (`last_n=20`, `max_tokens=8000`), narrow it; by default it is the window within the session's or
@@ -44,7 +45,7 @@ class Windows(Connection):
         AmbiguousSession.
         """
         request = GetContextRequest(session=self._ref(session), spec=context_spec(spec, fields))
-        return self._call(self._stubs().events.GetContext, request, timeout)
+        return Context(self._call(self._stubs().events.GetContext, request, timeout))
 
     def compact(
         self,
@@ -86,7 +87,7 @@ class Windows(Connection):
         session: SessionLike,
         planned: cs.PlanCompactionResponse | None = None,
         *,
-        context: GetContextResponse | None = None,
+        context: Context | GetContextResponse | None = None,
         summary: str = "",
         archive: Iterable[str] = (),
         from_seq: int = 0,
@@ -185,7 +186,7 @@ class Windows(Connection):
     def replace_events(
         self,
         session: SessionLike,
-        *events: SessionEvent,
+        *events: Appendable | Iterable[Appendable],
         expected_log_version: int,
         strategy: str = "",
         actor: str = "",

@@ -13,9 +13,9 @@ from typing import IO
 
 from .. import AsyncClient, __version__
 from ..filters import event_filter
+from ..formats.openai import json_text, message_of
 from ..v1 import event_pb2, session_pb2
 from .formats.log import end_line, event_line, header_line, session_line
-from .formats.openai import json_text, message_of
 
 _SPAN = 1000  # seqs asked for at a time
 
@@ -86,7 +86,7 @@ class Exporter:
             following = after + 1
             span = event_filter(after_seq=after, before_seq=before)
             async for event in self._client.events(session.ref, span, page_size=_SPAN):
-                heapq.heappush(held, (event.seq, event))
+                heapq.heappush(held, (event.seq, event.pb))
                 while held and held[0][0] == following:
                     yield self._counted(heapq.heappop(held)[1])
                     following += 1

@@ -10,8 +10,11 @@ from dataclasses import fields
 from typing import Any
 
 from ... import AsyncClient, Client
+from ...v1.event_pb2 import SessionEvent
 from ...v1.session_pb2 import Session, SessionRef
+from ...values.events import Event
 from ..errors import InvalidTool
+from ..memory.events import from_event
 from ..tools.function_tools import function_tool, runs_async
 from ..tools.tool import Tool, duplicates
 from ..types.messages import Content, Message, user
@@ -47,6 +50,8 @@ def messages_of(items: Iterable[object]) -> tuple[Message, ...]:
 def _message(item: object) -> Message:
     if isinstance(item, Message):
         return item
+    if isinstance(item, Event | SessionEvent):
+        return from_event(item.pb if isinstance(item, Event) else item)
     if isinstance(item, str):
         raise TypeError(f"a message says who speaks: give chat.user({item!r}) or chat.assistant(...) instead of the text alone")
     if isinstance(item, Sequence | Mapping):

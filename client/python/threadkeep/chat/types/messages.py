@@ -4,19 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any, TypeVar
 
+from ...values.role import Role as Role
 from .frozen import Frozen, frozen, nothing
-
-
-class Role(StrEnum):
-    """Who speaks."""
-
-    SYSTEM = "system"
-    USER = "user"
-    ASSISTANT = "assistant"
-    TOOL = "tool"
 
 
 @dataclass(frozen=True, slots=True)

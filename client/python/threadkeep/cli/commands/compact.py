@@ -58,7 +58,7 @@ def compact(
     async def compacted(client: AsyncClient) -> tuple[SessionRef, list[SessionEvent], CompactSessionResponse]:
         ref = (await client.get_session(ref_of(session, user, app))).ref
         active = event_filter(view="active")
-        window = [] if cli.json else [event async for event in client.events(ref, active, page_size=1000)]
+        window = [] if cli.json else [event.pb async for event in client.events(ref, active, page_size=1000)]
         try:
             answer = await client.compact(
                 ref, how, trigger=when, branch=branch, dry_run=dry_run, actor=actor, timeout=_SUMMARY_TIMEOUT

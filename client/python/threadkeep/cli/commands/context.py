@@ -61,7 +61,7 @@ def context(
 
     async def got(client: AsyncClient) -> GetContextResponse:
         ref = (await client.get_session(ref_of(session, user, app))).ref
-        return await client.get_context(ref, **fields)
+        return (await client.get_context(ref, **fields)).pb
 
     found = cli.call(got)
     if cli.json:

@@ -96,7 +96,7 @@ def list_events(
             if limit and listing.count == limit:
                 return True
             order.see(event.seq)
-            listing.add(event)
+            listing.add(event.pb)
         return False
 
     more = cli.call(found)
@@ -130,8 +130,8 @@ def show_event(
             seq = int(event_id)
             page = await client.list_events(ref, event_filter(after_seq=seq - 1, before_seq=seq + 1))
             if page.events:
-                return page.events[0]
-        return await client.get_event(ref, event_id)
+                return page.events[0].pb
+        return (await client.get_event(ref, event_id)).pb
 
     found = cli.call(got)
     if cli.json:

@@ -22,12 +22,13 @@ from ...v1.event_pb2 import SessionEvent
 from ...v1.filter_pb2 import EventFilter
 from ...v1.session_pb2 import SessionRef
 from ...v1.subscription_pb2 import Change, EventBatch
+from ...values.changes import Change as Watched
 from ..options import Address, AllUsers, App, Json, Token, check_users, cli_of, pairs, ref_of, usage
 from ..render.changes import ChangeLines, change_json
 from ..render.output import console, print_json
 from .events import Role
 
-Open = Callable[[str | None], AsyncGenerator[Change]]
+Open = Callable[[str | None], AsyncGenerator[Watched]]
 """Begins to follow: after the change that bore this token; None is where the command line says."""
 
 
@@ -48,7 +49,7 @@ class Whose:
     app: str | None
     labels: dict[str, str]
 
-    def watch(self, client: AsyncClient, chosen: EventFilter, start: Start) -> AsyncGenerator[Change]:
+    def watch(self, client: AsyncClient, chosen: EventFilter, start: Start) -> AsyncGenerator[Watched]:
         """Its changes. What breaks ends it: `Tail` goes on, and tells so."""
         if self.session is not None:
             return client.watch(self.session, filter=chosen, checkpoints=True, max_retries=0, **start)
@@ -89,7 +90,7 @@ class Tail:
                         backoff.reset()
                         told = not change.HasField("checkpoint")
                         if told:
-                            self._show(change)
+                            self._show(change.pb)
                         self.token = change.resume_token or self.token
                         if told and (count := count - 1) == 0:
                             return
@@ -161,7 +162,7 @@ def watch(
                 show(Change(session=whose.session, batch=EventBatch(events=[event])))
             begin_at = Start(after_seq=seq)
 
-        def begin(reached: str | None) -> AsyncGenerator[Change]:
+        def begin(reached: str | None) -> AsyncGenerator[Watched]:
             return whose.watch(client, chosen(), begin_at if reached is None else Start(resume_token=reached))
 
         await tail.follow(begin, count)
@@ -204,7 +205,7 @@ async def _newest(client: AsyncClient, ref: SessionRef, up_to: Callable[[int], E
         if not ref.user_id and not ref.app:
             raise
         return [], 0
-    return [event async for event in client.events(found.ref, up_to(found.last_seq + 1))], found.last_seq
+    return [event.pb async for event in client.events(found.ref, up_to(found.last_seq + 1))], found.last_seq
 
 
 def _print_change(change: Change) -> None:

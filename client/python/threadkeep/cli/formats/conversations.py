@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ...formats.openai import clean, event_of, json_text, shown
 from ...v1 import event_pb2, session_pb2
 from .items import EventItem, FieldError, Item, Malformed, Origin, SessionStart
-from .openai import clean, event_of, json_text, shown
 from .records import Record
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...formats.fields import FieldError as FieldError
 from ...v1 import event_pb2, session_pb2
 
 
@@ -54,12 +55,3 @@ class Malformed:
 
 
 Item = SessionStart | EventItem | Malformed
-
-
-class FieldError(Exception):
-    """A field of a record is not what it should be; readers turn it into Malformed."""
-
-    def __init__(self, field: str, problem: str) -> None:
-        self.field = field
-        self.problem = problem
-        super().__init__(f"{field}: {problem}")

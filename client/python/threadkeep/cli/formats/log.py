@@ -11,10 +11,10 @@ from typing import Any
 from google.protobuf.message import DecodeError
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from ...formats.openai import shown
 from ...v1 import event_pb2, message_pb2, session_pb2
 from .conversations import guarded
 from .items import EventItem, FieldError, Item, Malformed, Origin, SessionStart
-from .openai import shown
 from .records import Record
 
 KIND = "threadkeep.export"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from ...formats.openai import clean, json_text, shown, verbatim
 from ...v1 import event_pb2, message_pb2
 from .conversations import ReadOptions, event_id, guarded, text_field
 from .items import EventItem, FieldError, Item, Malformed
-from .openai import clean, json_text, shown, verbatim
 from .records import Record
 
 NATIVE = "sgd.turn/1"

@@ -71,7 +71,7 @@ class AsyncSessionLog:
         turn = Turn(ref, provider)
         if provider.reads:
             answer = await self._client.get_context(ref, provider)
-            messages = [_history_message(event) for event in answer.events]
+            messages = [_history_message(event) for event in answer.pb.events]
             turn = replace(
                 turn,
                 instructions=tuple(message for message in messages if message.role is Role.SYSTEM),
@@ -93,7 +93,7 @@ class AsyncSessionLog:
         for new_event, appended in zip(new_events, answer.events, strict=True):
             message = replace(new_event.message, id=appended.event_id, author=self._stamp["author"], branch=self.branch)
             if new_event.shared and appended.replayed:
-                message = from_event(await self._client.get_event(ref, appended.event_id))
+                message = from_event((await self._client.get_event(ref, appended.event_id)).pb)
             messages.append(message)
         return Stored(replace(turn, ref=ref, exists=True), tuple(messages), answer.window)
 

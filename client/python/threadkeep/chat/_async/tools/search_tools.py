@@ -107,7 +107,7 @@ class AsyncSearchTools:
 
     async def _found(self, wanted: EventFilter, *, names_session: bool, **where: Any) -> str:
         try:
-            rows = [_row(hit, names_session) async for hit in self._client.search("", filter=wanted, **where)]
+            rows = [_row(hit.pb, names_session) async for hit in self._client.search("", filter=wanted, **where)]
         except SessionNotFound:
             return NO_RESULTS  # nothing has been said yet
         return json.dumps(rows, ensure_ascii=False) if rows else NO_RESULTS

@@ -72,7 +72,7 @@ class SessionLog:
         turn = Turn(ref, provider)
         if provider.reads:
             answer = self._client.get_context(ref, provider)
-            messages = [_history_message(event) for event in answer.events]
+            messages = [_history_message(event) for event in answer.pb.events]
             turn = replace(
                 turn,
                 instructions=tuple(message for message in messages if message.role is Role.SYSTEM),
@@ -94,7 +94,7 @@ class SessionLog:
         for new_event, appended in zip(new_events, answer.events, strict=True):
             message = replace(new_event.message, id=appended.event_id, author=self._stamp["author"], branch=self.branch)
             if new_event.shared and appended.replayed:
-                message = from_event(self._client.get_event(ref, appended.event_id))
+                message = from_event(self._client.get_event(ref, appended.event_id).pb)
             messages.append(message)
         return Stored(replace(turn, ref=ref, exists=True), tuple(messages), answer.window)
 

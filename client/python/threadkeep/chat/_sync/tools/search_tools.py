@@ -108,7 +108,7 @@ class SearchTools:
 
     def _found(self, wanted: EventFilter, *, names_session: bool, **where: Any) -> str:
         try:
-            rows = [_row(hit, names_session) for hit in self._client.search("", filter=wanted, **where)]
+            rows = [_row(hit.pb, names_session) for hit in self._client.search("", filter=wanted, **where)]
         except SessionNotFound:
             return NO_RESULTS  # nothing has been said yet
         return json.dumps(rows, ensure_ascii=False) if rows else NO_RESULTS

@@ -1,7 +1,7 @@
 """OpenAI chat messages: from a message to an event, and back.
 
-Everything of a message is kept twice: as the typed projection that every reader understands, and, JSON as it stood, as the
-event's native content, so that what has no place in the projection is not lost.
+`event_of` stores a message twice: as the typed parts that every reader understands, and verbatim as the event's native
+content, which keeps fields that no part represents.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ...v1 import event_pb2, message_pb2
-from .items import FieldError
+from ..v1 import event_pb2, message_pb2
+from .fields import FieldError
 
 NATIVE = "openai.chat.message/1"
 _ROLES = {
@@ -30,6 +31,7 @@ _NAMES = {
     message_pb2.ROLE_ASSISTANT: "assistant",
     message_pb2.ROLE_TOOL: "tool",
 }
+_NAME = re.compile(r"[^\s<|\\/>]{1,64}")
 _AUDIO = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 
 
@@ -87,6 +89,17 @@ def message_of(event: event_pb2.SessionEvent) -> list[dict[str, Any]]:
     if calls:
         out["tool_calls"] = [_call_of(each) for each in calls]
     return [out]
+
+
+def messages_of(events: Iterable[event_pb2.SessionEvent]) -> list[dict[str, Any]]:
+    """The messages of events, without empty ones and without names that OpenAI rejects."""
+    found: list[dict[str, Any]] = []
+    for message in (message for event in events for message in message_of(event)):
+        if not _NAME.fullmatch(message.get("name", "")):
+            message.pop("name", None)
+        if message.get("content") is not None or message.keys() - {"role", "content", "name"}:
+            found.append(message)
+    return found
 
 
 def verbatim(value: object) -> bytes:

@@ -1,0 +1,14 @@
+"""The calls of all services."""
+
+from __future__ import annotations
+
+from .consumers import AsyncConsumers
+from .events import AsyncEvents
+from .recall import AsyncRecall
+from .sessions import AsyncSessions
+from .subscriptions import AsyncSubscriptions
+from .windows import AsyncWindows
+
+
+class AsyncCalls(AsyncSessions, AsyncEvents, AsyncWindows, AsyncSubscriptions, AsyncConsumers, AsyncRecall):
+    """The calls of all services, each in a class of its own."""

@@ -1,0 +1,168 @@
+"""The calls on sessions; see `client`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from datetime import datetime, timedelta
+
+from google.protobuf.field_mask_pb2 import FieldMask
+
+from .._convert import Metadata, SessionLike, encodable, expiry, json_text, timestamp
+from ..v1 import session_service_pb2 as ss
+from ..v1.session_pb2 import Session, SessionRef
+from .connection import AsyncConnection
+
+
+class AsyncSessions(AsyncConnection):
+    """The calls on sessions."""
+
+    async def create_session(
+        self,
+        session_id: SessionLike = "",
+        *,
+        user_id: str | None = None,
+        app: str | None = None,
+        ttl: timedelta | None = None,
+        expire_time: datetime | int | None = None,
+        never_expires: bool = False,
+        metadata: Metadata = None,
+        labels: Mapping[str, str] | None = None,
+        context_bytes: int = 0,
+        create_time: datetime | int | None = None,
+        return_existing: bool = False,
+        timeout: float | None = None,
+    ) -> Session:
+        """Create a session, by default of the client's user and app; without an id the server makes one.
+
+        It expires after `ttl`, at `expire_time` (an aware datetime, or nanoseconds since the epoch), or never; by default
+        after the server's default, 60 days. `metadata` is a JSON object, at most 256 KiB; text is kept verbatim. `labels`: at
+        most 64. `context_bytes`: the size of contexts that ask for none; 0 is the server's. `create_time`: when the
+        conversation began, for one that is imported; by default now. Raises SessionAlreadyExists, unless `return_existing`,
+        which returns what is there unchanged.
+        """
+        request = ss.CreateSessionRequest(
+            session=self._new_ref(session_id, app, user_id),
+            expiry=expiry(ttl, expire_time, never_expires),
+            metadata_json=json_text(metadata, "metadata"),
+            labels=labels,
+            context_bytes=context_bytes,
+            create_time=timestamp(create_time, "create_time"),
+            return_existing=return_existing,
+        )
+        return (await self._call((await self._stubs()).sessions.CreateSession, request, timeout)).session
+
+    async def get_session(self, session: SessionLike, *, timeout: float | None = None) -> Session:
+        """A session's metadata and counters, without events. Raises SessionNotFound, AmbiguousSession."""
+        request = ss.GetSessionRequest(session=self._ref(session))
+        return (await self._call((await self._stubs()).sessions.GetSession, request, timeout)).session
+
+    async def list_sessions(
+        self,
+        *,
+        user_id: str | None = None,
+        app: str | None = None,
+        all_users: bool = False,
+        all_apps: bool = False,
+        labels: Mapping[str, str] | None = None,
+        page_size: int = 0,
+        page_token: str = "",
+        timeout: float | None = None,
+    ) -> ss.ListSessionsResponse:
+        """One page of sessions, newest first.
+
+        `user_id`, `app`: by default the client's, where it has them; `app=""` is sessions without one. `all_users`, `all_apps`:
+        those of every user, of every app. `labels`: only sessions with all of them. `page_size`: 0 is 100, at most 1,000.
+        Raises InvalidPageToken.
+        """
+        request = ss.ListSessionsRequest(
+            user_id=self._user(user_id, all_users),
+            app=self._app(app, all_apps),
+            labels=labels,
+            page_size=page_size,
+            page_token=page_token,
+        )
+        return await self._call((await self._stubs()).sessions.ListSessions, request, timeout)
+
+    async def sessions(
+        self,
+        *,
+        user_id: str | None = None,
+        app: str | None = None,
+        all_users: bool = False,
+        all_apps: bool = False,
+        labels: Mapping[str, str] | None = None,
+        page_size: int = 0,
+        timeout: float | None = None,
+    ) -> AsyncIterator[Session]:
+        """All sessions that `list_sessions` finds, page after page."""
+        token, more = "", True
+        while more:
+            page = await self.list_sessions(
+                user_id=user_id,
+                app=app,
+                all_users=all_users,
+                all_apps=all_apps,
+                labels=labels,
+                page_size=page_size,
+                page_token=token,
+                timeout=timeout,
+            )
+            for session in page.sessions:
+                yield session
+            token, more = page.next_page_token, bool(page.next_page_token)
+
+    async def update_session(
+        self,
+        session: SessionLike,
+        *,
+        metadata: Metadata = None,
+        labels: Mapping[str, str] | None = None,
+        ttl: timedelta | None = None,
+        expire_time: datetime | int | None = None,
+        never_expires: bool = False,
+        context_bytes: int | None = None,
+        timeout: float | None = None,
+    ) -> Session:
+        """Replace what is given, whole; None leaves it. `metadata=""` and `labels={}` clear. Raises SessionNotFound."""
+        new_expiry = expiry(ttl, expire_time, never_expires)
+        given = {"expiry": new_expiry, "metadata_json": metadata, "labels": labels, "context_bytes": context_bytes}
+        request = ss.UpdateSessionRequest(
+            session=self._ref(session),
+            update_mask=FieldMask(paths=[path for path, value in given.items() if value is not None]),
+            expiry=new_expiry,
+            metadata_json=json_text(metadata, "metadata"),
+            labels=labels,
+            context_bytes=context_bytes or 0,
+        )
+        return (await self._call((await self._stubs()).sessions.UpdateSession, request, timeout)).session
+
+    async def delete_session(self, session: SessionLike, *, timeout: float | None = None) -> ss.DeleteSessionResponse:
+        """Delete a session and its events; deleting what is not there succeeds, with `deleted` false."""
+        request = ss.DeleteSessionRequest(session=self._ref(session))
+        return await self._call((await self._stubs()).sessions.DeleteSession, request, timeout)
+
+    async def delete_expired_sessions(
+        self,
+        *,
+        before: datetime | int | None = None,
+        user_id: str | None = None,
+        app: str | None = None,
+        all_users: bool = False,
+        all_apps: bool = False,
+        timeout: float | None = None,
+    ) -> ss.DeleteExpiredSessionsResponse:
+        """Delete sessions that have expired, at most 1,000; `more` says that some remain.
+
+        `before`: only those that expired by this time; by default now. Whose: as in `list_sessions`.
+        """
+        request = ss.DeleteExpiredSessionsRequest(
+            before=timestamp(before, "before"), user_id=self._user(user_id, all_users), app=self._app(app, all_apps)
+        )
+        return await self._call((await self._stubs()).sessions.DeleteExpiredSessions, request, timeout)
+
+    def _new_ref(self, session: SessionLike, app: str | None, user_id: str | None) -> SessionRef:
+        """The reference of a session to create; `app` and `user_id` win over those of the client and of a reference."""
+        ref = self._ref(session)
+        return SessionRef(
+            app=ref.app if app is None else encodable(app, "app"), user_id=user_id or ref.user_id, session_id=ref.session_id
+        )

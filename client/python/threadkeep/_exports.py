@@ -1,0 +1,79 @@
+"""The public names of the package by their modules, for imports on first use."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any
+
+_NAMES = {
+    "_async.client": "AsyncClient",
+    "_async.memories": "AsyncUserMemory",
+    "_async.session_handle": "AsyncSessionHandle",
+    "_convert": "CreateOptions",
+    "_deliveries": "Park",
+    "_recall": "MemorySelection SearchOptions memory_entry recency",
+    "_sync.client": "Client",
+    "_sync.memories": "UserMemory",
+    "_sync.session_handle": "SessionHandle",
+    "errors": "ThreadkeepError error_of",
+    "filters": "event_filter exclude include",
+    "memory": "ContextFields MemoryFilter MemoryProvider",
+    "messages": (
+        "EventFields assistant data event media new_event_id reasoning system text text_of tool_call tool_result "
+        "tool_result_part user with_ids"
+    ),
+    "v1.compaction_pb2": (
+        "Compaction CompactionInsert CompactionPlan CompactionPolicy CompactionStrategy CompactionTrigger SummaryPrompt"
+    ),
+    "v1.compaction_service_pb2": (
+        "ApplyCompactionResponse CompactSessionResponse GetCompactionPolicyResponse ListCompactionsResponse "
+        "PlanCompactionResponse PolicyScope ReplaceEventsResponse"
+    ),
+    "v1.consumer_pb2": "Consumer ConsumerMember ConsumerPartition ParkedChange",
+    "v1.consumer_service_pb2": (
+        "DeleteConsumerResponse DeleteParkedChangesResponse GetConsumerResponse ListConsumersResponse "
+        "ListParkedChangesResponse ReplayParkedChangesResponse"
+    ),
+    "v1.context_pb2": "ContextSpec MemoryMode",
+    "v1.error_reason_pb2": "ErrorReason",
+    "v1.event_pb2": "NativeContent SessionEvent",
+    "v1.event_service_pb2": (
+        "AppendedEvent AppendEventsResponse AppendStreamResult GetContextResponse ListEventsResponse SortOrder"
+    ),
+    "v1.filter_pb2": "AuthorFilter AuthorSet EventFilter KeywordMatch LogView PageWindow",
+    "v1.memory_pb2": "MemoryEntry MemoryScope",
+    "v1.memory_service_pb2": (
+        "AddedMemory AddMemoriesResponse AddSessionToMemoryResponse DeleteMemoriesResponse ListMemoriesResponse "
+        "SearchMemoryResponse"
+    ),
+    "v1.message_pb2": "ChatMessage Part",
+    "v1.recall_pb2": "Highlight Recency SearchField SearchMode",
+    "v1.recall_service_pb2": "HitGrouping SearchEventsResponse",
+    "v1.server_service_pb2": "GetServerInfoResponse ServerLimits",
+    "v1.session_pb2": "Session SessionParent SessionRef TokenUsage WindowCounters",
+    "v1.session_service_pb2": "DeleteExpiredSessionsResponse DeleteSessionResponse ListSessionsResponse",
+    "v1.subscription_pb2": (
+        "Checkpoint CheckpointKind CompactionNotice EventBatch SessionChange SessionChangeKind SessionVersions"
+    ),
+    "v1.tool_service_pb2": "CallToolResponse ListToolsResponse ToolDefinition",
+    "values.changes": "Appended Change CheckpointReached Compacted SessionCreated SessionDeleted SessionExpired SessionUpdated",
+    "values.context": "Context",
+    "values.events": "Event ToolCall ToolResult",
+    "values.incoming": "Appendable",
+    "values.pages": "EventPage SearchHit",
+    "values.role": "Role",
+}
+_MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
+_SUBMODULES = ("compaction", "errors", "filters", "memory", "messages", "v1")
+
+
+def load(name: str) -> Any:
+    """The value of a public name. Raises AttributeError."""
+    if name in _MODULES:
+        return getattr(import_module(f"threadkeep.{_MODULES[name]}"), name)
+    if name in _SUBMODULES:
+        return import_module(f"threadkeep.{name}")
+    if name == "__version__":
+        return version("threadkeep")
+    raise AttributeError(f"module 'threadkeep' has no attribute {name!r}")

@@ -1,0 +1,15 @@
+# Generated from _async by `make sync-client`. Do not edit.
+"""The calls of all services."""
+
+from __future__ import annotations
+
+from .consumers import Consumers
+from .events import Events
+from .recall import Recall
+from .sessions import Sessions
+from .subscriptions import Subscriptions
+from .windows import Windows
+
+
+class Calls(Sessions, Events, Windows, Subscriptions, Consumers, Recall):
+    """The calls of all services, each in a class of its own."""

@@ -1,0 +1,162 @@
+# Generated from _async by `make sync-client`. Do not edit.
+"""The calls on events; see `client`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+import grpc
+
+from .._convert import CreateOptions, SessionLike, create_if_missing, sort_order
+from ..errors import from_rpc_error
+from ..memory import MemoryProvider
+from ..messages import with_ids
+from ..v1 import event_service_pb2 as es
+from ..v1 import server_service_pb2 as ns
+from ..v1.filter_pb2 import EventFilter
+from ..values.events import Event
+from ..values.incoming import Appendable
+from ..values.pages import EventPage
+from .connection import Connection
+
+Item = TypeVar("Item")
+
+
+class Events(Connection):
+    """The calls on events."""
+
+    def append(
+        self,
+        session: SessionLike,
+        *events: Appendable | Iterable[Appendable],
+        expected_log_version: int | None = None,
+        expected_last_event_id: str | None = None,
+        ignore_existing: bool = False,
+        create: bool | CreateOptions = False,
+        memory: MemoryProvider | None = None,
+        timeout: float | None = None,
+    ) -> es.AppendEventsResponse:
+        """Append events, all or none; when it returns they are on durable storage.
+
+        Events without an id get one before they are sent, in a copy, so the client's own retries store nothing twice. To
+        retry across errors yourself, append the same `with_ids(...)` again. At most one precondition: the log_version, or
+        the last event's id ("" for an empty log), that you last saw; else VersionMismatch. `ignore_existing`: an id that is
+        stored already is no error whatever its content. `create`: True or CreateOptions makes a missing session. `memory`:
+        of one that does not write nothing is sent, and the response is empty. Limits: `info().limits`. Raises SessionNotFound,
+        VersionMismatch, EventIdConflict, EventTooLarge, BatchTooLarge.
+        """
+        if expected_log_version is not None and expected_last_event_id is not None:
+            raise ValueError("give at most one of expected_log_version and expected_last_event_id")
+        if memory is not None and not memory.writes:
+            return es.AppendEventsResponse()
+        request = es.AppendEventsRequest(
+            session=self._ref(session),
+            events=with_ids(*events),
+            if_exists=es.IF_EXISTS_IGNORE if ignore_existing else es.IF_EXISTS_UNSPECIFIED,
+            create_if_missing=None if create is False else create_if_missing({} if create is True else create),
+        )
+        if expected_log_version is not None:
+            request.expected_log_version = expected_log_version
+        if expected_last_event_id is not None:
+            request.expected_last_event_id = expected_last_event_id
+        return self._call(self._stubs().events.AppendEvents, request, timeout)
+
+    def append_stream(
+        self,
+        batches: Iterable[tuple[SessionLike, Iterable[Appendable]]],
+        *,
+        max_outstanding: int = 64,
+        timeout: float | None = None,
+    ) -> Iterator[es.AppendStreamResult]:
+        """Append batch after batch without waiting for each answer; yields one result for each batch, in order.
+
+        A batch is `(session, events)` and is atomic. A batch that failed is told by its result (see `error_of`) and does not
+        end the stream. At most `max_outstanding` batches are unanswered. There is no time limit unless `timeout`, in seconds,
+        sets one for the whole stream. Nothing is retried: to resume a broken stream give the events ids (see `with_ids`) and
+        send again what was not answered. What `batches` raises is raised after the results of the batches before it. The
+        synchronous client iterates `batches` in another thread.
+        """
+        if max_outstanding < 1:
+            raise ValueError("max_outstanding must be at least 1")
+        room = threading.Semaphore(max_outstanding)
+        failures: list[Exception] = []
+        ended = False
+
+        def requests() -> Iterator[es.AppendStreamRequest]:
+            try:
+                for session, events in batches:
+                    room.acquire()
+                    if ended:
+                        return
+                    append = es.AppendEventsRequest(session=self._ref(session), events=with_ids(*events))
+                    yield es.AppendStreamRequest(append=append)
+            except Exception as error:  # gRPC would only log it
+                failures.append(error)
+
+        call = self._stubs().events.AppendStream(requests(), timeout=timeout, metadata=self._metadata)
+        try:
+            for response in call:
+                for result in response.results:
+                    room.release()
+                    yield result
+        except grpc.RpcError as error:
+            raise from_rpc_error(error, self.address) from None
+        finally:
+            ended = True
+            room.release()
+            call.cancel()
+        for failure in failures:
+            raise failure
+
+    def get_event(self, session: SessionLike, event_id: str, *, timeout: float | None = None) -> Event:
+        """One event by its id. Raises SessionNotFound, EventNotFound, AmbiguousSession."""
+        request = es.GetEventRequest(session=self._ref(session), event_id=event_id)
+        return Event(self._call(self._stubs().events.GetEvent, request, timeout).event)
+
+    def list_events(
+        self,
+        session: SessionLike,
+        filter: EventFilter | None = None,  # noqa: A002
+        *,
+        order: es.SortOrder.ValueType | str = es.SORT_ORDER_UNSPECIFIED,
+        page_size: int = 0,
+        page_token: str = "",
+        timeout: float | None = None,
+    ) -> EventPage:
+        """One page of the events that match, all by default; an unknown session has none.
+
+        `order`: "asc" (the default) or "desc". `page_size`: 0 is 100, at most the server's limit (1,000), and must
+        be 0 when the filter has a window (last_n or page). Raises InvalidPageToken, AmbiguousSession.
+        """
+        request = es.ListEventsRequest(
+            session=self._ref(session),
+            filter=filter,
+            order=sort_order(order),
+            page_size=page_size,
+            page_token=page_token,
+        )
+        return EventPage(self._call(self._stubs().events.ListEvents, request, timeout))
+
+    def events(
+        self,
+        session: SessionLike,
+        filter: EventFilter | None = None,  # noqa: A002
+        *,
+        order: es.SortOrder.ValueType | str = es.SORT_ORDER_UNSPECIFIED,
+        page_size: int = 0,
+        timeout: float | None = None,
+    ) -> Iterator[Event]:
+        """All events that `list_events` finds, page after page."""
+        token, more = "", True
+        while more:
+            page = self.list_events(session, filter, order=order, page_size=page_size, page_token=token, timeout=timeout)
+            for event in page.events:
+                yield event
+            token, more = page.next_page_token, bool(page.next_page_token)
+
+    def info(self, *, totals: bool = False, timeout: float | None = None) -> ns.GetServerInfoResponse:
+        """The server's version, engine, durability and limits; `totals` counts sessions and events too, which costs a scan."""
+        request = ns.GetServerInfoRequest(include_totals=totals)
+        return self._call(self._stubs().server.GetServerInfo, request, timeout)

@@ -1,0 +1,108 @@
+# Generated from _async by `make sync-client`. Do not edit.
+"""A handle for one session: the calls of the client on that session."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Generator, Iterator, Mapping
+from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
+
+from .._arguments import NamesArguments
+from .._convert import SessionLike
+from .._recall import SearchOptions
+from ..v1.filter_pb2 import EventFilter
+from ..v1.session_pb2 import SessionRef
+from ..v1.tool_service_pb2 import CallToolResponse
+from ..values.changes import Change
+from ..values.pages import SearchHit
+from .calls import Calls
+
+P = ParamSpec("P")
+R = TypeVar("R")
+_Method = Callable[Concatenate[Calls, SessionLike, P], R]
+
+
+def _of_session(method: _Method[P, R]) -> Callable[Concatenate[SessionHandle, P], R]:
+    """The method of the client, with the session of the handle."""
+
+    @functools.wraps(method)
+    def call(self: SessionHandle, *args: P.args, **kwargs: P.kwargs) -> R:
+        return method(self.client, self.ref, *args, **kwargs)
+
+    signature = inspect.signature(method)
+    parameters = [each for name, each in signature.parameters.items() if name not in ("session", "session_id")]
+    call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return call
+
+
+class SessionHandle(NamesArguments):
+    """One session. The methods are those of the client, without the session argument. Made by the client's `session`."""
+
+    def __init__(self, client: Calls, ref: SessionRef) -> None:
+        self.client = client
+        self.ref = ref
+
+    @property
+    def id(self) -> str:
+        """The session id."""
+        return self.ref.session_id
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.id!r}, app={self.ref.app!r}, user_id={self.ref.user_id!r})"
+
+    create = _of_session(Calls.create_session)
+    get = _of_session(Calls.get_session)
+    update = _of_session(Calls.update_session)
+    delete = _of_session(Calls.delete_session)
+    append = _of_session(Calls.append)
+    get_event = _of_session(Calls.get_event)
+    list_events = _of_session(Calls.list_events)
+    events = _of_session(Calls.events)
+    get_context = _of_session(Calls.get_context)
+    compact = _of_session(Calls.compact)
+    compact_with = _of_session(Calls.compact_with)
+    plan_compaction = _of_session(Calls.plan_compaction)
+    apply_compaction = _of_session(Calls.apply_compaction)
+    replace_events = _of_session(Calls.replace_events)
+    list_compactions = _of_session(Calls.list_compactions)
+    compactions = _of_session(Calls.compactions)
+
+    def search(
+        self,
+        query: str,
+        *,
+        filter: EventFilter | None = None,  # noqa: A002
+        page_size: int = 0,
+        timeout: float | None = None,
+        **options: Unpack[SearchOptions],
+    ) -> Iterator[SearchHit]:
+        """All hits in this session; see the client's `search`."""
+        return self.client.search(query, session=self.ref, filter=filter, page_size=page_size, timeout=timeout, **options)
+
+    def watch(
+        self,
+        *,
+        filter: EventFilter | None = None,  # noqa: A002
+        resume_token: str | None = None,
+        after_seq: int | None = None,
+        from_beginning: bool = False,
+        checkpoints: bool = False,
+        max_retries: int | None = None,
+    ) -> Generator[Change]:
+        """The changes of this session; see the client's `watch`."""
+        return self.client.watch(
+            self.ref,
+            filter=filter,
+            resume_token=resume_token,
+            after_seq=after_seq,
+            from_beginning=from_beginning,
+            checkpoints=checkpoints,
+            max_retries=max_retries,
+        )
+
+    def call_tool(
+        self, name: str, arguments: Mapping[str, Any] | str | None = None, *, timeout: float | None = None
+    ) -> CallToolResponse:
+        """Run a recall tool for this session; see the client's `call_tool`."""
+        return self.client.call_tool(name, arguments, session=self.ref, timeout=timeout)

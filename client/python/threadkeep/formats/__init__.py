@@ -1,0 +1,1 @@
+"""Messages of model vendors: to events, and from events."""
