@@ -17,7 +17,7 @@ async fn main() -> Result<(), Error> {
     }
 
     let context = client.context(&trip, None).await?;
-    println!("an agent would see {} events", context.events.len());
+    println!("the context has {} events", context.events.len());
 
     // The generated clients offer every RPC; `?` also converts their statuses to typed errors.
     let missing = v1::GetSessionRequest { session: Some(client.session("nowhere")) };
@@ -30,7 +30,7 @@ async fn main() -> Result<(), Error> {
     client.append(&trip, [assistant("Boarding now.")]).expected_log_version(appended.log_version).await?;
     while let Some(change) = changes.next().await {
         if let Some(Kind::Batch(batch)) = change?.kind {
-            println!("told: {}", text_of(&batch.events[0]));
+            println!("received: {}", text_of(&batch.events[0]));
             break;
         }
     }
