@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-func TestAnAddressIsReadWhateverItsForm(t *testing.T) {
+func TestParseTargetAcceptsEveryForm(t *testing.T) {
 	for given, want := range map[string]target{
 		"127.0.0.1:7443":                 {"127.0.0.1:7443", false, true},
 		"localhost":                      {"localhost:7443", false, true},
@@ -35,7 +35,7 @@ func TestAnAddressIsReadWhateverItsForm(t *testing.T) {
 	}
 }
 
-func TestAnAddressThatIsNoneIsRefusedWithWhatItMustBe(t *testing.T) {
+func TestNewRejectsAnInvalidAddressWithTheValidForm(t *testing.T) {
 	for given, words := range map[string]string{
 		"two words":                 "host:port",
 		"memory.example:grpc":       "host:port",
@@ -53,7 +53,7 @@ func TestAnAddressThatIsNoneIsRefusedWithWhatItMustBe(t *testing.T) {
 	}
 }
 
-func TestATokenIsNotSentOverPlaintextToAnotherMachine(t *testing.T) {
+func TestNewRejectsATokenOverPlaintextToAnotherMachine(t *testing.T) {
 	t.Setenv("THREADKEEP_TOKEN", "from the environment")
 	for _, allowed := range []Options{
 		{Address: "127.0.0.1:1"}, {Address: "https://memory.example"}, {Address: "memory.example", TLS: &tls.Config{}},
@@ -80,7 +80,7 @@ func TestATokenIsNotSentOverPlaintextToAnotherMachine(t *testing.T) {
 	}
 }
 
-func TestAnAddressThatSaysHTTPSTurnsTLSOn(t *testing.T) {
+func TestHTTPSAddressTurnsTLSOn(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
 	server.EnableHTTP2 = true
 	server.StartTLS()
@@ -103,7 +103,7 @@ func TestAnAddressThatSaysHTTPSTurnsTLSOn(t *testing.T) {
 	}
 }
 
-func TestTheServersHTTPPortIsToldApartFromNoServer(t *testing.T) {
+func TestErrorReportsTheServersHTTPPort(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(server.Close)
 	_, err := connected(t, server.URL).Session("s1").Context(t.Context(), nil)

@@ -24,7 +24,7 @@ func longestOf(t *testing.T, failures int, err error) (longest, shortest time.Du
 	return longest, shortest
 }
 
-func TestPausesDoubleUpToTheLongestAndAreSpread(t *testing.T) {
+func TestPausesDoubleUpToTheMaximumWithJitter(t *testing.T) {
 	for failures, milliseconds := range []time.Duration{100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000, 5000, 5000, 5000, 5000} {
 		bound := milliseconds * time.Millisecond
 		longest, shortest := longestOf(t, failures, &Error{Code: codes.Unavailable})
@@ -37,7 +37,7 @@ func TestPausesDoubleUpToTheLongestAndAreSpread(t *testing.T) {
 	}
 }
 
-func TestTheServersWishIsHeeded(t *testing.T) {
+func TestPauseHasAtLeastTheRetryDelay(t *testing.T) {
 	after := 7 * time.Second
 	for _, code := range []codes.Code{codes.Unavailable, codes.ResourceExhausted} {
 		if longest, shortest := longestOf(t, 0, &Error{Code: code, RetryAfter: after}); shortest < after || longest > after+firstPause {
@@ -46,7 +46,7 @@ func TestTheServersWishIsHeeded(t *testing.T) {
 	}
 }
 
-func TestOtherErrorsAndTooManyAreNotBorne(t *testing.T) {
+func TestOtherErrorsAndTooManyFailuresEndTheWatch(t *testing.T) {
 	for _, err := range []error{&Error{Code: codes.OutOfRange, Reason: ResumePositionExpired}, ErrClosed, io.EOF, errors.New("other")} {
 		if _, ok := (&subscription{maxRetries: -1}).pauseAfter(err); ok {
 			t.Error(err)

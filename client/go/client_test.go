@@ -18,7 +18,7 @@ import (
 	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
-func TestARepeatableCallIsSentAgainWithTheSameIDs(t *testing.T) {
+func TestSafeCallIsRetriedWithTheSameIDs(t *testing.T) {
 	var ids []string
 	s := &script{appendEvents: func(_ context.Context, r *threadkeepv1.AppendEventsRequest) (*threadkeepv1.AppendEventsResponse, error) {
 		ids = append(ids, r.Events[0].EventId)
@@ -42,7 +42,7 @@ func TestARepeatableCallIsSentAgainWithTheSameIDs(t *testing.T) {
 	}
 }
 
-func TestTheServerIsAskedFiveTimesAtMost(t *testing.T) {
+func TestCallIsSentAtMostFiveTimes(t *testing.T) {
 	var tries atomic.Int32
 	s := &script{appendEvents: func(context.Context, *threadkeepv1.AppendEventsRequest) (*threadkeepv1.AppendEventsResponse, error) {
 		tries.Add(1)
@@ -54,7 +54,7 @@ func TestTheServerIsAskedFiveTimesAtMost(t *testing.T) {
 	}
 }
 
-func TestOtherCallsAreNotRepeated(t *testing.T) {
+func TestUnsafeCallsAreNotRetried(t *testing.T) {
 	var tries atomic.Int32
 	s := &script{create: func() (*threadkeepv1.CreateSessionResponse, error) {
 		tries.Add(1)
@@ -66,7 +66,7 @@ func TestOtherCallsAreNotRepeated(t *testing.T) {
 	}
 }
 
-func TestWhatIsRepeatableIsWhatTheProtosSay(t *testing.T) {
+func TestRetriedMethodsMatchTheProtos(t *testing.T) {
 	names := strings.Join(repeatable(), "\n")
 	for method, want := range map[[2]string]bool{
 		{"threadkeep.v1.EventService", "AppendEvents"}:            true,
@@ -89,7 +89,7 @@ func TestWhatIsRepeatableIsWhatTheProtosSay(t *testing.T) {
 	}
 }
 
-func TestTheTokenIsSent(t *testing.T) {
+func TestEveryCallSendsTheToken(t *testing.T) {
 	t.Setenv("THREADKEEP_TOKEN", "from the environment")
 	s := &script{appendEvents: func(context.Context, *threadkeepv1.AppendEventsRequest) (*threadkeepv1.AppendEventsResponse, error) {
 		return &threadkeepv1.AppendEventsResponse{}, nil
@@ -107,7 +107,7 @@ func TestTheTokenIsSent(t *testing.T) {
 	}
 }
 
-func TestACallEndsWithTheTimeoutOrTheContext(t *testing.T) {
+func TestCallEndsWithTheTimeoutOrTheContext(t *testing.T) {
 	s := &script{appendEvents: func(ctx context.Context, _ *threadkeepv1.AppendEventsRequest) (*threadkeepv1.AppendEventsResponse, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -134,7 +134,7 @@ func TestACallEndsWithTheTimeoutOrTheContext(t *testing.T) {
 	}
 }
 
-func TestWhereNoServerIsTheErrorSaysSo(t *testing.T) {
+func TestErrorReportsAMissingServer(t *testing.T) {
 	client := connected(t, "127.0.0.1:1")
 	_, err := client.Session("s1").Append(t.Context(), []*Event{User("hi")})
 	var e *Error
@@ -148,7 +148,7 @@ func TestWhereNoServerIsTheErrorSaysSo(t *testing.T) {
 	}
 }
 
-func TestTheAddress(t *testing.T) {
+func TestAddressDefaultsAndErrors(t *testing.T) {
 	for _, want := range []struct{ given, environment, address string }{
 		{"", "", "127.0.0.1:7443"}, {"", "memory:1", "memory:1"}, {"given:2", "memory:1", "given:2"},
 	} {
@@ -162,7 +162,7 @@ func TestTheAddress(t *testing.T) {
 	}
 }
 
-func TestTLSIsSpokenIfAskedFor(t *testing.T) {
+func TestTLSOptionEncryptsTheConnection(t *testing.T) {
 	client := serve(t, &script{})
 	encrypted := connected(t, client.address, func(o *Options) { o.TLS = &tls.Config{} })
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
@@ -205,7 +205,7 @@ func TestCloseEndsCallsAndLeavesNothing(t *testing.T) {
 	settled(t, before)
 }
 
-func TestASessionIsCompletedOrTakenAsItIs(t *testing.T) {
+func TestSessionCompletesAnIDAndSessionOfKeepsAReference(t *testing.T) {
 	client := connected(t, "127.0.0.1:1")
 	completed := &SessionRef{App: "shop", UserId: "alice", SessionId: "s1"}
 	if ref := client.Session("s1").Ref(); !proto.Equal(ref, completed) {

@@ -55,7 +55,7 @@ func TestPartsAreJoined(t *testing.T) {
 	}
 }
 
-func TestACheckpointBetweenPartsIsHandedOut(t *testing.T) {
+func TestCheckpointBetweenPartsIsDelivered(t *testing.T) {
 	c := &cursor{}
 	c.take(batchOf(1, "", true, 1))
 	checkpoint := &Change{Kind: &threadkeepv1.Change_Checkpoint{Checkpoint: &threadkeepv1.Checkpoint{}}, ResumeToken: "c"}
@@ -84,7 +84,7 @@ func TestPartsOfACompactionAreJoined(t *testing.T) {
 	}
 }
 
-func TestPartsThatDidNotArriveAsAWholeAreDropped(t *testing.T) {
+func TestIncompletePartsAreDropped(t *testing.T) {
 	c := &cursor{}
 	c.take(batchOf(1, "", true, 1))
 	c.parts = nil
@@ -113,14 +113,14 @@ func TestRepetitionsAreDropped(t *testing.T) {
 	}
 }
 
-func TestUnknownKindsAreSkippedButTheirTokensKept(t *testing.T) {
+func TestUnknownKindsAreSkippedAndTheirTokensUsed(t *testing.T) {
 	c := &cursor{}
 	if c.take(&Change{ResumeToken: "t"}) != nil || c.token != "t" {
 		t.Fatal(c.token)
 	}
 }
 
-func TestSoManySessionsAreRemembered(t *testing.T) {
+func TestVersionsOfTheLeastRecentSessionsAreDropped(t *testing.T) {
 	c := &cursor{}
 	of := func(n int) *Change {
 		change := batchOf(1, "", false)

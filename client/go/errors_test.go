@@ -44,7 +44,7 @@ func TestEveryReasonOfTheProtosHasAConstant(t *testing.T) {
 	}
 }
 
-func TestWhatTheServerSaysIsRead(t *testing.T) {
+func TestErrorHasTheServersDetails(t *testing.T) {
 	bad := &errdetails.BadRequest{FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: "page_size", Description: "no"}}}
 	sent := refusal(codes.InvalidArgument, InvalidField, map[string]string{"field": "page_size"}, bad, retryInfo(1500*time.Millisecond))
 	err := fmt.Errorf("while reading: %w", error(newError(sent, "a:1", false)))
@@ -69,14 +69,14 @@ func TestWhatTheServerSaysIsRead(t *testing.T) {
 	}
 }
 
-func TestAReasonOfANewerServerIsKept(t *testing.T) {
+func TestReasonOfANewerServerIsKept(t *testing.T) {
 	err := newError(refusal(codes.FailedPrecondition, "MOON_IN_THE_WAY", nil), "a:1", false)
 	if err.Reason != "MOON_IN_THE_WAY" || !errors.Is(err, Reason("MOON_IN_THE_WAY")) || err.Reason.Enum() != 0 {
 		t.Fatal(err)
 	}
 }
 
-func TestAnErrorInfoOfAnotherDomainIsNotOurs(t *testing.T) {
+func TestReasonOfAnotherDomainIsIgnored(t *testing.T) {
 	st, err := status.New(codes.ResourceExhausted, "proxy").WithDetails(&errdetails.ErrorInfo{Reason: "X", Domain: "proxy.example"})
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func TestAnErrorInfoOfAnotherDomainIsNotOurs(t *testing.T) {
 	}
 }
 
-func TestAnErrorThatAServerReturnsKeepsItsDetails(t *testing.T) {
+func TestErrorReturnedByAServerKeepsItsDetails(t *testing.T) {
 	sent := refusal(codes.Aborted, VersionMismatch, map[string]string{"actual": "9"}, retryInfo(time.Second))
 	passedOn := newError(status.Convert(error(newError(sent, "a:1", false))).Err(), "b:2", false)
 	if !errors.Is(passedOn, VersionMismatch) || passedOn.Metadata["actual"] != "9" || passedOn.RetryAfter != time.Second {

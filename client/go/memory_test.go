@@ -81,7 +81,7 @@ func (r *remembering) serve(t *testing.T) *Client {
 	return connected(t, listener.Addr().String())
 }
 
-func TestMemoriesAreSentAgainWithTheSameIDs(t *testing.T) {
+func TestMemoriesAreRetriedWithTheSameIDs(t *testing.T) {
 	server := &remembering{away: 2}
 	given, named := Remember("Likes tea."), Remember("Likes tea.")
 	named.Id, named.Author = "mine", "ada"
@@ -100,7 +100,7 @@ func TestMemoriesAreSentAgainWithTheSameIDs(t *testing.T) {
 	}
 }
 
-func TestAMemoryIsOfItsScopeWhateverItIsAsked(t *testing.T) {
+func TestMemoryReplacesTheScopeOfRequests(t *testing.T) {
 	server := &remembering{}
 	client, ctx := server.serve(t), t.Context()
 	other := client.MemoryOf(&threadkeepv1.MemoryScope{App: "other", UserId: "bob"})
@@ -131,7 +131,7 @@ func TestAMemoryIsOfItsScopeWhateverItIsAsked(t *testing.T) {
 	}
 }
 
-func TestMemoriesAreListedPageAfterPage(t *testing.T) {
+func TestMemoriesAreListedPageByPage(t *testing.T) {
 	server := &remembering{}
 	var texts []string
 	for entry, err := range server.serve(t).Memory().List(t.Context(), nil) {
@@ -145,7 +145,7 @@ func TestMemoriesAreListedPageAfterPage(t *testing.T) {
 	}
 }
 
-func TestToolsAreCalledAsAnyMethod(t *testing.T) {
+func TestToolsAreCalledLikeAnyMethod(t *testing.T) {
 	request := &threadkeepv1.CallToolRequest{Name: "load_memory"}
 	answer, err := (&remembering{}).serve(t).Tools.CallTool(t.Context(), request)
 	if err != nil || answer.GetResultJson() != "load_memory" {

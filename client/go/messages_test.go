@@ -39,7 +39,7 @@ func TestBuilders(t *testing.T) {
 	}
 }
 
-func TestAnEventWithoutAToolResultIsNoErrorAndStaysAsItIs(t *testing.T) {
+func TestAsErrorDoesNotChangeAnEventWithoutToolResults(t *testing.T) {
 	for _, event := range []*Event{User("hi"), Assistant("", ToolCall("c", "n", "{}")), {}, nil, {Message: &threadkeepv1.ChatMessage{}}} {
 		before := proto.CloneOf(event)
 		if AsError(event) != event || !proto.Equal(event, before) {
@@ -58,7 +58,7 @@ func TestTextOf(t *testing.T) {
 	}
 }
 
-func TestIDsAreUUIDsThatSortByTheirTime(t *testing.T) {
+func TestNewEventIDsAreUUIDsThatSortByTime(t *testing.T) {
 	shape := regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 	begun := time.Date(2026, 11, 21, 19, 0, 0, 0, time.UTC)
 	var ids []string
@@ -77,7 +77,7 @@ func TestIDsAreUUIDsThatSortByTheirTime(t *testing.T) {
 	}
 }
 
-func TestIDsAreGivenInCopies(t *testing.T) {
+func TestAppendSetsIDsInCopies(t *testing.T) {
 	bare, named := User("a"), User("b")
 	named.EventId = "mine"
 	given := []*Event{bare, named}

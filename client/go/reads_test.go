@@ -25,7 +25,7 @@ func threePages(fetched *[]string) func(*threadkeepv1.ListEventsRequest) (*threa
 	}
 }
 
-func TestPagesAreFetchedWhenTheyAreNeeded(t *testing.T) {
+func TestPagesAreFetchedWhenReached(t *testing.T) {
 	var fetched []string
 	session := serve(t, &script{list: threePages(&fetched)}).Session("s1")
 	request := &threadkeepv1.ListEventsRequest{PageSize: 2}
@@ -62,7 +62,7 @@ func TestPagesAreFetchedWhenTheyAreNeeded(t *testing.T) {
 	}
 }
 
-func TestAnErrorEndsThePages(t *testing.T) {
+func TestErrorEndsTheIteration(t *testing.T) {
 	s := &script{list: func(r *threadkeepv1.ListEventsRequest) (*threadkeepv1.ListEventsResponse, error) {
 		if r.PageToken != "" {
 			return nil, refusal(codes.InvalidArgument, InvalidPageToken, nil)
@@ -91,7 +91,7 @@ func planned(digest string) *threadkeepv1.PlanCompactionResponse {
 	return &threadkeepv1.PlanCompactionResponse{Plan: plan, WindowVersion: 7}
 }
 
-func TestCompactWithAsksAndApplies(t *testing.T) {
+func TestCompactWithSummarizesAndApplies(t *testing.T) {
 	digests := []string{"d1", "d1", "d2"} // the third attempt finds another window
 	var applied []*threadkeepv1.ApplyCompactionRequest
 	s := &script{
@@ -128,7 +128,7 @@ func TestCompactWithAsksAndApplies(t *testing.T) {
 	}
 }
 
-func TestCompactWithThatCannot(t *testing.T) {
+func TestCompactWithReturnsErrors(t *testing.T) {
 	races := 0
 	s := &script{apply: func(*threadkeepv1.ApplyCompactionRequest) (*threadkeepv1.ApplyCompactionResponse, error) {
 		races++
@@ -158,7 +158,7 @@ func TestCompactWithThatCannot(t *testing.T) {
 	}
 }
 
-func TestASummaryOfAContextReplacesWhatTheContextHeld(t *testing.T) {
+func TestCompactContextReplacesTheEventsOfTheContext(t *testing.T) {
 	var applied []*threadkeepv1.ApplyCompactionRequest
 	session := serve(t, &script{
 		apply: func(r *threadkeepv1.ApplyCompactionRequest) (*threadkeepv1.ApplyCompactionResponse, error) {
@@ -195,7 +195,7 @@ func TestASummaryOfAContextReplacesWhatTheContextHeld(t *testing.T) {
 	}
 }
 
-func TestAContextThatCannotBeReplacedIsRefusedBeforeAnythingIsSent(t *testing.T) {
+func TestCompactContextRejectsAContextWithoutReplaceableEvents(t *testing.T) {
 	session := connected(t, "127.0.0.1:1").Session("s1")
 	for _, seen := range []*threadkeepv1.GetContextResponse{nil, {FirstSeq: 3, SessionLastSeq: 9}} {
 		_, err := session.CompactContext(t.Context(), seen, "They counted.")
@@ -209,7 +209,7 @@ func TestAContextThatCannotBeReplacedIsRefusedBeforeAnythingIsSent(t *testing.T)
 	}
 }
 
-func TestOnlyAnEmptyTextOfTheAssistantWaitsForTheModels(t *testing.T) {
+func TestCompleteFillsOnlyTheEmptyAssistantText(t *testing.T) {
 	call := &Event{Message: &threadkeepv1.ChatMessage{Role: threadkeepv1.Role_ROLE_ASSISTANT, Parts: []*Part{ToolCall("c", "n", "{}")}}}
 	events := []*Event{User(""), call, Assistant("said"), Assistant(""), Assistant("", Text(""), Text(""))}
 	complete(&threadkeepv1.CompactionPlan{Inserts: []*threadkeepv1.CompactionInsert{{Events: events}}}, "summary")

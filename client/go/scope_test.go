@@ -23,7 +23,7 @@ func same[M proto.Message](t *testing.T, name, want string, got M) {
 	}
 }
 
-func TestAListAWatchOrADeletionThatLeavesAppOrUserEmptyIsOfTheClients(t *testing.T) {
+func TestRequestWithEmptyAppOrUserUsesTheClients(t *testing.T) {
 	type options = []ScopeOption
 	for name, each := range map[string]struct {
 		app   *string
@@ -77,7 +77,7 @@ func TestAListAWatchOrADeletionThatLeavesAppOrUserEmptyIsOfTheClients(t *testing
 	}
 }
 
-func TestASearchThatLeavesAppOrUserEmptyIsOfTheClients(t *testing.T) {
+func TestSearchWithEmptyAppOrUserUsesTheClients(t *testing.T) {
 	for name, each := range map[string]struct {
 		scope string
 		opts  []ScopeOption

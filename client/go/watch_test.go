@@ -49,7 +49,7 @@ func collect(t *testing.T, n int, changes func(func(*Change, error) bool)) (seen
 	return seen, last
 }
 
-func TestAStreamIsOpenedAgainWhereItStood(t *testing.T) {
+func TestStreamIsReopenedWhereItStopped(t *testing.T) {
 	var starts []string
 	s := &script{watch: func(r *watchRequest, stream watchStream) error {
 		starts = append(starts, fmt.Sprintf("%v", r.Start))
@@ -79,7 +79,7 @@ func TestAStreamIsOpenedAgainWhereItStood(t *testing.T) {
 	}
 }
 
-func TestCheckpointsAreHandedOutIfAskedFor(t *testing.T) {
+func TestCheckpointsAreDeliveredOnRequest(t *testing.T) {
 	s := &script{watch: func(_ *watchRequest, stream watchStream) error {
 		send(stream, checkpointOf("c"), batchOf(1, "t", false, 1))
 		<-stream.Context().Done()
@@ -94,7 +94,7 @@ func TestCheckpointsAreHandedOutIfAskedFor(t *testing.T) {
 	}
 }
 
-func TestASilentStreamIsOpenedAgain(t *testing.T) {
+func TestSilentStreamIsReopened(t *testing.T) {
 	opened := 0
 	s := &script{watch: func(_ *watchRequest, stream watchStream) error {
 		opened++
@@ -116,7 +116,7 @@ func TestASilentStreamIsOpenedAgain(t *testing.T) {
 	}
 }
 
-func TestASlowReaderIsNotASilentServer(t *testing.T) {
+func TestSlowReaderIsNotASilentServer(t *testing.T) {
 	opened := 0
 	s := &script{watch: func(_ *watchRequest, stream watchStream) error {
 		opened++
@@ -145,7 +145,7 @@ func TestASlowReaderIsNotASilentServer(t *testing.T) {
 	}
 }
 
-func TestRetriesInARowAreCounted(t *testing.T) {
+func TestConsecutiveRetriesAreCounted(t *testing.T) {
 	opened := 0
 	s := &script{watch: func(_ *watchRequest, stream watchStream) error {
 		if opened++; opened == 2 {
@@ -159,7 +159,7 @@ func TestRetriesInARowAreCounted(t *testing.T) {
 	}
 }
 
-func TestAllSessionsAreFollowedFromWhereItIsSaid(t *testing.T) {
+func TestWatchAllStartsWhereTheRequestSays(t *testing.T) {
 	var asked []*threadkeepv1.WatchAllRequest
 	s := &script{watchAll: func(r *threadkeepv1.WatchAllRequest, _ grpc.ServerStreamingServer[threadkeepv1.WatchAllResponse]) error {
 		asked = append(asked, r)
@@ -224,7 +224,7 @@ func TestLeavingEndsTheCall(t *testing.T) {
 	settled(t, before)
 }
 
-func TestTheContextsEndIsHeededWithinAFrame(t *testing.T) {
+func TestEndOfTheContextEndsTheLoopWithinAFrame(t *testing.T) {
 	s := &script{watch: func(_ *watchRequest, stream watchStream) error {
 		send(stream, batchOf(1, "t", false, 1), batchOf(2, "t", false, 2), batchOf(3, "t", false, 3))
 		<-stream.Context().Done()
@@ -246,7 +246,7 @@ func TestTheContextsEndIsHeededWithinAFrame(t *testing.T) {
 	}
 }
 
-func TestAPauseEndsWithTheContextOrTheClient(t *testing.T) {
+func TestPauseEndsWithTheContextOrTheClient(t *testing.T) {
 	wait := time.Hour
 	s := &script{watch: func(*watchRequest, watchStream) error {
 		return refusal(codes.Unavailable, ServerDraining, nil, retryInfo(wait))
@@ -263,7 +263,7 @@ func TestAPauseEndsWithTheContextOrTheClient(t *testing.T) {
 	}
 }
 
-func TestNothingIsReadAheadOfTheLoop(t *testing.T) {
+func TestLoopLimitsReadAhead(t *testing.T) {
 	sent := make(chan int, 10_000)
 	large := make([]byte, 64<<10)
 	s := &script{watch: func(_ *watchRequest, stream watchStream) error {

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_read_whatever_its_form() {
+    fn an_address_is_parsed_in_every_form() {
         for (given, authority, is_https, is_loopback) in [
             ("127.0.0.1:7443", "127.0.0.1:7443", false, true),
             ("localhost", "localhost:7443", false, true),
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_is_none_is_refused_with_what_it_must_be() {
+    fn an_invalid_address_is_rejected_with_the_valid_form() {
         for (given, words) in [
             ("two words", "host:port"),
             ("memory.example:grpc", "from 1 to 65535"),

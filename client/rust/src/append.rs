@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn the_request_says_what_was_asked_for() {
+    fn append_options_set_the_request() {
         let append = client().append("s", [user("hi")]).create().ignore_existing().expected_log_version(3);
         let request = append.clone().request;
         assert_eq!(request.session.as_ref().expect("a session").session_id, "s");
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn two_expectations_contradict_each_other() {
+    async fn an_append_with_two_expectations_is_rejected() {
         let append = client().append("s", [user("hi")]).expected_log_version(3).expected_last_event_id("e");
         assert!(matches!(append.await, Err(Error::Usage(_))));
     }

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn five_tries_with_growing_pauses() {
+    fn a_call_has_five_attempts_with_growing_pauses() {
         let pauses: Vec<_> = (1..).map_while(|tries| before_retry(tries, &Status::unavailable("away"), None)).collect();
         assert_eq!(pauses.len(), 4);
         for (pause, about) in pauses.iter().zip([100, 200, 400, 800]) {
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn the_server_says_when_and_the_deadline_whether() {
+    fn a_retry_waits_for_the_retry_delay_within_the_deadline() {
         let asks = ErrorDetails::with_retry_info(Some(Duration::from_secs(3)));
         let asks = Status::with_error_details(Code::Unavailable, "draining", asks);
         assert_eq!(before_retry(1, &asks, Some(Duration::from_secs(4))), Some(Duration::from_secs(3)));
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn pauses_grow_to_five_seconds_and_are_spread() {
+    fn pauses_grow_to_five_seconds_with_jitter() {
         let mut backoff = Backoff::default();
         let pauses: Vec<_> = (0..40).map(|_| backoff.pause(away()).expect("it goes on")).collect();
         for (n, pause) in pauses.iter().enumerate() {
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn so_many_failures_in_a_row_are_borne() {
+    fn more_consecutive_failures_than_allowed_return_the_error() {
         let mut backoff = Backoff { max_retries: Some(2), failures: 0 };
         for _ in 0..3 {
             assert!(backoff.pause(away()).is_ok() && backoff.pause(away()).is_ok());
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_asks_for_is_waited_at_least_and_other_errors_end_it() {
+    fn a_pause_has_at_least_the_retry_delay_and_other_errors_are_returned() {
         let asked = ErrorDetails::with_retry_info(Some(Duration::from_secs(7)));
         let busy = Status::with_error_details(Code::ResourceExhausted, "busy", asked);
         assert!(Backoff::default().pause(busy.into()).expect("it goes on") >= Duration::from_secs(7));

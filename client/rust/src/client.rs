@@ -238,7 +238,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_is_told_before_anything_is_sent() {
+    fn an_invalid_address_or_token_is_rejected_by_build() {
         for builder in [Client::builder().address("no host"), Client::builder().token("line\nfeed")] {
             let error = builder.build().expect_err("it cannot be");
             assert!(matches!(error, Error::Usage(_)), "{error:?}");
@@ -259,7 +259,7 @@ mod tests {
 
     #[cfg(feature = "tls")]
     #[test]
-    fn an_address_that_says_https_turns_tls_on() {
+    fn an_https_address_turns_tls_on() {
         let scheme = |builder: Builder| builder.build().expect("it can be").shared.endpoint.uri().scheme_str().map(str::to_owned);
         let at = |address: &str| Client::builder().address(address);
         assert_eq!(scheme(at("https://memory.example").token("s3cret")).as_deref(), Some("https"));
@@ -269,19 +269,19 @@ mod tests {
 
     #[cfg(not(feature = "tls"))]
     #[test]
-    fn an_address_that_says_https_names_the_feature_that_it_takes() {
+    fn an_https_address_without_the_tls_feature_names_it() {
         let error = Client::builder().address("https://memory.example").build().expect_err("it cannot be").to_string();
         assert!(error.contains("feature \"tls\""), "{error}");
     }
 
     #[test]
-    fn no_one_learns_the_token_by_printing_the_client() {
+    fn debug_output_of_a_builder_hides_the_token() {
         let printed = format!("{:?}", Client::builder().token("s3cret").build().expect("it can be"));
         assert!(!printed.contains("s3cret"), "{printed}");
     }
 
     #[test]
-    fn app_and_user_complete_an_id_and_nothing_else() {
+    fn app_and_user_complete_only_an_id() {
         let client = Client::builder().address("127.0.0.1:1").app("a").user_id("u").build().expect("it can be");
         let full = SessionRef { app: "a".into(), user_id: "u".into(), session_id: "s".into() };
         assert_eq!((client.session("s"), client.session(String::from("s"))), (full.clone(), full));

@@ -33,7 +33,7 @@ fn texts(change: &Change) -> Vec<String> {
 }
 
 #[test]
-fn the_parts_of_an_append_become_one_change_with_the_token_of_the_last() {
+fn parts_of_an_append_are_joined_with_the_token_of_the_last() {
     let mut cursor = Cursor::default();
     assert_eq!(cursor.take(part(&["1", "2"])), None);
     assert_eq!(cursor.take(part(&["3"])), None);
@@ -47,7 +47,7 @@ fn the_parts_of_an_append_become_one_change_with_the_token_of_the_last() {
 }
 
 #[test]
-fn the_parts_of_a_compaction_keep_the_record_that_came_first() {
+fn parts_of_a_compaction_are_joined_with_the_record_of_the_first() {
     let mut cursor = Cursor::default();
     let notice = |record: Option<&str>, text: &str, continues| {
         let compaction = record.map(|id| Compaction { compaction_id: id.into(), ..Default::default() });
@@ -61,7 +61,7 @@ fn the_parts_of_a_compaction_keep_the_record_that_came_first() {
 }
 
 #[test]
-fn a_checkpoint_between_parts_moves_the_token_and_leaves_the_parts() {
+fn a_checkpoint_between_parts_advances_the_token_and_keeps_the_parts() {
     let mut cursor = Cursor::default();
     cursor.take(part(&["1"]));
     let checkpoint = Change { session: None, ..change("now", 0, Kind::Checkpoint(Checkpoint::default())) };
@@ -81,7 +81,7 @@ fn repetitions_are_dropped_and_their_tokens_used() {
 }
 
 #[test]
-fn a_session_that_begins_again_begins_with_its_versions() {
+fn a_session_that_is_created_again_resets_its_versions() {
     let told = |kind: SessionChangeKind| Kind::SessionChange(SessionChange { kind: kind.into(), session: None });
     let mut cursor = Cursor::default();
     assert!(cursor.take(change("s", 5, batch(&["1"], false))).is_some());
@@ -99,7 +99,7 @@ fn an_unknown_kind_is_skipped_and_its_token_used() {
 }
 
 #[test]
-fn the_sessions_that_changed_longest_ago_are_forgotten() {
+fn versions_of_the_least_recent_sessions_are_dropped() {
     let mut versions = Versions::default();
     for n in 0..=REMEMBERED {
         assert!(versions.grow(&session(&n.to_string()), 1));

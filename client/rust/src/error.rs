@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_keeps_what_the_server_said() {
+    fn a_status_keeps_the_servers_details() {
         let error = Error::from(refused("VERSION_MISMATCH"));
         assert_eq!(error.reason(), Some(ErrorReason::VersionMismatch));
         assert_eq!(error.reason_name(), "VERSION_MISMATCH");
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_proxy_says_is_not_the_servers_reason() {
+    fn a_reason_of_another_domain_is_ignored() {
         let info = ErrorDetails::with_error_info("SESSION_NOT_FOUND", "proxy.example", [("zone".to_owned(), "eu".to_owned())]);
         let error = Error::from(Status::with_error_details(Code::PermissionDenied, "no", info));
         assert_eq!((error.reason_name(), error.metadata().len()), ("PERMISSION_DENIED", 0), "the code's own");
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_without_details_or_with_broken_ones_is_no_failure_of_its_own() {
+    fn a_status_with_missing_or_malformed_details_is_converted() {
         let bare = Error::from(Status::not_found("gone"));
         assert_eq!((bare.reason(), bare.reason_name(), bare.retry_after()), (None, "", None));
         assert!(!bare.is_transient());
@@ -166,13 +166,13 @@ mod tests {
     }
 
     #[test]
-    fn a_deadline_is_the_same_reason_whoever_noticed_it() {
+    fn a_deadline_has_one_reason_on_both_sides() {
         let local = Error::from(Status::deadline_exceeded("no answer"));
         assert_eq!(local.reason(), Some(ErrorReason::DeadlineExceeded));
     }
 
     #[test]
-    fn what_no_server_was_asked_has_no_reason() {
+    fn an_error_without_a_call_has_no_reason() {
         let usage = Error::Usage("give one".into());
         assert_eq!((usage.reason(), usage.code(), usage.to_string().as_str()), (None, Code::InvalidArgument, "give one"));
         assert!(usage.metadata().is_empty() && usage.fields().is_empty() && usage.retry_after().is_none());

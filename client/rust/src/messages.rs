@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_have_their_role_and_no_id() {
+    fn text_builders_set_the_role_and_no_id() {
         for (built, role) in [(user("hi"), Role::User), (assistant("hi"), Role::Assistant), (system("hi"), Role::System)] {
             assert_eq!((message(&built).role(), text_of(&built).as_str()), (role, "hi"));
             assert!(built.event_id.is_empty());
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_follow_the_text_and_arguments_stay_verbatim() {
+    fn tool_calls_follow_the_text_with_verbatim_arguments() {
         let built = assistant_with_calls("Let me look.", [tool_call("c1", "status", "{ \"flight\":\"BA117\" }")]);
         assert_eq!(message(&built).parts.len(), 2);
         let Some(Content::ToolCall(call)) = &message(&built).parts[1].content else { panic!("{built:?}") };
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn results_are_text_or_json_and_may_be_errors() {
+    fn tool_results_are_text_or_json_and_may_be_errors() {
         let result = |event: SessionEvent| match message(&event).parts[0].content.clone() {
             Some(Content::ToolResult(result)) => result,
             other => panic!("{other:?}"),
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_of_an_event_is_its_text_parts() {
+    fn text_of_joins_the_text_parts() {
         let parts = [text_part("one"), tool_call("c", "f", "{}"), text_part("two")];
         assert_eq!(text_of(&event(Role::Assistant, parts)), "one\ntwo");
         assert_eq!(text_of(&SessionEvent::default()), "");

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_leaves_app_or_user_empty_is_of_the_clients() {
+    fn a_request_with_empty_app_or_user_uses_the_clients() {
         let (own, users, apps) = (client(), client().all_users(), client().all_apps());
         let all = users.all_apps();
         for (client, app, user, wanted) in [
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_that_leaves_app_or_user_empty_is_of_the_clients() {
+    fn a_search_with_empty_app_or_user_uses_the_clients() {
         let of = |app: Option<&str>, user: &str| Scope::User(UserScope { app: app.map(Into::into), user_id: user.into() });
         let of_app = |app: &str| Scope::App(AppScope { app: app.into() });
         let session = Scope::Session(SessionRef { session_id: "s".into(), ..Default::default() });
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn reaching_further_changes_neither_the_client_nor_its_timeout_nor_what_an_id_means() {
+    fn all_users_and_all_apps_change_only_the_reach() {
         let own = client().with_timeout(None);
         let wide = own.all_users().all_apps();
         assert_eq!((wide.timeout, wide.session("s")), (None, own.session("s")));

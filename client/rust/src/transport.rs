@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_streams_are_those_of_the_generated_clients() {
+    fn streams_match_those_of_the_generated_clients() {
         let generated = include_str!("gen/threadkeep.v1.rs");
         let mut streams: Vec<_> = generated
             .split("PathAndQuery::from_static(")

@@ -10,7 +10,7 @@ fn client(address: &str) -> Client {
 }
 
 #[test]
-fn a_subscription_starts_now_unless_told_otherwise() {
+fn a_subscription_starts_now_by_default() {
     use watch_session_request::Start as Place;
     let place = |start| match started(client("127.0.0.1:1").watch("s").request, start) {
         Ok(WatchRequest::Session(request)) => request.start,
@@ -23,7 +23,7 @@ fn a_subscription_starts_now_unless_told_otherwise() {
 }
 
 #[test]
-fn a_scope_has_the_same_places_but_no_seq() {
+fn a_scope_accepts_every_start_except_a_seq() {
     use watch_all_request::Start as Place;
     let place = |start| match started(client("127.0.0.1:1").watch_all().request, start) {
         Ok(WatchRequest::All(request)) => request.start,
@@ -35,7 +35,7 @@ fn a_scope_has_the_same_places_but_no_seq() {
 }
 
 #[test]
-fn the_scope_is_the_clients_and_no_app_is_any() {
+fn an_empty_scope_is_the_clients_and_no_app_means_any() {
     let scope = |client: Client| match client.watch_all().request {
         WatchRequest::All(request) => request.scope.expect("a scope"),
         WatchRequest::Session(_) => panic!("it is of all"),
@@ -47,14 +47,14 @@ fn the_scope_is_the_clients_and_no_app_is_any() {
 }
 
 #[tokio::test]
-async fn a_seq_is_no_place_in_a_scope() {
+async fn a_start_after_a_seq_in_a_scope_is_rejected() {
     let mut changes = client("127.0.0.1:1").watch_all().start(Start::AfterSeq(3)).stream();
     assert!(matches!(changes.next().await, Some(Err(Error::Usage(_)))));
     assert!(changes.next().await.is_none());
 }
 
 #[tokio::test]
-async fn silence_is_the_end_of_a_stream_and_is_borne_so_often() {
+async fn a_silent_stream_is_reopened_until_the_maximum() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let silent = client(&listener.local_addr().expect("an address").to_string());
     let began = Instant::now();
@@ -69,7 +69,7 @@ async fn silence_is_the_end_of_a_stream_and_is_borne_so_often() {
 }
 
 #[tokio::test]
-async fn closing_the_client_ends_a_subscription_that_waits_to_come_back() {
+async fn closing_the_client_ends_a_subscription_in_its_pause() {
     let gone = client("127.0.0.1:1");
     let changes = tokio::spawn({
         let mut changes = gone.watch("s").stream();

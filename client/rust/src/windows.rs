@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn the_summary_goes_where_the_plan_waits_for_it() {
+    fn the_summary_fills_the_empty_event_of_the_plan() {
         let mut plan = plan();
         fill(&mut plan, "They asked.").expect("it is a summary");
         let texts: Vec<_> = plan.inserts[0].events.iter().map(text_of).collect();
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blank_summary_is_none() {
+    fn a_blank_summary_is_rejected() {
         assert!(matches!(fill(&mut plan(), " \n"), Err(Error::Usage(_))));
         assert!(matches!(replaced(&seen(), " \n".into()), Err(Error::Usage(_))));
     }
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_of_a_context_replaces_what_the_context_held() {
+    fn a_summary_of_a_context_replaces_its_events() {
         let request = replaced(&seen(), "They counted.".into()).expect("it can be");
         assert_eq!((request.from_seq, request.archive, request.expected_window_version), (3, Some(Archive::ThroughSeq(6)), 7));
         assert!(!request.compaction_id.is_empty());
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_context_of_which_nothing_may_be_archived_is_refused() {
+    fn a_context_without_replaceable_events_is_rejected() {
         let seen = GetContextResponse { compactable_through_seq: 0, ..seen() };
         let error = replaced(&seen, "They counted.".into()).expect_err("it would archive what was not seen");
         assert_eq!((error.reason(), error.code()), (Some(ErrorReason::NothingToCompact), Code::FailedPrecondition));

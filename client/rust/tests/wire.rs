@@ -25,7 +25,7 @@ fn change(token: &str, kind: Kind) -> v1::Change {
 }
 
 #[tokio::test]
-async fn a_call_that_may_be_repeated_is_sent_again_as_it_was() {
+async fn a_safe_call_is_retried_unchanged() {
     let (address, log) = serve(|number| match number {
         0 => Reply::Status(14),
         1 => Reply::Trailers(14),
@@ -48,7 +48,7 @@ async fn a_call_that_may_be_repeated_is_sent_again_as_it_was() {
 }
 
 #[tokio::test]
-async fn the_servers_http_port_is_told_apart_from_no_server() {
+async fn the_servers_http_port_is_reported_in_the_error() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address").to_string();
     tokio::spawn(async move {
@@ -65,14 +65,14 @@ async fn the_servers_http_port_is_told_apart_from_no_server() {
 }
 
 #[tokio::test]
-async fn five_tries_are_all() {
+async fn a_call_is_sent_at_most_five_times() {
     let (address, log) = serve(|_| Reply::Status(14)).await;
     let error = client(&address).context("s", None).await.expect_err("it is away");
     assert_eq!((error.code(), log.seen().len()), (Code::Unavailable, 5));
 }
 
 #[tokio::test]
-async fn a_call_that_may_not_be_repeated_is_not_nor_is_another_failure() {
+async fn an_unsafe_call_or_another_error_is_not_retried() {
     for reply in [|| Reply::Status(14), || Reply::Trailers(14), || Reply::Reset] {
         let (address, log) = serve(move |_| reply()).await;
         let error = client(&address).compact("s", None).await.expect_err("it is away");
@@ -84,7 +84,7 @@ async fn a_call_that_may_not_be_repeated_is_not_nor_is_another_failure() {
 }
 
 #[tokio::test]
-async fn what_a_request_leaves_empty_goes_out_as_the_clients_app_and_user() {
+async fn empty_fields_are_sent_as_the_clients_app_and_user() {
     let (address, log) = serve(|_| Reply::Status(5)).await;
     let (client, app) = (client(&address), Some("a".to_owned()));
     let scope = || v1::ChangeScope { labels: [("team".into(), "red".into())].into(), ..Default::default() };
@@ -116,7 +116,7 @@ async fn what_a_request_leaves_empty_goes_out_as_the_clients_app_and_user() {
 }
 
 #[tokio::test]
-async fn the_credential_goes_with_every_call() {
+async fn every_call_sends_the_credential() {
     let (address, log) = serve(|_| Reply::Status(16)).await;
     let client = client(&address);
     let error = client.context("s", None).await.expect_err("refused");
@@ -132,7 +132,7 @@ async fn the_credential_goes_with_every_call() {
 }
 
 #[tokio::test]
-async fn no_server_is_told_with_its_address_and_what_to_do() {
+async fn a_missing_server_is_reported_with_address_and_remedy() {
     let client = client("127.0.0.1:1");
     let error = client.context("s", None).await.expect_err("nobody listens");
     assert_eq!((error.code(), error.reason_name()), (Code::Unavailable, ""));
@@ -144,7 +144,7 @@ async fn no_server_is_told_with_its_address_and_what_to_do() {
 }
 
 #[tokio::test]
-async fn a_deadline_is_kept_whatever_the_server_does() {
+async fn a_call_ends_at_its_deadline_in_every_case() {
     let (address, log) = serve(|_| Reply::Silence).await;
     let began = Instant::now();
     let hurried = client(&address).with_timeout(Duration::from_millis(100));
@@ -160,7 +160,7 @@ async fn a_deadline_is_kept_whatever_the_server_does() {
 }
 
 #[tokio::test]
-async fn closing_ends_calls_and_streams_and_lets_the_connection_go() {
+async fn closing_ends_calls_streams_and_the_connection() {
     let (address, log) = serve(|number| if number == 0 { Reply::Open(frame(vec![])) } else { Reply::Silence }).await;
     let client = client(&address);
     let mut raw = client.subscriptions().watch_session(v1::WatchSessionRequest::default()).await.expect("open").into_inner();
@@ -190,7 +190,7 @@ async fn closing_ends_calls_and_streams_and_lets_the_connection_go() {
 }
 
 #[tokio::test]
-async fn dropping_what_waits_ends_the_call() {
+async fn dropping_a_future_ends_its_call() {
     let (address, log) = serve(|_| Reply::Silence).await;
     let client = client(&address);
     let mut changes = client.watch("s").stream();
@@ -203,7 +203,7 @@ async fn dropping_what_waits_ends_the_call() {
 }
 
 #[tokio::test]
-async fn a_subscription_goes_on_where_it_stood() {
+async fn a_subscription_resumes_where_it_stopped() {
     let checkpoint = || Kind::Checkpoint(v1::Checkpoint::default());
     let batch = || Kind::Batch(v1::EventBatch { events: vec![user("hi")], continues: false });
     let (address, log) = serve(move |number| match number {
@@ -225,7 +225,7 @@ async fn a_subscription_goes_on_where_it_stood() {
 }
 
 #[tokio::test]
-async fn lists_are_fetched_as_they_are_come_to() {
+async fn pages_are_fetched_when_reached() {
     let (address, log) = serve(|number| {
         let events = vec![user("hi"); 2];
         let next_page_token = if number < 2 { format!("p{number}") } else { String::new() };
@@ -242,7 +242,7 @@ async fn lists_are_fetched_as_they_are_come_to() {
 }
 
 #[tokio::test]
-async fn memories_get_their_ids_before_the_first_try() {
+async fn memories_get_ids_before_the_first_attempt() {
     let (address, log) = serve(|number| match number {
         0 => Reply::Status(14),
         _ => message(&v1::AddMemoriesResponse::default()),
@@ -259,7 +259,7 @@ async fn memories_get_their_ids_before_the_first_try() {
 }
 
 #[tokio::test]
-async fn a_memory_is_of_its_scope_whatever_it_is_asked() {
+async fn a_memory_handle_replaces_the_scope_of_requests() {
     let (address, log) = serve(|number| match number {
         0 => message(&v1::AddSessionToMemoryResponse::default()),
         1 => message(&v1::SearchMemoryResponse::default()),

@@ -10,7 +10,7 @@ import * as sdk from "../src/node.js";
 import { connect as connectWeb } from "../src/web.js";
 import { serveHttp } from "./support.js";
 
-test("an address is a host and a port, by default the given one", () => {
+test("an address is a host and a port with a default", () => {
   const places: [string, string][] = [
     ["there:1", "there:1"], ["there", "there:7443"], ["10.0.0.1", "10.0.0.1:7443"], ["http://there:1", "there:1"], ["http://there/", "there:7443"],
     ["https://tk.example", "tk.example:7443"], ["HTTPS://tk.example:443", "tk.example:443"], ["[::1]:9", "[::1]:9"], ["[::1]", "[::1]:7443"], ["::1", "[::1]:7443"],
@@ -19,7 +19,7 @@ test("an address is a host and a port, by default the given one", () => {
   assert.deepEqual(["https://there", "http://there", "there"].map((address) => placeOf(address, 1).tls), [true, false, undefined]);
 });
 
-test("an address that is none is refused with its forms", () => {
+test("an invalid address is rejected with the valid form", () => {
   for (const address of ["a b", "ftp://there", "there:0", "there:65536", "there:http", ":7443", "https://there:1/path", "user@there"]) {
     const refused = { name: "TypeError", message: `the address "${address}" is invalid: use "host:port", or "https://host:port" for TLS` };
     assert.throws(() => sdk.connect({ address }), refused);
@@ -52,19 +52,19 @@ async function firstByteTo(prefix: string): Promise<number> {
   }
 }
 
-test("an https address, of the environment too, turns TLS on", async () => {
+test("an https address, also from the environment, turns TLS on", async () => {
   const [tlsHandshake, http2Preface] = [0x16, "P".charCodeAt(0)];
   assert.deepEqual([await firstByteTo("https://"), await firstByteTo("http://"), await firstByteTo("")], [tlsHandshake, http2Preface, http2Preface]);
 });
 
-test("a scheme that contradicts the option tls is refused", () => {
+test("a scheme that contradicts the option tls is rejected", () => {
   for (const [address, tls] of [["http://there", true], ["https://there", false], ["http://there", {}]] as const) {
     assert.throws(() => sdk.connect({ address, tls }), /the scheme of the address contradicts the option tls/);
   }
   sdk.connect({ address: "https://there", tls: true }).close();
 });
 
-test("a token without TLS is refused beyond loopback, unless that is allowed", () => {
+test("a token without TLS is rejected beyond loopback unless allowed", () => {
   for (const address of ["10.0.0.1", "http://tk.example:7443", "localhost.example", "127.0.0.1.example", "0.0.0.0"]) {
     for (const connect of [sdk.connect, connectWeb]) {
       assert.throws(() => connect({ address, token: "secret" }), /the token would go to .* unencrypted; give the address as "https:\/\//);
@@ -77,14 +77,14 @@ test("a token without TLS is refused beyond loopback, unless that is allowed", (
   delete process.env["THREADKEEP_TOKEN"];
 });
 
-test("a token may go over TLS, and to loopback", () => {
+test("a token is accepted over TLS and to loopback", () => {
   for (const address of ["https://10.0.0.1", "127.0.0.1:1", "127.1.2.3", "localhost", "LOCALHOST:1", "tk.localhost", "[::1]", "::1"]) {
     for (const connect of [sdk.connect, connectWeb]) connect({ address, token: "secret" }).close();
   }
   sdk.connect({ address: "10.0.0.1", tls: true, token: "secret" }).close();
 });
 
-test("a port that speaks HTTP/1 is said to be no gRPC port, and closing the client afterwards ends nothing else", async () => {
+test("an HTTP/1 port is reported in the error, and closing the client has no other effect", async () => {
   const server = createServer((_, response) => response.end());
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const client = sdk.connect({ address: `127.0.0.1:${(server.address() as AddressInfo).port}` });

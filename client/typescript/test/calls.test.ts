@@ -64,7 +64,7 @@ for (const [protocol, open] of protocols) {
     const client = open();
     after(() => client.close());
 
-    test("an append is completed, authorized, and answered exactly", async () => {
+    test("an append is completed, authorized, and returned exactly", async () => {
       reset();
       const response = await client.append("s1", [sdk.user("hi")], { create: true, expectedLogVersion: 7n, ignoreExisting: true });
       assert.equal(response.logVersion, 2n ** 62n);
@@ -75,7 +75,7 @@ for (const [protocol, open] of protocols) {
       assert.equal(asked.headers[0]!.get("authorization"), "Bearer secret");
     });
 
-    test("it is sent again while the server is away, with the same ids, and the caller's event has none", async () => {
+    test("an append is retried with the same ids, and the caller's event stays without one", async () => {
       reset(away(), away());
       const event = sdk.user("hi");
       await client.append("s1", event);
@@ -84,19 +84,19 @@ for (const [protocol, open] of protocols) {
       assert.ok(ids.size === 1 && !ids.has("") && event.eventId === "");
     });
 
-    test("large requests are repeated too", async () => {
+    test("a large request is retried", async () => {
       reset(away());
       await client.append("s1", sdk.user("x".repeat(3_000_000)));
       assert.deepEqual(asked.appends.map((request) => sdk.textOf(request.events[0]!).length), [3_000_000, 3_000_000]);
     });
 
-    test("five times at most; then the error is told", async () => {
+    test("a call has at most five attempts, then the error is thrown", async () => {
       reset(...Array.from({ length: 9 }, () => away()));
       await assert.rejects(client.append("s1", sdk.user("hi")), (error) => sdk.isReason(error, "STORE_UNAVAILABLE"));
       assert.equal(asked.appends.length, 5);
     });
 
-    test("what is not safe to repeat, or no matter of time, is sent once", async () => {
+    test("unsafe calls and other errors are not retried", async () => {
       reset(away());
       await assert.rejects(client.service(sdk.SessionService).createSession({}), (error) => sdk.isReason(error, "STORE_UNAVAILABLE"));
       assert.equal(asked.creates, 1);
@@ -105,7 +105,7 @@ for (const [protocol, open] of protocols) {
       assert.equal(asked.appends.length, 1);
     });
 
-    test("a retry waits for as long as the server asks, unless the timeout is shorter", async () => {
+    test("a retry waits for the retry delay within the timeout", async () => {
       reset(away(retryInfo(0n, 400_000_000)));
       const began = performance.now();
       await client.append("s1", sdk.user("hi"));
@@ -115,7 +115,7 @@ for (const [protocol, open] of protocols) {
       assert.equal(asked.appends.length, 1);
     });
 
-    test("a timeout is of the call with all its retries", async () => {
+    test("a timeout includes all retries", async () => {
       reset(away());
       delayMs = 5000;
       const began = performance.now();
@@ -124,7 +124,7 @@ for (const [protocol, open] of protocols) {
       assert.ok(performance.now() - began < 2000);
     });
 
-    test("there is no limit where none is wanted", async () => {
+    test("a timeout of 0 means no limit", async () => {
       for (const timeoutMs of [0, Infinity]) {
         reset();
         delayMs = 20;
@@ -133,7 +133,7 @@ for (const [protocol, open] of protocols) {
       }
     });
 
-    test("an aborted call ends at once, in a pause between retries too", async () => {
+    test("an aborted call ends at once, also between retries", async () => {
       for (const next of [[], [away(retryInfo(20n, 0))]]) {
         reset(...next);
         delayMs = 5000;
@@ -145,14 +145,14 @@ for (const [protocol, open] of protocols) {
       }
     });
 
-    test("pages follow each other", async () => {
+    test("pages are fetched one after the other", async () => {
       reset();
       const uids = [];
       for await (const session of client.sessions({ allUsers: true, labels: { a: "b" } })) uids.push(session.uid);
       assert.deepEqual(uids, ["1", "2", "shop  b"]);
     });
 
-    test("closing ends calls under way, refuses others, and may be repeated", async () => {
+    test("closing ends active calls, rejects later ones, and can be repeated", async () => {
       reset();
       delayMs = 5000;
       const other = open();
@@ -164,7 +164,7 @@ for (const [protocol, open] of protocols) {
   });
 }
 
-test("a connection that breaks under a call is repaired by the retry", async () => {
+test("a retry reconnects after a broken connection", async () => {
   reset();
   delayMs = 5000;
   const client = sdk.connect({ ...who, address: grpc.address });
@@ -174,13 +174,13 @@ test("a connection that breaks under a call is repaired by the retry", async () 
   client.close();
 });
 
-test("where nothing listens the error says so, after the retries", async () => {
+test("a missing server is reported after the retries", async () => {
   const client = sdk.connect({ ...who, address: await deadAddress() });
   await assert.rejects(client.append("s1", sdk.user("hi")), (error) => error instanceof sdk.ThreadkeepError && error.code === Code.Unavailable && /no server at 127/.test(error.message));
   client.close();
 });
 
-test("pauses between retries double, and are at least what the server asks for", () => {
+test("pauses between retries double and have at least the retry delay", () => {
   const append = sdk.EventService.method.appendEvents;
   const error = new sdk.ThreadkeepError("away", Code.Unavailable);
   assert.deepEqual([1, 2, 3, 4].map((attempt) => Math.round(retryPause(append, attempt, error, () => 0.5)!)), [100, 200, 400, 800]);
@@ -190,7 +190,7 @@ test("pauses between retries double, and are at least what the server asks for",
   assert.equal(retryPause(append, 1, new sdk.ThreadkeepError("later", Code.Unavailable, { retryAfterMs: 700 })), 700);
 });
 
-test("arguments that no request could hold are refused", async () => {
+test("invalid arguments are rejected", async () => {
   const client = sdk.connect({ ...who, address: "127.0.0.1:1" });
   await assert.rejects(client.append("s", [], { expectedLogVersion: 1n, expectedLastEventId: "" }), TypeError);
   assert.throws(() => client.watch({ scope: {} }, { afterSeq: 1n }), TypeError);
@@ -198,7 +198,7 @@ test("arguments that no request could hold are refused", async () => {
   client.close();
 });
 
-test("an append gives ids to copies, keeps those that are given, and what this version does not know", async () => {
+test("an append sets ids in copies and keeps existing ids and unknown fields", async () => {
   reset();
   const client = sdk.connect({ ...who, address: grpc.address });
   const unknown = fromBinary(sdk.SessionEventSchema, Uint8Array.of(0xa2, 0x06, 0x01, 0x41)); // field 100
@@ -210,7 +210,7 @@ test("an append gives ids to copies, keeps those that are given, and what this v
   client.close();
 });
 
-test("text is read as it was written, whatever it begins with", () => {
+test("a byte order mark at the beginning of a text is kept", () => {
   sdk.connect({ address: "127.0.0.1:1" }).close();
   for (const text of ["\ufeffmarked", "\ufeff", "a\ufeff", "", "\u{1f600}"]) {
     const event = fromBinary(sdk.SessionEventSchema, toBinary(sdk.SessionEventSchema, sdk.user(text)));
@@ -218,7 +218,7 @@ test("text is read as it was written, whatever it begins with", () => {
   }
 });
 
-test("the address and the token come from the environment", () => {
+test("address and token default to the environment", () => {
   process.env["THREADKEEP_ADDRESS"] = "10.0.0.1:9";
   assert.equal(sdk.connect().address, "10.0.0.1:9");
   delete process.env["THREADKEEP_ADDRESS"];

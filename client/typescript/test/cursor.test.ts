@@ -11,14 +11,14 @@ import { batch, idsOf } from "./support.js";
 
 const session = { app: "a", userId: "u", sessionId: "s" };
 
-test("a change is handed out once, and what is new after it too", () => {
+test("a change is delivered once, and later ones too", () => {
   const cursor = new Cursor();
   assert.deepEqual([1, 2, 2, 1, 3].map((version) => cursor.take(batch("s", version, ["e"])) !== undefined), [true, true, false, false, true]);
   assert.ok(cursor.take(batch("other", 1, ["e"])), "versions are each session's own");
   assert.equal(cursor.resume(), "t1");
 });
 
-test("parts are joined into one change, of the last one's token and versions", () => {
+test("parts are joined into one change with the token and versions of the last", () => {
   const cursor = new Cursor();
   assert.equal(cursor.take(batch("s", 5, ["e1", "e2"], { continues: true })), undefined);
   assert.equal(cursor.resume(), "", "the token of a part is no place to go on at");
@@ -29,7 +29,7 @@ test("parts are joined into one change, of the last one's token and versions", (
   assert.equal(cursor.resume(), "end");
 });
 
-test("parts of a compaction are joined, with the record of the first", () => {
+test("parts of a compaction are joined with the record of the first", () => {
   const cursor = new Cursor();
   const part = (id: string, strategy: string, continues: boolean) =>
     create(ChangeSchema, {
@@ -45,13 +45,13 @@ test("parts of a compaction are joined, with the record of the first", () => {
   assert.deepEqual(kind.value.inserted.map((each) => each.eventId), ["e1", "e2"]);
 });
 
-test("a kind of a newer server is skipped, its token used", () => {
+test("an unknown kind is skipped and its token used", () => {
   const cursor = new Cursor();
   assert.equal(cursor.take(create(ChangeSchema, { session, resumeToken: "beyond" })), undefined);
   assert.equal(cursor.resume(), "beyond");
 });
 
-test("a session that is deleted and made again begins anew", () => {
+test("a session that is created again resets its versions", () => {
   const cursor = new Cursor();
   const deleted = create(ChangeSchema, { session, kind: { case: "sessionChange", value: { kind: SessionChangeKind.DELETED } }, resumeToken: "d" });
   const updated = create(ChangeSchema, { session, kind: { case: "sessionChange", value: { kind: SessionChangeKind.UPDATED } }, resumeToken: "u" });
@@ -62,7 +62,7 @@ test("a session that is deleted and made again begins anew", () => {
   assert.ok(cursor.take(batch("s", 1, ["e"])));
 });
 
-test("only so many sessions are remembered, those that changed last", () => {
+test("versions of the least recent sessions are dropped", () => {
   const cursor = new Cursor();
   for (let n = 0; n < REMEMBERED; n++) cursor.take(batch(`s${n}`, 1, ["e"]));
   cursor.take(batch("s0", 2, ["e"]));
@@ -73,7 +73,7 @@ test("only so many sessions are remembered, those that changed last", () => {
 
 const unavailable = new ThreadkeepError("away", Code.Unavailable);
 
-test("pauses double from 0.1 to 5 seconds, all of them jittered, until the stream lives", () => {
+test("pauses double from 0.1 to 5 seconds with jitter until a reset", () => {
   const backoff = new Backoff(Infinity, () => 0.5);
   const pauses = Array.from({ length: 8 }, () => backoff.pause(unavailable));
   assert.deepEqual(pauses, [50, 100, 200, 400, 800, 1600, 2500, 2500]);
@@ -82,12 +82,12 @@ test("pauses double from 0.1 to 5 seconds, all of them jittered, until the strea
   assert.equal(new Backoff(Infinity, () => 0).pause(unavailable), 0);
 });
 
-test("what the server asks for is added", () => {
+test("the retry delay is added", () => {
   const error = new ThreadkeepError("slow", Code.ResourceExhausted, { retryAfterMs: 700 });
   assert.equal(new Backoff(Infinity, () => 0.5).pause(error), 750);
 });
 
-test("failures in a row are borne as often as was said, and other errors not at all", () => {
+test("consecutive failures are limited and other errors are thrown", () => {
   const backoff = new Backoff(2, () => 0);
   backoff.pause(unavailable);
   backoff.pause(unavailable);

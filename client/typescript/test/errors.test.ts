@@ -9,7 +9,7 @@ import { badRequest, errorInfo, retryInfo, serverError } from "./support.js";
 
 const typed = (cause: unknown) => typedError(cause, "127.0.0.1:1", new AbortController().signal) as ThreadkeepError;
 
-test("an error has its reason, metadata, violations and delay", () => {
+test("an error has reason, metadata, violations and retry delay", () => {
   const details = [
     errorInfo("INVALID_FIELD", { field: "a", problem: "is long" }),
     badRequest(["a", "is long"], ["b", "is short"]),
@@ -26,50 +26,50 @@ test("an error has its reason, metadata, violations and delay", () => {
   assert.equal(error.retryAfterMs, 2500);
 });
 
-test("isReason knows reasons by name, and errors of others are of none", () => {
+test("isReason matches reasons by name and no other errors", () => {
   const error = typed(serverError(Code.NotFound, errorInfo("SESSION_NOT_FOUND")));
   assert.ok(isReason(error, "EVENT_NOT_FOUND", "SESSION_NOT_FOUND"));
   assert.ok(!isReason(error, "EVENT_NOT_FOUND"));
   assert.ok(!isReason(new Error("SESSION_NOT_FOUND"), "SESSION_NOT_FOUND"));
 });
 
-test("a reason of a newer server is kept as it was sent", () => {
+test("a reason of a newer server is kept as text", () => {
   const error = typed(serverError(Code.FailedPrecondition, errorInfo("MOON_IN_THE_WAY", { phase: "full" })));
   assert.equal(error.reason, "MOON_IN_THE_WAY");
   assert.equal(error.metadata["phase"], "full");
 });
 
-test("malformed details and those of others do not hide the error", () => {
+test("malformed and foreign details do not hide the error", () => {
   const broken = { type: "google.rpc.ErrorInfo", value: Uint8Array.of(0x0a, 0x7f, 0x41) };
   const error = typed(serverError(Code.NotFound, broken, errorInfo("FOREIGN", {}, "example.org"), retryInfo(1n, 0)));
   assert.deepEqual([error.reason, error.code, error.retryAfterMs], ["", Code.NotFound, 1000]);
 });
 
-test("metadata keys are only keys", () => {
+test("metadata keys do not change the prototype", () => {
   const error = typed(serverError(Code.NotFound, errorInfo("SESSION_NOT_FOUND", JSON.parse('{"__proto__": "x"}'))));
   assert.equal(Object.getOwnPropertyDescriptor(error.metadata, "__proto__")?.value, "x");
 });
 
-test("no server is said with the address and how to start one", () => {
+test("a missing server is reported with address and remedy", () => {
   const error = typed(new ConnectError("connect ECONNREFUSED", Code.Unavailable));
   assert.match(error.message, /no server at 127\.0\.0\.1:1 \(connect ECONNREFUSED\); start one with .*make serve/);
   assert.equal(typed(serverError(Code.Unavailable, errorInfo("SERVER_DRAINING"))).message, "as it says");
 });
 
-test("a browser's client that does not reach port 7443 is said to want the HTTP port", () => {
+test("an unreachable port 7443 in a browser suggests the HTTP port", () => {
   const failed = (address: string) => typedError(new ConnectError("fetch failed", Code.Unknown, undefined, undefined, new TypeError("fetch failed")), address, new AbortController().signal) as Error;
   assert.match(failed("there:7443").message, /no server at there:7443 .*; in a browser, use its HTTP port, by default 7480$/);
   assert.doesNotMatch(failed("there:7480").message, /browser/);
 });
 
-test("an ErrorInfo of another domain is not the server's", () => {
+test("a reason of another domain is ignored", () => {
   const proxys = errorInfo("SESSION_NOT_FOUND", { session_id: "s" }, "proxy.example");
   const error = typed(serverError(Code.NotFound, proxys));
   assert.deepEqual([error.reason, error.metadata], ["", {}]);
   assert.equal(typed(serverError(Code.Unavailable, proxys, errorInfo("SERVER_DRAINING"))).reason, "SERVER_DRAINING");
 });
 
-test("a code that stands for one reason bears it, whoever gave the code", () => {
+test("a code that implies one reason has it", () => {
   assert.equal(typed(serverError(Code.Unauthenticated)).reason, "UNAUTHENTICATED");
   assert.equal(typed(new ConnectError("the operation timed out", Code.DeadlineExceeded)).reason, "DEADLINE_EXCEEDED");
   assert.equal(typed(serverError(Code.NotFound)).reason, "");
@@ -88,19 +88,19 @@ for (const [what, cause] of broken) {
   test(`${what} is Unavailable`, () => assert.equal(typed(cause).code, Code.Unavailable));
 }
 
-test("what a server says is not taken for a broken connection", () => {
+test("an error of a server is not a broken connection", () => {
   for (const code of [Code.Internal, Code.Aborted, Code.Canceled, Code.Unknown]) {
     assert.equal(typed(new ConnectError("own words", code, { "grpc-status": String(code) })).code, code);
   }
 });
 
-test("faults of the program are left as they are", () => {
+test("bugs of the program are returned unchanged", () => {
   const fault = new TypeError("x is not a function");
   assert.equal(typed(fault), fault);
   assert.equal(typed(ConnectError.from(new TypeError("cannot encode"), Code.Internal)).code, Code.Internal);
 });
 
-test("once a call is aborted all else is a consequence", () => {
+test("an abort takes precedence over later errors", () => {
   const aborted = (reason: unknown) => typedError(serverError(Code.Internal), "", AbortSignal.abort(reason)) as ThreadkeepError;
   assert.deepEqual([aborted("enough").code, aborted("enough").cause], [Code.Canceled, "enough"]);
   const own = new ThreadkeepError("the client is closed", Code.Canceled);

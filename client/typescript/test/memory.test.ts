@@ -27,7 +27,7 @@ const server = await serve((router) => {
 const client = sdk.connect({ address: server.address, app: "shop", userId: "alice" });
 after(() => (client.close(), server.close()));
 
-test("memories get ids in copies before they are sent, the same in every try", async () => {
+test("memories get ids in copies, the same in every attempt", async () => {
   errors = [serverError(Code.Unavailable, errorInfo("STORE_UNAVAILABLE"))];
   const entry = { content: sdk.user("Likes tea.").message, author: "ada" };
   await client.memory().add(["Prefers a window seat.", entry, { ...entry, id: "mine" }]);
@@ -43,7 +43,7 @@ test("memories get ids in copies before they are sent, the same in every try", a
   assert.equal(asked.added.splice(0)[0]!.memories.length, 1);
 });
 
-test("a memory is of its scope, whatever it is asked", async () => {
+test("a memory handle replaces the scope of requests", async () => {
   const memory = client.memory({ app: "other", userId: "bob" });
   await memory.addSession("s1", { includeTools: true });
   await memory.search("tea", { mode: sdk.SearchMode.RANKED, topK: 3 });
@@ -54,13 +54,13 @@ test("a memory is of its scope, whatever it is asked", async () => {
   assert.deepEqual(deletes.map(({ scope, what }) => [scope.userId, what.case]), [["bob", "ids"], ["bob", "sessionId"], ["bob", "all"]]);
 });
 
-test("memories are listed page after page", async () => {
+test("memories are listed page by page", async () => {
   const ids = [];
   for await (const entry of client.memory().list({ filter: { authors: ["ada"] } })) ids.push(entry.id);
   assert.deepEqual(ids, ["1", "ada"]);
 });
 
-test("tools are called as any RPC", async () => {
+test("tools are called like any RPC", async () => {
   const answer = await client.service(sdk.ToolService).callTool({ session: client.ref("s1"), name: "load_memory" });
   assert.equal(answer.resultJson, '["alice","load_memory"]');
 });

@@ -5,7 +5,7 @@ import { fromBinary, toBinary } from "@bufbuild/protobuf";
 
 import * as sdk from "../src/node.js";
 
-test("ids are UUIDv7, differ, and sort by the time they were made", () => {
+test("new ids are UUIDv7, differ, and sort by creation time", () => {
   const before = Date.now();
   const ids = Array.from({ length: 20_000 }, sdk.newEventId);
   for (const id of ids) assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
@@ -16,7 +16,7 @@ test("ids are UUIDv7, differ, and sort by the time they were made", () => {
   assert.ok(made >= before && made <= Date.now(), `${made} is now`);
 });
 
-test("builders make events of their role", () => {
+test("builders set the role", () => {
   assert.equal(sdk.user("hi").message!.role, sdk.Role.USER);
   assert.equal(sdk.system("be brief").message!.role, sdk.Role.SYSTEM);
   const answer = sdk.assistant("two", { author: "planner", metadataJson: '{"a":[1]}', usage: { inputTokens: 7n } });
@@ -26,7 +26,7 @@ test("builders make events of their role", () => {
   assert.equal(answer.usage!.inputTokens, 7n);
 });
 
-test("tool calls follow the content, and results answer them", () => {
+test("tool calls follow the content, and results have their ids", () => {
   const call = sdk.toolCall("c1", "flights", { to: "LIS" });
   const asked = sdk.assistant(["One moment.", call]);
   assert.deepEqual(asked.message!.parts.map((part) => part.content.case), ["text", "toolCall"]);
@@ -40,7 +40,7 @@ test("tool calls follow the content, and results answer them", () => {
   assert.equal((failed.message!.parts[0]!.content.value as sdk.ToolResultPart).isError, true);
 });
 
-test("an empty text is a part with content, and a part without content stays without", () => {
+test("an empty text is a part with content, and an empty part stays empty", () => {
   for (const event of [sdk.user(""), sdk.assistant([""]), sdk.system("")]) {
     const [part] = fromBinary(sdk.SessionEventSchema, toBinary(sdk.SessionEventSchema, event)).message!.parts;
     assert.deepEqual(part!.content, { case: "text", value: "" });
@@ -51,7 +51,7 @@ test("an empty text is a part with content, and a part without content stays wit
   assert.deepEqual(result.parts[0]!.content, { case: "text", value: "" });
 });
 
-test("textOf joins the text parts, and nothing else", () => {
+test("textOf joins only the text parts", () => {
   const event = sdk.assistant(["one", sdk.toolCall("c", "f", {}), { content: { case: "text", value: "two" } }]);
   assert.equal(sdk.textOf(event), "one\ntwo");
   assert.equal(sdk.textOf(sdk.assistant([])), "");

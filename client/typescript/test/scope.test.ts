@@ -41,32 +41,32 @@ async function followed(...given: Parameters<sdk.Client["watch"]>) {
   return (asked.at(-1) as sdk.WatchAllRequest).scope!;
 }
 
-test("a list by labels alone is of the client's user and app", async () => {
+test("a list by labels uses the client's user and app", async () => {
   const { userId, app, labels } = await listed({ labels: { team: "red" } });
   assert.deepEqual([userId, app, labels], ["alice", "shop", { team: "red" }]);
 });
 
-test("a list of all users or all apps is of those", async () => {
+test("a list of all users or all apps covers them", async () => {
   const [users, apps, all] = [await listed({ allUsers: true }), await listed({ allApps: true }), await listed({ allUsers: true, allApps: true })];
   assert.deepEqual([users.userId, users.app], ["", "shop"]);
   assert.deepEqual([apps.userId, apps.app], ["alice", undefined]);
   assert.deepEqual([all.userId, all.app], ["", undefined]);
 });
 
-test("a list that names a user or an app keeps them, and an app that is empty is none", async () => {
+test("a list with a user or an app keeps them, and an empty app means none", async () => {
   const [named, without] = [await listed({ userId: "bob", app: "bank" }), await listed({ userId: "", app: "" })];
   assert.deepEqual([named.userId, named.app], ["bob", "bank"]);
   assert.deepEqual([without.userId, without.app], ["alice", ""]);
 });
 
-test("a client without user and app fills nothing in", async () => {
+test("a client without user and app completes nothing", async () => {
   const bare = sdk.connect({ address: server.address });
   const { userId, app } = await last<sdk.ListSessionsRequest>(bare.sessions());
   assert.deepEqual([userId, app], ["", undefined]);
   bare.close();
 });
 
-test("a deletion of expired sessions is of the client's user and app, unless it says all", async () => {
+test("a deletion of expired sessions uses the client's user and app unless widened", async () => {
   assert.equal((await client.deleteExpiredSessions({ before: { seconds: 7n } })).deletedSessions, 2n);
   await client.deleteExpiredSessions({ allUsers: true, allApps: true });
   const [own, all] = asked as sdk.DeleteExpiredSessionsRequest[];
@@ -74,7 +74,7 @@ test("a deletion of expired sessions is of the client's user and app, unless it 
   assert.deepEqual([all!.userId, all!.app], ["", undefined]);
 });
 
-test("a watch by labels alone follows the client's user and app", async () => {
+test("a watch by labels uses the client's user and app", async () => {
   const scope = { labels: { team: "red" } };
   const [own, users, all] = [await followed({ scope }), await followed({ scope, allUsers: true }), await followed({ scope, allUsers: true, allApps: true })];
   assert.deepEqual([own.userId, own.app, own.labels], ["alice", "shop", { team: "red" }]);
@@ -85,7 +85,7 @@ test("a watch by labels alone follows the client's user and app", async () => {
   assert.deepEqual([named.userId, named.app], ["bob", ""]);
 });
 
-test("a search that names no scope is of the client's user and app", async () => {
+test("a search without a scope uses the client's user and app", async () => {
   const scopes = [await searched(), await searched({ scope: { case: "user", value: {} } }), await searched({ scope: { case: "user", value: { userId: "bob" } } })];
   assert.deepEqual(scopes.map((scope) => [scope.case, (scope.value as sdk.UserScope).userId, (scope.value as sdk.UserScope).app]), [
     ["user", "alice", "shop"],
@@ -96,7 +96,7 @@ test("a search that names no scope is of the client's user and app", async () =>
   assert.deepEqual([(apps.value as sdk.UserScope).userId, (apps.value as sdk.UserScope).app], ["alice", undefined]);
 });
 
-test("a search of all users is of one app, and one of a session or an app keeps its scope", async () => {
+test("a search of all users requires one app, and a scope of a session or an app is kept", async () => {
   const all = await searched({ allUsers: true });
   assert.deepEqual([all.case, (all.value as sdk.AppScope).app], ["app", "shop"]);
   assert.throws(() => client.search("hit", { allUsers: true, allApps: true }), TypeError);
@@ -106,12 +106,12 @@ test("a search of all users is of one app, and one of a session or an app keeps 
   assert.deepEqual([app.case, (app.value as sdk.AppScope).app], ["app", ""]);
 });
 
-test("a search without a mode leaves it to the server", async () => {
+test("a search without a mode sends none", async () => {
   const { mode } = await last<sdk.SearchEventsRequest>(client.search("hit"));
   assert.equal(mode, sdk.SearchMode.UNSPECIFIED);
 });
 
-test("a memory's scope is filled where it says nothing, and an app that is empty is none", async () => {
+test("a memory's scope is completed, and an empty app means none", async () => {
   const scopes = [client.memory(), client.memory({ userId: "bob" }), client.memory({ app: "" })].map(({ scope }) => [scope.userId, scope.app]);
   assert.deepEqual(scopes, [["alice", "shop"], ["bob", "shop"], ["alice", ""]]);
 });

@@ -56,7 +56,7 @@ async function settled(): Promise<void> {
   }
 }
 
-test("it goes on where it stood when the stream breaks, ends, or the server leaves", async () => {
+test("a watch resumes after a broken stream, an ended stream, and a shutdown", async () => {
   scripts = [
     async function* () {
       yield [started, batch("s", 1, ["e1"])];
@@ -86,7 +86,7 @@ test("it goes on where it stood when the stream breaks, ends, or the server leav
   await settled();
 });
 
-test("checkpoints are handed out if asked for, and their tokens are used either way", async () => {
+test("checkpoints are delivered on request, and their tokens are always used", async () => {
   for (const checkpoints of [true, false]) {
     scripts = [
       async function* () {
@@ -105,7 +105,7 @@ test("checkpoints are handed out if asked for, and their tokens are used either 
   }
 });
 
-test("other errors end it", async () => {
+test("other errors end a watch", async () => {
   scripts = [
     async function* () {
       throw serverError(Code.OutOfRange, errorInfo("RESUME_POSITION_EXPIRED", { oldest_seq: "7" }));
@@ -115,7 +115,7 @@ test("other errors end it", async () => {
   assert.equal(requests.length, 1);
 });
 
-test("retries in a row are counted, and any frame begins a new row", async () => {
+test("consecutive retries are counted, and any frame resets the count", async () => {
   const fails: Script = async function* () {
     throw serverError(Code.Unavailable);
   };
@@ -127,7 +127,7 @@ test("retries in a row are counted, and any frame begins a new row", async () =>
   assert.equal(requests.length, 3, "one failure, a life, whose end is the first of a new row, and one more");
 });
 
-test("an aborted signal ends it with Canceled, at once, and so does leaving it", async () => {
+test("an aborted signal ends a watch with Canceled, and leaving the loop ends the call", async () => {
   const quiet: Script = async function* (_, signal) {
     yield [started];
     await forever(signal);
@@ -144,7 +144,7 @@ test("an aborted signal ends it with Canceled, at once, and so does leaving it",
   await settled();
 });
 
-test("watches that were left keep nothing of the client or the signal", async () => {
+test("ended watches keep no listeners", async () => {
   const warnings: Error[] = [];
   const warned = (warning: Error) => warnings.push(warning);
   process.on("warning", warned);
@@ -162,7 +162,7 @@ test("watches that were left keep nothing of the client or the signal", async ()
   assert.equal(getEventListeners(stop.signal, "abort").length, 0);
 });
 
-test("over fetch it ends at once too, on both sides, although Node forgets the signal of an answer", async () => {
+test("a watch over fetch ends on both sides when it is aborted", async () => {
   setFlagsFromString("--expose_gc");
   const collectGarbage = runInNewContext("gc") as () => void;
   let ended = () => {};
@@ -190,7 +190,7 @@ test("over fetch it ends at once too, on both sides, although Node forgets the s
   await http.close();
 });
 
-test("closing the client ends it, in a pause too", async () => {
+test("closing the client ends a watch, also in a pause", async () => {
   const own = sdk.connect({ address: server.address });
   scripts = [
     async function* () {
@@ -202,7 +202,7 @@ test("closing the client ends it, in a pause too", async () => {
   await assert.rejects(next, { message: "the client is closed" });
 });
 
-test("a reader that is slow holds the server up instead of filling memory", async () => {
+test("a slow reader blocks the server instead of filling memory", async () => {
   let sent = 0;
   const noise = Buffer.from(Array.from({ length: 75_000 }, () => Math.random() * 256)).toString("base64"); // gzip compresses the rest
   const filler = batch("s", 0, [noise]);
@@ -219,7 +219,7 @@ test("a reader that is slow holds the server up instead of filling memory", asyn
   await settled();
 });
 
-test("silence is taken for a dead stream; slowness of the reader is not", async () => {
+test("a silent stream is reopened, a slow reader is not", async () => {
   let opened = 0;
   async function* open(_token: string | undefined, { signal }: { signal?: AbortSignal }) {
     opened += 1;
@@ -235,7 +235,7 @@ test("silence is taken for a dead stream; slowness of the reader is not", async 
   await watch.return();
 });
 
-test("where it starts, by default now, and where a token says, if there is one", async () => {
+test("a watch starts now by default, or at its token", async () => {
   const start = async (options: sdk.WatchOptions, whose: Parameters<sdk.Client["watch"]>[0] = "s") => {
     scripts = [
       async function* () {

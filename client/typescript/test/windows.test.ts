@@ -40,7 +40,7 @@ const summary = (digest: string): MessageInitShape<typeof sdk.CompactionPlanSche
   branch: "b",
 });
 
-test("the summary is asked for once, put into the plan's empty event, and applied where the plan was made", async () => {
+test("compactWith summarizes once, fills the empty event of the plan, and applies it", async () => {
   plans = [summary("d1")];
   const prompts: string[] = [];
   const response = await client.compactWith("s", (prompt) => (prompts.push(prompt.prompt), "In short."), { actor: "me" });
@@ -54,7 +54,7 @@ test("the summary is asked for once, put into the plan's empty event, and applie
   assert.match(request!.compactionId, /^[0-9a-f-]{36}$/);
 });
 
-test("a lost race is planned anew, and the same prompt not asked again", async () => {
+test("a lost race is planned again without summarizing twice", async () => {
   plans = [summary("d1"), summary("d1"), summary("d2")];
   races = 2;
   let answers = 0;
@@ -63,21 +63,21 @@ test("a lost race is planned anew, and the same prompt not asked again", async (
   assert.equal(new Set(applied.map((request) => request.compactionId)).size, 3);
 });
 
-test("races are lost at most five times", async () => {
+test("five lost races are an error", async () => {
   plans = [summary("d1")];
   races = 9;
   await assert.rejects(client.compactWith("s", () => "text"), (error) => sdk.isReason(error, "VERSION_MISMATCH"));
   assert.equal(applied.length, 5);
 });
 
-test("nothing to do is undefined, and nobody is asked", async () => {
+test("nothing to compact returns undefined without a summary", async () => {
   plans = [{}];
   assert.equal(await client.compactWith("s", () => assert.fail("asked")), undefined);
   plans = [{ archiveEventIds: ["e1"] }];
   assert.equal((await client.compactWith("s", () => assert.fail("asked")))!.applied, true, "a plan without a prompt is applied");
 });
 
-test("a blank answer and a failing model leave the session as it was", async () => {
+test("a blank summary and a failing model leave the session unchanged", async () => {
   plans = [summary("d1")];
   await assert.rejects(client.compactWith("s", () => "  "), /the summary is blank/);
   await assert.rejects(client.compactWith("s", () => Promise.reject(new Error("no model"))), /no model/);
@@ -86,7 +86,7 @@ test("a blank answer and a failing model leave the session as it was", async () 
 
 const seen = create(sdk.GetContextResponseSchema, { firstSeq: 3n, sessionLastSeq: 9n, compactableThroughSeq: 6n, windowVersion: 4n });
 
-test("a summary of a context replaces what the context held, and nothing else", async () => {
+test("a summary of a context replaces exactly its events", async () => {
   assert.equal((await client.compactContext("s", seen, "In short.", { actor: "me" })).applied, true);
   const [request] = applied;
   assert.deepEqual([request!.fromSeq, request!.archive, request!.expectedWindowVersion], [3n, { case: "throughSeq", value: 6n }, 4n]);
@@ -98,7 +98,7 @@ test("a summary of a context replaces what the context held, and nothing else", 
   assert.ok(insert!.events.every((event) => event.synthetic && event.compactionSource === "summary"));
 });
 
-test("events in place of a summary keep what they say and are marked; none archives without a summary", async () => {
+test("events in place of a summary keep their content and are synthetic, and an empty list only archives", async () => {
   await client.compactContext("s", seen, [sdk.user("Who?", { compactionSource: "mine", eventId: "e" }), sdk.assistant("Ada.")], { compactionId: "c1" });
   await client.compactContext("s", seen, []);
   const [named, bare] = applied;
@@ -106,7 +106,7 @@ test("events in place of a summary keep what they say and are marked; none archi
   assert.deepEqual([named!.compactionId, bare!.inserts], ["c1", []]);
 });
 
-test("a context of which nothing may be archived, and a blank summary, are refused", async () => {
+test("a context without replaceable events and a blank summary are rejected", async () => {
   const nothing = { ...seen, compactableThroughSeq: 0n };
   await assert.rejects(client.compactContext("s", nothing, "In short."), { name: "ThreadkeepError", reason: "NOTHING_TO_COMPACT", message: /no event of this context may be archived/ });
   await assert.rejects(client.compactContext("s", seen, " \n"), /the summary is blank/);

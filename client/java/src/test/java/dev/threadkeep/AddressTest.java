@@ -34,7 +34,7 @@ class AddressTest {
   }
 
   @Test
-  void theSchemeOfAnAddressSaysTls() {
+  void schemeSelectsTls() {
     assertEquals(Optional.of(true), Address.of("https://there").tls());
     assertEquals(Optional.of(false), Address.of("http://there").tls());
     assertEquals(Optional.empty(), Address.of("there").tls());
@@ -48,7 +48,7 @@ class AddressTest {
   }
 
   @Test
-  void anHttpsAddressTurnsTlsOn() throws Exception {
+  void httpsAddressTurnsTlsOn() throws Exception {
     assertEquals(TLS_HANDSHAKE, firstByteTo("https://127.0.0.1:"));
     assertEquals('P', firstByteTo("http://127.0.0.1:"), "the preface of HTTP/2");
     assertEquals('P', firstByteTo("127.0.0.1:"));
@@ -67,7 +67,7 @@ class AddressTest {
   }
 
   @Test
-  void aSchemeThatContradictsTlsIsRefused() {
+  void contradictingSchemeIsRejected() {
     var plain = ThreadkeepClient.builder().address("http://there").tls(TlsChannelCredentials.create());
     assertThrows(IllegalArgumentException.class, plain::build);
     var secure = ThreadkeepClient.builder().address("https://there").tls(InsecureChannelCredentials.create());

@@ -36,7 +36,7 @@ class BackoffTest {
   }
 
   @Test
-  void theBoundDoublesUpToFiveSecondsAndAFrameResetsIt() {
+  void boundDoublesUpToFiveSecondsAndIsReset() {
     var backoff = backoff(OptionalInt.empty());
     for (long millis : new long[] {100, 200, 400, 800, 1600, 3200, 5000, 5000}) {
       assertEquals(millis, backoff.pause(AWAY).orElseThrow().toMillis());
@@ -49,7 +49,7 @@ class BackoffTest {
   }
 
   @Test
-  void theJitterIsFull() {
+  void jitterIsFull() {
     var random = new java.util.SplittableRandom(7);
     long least = Long.MAX_VALUE;
     for (int n = 0; n < 200; n++) {
@@ -61,18 +61,18 @@ class BackoffTest {
   }
 
   @Test
-  void whatTheServerAsksForIsAdded() {
+  void retryDelayIsAdded() {
     assertEquals(2100, backoff(OptionalInt.empty()).pause(FULL).orElseThrow().toMillis());
   }
 
   @Test
-  void noRetryMendsOtherErrors() {
+  void otherErrorsAreNotRetried() {
     var lost = ThreadkeepException.of(Status.Code.OUT_OF_RANGE, "expired");
     assertEquals(Optional.empty(), backoff(OptionalInt.empty()).pause(lost));
   }
 
   @Test
-  void failuresInARowAreBorneAsOftenAsAsked() {
+  void consecutiveFailuresAreLimited() {
     var backoff = backoff(OptionalInt.of(2));
     backoff.pause(AWAY);
     backoff.pause(AWAY);

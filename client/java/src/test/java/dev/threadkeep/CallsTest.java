@@ -61,7 +61,7 @@ class CallsTest {
   }
 
   @Test
-  void anAppendIsRetriedWithTheSameIds() {
+  void appendIsRetriedWithTheSameIds() {
     failFirst(4, AppendEventsResponse.newBuilder().setLogVersion(1).build());
     assertEquals(1, client.append("s", Events.user("Hi"), Events.user("there")).getLogVersion());
     assertEquals(5, server.requests.size());
@@ -72,14 +72,14 @@ class CallsTest {
   }
 
   @Test
-  void aLargeAppendIsRetriedToo() {
+  void largeAppendIsRetried() {
     failFirst(2, AppendEventsResponse.newBuilder().setLogVersion(1).build());
     assertEquals(1, client.append("s", Events.user("x".repeat(24 * 1024 * 1024))).getLogVersion());
     assertEquals(3, server.requests.size());
   }
 
   @Test
-  void fiveAttemptsAreAll() {
+  void callIsSentAtMostFiveTimes() {
     failFirst(9, AppendEventsResponse.getDefaultInstance());
     var error = assertThrows(ThreadkeepException.class, () -> client.append("s", Events.user("Hi")));
     assertEquals(Status.Code.UNAVAILABLE, error.code());
@@ -87,7 +87,7 @@ class CallsTest {
   }
 
   @Test
-  void whatMayNotBeRepeatedIsNot() {
+  void unsafeCallIsNotRetried() {
     failFirst(1, AppendEventsResponse.getDefaultInstance());
     var request = CreateSessionRequest.getDefaultInstance();
     assertThrows(ThreadkeepException.class, () -> client.call(SessionServiceGrpc.getCreateSessionMethod(), request));
@@ -95,7 +95,7 @@ class CallsTest {
   }
 
   @Test
-  void theCredentialIsSent() {
+  void everyCallSendsTheCredential() {
     client.append("s", Events.user("Hi"));
     try (var other = server.client().token("secret").build()) {
       other.append("s", Events.user("Hi"));
@@ -105,7 +105,7 @@ class CallsTest {
   }
 
   @Test
-  void aCallThatTakesTooLongFails() {
+  void callEndsWithTheTimeout() {
     server.answer = request -> null;
     var brief = client.withTimeout(Duration.ofMillis(100));
     var error = assertThrows(ThreadkeepException.class, () -> brief.append("s", Events.user("Hi")));
@@ -114,7 +114,7 @@ class CallsTest {
   }
 
   @Test
-  void thereMayBeNoLimit() {
+  void zeroTimeoutMeansNoLimit() {
     assertEquals(0, client.withTimeout(Duration.ZERO).append("s", Events.user("Hi")).getLogVersion());
   }
 
@@ -130,7 +130,7 @@ class CallsTest {
   }
 
   @Test
-  void aCanceledFutureCancelsItsCall() throws InterruptedException {
+  void canceledFutureCancelsItsCall() throws InterruptedException {
     server.answer = request -> null;
     var future = appendAsync(client);
     while (server.requests.isEmpty()) {
@@ -142,7 +142,7 @@ class CallsTest {
   }
 
   @Test
-  void noServerIsSaidWithItsAddressAndWhatToDo() throws InterruptedException {
+  void missingServerIsReportedWithAddressAndRemedy() throws InterruptedException {
     int port = server.port();
     server.close();
     var error = assertThrows(ThreadkeepException.class, () -> client.withTimeout(Duration.ofSeconds(10)).append("s", Events.user("Hi")));
@@ -153,7 +153,7 @@ class CallsTest {
   }
 
   @Test
-  void aServerThatIsAwayIsLookedForOften() throws Exception {
+  void lostServerIsReconnectedQuickly() throws Exception {
     var visits = new AtomicInteger();
     try (var door = new ServerSocket(0)) {
       var porter =
@@ -180,7 +180,7 @@ class CallsTest {
   }
 
   @Test
-  void closingFailsWhatIsUnderWayAndWhatComesAfter() throws InterruptedException {
+  void closingFailsActiveAndLaterCalls() throws InterruptedException {
     server.answer = request -> null;
     var future = appendAsync(client);
     while (server.requests.isEmpty()) {
@@ -196,7 +196,7 @@ class CallsTest {
   }
 
   @Test
-  void noThreadOutlivesTheClient() throws InterruptedException {
+  void closedClientLeavesNoThread() throws InterruptedException {
     client.append("s", Events.user("Hi"));
     client.watch("s");
     while (server.streams.isEmpty()) {

@@ -73,7 +73,7 @@ class CompactorTest {
   }
 
   @Test
-  void theSummaryIsPutWhereThePlanLeavesRoom() {
+  void summaryFillsTheEmptyEventOfThePlan() {
     assertTrue(client.compactWith("s", this::summarize).orElseThrow().getApplied());
     assertEquals(client.ref("s"), last().getSession());
     assertEquals(List.of("what was said"), asked);
@@ -86,7 +86,7 @@ class CompactorTest {
   }
 
   @Test
-  void aLostRaceIsRunAgainWithoutAskingTwice() {
+  void lostRaceIsPlannedAgainWithoutSummarizingTwice() {
     races.set(2);
     assertTrue(client.compactWith(client.ref("s"), this::summarize, null).isPresent());
     assertEquals(1, asked.size());
@@ -103,7 +103,7 @@ class CompactorTest {
   }
 
   @Test
-  void noModelIsAskedForNothing() {
+  void nothingToCompactCallsNoModel() {
     plan = plan.toBuilder().clearSummaryPrompt().clearInserts().build();
     assertTrue(client.compactWith(client.ref("s"), this::summarize, null).isPresent());
     plan = CompactionPlan.getDefaultInstance();
@@ -113,7 +113,7 @@ class CompactorTest {
   }
 
   @Test
-  void aBlankSummaryChangesNothing() {
+  void blankSummaryChangesNothing() {
     assertThrows(IllegalArgumentException.class, () -> client.compactWith(client.ref("s"), prompt -> " ", null));
     assertEquals(1, server.requests.size());
   }
@@ -122,7 +122,7 @@ class CompactorTest {
       GetContextResponse.newBuilder().setFirstSeq(3).setSessionLastSeq(9).setCompactableThroughSeq(6).setWindowVersion(4).build();
 
   @Test
-  void aSummaryOfAContextReplacesWhatTheContextHeldAndNothingElse() {
+  void summaryOfAContextReplacesExactlyItsEvents() {
     assertTrue(client.compactContext("s", SEEN, "In short.").getApplied());
     assertEquals(List.of(3L, 6L, 4L), List.of(last().getFromSeq(), last().getThroughSeq(), last().getExpectedWindowVersion()));
     assertEquals(client.ref("s"), last().getSession());
@@ -134,7 +134,7 @@ class CompactorTest {
   }
 
   @Test
-  void insertsForAContextKeepWhatTheySayAndAreMarked() {
+  void insertsForAContextKeepTheirContentAndAreSynthetic() {
     var own = Events.user("Who?").toBuilder().setCompactionSource("mine").build();
     var inserts = CompactionInsert.newBuilder().addEvents(own).addEvents(Events.assistant("Ada."));
     var request = ApplyCompactionRequest.newBuilder().setSession(client.ref("s")).setStrategy("notes").setCompactionId("c1").addInserts(inserts);
@@ -145,7 +145,7 @@ class CompactorTest {
   }
 
   @Test
-  void aContextOfWhichNothingMayBeArchivedIsRefused() {
+  void contextWithoutReplaceableEventsIsRejected() {
     var nothing = SEEN.toBuilder().clearCompactableThroughSeq().build();
     var error = assertThrows(ThreadkeepException.class, () -> client.compactContext("s", nothing, "In short."));
     assertEquals(ErrorReason.ERROR_REASON_NOTHING_TO_COMPACT, error.reason());

@@ -42,7 +42,7 @@ class CursorTest {
   }
 
   @Test
-  void partsAreOneChangeWithTheTokenAndVersionsOfTheLast() {
+  void partsAreJoinedWithTokenAndVersionsOfTheLast() {
     assertEquals(Optional.empty(), cursor.take(part(batch("s", 0, "", "a", "b"))));
     assertEquals(Optional.empty(), cursor.take(part(batch("s", 0, "", "c"))));
     assertEquals(Optional.of(batch("s", 7, "t", "a", "b", "c", "d").build()), cursor.take(batch("s", 7, "t", "d").build()));
@@ -50,7 +50,7 @@ class CursorTest {
   }
 
   @Test
-  void partsOfACompactionKeepItsRecord() {
+  void partsOfACompactionKeepTheRecord() {
     var first = Change.newBuilder();
     first.getCompactionBuilder().setContinues(true).setCompaction(Compaction.newBuilder().setCompactionId("c"));
     first.getCompactionBuilder().addInserted(SessionEvent.newBuilder().setEventId("a"));
@@ -65,7 +65,7 @@ class CursorTest {
   }
 
   @Test
-  void partsOfABrokenStreamAreForgotten() {
+  void partsOfABrokenStreamAreDropped() {
     cursor.take(batch("s", 1, "t", "a").build());
     cursor.take(part(batch("s", 0, "", "b")));
     assertEquals("t", cursor.resume());
@@ -82,7 +82,7 @@ class CursorTest {
   }
 
   @Test
-  void aSessionThatIsMadeAnewBeginsItsVersionsAnew() {
+  void sessionThatIsCreatedAgainResetsItsVersions() {
     cursor.take(batch("s", 9, "t", "a").build());
     cursor.take(session(SessionChangeKind.SESSION_CHANGE_KIND_UPDATED));
     assertEquals(Optional.empty(), cursor.take(batch("s", 9, "t", "a").build()));
@@ -97,7 +97,7 @@ class CursorTest {
   }
 
   @Test
-  void onlySoManySessionsAreRemembered() {
+  void versionsOfTheLeastRecentSessionsAreDropped() {
     for (int n = 0; n < Cursor.REMEMBERED; n++) {
       cursor.take(batch("s" + n, 5, "t").build());
     }

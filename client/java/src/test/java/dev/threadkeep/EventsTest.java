@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 
 class EventsTest {
   @Test
-  void idsAreVersionSevenAndSortByTime() throws InterruptedException {
+  void newIdsAreVersionSevenAndSortByTime() throws InterruptedException {
     String before = Events.newId();
     Thread.sleep(2);
     String after = Events.newId();
@@ -39,7 +39,7 @@ class EventsTest {
   }
 
   @Test
-  void withIdsCopiesAndKeepsIdsThatAreThere() {
+  void withIdsCopiesEventsAndKeepsIds() {
     var bare = Events.user("Hi");
     var named = bare.toBuilder().setEventId("mine").build();
     List<SessionEvent> sent = Events.withIds(List.of(bare, named, bare));
@@ -50,7 +50,7 @@ class EventsTest {
   }
 
   @Test
-  void anEmptyTextIsAPartWithContent() throws InvalidProtocolBufferException {
+  void emptyTextIsAPartWithContent() throws InvalidProtocolBufferException {
     for (var event : List.of(Events.user(""), Events.assistant(""), Events.system(""), Events.assistant(Events.text("")))) {
       assertTrue(SessionEvent.parseFrom(event.toByteString()).getMessage().getParts(0).hasText());
     }
@@ -59,7 +59,7 @@ class EventsTest {
   }
 
   @Test
-  void rolesAndTexts() {
+  void buildersSetRoleAndText() {
     assertEquals(Role.ROLE_USER, Events.user("a").getMessage().getRole());
     assertEquals(Role.ROLE_SYSTEM, Events.system("a").getMessage().getRole());
     assertEquals(Role.ROLE_ASSISTANT, Events.assistant("a").getMessage().getRole());
@@ -68,7 +68,7 @@ class EventsTest {
   }
 
   @Test
-  void toolCallsAreKeptVerbatim() {
+  void toolCallsAreVerbatim() {
     var call = Events.assistant(Events.toolCall("c1", "weather", "{ \"in\": 1.0 }")).getMessage().getParts(0).getToolCall();
     assertEquals("c1", call.getId());
     assertEquals("weather", call.getName());

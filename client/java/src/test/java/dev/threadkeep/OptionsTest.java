@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 
 class OptionsTest {
   @Test
-  void anAppendHasAtMostOnePrecondition() {
+  void appendRejectsTwoPreconditions() {
     var version = AppendOptions.NONE.expectedLogVersion(3);
     assertThrows(IllegalArgumentException.class, () -> version.expectedLastEventId("e"));
     assertThrows(IllegalArgumentException.class, () -> AppendOptions.NONE.expectedLastEventId("e").expectedLogVersion(3));
@@ -24,7 +24,7 @@ class OptionsTest {
   }
 
   @Test
-  void whatAnAppendIsToldIsInItsRequest() {
+  void appendOptionsSetTheRequest() {
     assertEquals(AppendEventsRequest.getDefaultInstance(), AppendOptions.NONE.request().build());
     var all = AppendOptions.NONE.create().ignoreExisting().expectedLastEventId("").request();
     assertTrue(all.hasCreateIfMissing());
@@ -33,14 +33,14 @@ class OptionsTest {
   }
 
   @Test
-  void whatAWatchIsTold() {
+  void watchOptionsAreSet() {
     assertThrows(IllegalArgumentException.class, () -> WatchOptions.DEFAULT.withMaxRetries(-1));
     assertEquals(new WatchOptions(true, OptionalInt.of(0)), WatchOptions.DEFAULT.withMaxRetries(0).withCheckpoints());
     assertEquals(new WatchOptions(false, OptionalInt.empty()), WatchOptions.DEFAULT);
   }
 
   @Test
-  void addressAndTokenComeFromTheEnvironment() {
+  void addressAndTokenDefaultToTheEnvironment() {
     var nothing = new ThreadkeepClientBuilder(Map.of());
     assertEquals("127.0.0.1:7443", Address.of(nothing.address).authority());
     assertEquals("", nothing.token);
@@ -52,7 +52,7 @@ class OptionsTest {
   }
 
   @Test
-  void theProtosSayWhatIsRetried() {
+  void retriedMethodsMatchTheProtos() {
     Set<String> methods = new HashSet<>();
     RetryPolicy.retryable().forEach(name -> methods.add(name.get("service") + "/" + name.get("method")));
     assertTrue(methods.contains("threadkeep.v1.EventService/AppendEvents"));

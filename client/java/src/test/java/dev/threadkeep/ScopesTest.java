@@ -78,28 +78,28 @@ class ScopesTest {
   }
 
   @Test
-  void aListByLabelsAloneIsOfTheClientsUserAndApp() {
+  void listByLabelsUsesTheClientsUserAndApp() {
     assertEquals(RED.toBuilder().setApp("shop").setUserId("ada").build(), listed(RED));
     client.sessions().iterator().hasNext();
     assertEquals(ListSessionsRequest.newBuilder().setApp("shop").setUserId("ada").build(), last());
   }
 
   @Test
-  void aListOfAllUsersOrAppsIsOfThose() {
+  void listOfAllUsersOrAppsCoversThem() {
     assertEquals(RED.toBuilder().setApp("shop").build(), listed(RED, All.USERS));
     assertEquals(RED.toBuilder().setUserId("ada").build(), listed(RED, All.APPS));
     assertEquals(RED, listed(RED, All.USERS, All.APPS));
   }
 
   @Test
-  void aListThatNamesAUserOrAnAppKeepsThem() {
+  void listWithAUserOrAnAppKeepsThem() {
     assertEquals("bob", listed(RED.toBuilder().setUserId("bob").build()).getUserId());
     var withoutApp = RED.toBuilder().setApp("").setUserId("ada").build();
     assertEquals(withoutApp, listed(RED.toBuilder().setApp("").build()));
   }
 
   @Test
-  void aDeletionOfExpiredSessionsIsOfTheClientsUserAndApp() {
+  void deletionOfExpiredSessionsUsesTheClientsUserAndApp() {
     client.deleteExpiredSessions(DeleteExpiredSessionsRequest.getDefaultInstance());
     assertEquals(DeleteExpiredSessionsRequest.newBuilder().setApp("shop").setUserId("ada").build(), last());
     client.deleteExpiredSessions(DeleteExpiredSessionsRequest.getDefaultInstance(), All.USERS, All.APPS);
@@ -107,7 +107,7 @@ class ScopesTest {
   }
 
   @Test
-  void aWatchByLabelsAloneFollowsTheClientsUserAndApp() {
+  void watchByLabelsUsesTheClientsUserAndApp() {
     var red = ChangeScope.newBuilder().putLabels("team", "red");
     assertEquals(red.clone().setApp("shop").setUserId("ada").build(), followed(red));
     assertEquals(red.clone().setApp("shop").build(), followed(red, All.USERS));
@@ -115,7 +115,7 @@ class ScopesTest {
   }
 
   @Test
-  void aSearchThatNamesNoScopeIsOfTheClientsUserAndApp() {
+  void searchWithoutAScopeUsesTheClientsUserAndApp() {
     var own = UserScope.newBuilder().setApp("shop").setUserId("ada");
     assertEquals(own.build(), searched(SearchEventsRequest.newBuilder()).getUser());
     assertEquals(own.build(), searched(SearchEventsRequest.newBuilder().setUser(UserScope.getDefaultInstance())).getUser());
@@ -124,21 +124,21 @@ class ScopesTest {
   }
 
   @Test
-  void aSearchOfAllUsersIsOfOneApp() {
+  void searchOfAllUsersRequiresOneApp() {
     assertEquals(AppScope.newBuilder().setApp("shop").build(), searched(SearchEventsRequest.newBuilder(), All.USERS).getApp());
     var nowhere = SearchEventsRequest.getDefaultInstance();
     assertThrows(IllegalArgumentException.class, () -> client.search(nowhere, All.USERS, All.APPS));
   }
 
   @Test
-  void aSearchOfASessionOrAnAppKeepsItsScope() {
+  void searchOfASessionOrAnAppKeepsItsScope() {
     var ofSession = SearchEventsRequest.newBuilder().setSession(client.ref("s"));
     assertEquals(client.ref("s"), searched(ofSession).getSession());
     assertEquals(AppScope.getDefaultInstance(), searched(SearchEventsRequest.newBuilder().setApp(AppScope.getDefaultInstance())).getApp());
   }
 
   @Test
-  void aSearchWithoutAModeLeavesItToTheServer() {
+  void searchWithoutAModeSendsNone() {
     client.search("hit").iterator().hasNext();
     assertEquals(SearchMode.SEARCH_MODE_UNSPECIFIED, ((SearchEventsRequest) last()).getMode());
   }

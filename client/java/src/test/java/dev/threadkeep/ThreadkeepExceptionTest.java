@@ -22,7 +22,7 @@ class ThreadkeepExceptionTest {
   private static final Metadata.Key<byte[]> DETAILS = Metadata.Key.of("grpc-status-details-bin", Metadata.BINARY_BYTE_MARSHALLER);
 
   @Test
-  void whatTheServerTells() {
+  void errorHasTheServersDetails() {
     var info = ErrorInfo.newBuilder().setReason("INVALID_FIELD").setDomain("threadkeep.dev").putMetadata("field", "filter.last_n");
     var violation = BadRequest.FieldViolation.newBuilder().setField("filter.last_n").setDescription("must be at least 1");
     var delay = com.google.protobuf.Duration.newBuilder().setSeconds(1).setNanos(500_000_000);
@@ -45,14 +45,14 @@ class ThreadkeepExceptionTest {
   }
 
   @Test
-  void aReasonOfANewerServerIsKeptAsText() {
+  void reasonOfANewerServerIsKeptAsText() {
     var error = ThreadkeepException.from(FakeServer.error(Status.Code.ABORTED, "no", FakeServer.reason("MOON_PHASE")));
     assertEquals(ErrorReason.UNRECOGNIZED, error.reason());
     assertEquals("MOON_PHASE", error.reasonName());
   }
 
   @Test
-  void aReasonOfAnotherDomainIsNotTheServers() {
+  void reasonOfAnotherDomainIsIgnored() {
     var proxys = FakeServer.reason("SESSION_NOT_FOUND", "proxy.example").toBuilder().putMetadata("session_id", "s").build();
     var error = ThreadkeepException.from(FakeServer.error(Status.Code.UNAVAILABLE, "no", proxys));
     assertEquals(ErrorReason.ERROR_REASON_UNSPECIFIED, error.reason());
@@ -63,7 +63,7 @@ class ThreadkeepExceptionTest {
   }
 
   @Test
-  void aMalformedDetailDoesNotHideThoseAfterIt() {
+  void malformedDetailDoesNotHideLaterOnes() {
     var malformed = Any.newBuilder().setTypeUrl("type.googleapis.com/google.rpc.ErrorInfo").setValue(ByteString.copyFrom(new byte[] {10, 127}));
     var status = com.google.rpc.Status.newBuilder().setCode(Status.Code.NOT_FOUND.value()).addDetails(malformed);
     status.addDetails(Any.pack(FakeServer.reason("SESSION_NOT_FOUND")));
@@ -71,7 +71,7 @@ class ThreadkeepExceptionTest {
   }
 
   @Test
-  void withoutDetailsThereIsNoReasonButTheCodes() {
+  void reasonWithoutDetailsComesFromTheCode() {
     var plain = ThreadkeepException.from(Status.ABORTED.withDescription("no").asRuntimeException());
     assertEquals(ErrorReason.ERROR_REASON_UNSPECIFIED, plain.reason());
     assertEquals("", plain.reasonName());
@@ -83,7 +83,7 @@ class ThreadkeepExceptionTest {
   }
 
   @Test
-  void detailsThatAreNoMessageAreIgnored() {
+  void malformedDetailsAreIgnored() {
     var trailers = new Metadata();
     trailers.put(DETAILS, new byte[] {1, 2, 3});
     var error = ThreadkeepException.of(Status.NOT_FOUND.withDescription("gone"), trailers);
@@ -93,7 +93,7 @@ class ThreadkeepExceptionTest {
   }
 
   @Test
-  void anyErrorCanBeRead() {
+  void anyErrorIsConverted() {
     var error = ThreadkeepException.from(new IllegalStateException("odd"));
     assertEquals(Status.Code.UNKNOWN, error.code());
     assertSame(IllegalStateException.class, error.getCause().getClass());

@@ -42,7 +42,7 @@ class UserMemoryTest {
   }
 
   @Test
-  void memoriesAreSentAgainWithTheSameIds() {
+  void memoriesAreRetriedWithTheSameIds() {
     server.answer =
         request -> {
           if (server.requests.size() < 3) {
@@ -63,7 +63,7 @@ class UserMemoryTest {
   }
 
   @Test
-  void aMemoryIsOfItsScopeWhateverItIsAsked() {
+  void memoryReplacesTheScopeOfRequests() {
     var memory = new UserMemory(client, OTHER);
     server.answer = request -> AddSessionToMemoryResponse.getDefaultInstance();
     memory.addSession("s1");
@@ -80,7 +80,7 @@ class UserMemoryTest {
   }
 
   @Test
-  void theMemoryOfAnotherUserIsInTheClientsApp() {
+  void memoryOfAnotherUserUsesTheClientsApp() {
     server.answer = request -> SearchMemoryResponse.getDefaultInstance();
     client.memory("bob").search("tea");
     var scope = MemoryScope.newBuilder().setApp("shop").setUserId("bob");
@@ -88,7 +88,7 @@ class UserMemoryTest {
   }
 
   @Test
-  void memoriesAreListedPageAfterPage() {
+  void memoriesAreListedPageByPage() {
     server.answer =
         request -> {
           var page = ListMemoriesResponse.newBuilder();

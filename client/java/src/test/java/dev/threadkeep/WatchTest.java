@@ -66,7 +66,7 @@ class WatchTest {
   }
 
   @Test
-  void aBrokenStreamGoesOnWhereItStoodWithoutRepetitions() throws InterruptedException {
+  void brokenStreamResumesWithoutRepetitions() throws InterruptedException {
     try (var changes = client.watch(fromBeginning(), WatchOptions.DEFAULT)) {
       var first = stream();
       first.onNext(frame(CursorTest.batch("s", 1, "t1", "a"), CursorTest.batch("s", 2, "t2", "b")));
@@ -84,7 +84,7 @@ class WatchTest {
   }
 
   @Test
-  void aStreamThatEndsIsOpenedAgain() throws InterruptedException {
+  void endedStreamIsReopened() throws InterruptedException {
     try (var changes = client.watch("s")) {
       var next = CompletableFuture.supplyAsync(changes::next);
       stream().onCompleted();
@@ -95,7 +95,7 @@ class WatchTest {
   }
 
   @Test
-  void errorsThatNoRetryMendsEndIt() throws InterruptedException {
+  void otherErrorsEndTheWatch() throws InterruptedException {
     try (var changes = client.watch("s")) {
       var expired = FakeServer.error(Status.Code.OUT_OF_RANGE, "too late", FakeServer.reason("RESUME_POSITION_EXPIRED"));
       var stream = stream();
@@ -111,7 +111,7 @@ class WatchTest {
   }
 
   @Test
-  void failuresInARowAreCounted() throws InterruptedException {
+  void consecutiveFailuresAreCounted() throws InterruptedException {
     try (var changes = client.watch(fromBeginning(), WatchOptions.DEFAULT.withMaxRetries(2))) {
       var failure = CompletableFuture.supplyAsync(() -> assertThrows(ThreadkeepException.class, changes::hasNext));
       for (int n = 0; n < 3; n++) {
@@ -123,7 +123,7 @@ class WatchTest {
   }
 
   @Test
-  void checkpointsAreHandedOutIfAskedFor() throws InterruptedException {
+  void checkpointsAreDeliveredOnRequest() throws InterruptedException {
     try (var changes = client.watch(fromBeginning(), WatchOptions.DEFAULT.withCheckpoints())) {
       stream().onNext(frame(checkpoint("t1")));
       assertTrue(changes.next().hasCheckpoint());
@@ -131,7 +131,7 @@ class WatchTest {
   }
 
   @Test
-  void aSilentStreamIsTakenForDead() throws Exception {
+  void silentStreamIsReopened() throws Exception {
     var connection = new Connection("here", "", io.grpc.ManagedChannelBuilder.forAddress("127.0.0.1", server.port()).usePlaintext());
     var method = SubscriptionServiceGrpc.getWatchSessionMethod();
     var source = new Changes.Source<>(method, fromBeginning(), WatchSessionResponse::getChangesList);
@@ -146,7 +146,7 @@ class WatchTest {
   }
 
   @Test
-  void closingEndsTheWaitAndReleasesTheCall() throws Exception {
+  void closingEndsTheWaitAndTheCall() throws Exception {
     var changes = client.watch("s");
     var stream = stream();
     var waiting = CompletableFuture.supplyAsync(changes::hasNext);
@@ -159,7 +159,7 @@ class WatchTest {
   }
 
   @Test
-  void closingTheClientEndsAWatchAlsoInItsPause() throws Exception {
+  void closingTheClientEndsAWatchInItsPause() throws Exception {
     var changes = client.watch("s");
     var waiting = CompletableFuture.supplyAsync(() -> assertThrows(ThreadkeepException.class, changes::hasNext));
     for (int n = 0; n < 4; n++) {
@@ -172,7 +172,7 @@ class WatchTest {
   }
 
   @Test
-  void whatIsNotReadStaysWithTheServer() throws InterruptedException {
+  void readAheadIsLimited() throws InterruptedException {
     try (var changes = client.watch("s")) {
       int sent = fill(stream());
       for (int n = 0; n < sent; n++) {
@@ -199,7 +199,7 @@ class WatchTest {
   }
 
   @Test
-  void anInterruptedThreadStopsWaiting() throws Exception {
+  void interruptedThreadStopsWaiting() throws Exception {
     try (var changes = client.watch("s")) {
       Thread.currentThread().interrupt();
       assertThrows(ThreadkeepException.class, changes::hasNext);
