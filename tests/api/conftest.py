@@ -16,7 +16,7 @@ from threadkeep.cli import main as command_line
 from threadkeep_server.app.server import Running, serve
 from threadkeep_server.config.settings import load_settings
 
-Tell = Callable[..., tuple[int, str, str]]
+Cli = Callable[..., tuple[int, str, str]]
 
 
 @contextmanager
@@ -86,7 +86,7 @@ def address(server: Running) -> str:
 
 
 @pytest.fixture
-def tell(address: str, capfd: pytest.CaptureFixture[str]) -> Tell:
+def cli(address: str, capfd: pytest.CaptureFixture[str]) -> Cli:
     """Runs a command; returns exit code, output and standard error."""
 
     def invoke(*arguments: str) -> tuple[int, str, str]:

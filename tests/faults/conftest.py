@@ -80,9 +80,9 @@ def look(request: pytest.FixtureRequest, database_url: str | None, tmp_path: Pat
         return lambda sql: int(cluster.execute(sql, database=database_url.rpartition("/")[2]))
     file = tmp_path / "data" / "threadkeep.db"
 
-    def ask(sql: str) -> int:
+    def query(sql: str) -> int:
         with closing(sqlite3.connect(file)) as connection:
             connection.execute("ATTACH DATABASE ? AS search", (f"{file}.search",))
             return int(connection.execute(sql).fetchone()[0])
 
-    return ask
+    return query

@@ -23,7 +23,7 @@ from .conftest import Look, ServerMaker
 from .harness.facts import fact, word_of
 from .harness.ledger import connect
 from .harness.search_invariants import caught_up, check_found, check_tables, events_of
-from .harness.searching import BATCH, EMBEDDED, Embeddings, chance, embedding_with, embeddings, remember, tell
+from .harness.searching import BATCH, EMBEDDED, Embeddings, append_facts, chance, embedding_with, embeddings, remember
 
 IMPATIENT = """
 from threadkeep_server.service.search import embedding
@@ -67,10 +67,10 @@ async def test_an_embedder_outage_delays_embeddings_and_loses_none(
         server = make_server(prelude=IMPATIENT, **_settings(endpoint, database_url))
         await asyncio.to_thread(server.start)
         async with connect(server.address, timeout=15) as client:
-            await tell(client, "before", BEFORE)
+            await append_facts(client, "before", BEFORE)
             await remember(client, "before", BEFORE)
             await caught_up(client)
-            _check_asked(endpoint.asked_for(), 2 * BEFORE)
+            _check_requests(endpoint.request_counts(), 2 * BEFORE)
 
             await outage(endpoint)
             await _goes_on(client, server, "during", waiting=3 * DURING)
@@ -78,11 +78,11 @@ async def test_an_embedder_outage_delays_embeddings_and_loses_none(
             await asyncio.to_thread(server.start)
             await _goes_on(client, server, "restarted", waiting=6 * DURING)
 
-            tried = endpoint.asked_for()
+            tried = endpoint.request_counts()
             await recover(endpoint)
-            await tell(client, "after", AFTER)
+            await append_facts(client, "after", AFTER)
             await caught_up(client)
-            _check_asked(endpoint.asked_for() - tried, 6 * DURING + AFTER)
+            _check_requests(endpoint.request_counts() - tried, 6 * DURING + AFTER)
             await _all_is_there(client, look)
 
 
@@ -90,17 +90,17 @@ def _settings(endpoint: Embeddings, database_url: str | None) -> Mapping[str, ob
     return {"http_address": f"127.0.0.1:{free_port()}", **embedding_with(endpoint), **url_settings(database_url)}
 
 
-def _check_asked(asked: Counter[str], texts: int) -> None:
+def _check_requests(requests: Counter[str], texts: int) -> None:
     """Each text is requested once, except for one or two batches whose response was too late. A memory may have the text of an
     event."""
-    del asked["probe"]
-    assert texts <= asked.total() <= texts + 2 * BATCH
-    assert max(asked.values()) <= 3
+    del requests["probe"]
+    assert texts <= requests.total() <= texts + 2 * BATCH
+    assert max(requests.values()) <= 3
 
 
 async def _goes_on(client: threadkeep.AsyncClient, server: ServerProcess, name: str, *, waiting: int) -> None:
     """Everything except embedding works, and the backlog is reported. Texts that were never embedded require the embedder."""
-    await tell(client, name, DURING)
+    await append_facts(client, name, DURING)
     await remember(client, name, DURING)
     assert (await client.memory().add_session(name)).added == DURING
     for n in range(3):
@@ -117,10 +117,10 @@ async def _goes_on(client: threadkeep.AsyncClient, server: ServerProcess, name: 
             await search(word_of(f"{name}/e0"), mode="semantic")
         assert told.value.reason == "EMBEDDER_FAILED"
         assert "127.0.0.1" not in str(told.value), "no address of the endpoint reaches a client"
-    await _until_told(client, server, waiting)
+    await _until_reported(client, server, waiting)
 
 
-async def _until_told(client: threadkeep.AsyncClient, server: ServerProcess, waiting: int) -> None:
+async def _until_reported(client: threadkeep.AsyncClient, server: ServerProcess, waiting: int) -> None:
     """Only indexed events count as waiting; the page reports the last count."""
     async with asyncio.timeout(60):
         while (told := (await client.info()).embeddings.waiting) != waiting:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import pytest
 
 import threadkeep
-from tests.support.marks import summarising
+from tests.support.marks import summarizing
 from tests.support.models.model_endpoint import ModelEndpoint, endpoint, hangs
 from tests.support.runs.printed import Say
 from tests.support.runs.thoroughness import KILLS
@@ -22,7 +22,7 @@ from threadkeep.v1 import compaction_pb2 as pb
 from .conftest import ServerMaker
 from .harness.background_tasks import background
 from .harness.compactors import Score, TurnLedger, apply_each, replace_once, run_strategies
-from .harness.ledger import append_each, append_until_told, connect
+from .harness.ledger import append_each, append_until_acknowledged, connect
 from .harness.policy import DEADLINE_S, TRIM, leases_of, set_policy, summarizer
 from .harness.window_invariants import check_session
 from .harness.wire import Wire, wire
@@ -43,7 +43,7 @@ async def test_a_compaction_interrupted_by_a_kill_is_atomic(
 ) -> None:
     ledger, score = TurnLedger(), Score()
     async with endpoint("openai") as model:
-        model.does(summarising(model, slowest=0.05))
+        model.does(summarizing(model, slowest=0.05))
         settings = {**url_settings(database_url), **summarizer(model)}
         server = await asyncio.to_thread(make_server(prelude=leases_of(2 * DEADLINE_S), **settings).start)
         async with connect(server.address) as client, wire(server.address) as to:
@@ -80,18 +80,18 @@ async def test_a_compaction_interrupted_by_a_kill_is_atomic(
 def _more(ledger: TurnLedger, score: Score, model: ModelEndpoint) -> Callable[[], bool]:
     """Reports whether every client has appended and compacted since then, and a policy has called the model."""
     said, asked = ledger.acknowledged + 60, len(model.requests) + 1
-    compacted = {session: len(score.told[session]) for session in SESSIONS if session != "policy"}
+    compacted = {session: len(score.records[session]) for session in SESSIONS if session != "policy"}
     return lambda: (
         ledger.acknowledged >= said
         and len(model.requests) >= asked
-        and all(len(score.told[session]) > before for session, before in compacted.items())
+        and all(len(score.records[session]) > before for session, before in compacted.items())
     )
 
 
 async def _records(to: Wire, score: Score) -> dict[str, list[pb.Compaction]]:
     """Checks the invariants of each session and returns its compactions."""
     return {
-        session: await check_session(to, session, score.told[session], summarised=session != "strategies")
+        session: await check_session(to, session, score.records[session], summarized=session != "strategies")
         for session in SESSIONS
     }
 
@@ -99,7 +99,7 @@ async def _records(to: Wire, score: Score) -> dict[str, list[pb.Compaction]]:
 async def append_and_replace(ledger: TurnLedger, client: threadkeep.AsyncClient, to: Wire, score: Score) -> None:
     """A replacement requires that nothing changed since its read, so one task alternates between both."""
     for batch in ledger.batches("replaced", "w0"):
-        await append_until_told(ledger, client, "replaced", batch)
+        await append_until_acknowledged(ledger, client, "replaced", batch)
         if random.random() < 0.3:
             await replace_once(to, "replaced", score)
 
@@ -109,7 +109,7 @@ async def _policy_goes_on(ledger: TurnLedger, client: threadkeep.AsyncClient, to
     version = (await to.session("policy")).window_version
     async with asyncio.timeout(60):
         for batch in ledger.batches("policy", "w0"):
-            await append_until_told(ledger, client, "policy", batch)
+            await append_until_acknowledged(ledger, client, "policy", batch)
             if (await to.session("policy")).window_version > version:
                 return
             await asyncio.sleep(0.02)
@@ -129,9 +129,9 @@ async def test_a_lease_of_a_killed_server_is_taken_over(make_server: ServerMaker
                 await asyncio.wait_for(model.asked.wait(), 10)
                 asked = asyncio.get_running_loop().time()
                 await asyncio.to_thread(server.kill)
-            model.does(summarising(model))
+            model.does(summarizing(model))
             await asyncio.to_thread(server.start)
             await _policy_goes_on(ledger, client, to)
             assert asyncio.get_running_loop().time() - asked > 2.5, "the lease was not the dead server's any more"
             await ledger.check(server.address)
-            await check_session(to, "policy", {}, summarised=True)
+            await check_session(to, "policy", {}, summarized=True)

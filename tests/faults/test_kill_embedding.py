@@ -25,7 +25,7 @@ from .harness.background_tasks import background
 from .harness.facts import FactLedger, fact, word_of
 from .harness.ledger import connect
 from .harness.search_invariants import caught_up, check_found, check_tables
-from .harness.searching import BATCH, EMBEDDED, embedding_with, embeddings, remember, tell
+from .harness.searching import BATCH, EMBEDDED, append_facts, embedding_with, embeddings, remember
 
 KILLS = max(2, ALL_KILLS // 4)
 FEW_KILLS = max(1, KILLS // 2)
@@ -66,7 +66,7 @@ async def test_a_new_model_embeds_everything_once_despite_kills(
     settings = {"embedder": "hashing", "embedder_batch": 3, **url_settings(database_url)}
     first = await asyncio.to_thread(make_server(embedder_dimensions=64, **settings).start)
     async with connect(first.address) as client:
-        logs = {session: await tell(client, session, EVENTS) for session in SESSIONS}
+        logs = {session: await append_facts(client, session, EVENTS) for session in SESSIONS}
         await remember(client, "known", MEMORIES)
         await caught_up(client)
     check_tables(look, "hashing-v1-64", texts=len(SESSIONS) * EVENTS)
@@ -108,7 +108,7 @@ async def _search_each(ledger: FactLedger, client: threadkeep.AsyncClient, logs:
         session, event_id = random.choice(places)
         name = f"{session}/{event_id}"
         for mode in ("ranked", "hybrid", "semantic"):
-            page = await ledger.until_told(partial(client.search_page, word_of(name), mode=mode))
+            page = await ledger.until_answered(partial(client.search_page, word_of(name), mode=mode))
             found = [(hit.session.session_id, hit.event.event_id) for hit in page.hits]
             assert len(set(found)) == len(found), "nothing is found twice"
             assert mode != "ranked" or found == [(session, event_id)]
@@ -122,7 +122,7 @@ async def _remember_of(ledger: FactLedger, client: threadkeep.AsyncClient) -> No
     while True:
         id_ = f"known-{random.randrange(MEMORIES)}"
         for mode in ("ranked", "hybrid"):
-            found = await ledger.until_told(partial(client.memory().search, word_of(id_), mode=mode))
+            found = await ledger.until_answered(partial(client.memory().search, word_of(id_), mode=mode))
             assert id_ in [entry.id for entry in found.entries]
         ledger.done["memories"] += 1
 
@@ -136,11 +136,11 @@ async def test_a_rebuilt_index_finds_everything_and_embeds_only_events(
     async with embeddings() as endpoint:
         server = await asyncio.to_thread(make_server(**embedding_with(endpoint)).start)
         async with connect(server.address) as client:
-            logs = {session: await tell(client, session, EVENTS) for session in SESSIONS}
+            logs = {session: await append_facts(client, session, EVENTS) for session in SESSIONS}
             memories = await remember(client, "known", MEMORIES)
             await caught_up(client)
         texts = [fact(f"{session}/{event.event_id}") for session, log in logs.items() for event in log]
-        assert endpoint.asked_for() == Counter({"probe": 1, **dict.fromkeys([*texts, *memories], 1)})
+        assert endpoint.request_counts() == Counter({"probe": 1, **dict.fromkeys([*texts, *memories], 1)})
         assert server.terminate() == 0, server.log
         for file in (tmp_path / "data").glob("threadkeep.db.search*"):
             file.unlink()
@@ -155,7 +155,7 @@ async def test_a_rebuilt_index_finds_everything_and_embeds_only_events(
                 anew.kill()
                 await asyncio.to_thread(anew.start)
             await caught_up(client)
-            asked = endpoint.asked_for()
+            asked = endpoint.request_counts()
             entries = [entry async for entry in client.memory().list()]
             check_tables(look, EMBEDDED, texts=len(SESSIONS) * EVENTS)
             await check_found(client, logs, entries)

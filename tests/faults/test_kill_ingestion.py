@@ -46,7 +46,7 @@ memories.MemoryService._drafts = slowly
 
 
 @dataclass
-class Told(FactLedger):
+class IngestionLedger(FactLedger):
     """`sure`: acknowledged events, which must be ingested; `asked_for`: all events that may be."""
 
     sure: set[Place] = field(default_factory=set)
@@ -61,10 +61,10 @@ class Told(FactLedger):
         self.sure |= {(session, f"e{n}") for n in range(EVENTS)}
 
 
-Work = Callable[[Told, threadkeep.AsyncClient, str], Coroutine[Any, Any, None]]
+Work = Callable[[IngestionLedger, threadkeep.AsyncClient, str], Coroutine[Any, Any, None]]
 
 
-async def expire(ledger: Told, client: threadkeep.AsyncClient, name: str) -> None:
+async def expire(ledger: IngestionLedger, client: threadkeep.AsyncClient, name: str) -> None:
     """Does not retry after a lost response: the session might be gone, and a retry would create another."""
     for number in count():
         session = f"{name}-{number}"
@@ -77,22 +77,22 @@ async def expire(ledger: Told, client: threadkeep.AsyncClient, name: str) -> Non
         await asyncio.sleep(0.1)
 
 
-async def fall_idle(ledger: Told, client: threadkeep.AsyncClient, name: str) -> None:
+async def fall_idle(ledger: IngestionLedger, client: threadkeep.AsyncClient, name: str) -> None:
     for number in count():
         session = f"{name}-{number}"
         batch = ledger.batch(session)
         for some in (batch[:3], batch[3:]):
-            await ledger.until_told(partial(client.append, session, *some, create=True))
+            await ledger.until_answered(partial(client.append, session, *some, create=True))
         ledger.acknowledge(session)
         await asyncio.sleep(0.1)
 
 
-async def be_compacted(ledger: Told, client: threadkeep.AsyncClient, name: str) -> None:
+async def be_compacted(ledger: IngestionLedger, client: threadkeep.AsyncClient, name: str) -> None:
     """The complete session is ingested, including events outside its window."""
     for number in count():
         session = f"{name}-{number}"
-        await ledger.until_told(partial(client.append, session, *ledger.batch(session), create=True))
-        await ledger.until_told(partial(client.compact, session, compaction.sliding_window(2)))
+        await ledger.until_answered(partial(client.append, session, *ledger.batch(session), create=True))
+        await ledger.until_answered(partial(client.compact, session, compaction.sliding_window(2)))
         ledger.acknowledge(session)
         await asyncio.sleep(0.1)
 
@@ -105,7 +105,7 @@ async def test_policy_ingestion_stores_each_event_once_despite_kills(
     make_server: ServerMaker, database_url: str | None, policy: str, work: Work, say: Say
 ) -> None:
     settings = {"memory_ingest": policy, "memory_idle": "1s", "sweep_interval": "500ms", **url_settings(database_url)}
-    ledger, counts = Told(), []
+    ledger, counts = IngestionLedger(), []
     server = await asyncio.to_thread(make_server(prelude=SLOWLY, **settings).start)
     async with connect(server.address) as client:
         async with background(*(work(ledger, client, name) for name in ("a", "b"))) as working:
@@ -125,7 +125,7 @@ async def test_policy_ingestion_stores_each_event_once_despite_kills(
     say(f"{engine} {policy}: kills={KILLS} told={len(ledger.sure)} remembered={len(places)} at the kills {counts}")
 
 
-async def _until_settled(ledger: Told, client: threadkeep.AsyncClient, *, every_session_goes: bool) -> None:
+async def _until_settled(ledger: IngestionLedger, client: threadkeep.AsyncClient, *, every_session_goes: bool) -> None:
     async with asyncio.timeout(40):
         while True:
             missing = ledger.sure - await _remembered(ledger, client)
@@ -134,22 +134,22 @@ async def _until_settled(ledger: Told, client: threadkeep.AsyncClient, *, every_
             await asyncio.sleep(0.1)
 
 
-async def _remembered(ledger: Told, client: threadkeep.AsyncClient) -> set[Place]:
+async def _remembered(ledger: IngestionLedger, client: threadkeep.AsyncClient) -> set[Place]:
     """Returns the ingested events, each once. Acknowledged events without a memory must still exist."""
     sure, there = set(ledger.sure), await _there(ledger, client)
 
     async def read() -> list[Place]:
         return [(entry.session_id, entry.event_id) async for entry in client.memory().list(page_size=1000)]
 
-    places = await ledger.until_told(read)
+    places = await ledger.until_answered(read)
     assert len(places) == len(set(places)), "no event twice"
     lost = {place for place in sure - set(places) if place[0] not in there}
     assert not lost, f"gone before it was remembered: {sorted(lost)[:5]}"
     return set(places)
 
 
-async def _there(ledger: Told, client: threadkeep.AsyncClient) -> set[str]:
+async def _there(ledger: IngestionLedger, client: threadkeep.AsyncClient) -> set[str]:
     async def read() -> set[str]:
         return {session.ref.session_id async for session in client.sessions(page_size=1000)}
 
-    return await ledger.until_told(read)
+    return await ledger.until_answered(read)

@@ -6,7 +6,7 @@ import asyncio
 import time
 from contextlib import AsyncExitStack
 
-from tests.support.marks import summarising
+from tests.support.marks import summarizing
 from tests.support.models.model_endpoint import endpoint
 from tests.support.runs.printed import Say
 from tests.support.servers.server_process import url_settings
@@ -31,7 +31,7 @@ async def test_concurrent_compactions_expose_no_invalid_window(
     until = time.monotonic() + AT_MOST
     async with AsyncExitStack() as stack:
         model = await stack.enter_async_context(endpoint("openai"))
-        model.does(summarising(model, slowest=0.02))
+        model.does(summarizing(model, slowest=0.02))
         settings = {**url_settings(database_url), **summarizer(model)}
         servers = [make_server(**settings).start() for _ in range(1 if database_url is None else 2)]
         one, other = servers[0].address, servers[-1].address
@@ -53,7 +53,7 @@ async def test_concurrent_compactions_expose_no_invalid_window(
                 await asyncio.sleep(0.1)
             working.check()
         await ledger.check(one)
-        records = await check_session(wires[1], SESSION, score.told[SESSION], summarised=True)
+        records = await check_session(wires[1], SESSION, score.records[SESSION], summarized=True)
         log = await wires[0].log(SESSION)
         watch.check(log)
     by_policy = sum(record.actor == "policy" for record in records)

@@ -58,7 +58,7 @@ class Reader:
     """A WatchAll stream and its results: changes in order, and kinds of checkpoints."""
 
     call: grpc.aio.UnaryStreamCall[WatchAllRequest, WatchAllResponse]
-    told: list[Place] = field(default_factory=list)
+    received: list[Place] = field(default_factory=list)
     times: dict[Place, float] = field(default_factory=dict)
     checkpoints: list[CheckpointKind.ValueType] = field(default_factory=list)
 
@@ -84,7 +84,7 @@ class Reader:
         assert not change.batch.continues
         assert len(change.batch.events) == (len(BATCH) if change.HasField("batch") else 0)
         place = change.session.session_id, change.versions.log_version
-        self.told.append(place)
+        self.received.append(place)
         self.times[place] = now
 
 
@@ -173,8 +173,10 @@ async def test_a_subscriber_that_stops_reading_uses_bounded_memory_and_catches_u
     say(f"{engine}: {SECONDS:g} s unread at {rate:.1f} MB/s, {memories}, others at most {late * 1e3:.0f} ms late")
     for each in (slow, slow_too):
         assert each.checkpoints[1:4] == [CAUGHT_UP, FELL_BEHIND, CAUGHT_UP]
-        first = prompt.told.index(each.told[0])
-        assert each.told == prompt.told[first : first + len(each.told)], "everything once, in the order that all see"
+        first = prompt.received.index(each.received[0])
+        assert each.received == prompt.received[first : first + len(each.received)], (
+            "everything once, in the order that all see"
+        )
         assert all(place in each.times for place, at in load.acknowledged.items() if since <= at <= load.acknowledged[newest])
     assert load.acknowledged.keys() <= prompt.times.keys() | {next(reversed(load.acknowledged))}
     assert late < PROMPT

@@ -18,7 +18,7 @@ from tests.support.servers.server_process import url_settings
 
 from .conftest import ServerMaker
 from .harness.background_tasks import background
-from .harness.followers import Follower, logged, until_told
+from .harness.followers import Follower, logged, until_received
 from .harness.ledger import Ledger, Load, connect
 
 SESSIONS = ("one", "two", "three")
@@ -57,8 +57,8 @@ async def test_every_change_is_delivered_once_despite_kills(
             for session in SESSIONS:
                 last = f"last-{WORD}-{session}"
                 await client.append(session, threadkeep.user(f"the last {WORD}", event_id=last))
-            await until_told([each for each in watching if "session" not in each.options], "three", "last-w0-1-three")
-            await until_told(watching, "one", "last-w0-1-one")
+            await until_received([each for each in watching if "session" not in each.options], "three", "last-w0-1-three")
+            await until_received(watching, "one", "last-w0-1-one")
         told = {each.name: await _check(client, each) for each in watching}
     engine = "sqlite" if database_url is None else "postgresql"
     lives = sum(each.lives for each in watching if each.cuts)

@@ -81,7 +81,7 @@ class Bookmark:
     """A resume token, and the number of complete changes before it."""
 
     token: str
-    told: int
+    changes: int
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Transcript:
     def rest(self, mark: Bookmark) -> list[Fact]:
         """Returns what a resume at this bookmark delivers. Changes of deleted sessions are not delivered any more."""
         gone = {fact.ref: place for place, fact in enumerate(self.facts) if fact.is_gone}
-        later = enumerate(self.facts[mark.told :], mark.told)
+        later = enumerate(self.facts[mark.changes :], mark.changes)
         return [fact for place, fact in later if fact.is_gone or place > gone.get(fact.ref, -1)]
 
     @property

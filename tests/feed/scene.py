@@ -39,7 +39,7 @@ class Scene:
         async with self.tap.watch(View(su.ChangeScope(app="settled"))) as stream:
             await stream.next()
             await self.client.create_session(app="settled", session_id=(name := threadkeep.new_event_id()))
-            while (await told(stream)).ref[2] != name:
+            while (await next_change(stream)).ref[2] != name:
                 pass
 
     @asynccontextmanager
@@ -69,7 +69,7 @@ async def opened(address: str, app: str = "shop") -> AsyncIterator[Scene]:
         yield Scene(app, client, tap)
 
 
-async def told(stream: Stream) -> Fact:
+async def next_change(stream: Stream) -> Fact:
     """Returns the next change, which must have one part."""
     (change,) = await stream.changes(1)
     assert not change.batch.continues

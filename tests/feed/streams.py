@@ -114,12 +114,12 @@ class Stream:
                 found.append(change)
         return found
 
-    async def error(self, told: list[pb.Change] | None = None) -> ThreadkeepError:
-        """Returns the error that ends the stream. Appends earlier changes to `told`."""
-        told = [] if told is None else told
+    async def error(self, received: list[pb.Change] | None = None) -> ThreadkeepError:
+        """Returns the error that ends the stream. Appends earlier changes to `received`."""
+        received = [] if received is None else received
         try:
             while True:
-                told.append(await self.next())
+                received.append(await self.next())
         except ThreadkeepError as error:
             return error
 

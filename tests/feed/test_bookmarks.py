@@ -48,24 +48,24 @@ async def write(scene: Scene, rounds: int = 12) -> None:
             )
 
 
-async def told(scene: Scene, view: View) -> Transcript:
+async def transcript_of(scene: Scene, view: View) -> Transcript:
     return transcript(await scene.replay(view))
 
 
 async def test_every_token_survives_its_server(server: ServerProcess) -> None:
     async with opened(server.address) as scene:
         await write(scene)
-        before = [await told(scene, view) for view in VIEWS]
+        before = [await transcript_of(scene, view) for view in VIEWS]
     server.kill()
     server.start()
     async with opened(server.address) as scene:
         await write(scene, 4)
         for view, old in zip(VIEWS, before, strict=True):
-            new = await told(scene, view)
+            new = await transcript_of(scene, view)
             assert list(new.facts[: len(old.facts)]) == list(old.facts)
             for mark in old.bookmarks:
                 rest = facts_of(await scene.tap.read(view, resume_token=mark.token))
-                assert rest == list(new.facts[mark.told :])
+                assert rest == list(new.facts[mark.changes :])
 
 
 class TestWhatItIsBoundTo:
@@ -194,7 +194,7 @@ class TestForgetting:
     async def test_tokens_expire(self, make_server: ServerMaker, database_url: str | None, view: View) -> None:
         async with self._trimmed(make_server, database_url, view) as (scene, old, trimmed):
             for mark in old.bookmarks:
-                if mark.told < trimmed:
+                if mark.changes < trimmed:
                     refused = await scene.tap.refused(view, resume_token=mark.token)
                     assert isinstance(refused, ResumePositionExpired)
                     oldest = await scene.tap.read(view, resume_token=refused.oldest_resume_token)
@@ -202,8 +202,8 @@ class TestForgetting:
             last = old.bookmarks[-1]
             assert facts_of(await scene.tap.read(view, resume_token=last.token)) == []
             for mark in old.bookmarks:
-                if mark.told > trimmed:
-                    assert facts_of(await scene.tap.read(view, resume_token=mark.token)) == list(old.facts[mark.told :])
+                if mark.changes > trimmed:
+                    assert facts_of(await scene.tap.read(view, resume_token=mark.token)) == list(old.facts[mark.changes :])
             assert facts_of(await scene.tap.read(view, from_beginning=True)) == list(old.facts[trimmed:])
 
     async def test_old_seqs_expire_in_the_feed_but_not_in_the_log(
@@ -238,7 +238,7 @@ class TestForgetting:
             await asyncio.sleep(0.01)
             cut = (await scene.client.create_session("cut")).create_time.ToNanoseconds()
             await write(scene)
-            old = await told(scene, view)
+            old = await transcript_of(scene, view)
         server.kill()
         server = make_server(prelude=forgetting(cut), **url_settings(database_url)).start()
         trimmed = sum(fact.change.change_time.ToNanoseconds() < cut for fact in old.facts)

@@ -18,11 +18,11 @@ from .writing import REFS, key_of
 RESUMING_AT_ONCE = 8
 
 
-def assert_told(told: list[Fact], expected: list[Fact]) -> None:
+def assert_facts(received: list[Fact], expected: list[Fact]) -> None:
     """Compares; reports the first difference."""
-    for place, (one, other) in enumerate(zip(told, expected, strict=False)):
+    for place, (one, other) in enumerate(zip(received, expected, strict=False)):
         assert one == other, f"change {place} of {len(expected)}: {one} for {other}"
-    assert len(told) == len(expected), f"beyond the end: {told[len(expected) :] or expected[len(told) :]}"
+    assert len(received) == len(expected), f"beyond the end: {received[len(expected) :] or expected[len(received) :]}"
 
 
 class TestOrdered:
@@ -38,9 +38,9 @@ class TestOrdered:
                 assert seqs == list(range(1, len(seqs) + 1))
 
     def test_changes_of_deleted_sessions_are_a_prefix_in_order(self, workload: Workload) -> None:
-        for told in (*workload.witnesses, *workload.told.values()):
+        for received in (*workload.witnesses, *workload.received.values()):
             last: dict[object, int] = {}
-            for fact in told.facts:
+            for fact in received.facts:
                 if fact.is_gone:
                     last.pop(fact.ref, None)
                 elif fact.version:
@@ -48,19 +48,19 @@ class TestOrdered:
                     last[fact.ref] = fact.version
 
     def test_all_subscribers_see_the_same_order(self, workload: Workload) -> None:
-        first, *others = [*workload.witnesses, workload.told["everything"]]
+        first, *others = [*workload.witnesses, workload.received["everything"]]
         for other in others:
-            assert_told(other.lasting, first.lasting)
+            assert_facts(other.lasting, first.lasting)
 
 
 class TestUnique:
     def test_no_change_is_delivered_twice(self, workload: Workload) -> None:
-        for told in (*workload.witnesses, *workload.told.values()):
-            assert max(Counter(told.facts).values()) == 1
+        for received in (*workload.witnesses, *workload.received.values()):
+            assert max(Counter(received.facts).values()) == 1
 
     def test_no_event_is_delivered_twice(self, workload: Workload) -> None:
-        for told in (*workload.witnesses, *workload.told.values()):
-            ids = Counter(event.event_id for fact in told.facts for event in fact.events)
+        for received in (*workload.witnesses, *workload.received.values()):
+            ids = Counter(event.event_id for fact in received.facts for event in fact.events)
             assert not ids or max(ids.values()) == 1
 
 
@@ -69,17 +69,19 @@ class TestReliable:
         lives = dict(last_lives(workload.witnesses[0].facts))
         assert lives.keys() == {key_of(ref) for ref in REFS}
         for ref, log in workload.logs.items():
-            told = [event for fact in lives[ref] for event in fact.events]
+            received = [event for fact in lives[ref] for event in fact.events]
             for event in log:
                 event.ClearField("archived")
-            assert told == sorted(log, key=lambda event: event.seq)
+            assert received == sorted(log, key=lambda event: event.seq)
 
     def test_every_compaction_is_delivered_with_its_record(self, workload: Workload) -> None:
         for ref, life in last_lives(workload.witnesses[0].facts):
-            told = [fact.change.compaction for fact in life if fact.change.HasField("compaction")]
-            assert [notice.compaction for notice in told] == workload.records[ref][::-1]
-            assert all([event.event_id for event in notice.inserted] == notice.compaction.inserted_event_ids for notice in told)
-            for notice in told:
+            received = [fact.change.compaction for fact in life if fact.change.HasField("compaction")]
+            assert [notice.compaction for notice in received] == workload.records[ref][::-1]
+            assert all(
+                [event.event_id for event in notice.inserted] == notice.compaction.inserted_event_ids for notice in received
+            )
+            for notice in received:
                 assert notice.compaction == workload.ledger.compacted[notice.compaction.compaction_id]
 
     def test_every_creation_update_and_deletion_is_delivered(self, workload: Workload) -> None:
@@ -112,7 +114,7 @@ class TestReliable:
 
     @pytest.mark.parametrize("name", VIEWS)
     def test_each_view_receives_what_its_scope_and_filter_admit(self, workload: Workload, name: str) -> None:
-        assert_told(workload.told[name].lasting, workload.expected(name))
+        assert_facts(workload.received[name].lasting, workload.expected(name))
 
     def test_the_workload_contains_every_kind_of_change(self, workload: Workload) -> None:
         """Checks that the tests above have enough to compare."""
@@ -120,9 +122,9 @@ class TestReliable:
         assert len(facts) > 80
         assert sum(fact.change.HasField("compaction") for fact in facts) >= 5
         assert {fact.kind for fact in facts} == set(pb.SessionChangeKind.values())
-        for name, told in workload.told.items():
-            assert any(fact.events for fact in told.facts), name
-            assert len(told.facts) < len(facts) or name == "everything"
+        for name, received in workload.received.items():
+            assert any(fact.events for fact in received.facts), name
+            assert len(received.facts) < len(facts) or name == "everything"
 
 
 class TestAtomic:
@@ -151,7 +153,7 @@ class TestResumable:
     @pytest.mark.parametrize("name", VIEWS)
     async def test_resuming_from_every_token_delivers_the_rest(self, workload: Workload, name: str) -> None:
         """Resumes on the next server, if there are several."""
-        await check_rests(workload, VIEWS[name], workload.told[name])
+        await check_rests(workload, VIEWS[name], workload.received[name])
 
     @pytest.mark.parametrize("name", VIEWS)
     async def test_resuming_from_every_token_of_a_replay_delivers_the_rest(self, workload: Workload, name: str) -> None:
@@ -161,7 +163,7 @@ class TestResumable:
         expected = workload.expected(name)
         if "session" in name:  # starts with the creation of the existing session
             expected = [fact for _, life in last_lives(expected) for fact in life]
-        assert_told(replayed, expected)
+        assert_facts(replayed, expected)
 
     async def test_starting_after_every_seq_delivers_the_rest(self, workload: Workload) -> None:
         """Excludes earlier events, also within the same append."""
@@ -169,7 +171,7 @@ class TestResumable:
             for ref in REFS[:3]:
                 life = dict(last_lives(workload.witnesses[0].facts))[key_of(ref)]
                 for seq in range(len(workload.logs[key_of(ref)]) + 1):
-                    assert_told(facts_of(await tap.read(View(ref), after_seq=seq)), after_seq(life, seq))
+                    assert_facts(facts_of(await tap.read(View(ref), after_seq=seq)), after_seq(life, seq))
                 refused = await tap.refused(View(ref), after_seq=len(workload.logs[key_of(ref)]) + 1)
                 assert refused.reason == "INVALID_FIELD"
 
@@ -183,17 +185,17 @@ def after_seq(life: list[Fact], seq: int) -> list[Fact]:
     return [at, *life[place + 1 :]] if at.events else life[place + 1 :]
 
 
-async def check_rests(workload: Workload, view: View, told: Transcript) -> None:
+async def check_rests(workload: Workload, view: View, received: Transcript) -> None:
     room = asyncio.Semaphore(RESUMING_AT_ONCE)
 
     async def check(number: int) -> None:
-        mark = told.bookmarks[number]
+        mark = received.bookmarks[number]
         async with room:
             rest = facts_of(await taps[number % len(taps)].read(view, resume_token=mark.token))
-        assert_told(rest, told.rest(mark))
+        assert_facts(rest, received.rest(mark))
 
     async with asyncio.timeout(60), AsyncExitStack() as stack:
         taps = [await stack.enter_async_context(subscriber(address)) for address in workload.addresses]
         async with asyncio.TaskGroup() as group:
-            for number in range(len(told.bookmarks)):
+            for number in range(len(received.bookmarks)):
                 group.create_task(check(number))

@@ -43,8 +43,8 @@ class TestDrained:
             answer = await scene.say("a word more")
             await scene.settle()
             for view, end in zip([view for view in views for _ in range(5)], ends, strict=True):
-                token, told = end.result()
-                assert told == 1
+                token, received = end.result()
+                assert received == 1
                 rest = facts_of(await scene.tap.read(view, resume_token=token))
                 assert [fact.version for fact in rest if fact.version] == [answer.log_version]
 
@@ -99,9 +99,9 @@ class TestFallenBehind:
                 for _ in range(30):
                     await scene.client.append("s", _large())
                 read = await slow.until(pb.CHECKPOINT_KIND_FELL_BEHIND)
-            told = [fact.version for fact in facts_of(read)]
+            received = [fact.version for fact in facts_of(read)]
             rest = facts_of(await scene.tap.read(scene.view(), resume_token=read[-1].resume_token))
-            assert told + [fact.version for fact in rest] == list(range(1, 31))
+            assert received + [fact.version for fact in rest] == list(range(1, 31))
 
 
 SHORT_MEMORY = f"from threadkeep_server.feed.live.tail import Tail\nTail.__init__.__kwdefaults__['kept_bytes'] = {2 * MIB}\n"

@@ -17,7 +17,7 @@ from threadkeep.v1.session_pb2 import SessionRef
 
 from .conftest import ServerMaker
 from .facts import facts_of
-from .scene import Scene, opened, session_of, told
+from .scene import Scene, next_change, opened, session_of
 from .streams import EVERYTHING, View, is_checkpoint, named
 
 HEARTBEAT = 1.0
@@ -42,7 +42,7 @@ class TestCheckpoints:
             async with scene.tap.watch(scene.session_view()) as stream:
                 await stream.checkpoint(pb.CHECKPOINT_KIND_STARTED)
                 answer = await scene.say()
-                while (version := (await told(stream)).version) < answer.log_version:
+                while (version := (await next_change(stream)).version) < answer.log_version:
                     pass  # the last commit may not have been settled
                 assert version == answer.log_version
 
@@ -107,7 +107,7 @@ class TestContents:
         async with scene.live(scene.view()) as stream:
             for texts in (("one",), ("two", "three"), ("four",)):
                 answer = await scene.say(*texts)
-                fact = await told(stream)
+                fact = await next_change(stream)
                 session = await scene.client.get_session("s")
                 versions = fact.change.versions
                 assert (versions.log_version, versions.last_seq) == (answer.log_version, answer.last_seq)
@@ -126,7 +126,7 @@ class TestContents:
             )
             by_server = await scene.client.compact("s", CompactionStrategy(sliding_window=SlidingWindow(max_events=2)))
             for record, inserted in ((answer.compaction, 1), (by_server.compaction, 0)):
-                fact = await told(stream)
+                fact = await next_change(stream)
                 notice, versions = fact.change.compaction, fact.change.versions
                 assert notice.compaction == record
                 assert len(notice.inserted) == inserted
@@ -163,7 +163,7 @@ class TestContents:
             with pytest.raises(threadkeep.errors.VersionMismatch):
                 await scene.client.append("s", threadkeep.user("late"), expected_log_version=7)
             await scene.say("at last")
-            assert (await told(stream)).version == 2
+            assert (await next_change(stream)).version == 2
 
 
 class TestScopes:
@@ -187,7 +187,7 @@ class TestScopes:
         await scene.create(name)
         async with scene.live(bare) as stream:
             await scene.say(to=name)
-            assert (await told(stream)).ref == (scene.app, "ann", name)
+            assert (await next_change(stream)).ref == (scene.app, "ann", name)
         await scene.client.create_session(name, user_id="bob")
         assert (await scene.tap.refused(bare)).reason == "AMBIGUOUS_SESSION"
 
@@ -199,7 +199,7 @@ class TestScopes:
             (change,) = await stream.changes(1)
             assert session_of(change, pb.SESSION_CHANGE_KIND_UPDATED).labels["mood"] == "good"
             await scene.say("heard")
-            assert (await told(stream)).version == 2
+            assert (await next_change(stream)).version == 2
             await scene.client.update_session("s", labels={"mood": "bad"})
             (change,) = await stream.changes(1)
             assert session_of(change, pb.SESSION_CHANGE_KIND_UPDATED).labels == {"mood": "bad"}

@@ -43,12 +43,12 @@ VIEWS: dict[str, View] = {
 
 @dataclass(frozen=True)
 class Workload:
-    """`told`: the changes of each view's subscriber. `witnesses`: subscribers of everything, on every server. `wanted`: the
+    """`received`: the changes of each view's subscriber. `witnesses`: subscribers of everything, on every server. `wanted`: the
     events that each view's filter selects in the logs, by ListEvents."""
 
     addresses: Sequence[str]
     ledger: Ledger
-    told: dict[str, Transcript]
+    received: dict[str, Transcript]
     witnesses: Sequence[Transcript]
     sessions: Sequence[Session]
     logs: dict[Ref, list[SessionEvent]]
@@ -84,14 +84,14 @@ async def run_workload(addresses: Sequence[str], seed: int) -> Workload:
         async with asyncio.timeout(SECONDS), asyncio.TaskGroup() as group:
             ready = asyncio.Barrier(len(taps) + len(followed) + 1)
             witnesses = [group.create_task(_follow(EVERYTHING, tap, ready)) for tap in taps]
-            told = {name: group.create_task(_follow(VIEWS[name], tap, ready)) for name, tap in followed}
+            received = {name: group.create_task(_follow(VIEWS[name], tap, ready)) for name, tap in followed}
             await ready.wait()
             await _write(clients, ledger, seed)
         logs = await _logs(clients[0])
         return Workload(
             addresses=addresses,
             ledger=ledger,
-            told={name: task.result() for name, task in told.items()},
+            received={name: task.result() for name, task in received.items()},
             witnesses=[task.result() for task in witnesses],
             sessions=[session async for session in clients[0].sessions()],
             logs=logs,

@@ -69,7 +69,7 @@ async def test_a_window_stays_small_while_the_log_grows(
     growth = Growth()
     async with AsyncExitStack() as stack:
         model = await stack.enter_async_context(endpoint("openai"))
-        tell(model)
+        summarize_with(model)
         settings = {} if strategy == "token budget" else {**summarizer(model), "summarizer_deadline": "20s"}
         server = await asyncio.to_thread(make_server(**url_settings(database_url), **settings).start)
         client = await stack.enter_async_context(connect(server.address, timeout=30))
@@ -95,7 +95,7 @@ async def test_a_window_stays_small_while_the_log_grows(
     )
 
 
-def tell(model: ModelEndpoint) -> None:
+def summarize_with(model: ModelEndpoint) -> None:
     """A model that returns the number of lines in its prompt."""
 
     def behave(writer: asyncio.StreamWriter) -> object:

@@ -87,7 +87,7 @@ def stands_for(event: SessionEvent) -> Sequence[Mark]:
     return marks(text_shown(event)) if event.synthetic and event.message.role == ROLE_TOOL else ()
 
 
-def summarising(model: ModelEndpoint, slowest: float = 0.0) -> Behaviour:
+def summarizing(model: ModelEndpoint, slowest: float = 0.0) -> Behaviour:
     """A model that returns the marks of the summarized text, after up to `slowest` seconds."""
 
     def behave(writer: asyncio.StreamWriter) -> Awaitable[None]:

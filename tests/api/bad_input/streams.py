@@ -133,7 +133,7 @@ class Streams(Wire):
         call.cancel()
         return got
 
-    def told(self, name: str, *, token: str | None = None, **fields: Any) -> list[subscription_pb2.Change]:
+    def changes_so_far(self, name: str, *, token: str | None = None, **fields: Any) -> list[subscription_pb2.Change]:
         """Returns all changes so far, without checkpoints."""
         call = self.watch(name, token=token, **fields)
         got: list[subscription_pb2.Change] = []
@@ -157,15 +157,15 @@ class Streams(Wire):
         finally:
             stream.close()
 
-    def ask(self, name: str, request: bytes | None = None, /, *, token: str | None = None, **fields: Any) -> Any:
+    def unary(self, name: str, request: bytes | None = None, /, *, token: str | None = None, **fields: Any) -> Any:
         """Returns the response of a unary call of ConsumerService."""
         parse = GetMessageClass(METHODS[name].output_type).FromString
         invoke: grpc.UnaryUnaryMultiCallable[bytes, Any] = self.channel.unary_unary(path_of(name), response_deserializer=parse)
         return invoke(encoded(name, request, fields), timeout=_DEADLINE_S, metadata=_metadata(token))
 
-    def ask_refused(self, name: str, request: bytes | None = None, /, *, token: str | None = None, **fields: Any) -> Refusal:
+    def unary_error(self, name: str, request: bytes | None = None, /, *, token: str | None = None, **fields: Any) -> Refusal:
         with pytest.raises(grpc.RpcError) as raised:
-            self.ask(name, request, token=token, **fields)
+            self.unary(name, request, token=token, **fields)
         return refusal_of(raised.value)
 
     # --- over HTTP

@@ -36,8 +36,8 @@ def wire(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 def nothing_is_left(wire: Streams) -> Iterator[None]:
     """Leaves no consumer, and no stream that counts towards the quota of 20."""
     yield
-    for each in wire.ask("ListConsumers", page_size=1000).consumers:
-        assert wire.ask("DeleteConsumer", name=each.name).deleted
+    for each in wire.unary("ListConsumers", page_size=1000).consumers:
+        assert wire.unary("DeleteConsumer", name=each.name).deleted
 
 
 def authors(number: int, length: int = 12) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def test_a_join_with_an_invalid_field_is_rejected(wire: Streams, join: dict[str,
         refusal = stream.refusal()
     assert (refusal.code, refusal.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD")
     assert (refusal.metadata["field"], refusal.violations) == (field, [field])
-    assert not wire.ask("ListConsumers").consumers, "it made a consumer all the same"
+    assert not wire.unary("ListConsumers").consumers, "it made a consumer all the same"
 
 
 @pytest.mark.parametrize("raw", [b"\xff", b"\x0a\x7f", b"\x0a\x04\x0a\x02\xff\xfe", b"\x0b"])
@@ -95,7 +95,7 @@ def test_bytes_that_are_not_a_request_are_rejected(wire: Streams, raw: bytes) ->
         stream.say(raw)
         assert stream.refusal().metadata["field"] == "request"
     for name in NAMED:
-        assert wire.ask_refused(name, b"\x0a\x02\xff\xfe").metadata["field"] == "request"
+        assert wire.unary_error(name, b"\x0a\x02\xff\xfe").metadata["field"] == "request"
 
 
 def test_unusual_valid_joins_are_accepted(wire: Streams) -> None:
@@ -110,8 +110,8 @@ def test_unusual_valid_joins_are_accepted(wire: Streams) -> None:
             assert joined.member_id == join.get("member_id", joined.member_id)
             stream.half_close()
             stream.rest()
-        assert wire.ask("GetConsumer", name="unusual").consumer == joined.consumer
-        wire.ask("DeleteConsumer", name="unusual")
+        assert wire.unary("GetConsumer", name="unusual").consumer == joined.consumer
+        wire.unary("DeleteConsumer", name="unusual")
 
 
 # --- the protocol
@@ -166,7 +166,7 @@ def test_an_invalid_request_of_a_member_ends_the_stream(wire: Streams, request_:
         stream.deliveries(5)
         stream.say(**request_)
         assert stream.refusal().metadata["field"] == field
-    eventually(lambda: not wire.ask("GetConsumer", name="c").members)
+    eventually(lambda: not wire.unary("GetConsumer", name="c").members)
 
 
 def test_a_repeated_acknowledgement_counts_once(wire: Streams) -> None:
@@ -179,10 +179,10 @@ def test_a_repeated_acknowledgement_counts_once(wire: Streams) -> None:
         for _ in range(3):
             stream.say(reject={"delivery_id": second.delivery_id, "reason": "no", "park": True})
         stream.say(acknowledge={"delivery_ids": [second.delivery_id]})
-        eventually(lambda: wire.ask("GetConsumer", name="c").parked_changes == 1)
+        eventually(lambda: wire.unary("GetConsumer", name="c").parked_changes == 1)
         stream.half_close()
         stream.rest()
-    [parked] = wire.ask("ListParkedChanges", name="c").parked_changes
+    [parked] = wire.unary("ListParkedChanges", name="c").parked_changes
     assert (parked.change, parked.attempts) == (second.change, 1)
 
 
@@ -211,7 +211,7 @@ def test_a_long_reason_is_truncated_and_a_flood_is_handled(wire: Streams) -> Non
         stream.say(acknowledge={"delivery_ids": [each.delivery_id for each in rest]})
         stream.half_close()
         stream.rest()
-    [parked] = wire.ask("ListParkedChanges", name="c").parked_changes
+    [parked] = wire.unary("ListParkedChanges", name="c").parked_changes
     assert parked.reason.startswith("\U0001f600\x1b[31m")
     assert len(parked.reason) <= 1024
 
@@ -222,7 +222,7 @@ def test_a_long_reason_is_truncated_and_a_flood_is_handled(wire: Streams) -> Non
 @pytest.mark.parametrize("name", NAMED)
 @pytest.mark.parametrize("bad", ["", " ", LONG, "a\0b", "\x1b"], ids=ascii)
 def test_an_invalid_name_is_rejected(wire: Streams, name: str, bad: str) -> None:
-    assert wire.ask_refused(name, name=bad).metadata["field"] == "name"
+    assert wire.unary_error(name, name=bad).metadata["field"] == "name"
     body = pb.GetConsumerRequest(name=bad).SerializeToString()
     status, answer = wire.post(path_of(name), "application/proto", body)
     assert (status, b"INVALID_FIELD" in answer or b'"name"' in answer) == (400, True)
@@ -234,9 +234,9 @@ def test_an_unknown_consumer_is_reported(wire: Streams, name: str, missing: str)
     with wire.consuming() as stream:
         stream.joined(name="x")
     if name == "DeleteConsumer":
-        assert not wire.ask(name, name=missing).deleted
+        assert not wire.unary(name, name=missing).deleted
     else:
-        refusal = wire.ask_refused(name, name=missing)
+        refusal = wire.unary_error(name, name=missing)
         assert (refusal.reason, refusal.metadata) == ("CONSUMER_NOT_FOUND", {"name": missing})
 
 
@@ -245,13 +245,13 @@ def test_unknown_parked_ids_are_ignored(wire: Streams) -> None:
         stream.joined()
         first, *_ = stream.deliveries(5)
         stream.say(reject={"delivery_id": first.delivery_id, "park": True})
-        eventually(lambda: wire.ask("GetConsumer", name="c").parked_changes == 1)
-    [parked] = wire.ask("ListParkedChanges", name="c").parked_changes
+        eventually(lambda: wire.unary("GetConsumer", name="c").parked_changes == 1)
+    [parked] = wire.unary("ListParkedChanges", name="c").parked_changes
     odd = ["", " ", "-1", "+1", "1.0", "1e3", "0x1", "\u0661", "\0", "9" * 18, "9" * 19, "9" * 100_000, f" {parked.parked_id}"]
     for name, field in (("ReplayParkedChanges", "replayed"), ("DeleteParkedChanges", "deleted")):
-        assert getattr(wire.ask(name, name="c", parked_ids=odd), field) == 0
-        assert wire.ask_refused(name, name="c", parked_ids=["1"] * 1001).metadata["field"] == "parked_ids"
-    assert wire.ask("ListParkedChanges", name="c").parked_changes == [parked]
+        assert getattr(wire.unary(name, name="c", parked_ids=odd), field) == 0
+        assert wire.unary_error(name, name="c", parked_ids=["1"] * 1001).metadata["field"] == "parked_ids"
+    assert wire.unary("ListParkedChanges", name="c").parked_changes == [parked]
 
 
 def test_an_invalid_page_is_rejected(wire: Streams) -> None:
@@ -259,16 +259,16 @@ def test_an_invalid_page_is_rejected(wire: Streams) -> None:
         with wire.consuming() as stream:
             stream.joined(name=name)
     for name, fields in (("ListConsumers", {}), ("ListParkedChanges", {"name": "c"})):
-        assert wire.ask_refused(name, page_size=-1, **fields).metadata["field"] == "page_size"
-        for token in ("x", "A" * 1_000_000, "\0", wire.ask("ListConsumers", page_size=1).next_page_token + "A"):
-            assert wire.ask_refused(name, page_token=token, **fields).reason == "INVALID_PAGE_TOKEN"
-    token = wire.ask("ListConsumers", page_size=1).next_page_token
-    assert wire.ask_refused("ListParkedChanges", name="c", page_token=token).reason == "INVALID_PAGE_TOKEN"
+        assert wire.unary_error(name, page_size=-1, **fields).metadata["field"] == "page_size"
+        for token in ("x", "A" * 1_000_000, "\0", wire.unary("ListConsumers", page_size=1).next_page_token + "A"):
+            assert wire.unary_error(name, page_token=token, **fields).reason == "INVALID_PAGE_TOKEN"
+    token = wire.unary("ListConsumers", page_size=1).next_page_token
+    assert wire.unary_error("ListParkedChanges", name="c", page_token=token).reason == "INVALID_PAGE_TOKEN"
     raw = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
     for place in (b"a\0b", b"\xff\xfe", b"\x80", b"a" * 7 + b"\0" * 7 + b"z"):
         forged = raw[:13] + b"".join(b"\0" + place.ljust(259, b"\0")[at : at + 7] for at in range(0, 259, 7))
-        told = wire.ask("ListConsumers", page_token=base64.urlsafe_b64encode(forged).decode().rstrip("="))
-        assert {each.name for each in told.consumers} <= {"a", "b", "c"}
+        page = wire.unary("ListConsumers", page_token=base64.urlsafe_b64encode(forged).decode().rstrip("="))
+        assert {each.name for each in page.consumers} <= {"a", "b", "c"}
 
 
 def test_a_page_of_consumers_has_a_limited_size(wire: Streams) -> None:
@@ -280,7 +280,7 @@ def test_a_page_of_consumers_has_a_limited_size(wire: Streams) -> None:
     names: list[str] = []
     token = ""
     while token or not names:
-        page = wire.ask("ListConsumers", page_size=1000, page_token=token)
+        page = wire.unary("ListConsumers", page_size=1000, page_token=token)
         assert page.ByteSize() < 4 << 20
         names += [each.name for each in page.consumers]
         token = page.next_page_token

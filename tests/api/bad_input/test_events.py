@@ -106,7 +106,7 @@ def test_an_existing_id_with_other_content_is_a_conflict(wire: Wire) -> None:
         refusal = wire.refused("AppendEvents", session=name, events=[good("new"), user("other", event_id="e1")])
     assert (refusal.code, refusal.reason) == (grpc.StatusCode.ALREADY_EXISTS, "EVENT_ID_CONFLICT")
     assert refusal.metadata == {"event_id": "e1", "seq": "2", "field": "events[1].event_id"}
-    assert "mine" not in refusal.message, "stored content is not told"
+    assert "mine" not in refusal.message, "stored content is not returned"
     ignored = wire.append(name, good("new"), user("other", event_id="e1"), if_exists=2)
     assert [(event.seq, event.replayed) for event in ignored.events] == [(3, False), (2, True)]
     assert [threadkeep.text_of(event) for event in wire.log(name)] == ["first", "mine", "good"]
@@ -292,8 +292,8 @@ def test_a_failed_precondition_stores_nothing(wire: Wire, expected: dict[str, An
         refusal = wire.refused("AppendEvents", session=name, events=[good("e2")], **expected)
     assert (refusal.code, refusal.reason) == (grpc.StatusCode.ABORTED, "VERSION_MISMATCH")
     actual = "1" if "expected_log_version" in expected else "e1"
-    told = {"session_id": name.session_id, "expected": str(next(iter(expected.values()))), "actual": actual}
-    assert refusal.metadata == told
+    versions = {"session_id": name.session_id, "expected": str(next(iter(expected.values()))), "actual": actual}
+    assert refusal.metadata == versions
 
 
 def test_an_unknown_event_is_reported(wire: Wire) -> None:

@@ -109,7 +109,7 @@ def test_another_users_session_is_denied_and_looks_missing(wire: Wire, call: int
     for name in (SECRET, MISSING):
         method, fields = requests(name)[call]
         refusals.append(wire.refused(method, token=ALICE, **fields))
-    assert refusals[0] == refusals[1], "what exists is told from what does not"
+    assert refusals[0] == refusals[1], "a response reveals what exists"
     assert (refusals[0].code, refusals[0].reason) == (grpc.StatusCode.PERMISSION_DENIED, "PERMISSION_DENIED")
     within = "scope." if "scope" in fields else ""
     assert refusals[0].metadata == {"field": f"{within}session.user_id"}
@@ -199,8 +199,8 @@ def test_a_page_token_grants_no_access(wire: Wire) -> None:
     assert {session.ref.user_id for session in listed.sessions} <= {"alice"}
     found = moved(wire, "SearchEvents", {"user": {}, "query": "many"})
     assert {hit.session.user_id for hit in found.hits} <= {"alice"}
-    told = moved(wire, "ListEvents", {"session": ref("", "paged-0", "paged")})
-    assert all(event.message for event in told.events)
+    page = moved(wire, "ListEvents", {"session": ref("", "paged-0", "paged")})
+    assert all(event.message for event in page.events)
 
 
 def moved(wire: Wire, method: str, fields: dict[str, Any]) -> Any:

@@ -175,7 +175,7 @@ def test_unusual_valid_requests_are_accepted(wire: Streams) -> None:
         assert started.checkpoint.kind == pb.CHECKPOINT_KIND_STARTED
     # Fields that the server does not know, as a later client might send them.
     assert wire.changes(ALL, 1, b"\xf8\x07\x01\xfa\x07\x03abc")
-    assert not wire.told(SESSION, session=NAME | {"session_id": "none"}, after_seq=9, filter={"keyword": "\0"})
+    assert not wire.changes_so_far(SESSION, session=NAME | {"session_id": "none"}, after_seq=9, filter={"keyword": "\0"})
 
 
 # --- resume tokens

@@ -18,7 +18,7 @@ import pytest
 from rich.table import Table
 
 import threadkeep
-from tests.api.conftest import Tell
+from tests.api.conftest import Cli
 from threadkeep import Client
 from threadkeep.cli import main
 from threadkeep.cli.render import output
@@ -47,14 +47,14 @@ def lines(out: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in out.splitlines()]
 
 
-def test_info_prints_the_server(tell: Tell, filled: str, address: str) -> None:
-    code, out, _ = tell("info", "--json")
+def test_info_prints_the_server(cli: Cli, filled: str, address: str) -> None:
+    code, out, _ = cli("info", "--json")
     (facts,) = lines(out)
     assert code == 0
     assert facts.keys() >= {"version", "engine", "durability", "sessions", "events", "limits"}
     assert (facts["address"], facts["sessions"], facts["events"]) == (address, 2, 5)
     assert facts["limits"]["max_batch_events"] == 1000
-    assert "synchronous=FULL" in tell("info")[1]
+    assert "synchronous=FULL" in cli("info")[1]
 
 
 def test_options_before_the_command_are_used(filled: str, address: str, capfd: pytest.CaptureFixture[str]) -> None:
@@ -62,36 +62,36 @@ def test_options_before_the_command_are_used(filled: str, address: str, capfd: p
     assert json.loads(capfd.readouterr().out)["events"] == 5
 
 
-def test_sessions_are_listed(tell: Tell, filled: str) -> None:
-    code, out, _ = tell("sessions", "list", "--json")
+def test_sessions_are_listed(cli: Cli, filled: str) -> None:
+    code, out, _ = cli("sessions", "list", "--json")
     assert code == 0
     assert [(each["app"], each["user_id"], each["session_id"], each["events"]) for each in lines(out)] == [
         ("", "bob", "t", 1),
         ("shop", "alice", "s", 4),
     ]
-    assert "\x1b" not in tell("sessions", "list")[1]
-    assert [each["session_id"] for each in lines(tell("sessions", "list", "--label", "kind=demo", "--json")[1])] == ["s"]
-    code, out, err = tell("sessions", "list", "--limit", "1")
+    assert "\x1b" not in cli("sessions", "list")[1]
+    assert [each["session_id"] for each in lines(cli("sessions", "list", "--label", "kind=demo", "--json")[1])] == ["s"]
+    code, out, err = cli("sessions", "list", "--limit", "1")
     assert "alice" not in out
     assert "--limit 0 shows all" in err
-    assert "no sessions" in tell("sessions", "list", "--user", "nobody")[1]
+    assert "no sessions" in cli("sessions", "list", "--user", "nobody")[1]
 
 
-def test_a_session_is_printed_and_deleted(tell: Tell, filled: str) -> None:
-    (shown,) = lines(tell("sessions", "show", "s", "--json")[1])
+def test_a_session_is_printed_and_deleted(cli: Cli, filled: str) -> None:
+    (shown,) = lines(cli("sessions", "show", "s", "--json")[1])
     assert (shown["labels"], shown["metadata_json"], shown["window"]["turns"]) == ({"kind": "demo"}, '{"n":1}', 1)
-    assert "kind=demo" in tell("sessions", "show", "s", "--user", "alice", "--app", "shop")[1]
-    code, _, err = tell("sessions", "delete", "s")
+    assert "kind=demo" in cli("sessions", "show", "s", "--user", "alice", "--app", "shop")[1]
+    code, _, err = cli("sessions", "delete", "s")
     assert (code, "--yes" in err) == (2, True)
-    (deleted,) = lines(tell("sessions", "delete", "s", "--yes", "--json")[1])
+    (deleted,) = lines(cli("sessions", "delete", "s", "--yes", "--json")[1])
     assert (deleted["deleted"], deleted["deleted_events"]) == (True, 4)
-    assert tell("sessions", "delete", "s", "--yes")[:2] == (0, "s is not there\n")
-    assert tell("sessions", "show", "s")[0] == 3
+    assert cli("sessions", "delete", "s", "--yes")[:2] == (0, "s is not there\n")
+    assert cli("sessions", "show", "s")[0] == 3
 
 
-def test_events_are_listed_by_any_filter(tell: Tell, filled: str) -> None:
+def test_events_are_listed_by_any_filter(cli: Cli, filled: str) -> None:
     def seqs(*arguments: str) -> list[int]:
-        return [each["seq"] for each in lines(tell("events", "list", "s", "--json", *arguments)[1])]
+        return [each["seq"] for each in lines(cli("events", "list", "s", "--json", *arguments)[1])]
 
     assert seqs() == [1, 2, 3, 4]
     assert seqs("--role", "assistant") == [2, 4]
@@ -105,8 +105,8 @@ def test_events_are_listed_by_any_filter(tell: Tell, filled: str) -> None:
     assert seqs("--limit", "2") == [1, 2]
 
 
-def test_an_event_table_contains_no_control_characters(tell: Tell, filled: str) -> None:
-    code, out, err = tell("events", "list", "s")
+def test_an_event_table_contains_no_control_characters(cli: Cli, filled: str) -> None:
+    code, out, err = cli("events", "list", "s")
     assert (code, err) == (0, "")
     assert "→ track({" in out
     assert "← track: in transit" in out
@@ -114,35 +114,35 @@ def test_an_event_table_contains_no_control_characters(tell: Tell, filled: str) 
     assert "\x1b" not in out
 
 
-def test_an_event_is_printed_by_id_and_by_seq(tell: Tell, filled: str) -> None:
-    (shown,) = lines(tell("events", "show", "s", "e2", "--json")[1])
+def test_an_event_is_printed_by_id_and_by_seq(cli: Cli, filled: str) -> None:
+    (shown,) = lines(cli("events", "show", "s", "e2", "--json")[1])
     call = shown["message"]["parts"][0]["tool_call"]
     assert (shown["seq"], shown["role"], call["arguments_json"]) == (2, "assistant", '{"order":  7}')
-    assert lines(tell("events", "show", "s", "2", "--json")[1]) == [shown]
-    assert '{"order":  7}' in tell("events", "show", "s", "2")[1]
-    assert tell("events", "show", "s", "nope")[0] == 3
-    assert tell("events", "show", "nope", "e1")[0] == 3
-    assert tell("events", "list", "nope")[0] == 3
+    assert lines(cli("events", "show", "s", "2", "--json")[1]) == [shown]
+    assert '{"order":  7}' in cli("events", "show", "s", "2")[1]
+    assert cli("events", "show", "s", "nope")[0] == 3
+    assert cli("events", "show", "nope", "e1")[0] == 3
+    assert cli("events", "list", "nope")[0] == 3
 
 
-def test_append_stores_events(tell: Tell, filled: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert tell("events", "append", "new", "hi")[0] == 3
-    (done,) = lines(tell("events", "append", "new", "--text", "hi", "--create", "--user", "u", "--event-id", "x", "--json")[1])
+def test_append_stores_events(cli: Cli, filled: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert cli("events", "append", "new", "hi")[0] == 3
+    (done,) = lines(cli("events", "append", "new", "--text", "hi", "--create", "--user", "u", "--event-id", "x", "--json")[1])
     assert done == {"event_id": "x", "seq": 1, "replayed": False, "log_version": 1, "session_created": True}
-    code, out, _ = tell("events", "append", "new", "hi", "--event-id", "x")
+    code, out, _ = cli("events", "append", "new", "hi", "--event-id", "x")
     assert (code, out) == (0, "already there: event x, seq 1\n")
-    code, _, err = tell("events", "append", "new", "other", "--event-id", "x", "--json")
+    code, _, err = cli("events", "append", "new", "other", "--event-id", "x", "--json")
     assert (code, json.loads(err)["error"]["reason"]) == (1, "EVENT_ID_CONFLICT")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("zwei\nZeilen é\n".encode())))
-    assert tell("events", "append", "new", "-", "--role", "assistant", "--author", "bot")[0] == 0
-    assert tell("events", "append", "new", "42", "--role", "tool", "--call-id", "c")[0] == 0
-    found = lines(tell("events", "list", "new", "--json")[1])
+    assert cli("events", "append", "new", "-", "--role", "assistant", "--author", "bot")[0] == 0
+    assert cli("events", "append", "new", "42", "--role", "tool", "--call-id", "c")[0] == 0
+    found = lines(cli("events", "list", "new", "--json")[1])
     assert [(each["role"], each["text"]) for each in found] == [("user", "hi"), ("assistant", "zwei\nZeilen é"), ("tool", "")]
 
 
-def test_search_prints_hits(tell: Tell, filled: str) -> None:
+def test_search_prints_hits(cli: Cli, filled: str) -> None:
     def found(*arguments: str) -> list[tuple[str, int]]:
-        return [(each["session"]["user_id"], each["seq"]) for each in lines(tell("search", *arguments, "--json")[1])]
+        return [(each["session"]["user_id"], each["seq"]) for each in lines(cli("search", *arguments, "--json")[1])]
 
     assert found("order", "--session", "s") == [("alice", 1), ("alice", 2)], "tools' arguments too"
     assert found('"order"', "--session", "s") == [("alice", 1)]
@@ -150,11 +150,11 @@ def test_search_prints_hits(tell: Tell, filled: str) -> None:
     assert sorted(found('"order"')) == [("alice", 1), ("bob", 1)]
     assert found('"order"', "--app", "shop") == [("alice", 1)]
     assert found('"order"', "--role", "assistant") == []
-    code, _, err = tell("search", '"order"', "--limit", "1")
+    code, _, err = cli("search", '"order"', "--limit", "1")
     assert (code, "--limit 0" in err) == (0, True)
-    assert tell("search", "zebras")[1] == "nothing found\n"
-    assert tell("search", " ", "--user", "bob")[0] == 1
-    assert tell("search", "x", "--session", "nope")[0] == 3
+    assert cli("search", "zebras")[1] == "nothing found\n"
+    assert cli("search", " ", "--user", "bob")[0] == 1
+    assert cli("search", "x", "--session", "nope")[0] == 3
 
 
 @pytest.fixture
@@ -169,7 +169,7 @@ def long(address: str) -> int:
 
 @pytest.mark.parametrize("command", [("events", "list", "long"), ("search", "order", "--mode", "substring", "--user", "carl")])
 def test_a_long_list_is_printed_as_several_tables_with_one_header(
-    tell: Tell, long: int, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+    cli: Cli, long: int, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
 ) -> None:
     most: list[int] = []
     add_row = Table.add_row
@@ -179,12 +179,12 @@ def test_a_long_list_is_printed_as_several_tables_with_one_header(
         most.append(table.row_count)
 
     monkeypatch.setattr(Table, "add_row", noting)
-    code, out, err = tell(*command, "--limit", "0")
+    code, out, err = cli(*command, "--limit", "0")
     shown = out.splitlines()
     assert (code, err, len(shown), max(most)) == (0, "", long + 1, 1000)
     assert [each.split()[-1] for each in shown[1:]] == [str(n) for n in range(long)]
     assert sum("seq" in each for each in shown) == 1
-    assert len(lines(tell(*command, "--limit", "0", "--json")[1])) == long
+    assert len(lines(cli(*command, "--limit", "0", "--json")[1])) == long
 
 
 def test_a_long_list_is_printed_before_all_pages_are_read(

@@ -17,23 +17,23 @@ from tests.support.models.model_endpoint import TEXT, endpoint
 from threadkeep import Client, compaction
 from threadkeep.cli import main
 
-Tell = Callable[..., tuple[int, str, str]]
+Cli = Callable[..., tuple[int, str, str]]
 
 
-def teller(address: str, capfd: pytest.CaptureFixture[str]) -> Tell:
-    def tell(*arguments: str) -> tuple[int, str, str]:
+def make_cli(address: str, capfd: pytest.CaptureFixture[str]) -> Cli:
+    def cli(*arguments: str) -> tuple[int, str, str]:
         code = main([*arguments, "--address", address])
         out, err = capfd.readouterr()
         assert "Traceback" not in err
         return code, out, err
 
-    return tell
+    return cli
 
 
 @pytest.fixture
-def tell(address: str, capfd: pytest.CaptureFixture[str]) -> Tell:
+def cli(address: str, capfd: pytest.CaptureFixture[str]) -> Cli:
     """Runs a command; returns exit code, output and standard error."""
-    return teller(address, capfd)
+    return make_cli(address, capfd)
 
 
 @pytest.fixture
@@ -63,8 +63,8 @@ def fields(out: str) -> dict[str, str]:
     return {name: value for line in out.splitlines() if "  " in line for name, value in [line.strip().split("  ", 1)]}
 
 
-def test_a_context_is_printed(tell: Tell, filled: str) -> None:
-    code, out, err = tell("context", "s", "--max-turns", "2")
+def test_a_context_is_printed(cli: Cli, filled: str) -> None:
+    code, out, err = cli("context", "s", "--max-turns", "2")
     assert (code, err) == (0, "")
     facts = {name: value.strip() for name, value in fields(out).items()}
     assert facts["context"].startswith("9 events, 2 turns, ")
@@ -74,13 +74,13 @@ def test_a_context_is_printed(tell: Tell, filled: str) -> None:
     assert "Be brief." in out
     assert "question 4" in out
     assert "question 3" not in out
-    assert "truncated  no" in tell("context", "s")[1]
-    assert "over budget  yes" in tell("context", "s", "--max-bytes", "10")[1]
+    assert "truncated  no" in cli("context", "s")[1]
+    assert "over budget  yes" in cli("context", "s", "--max-bytes", "10")[1]
 
 
-def test_context_options_narrow_the_context(tell: Tell, filled: str) -> None:
+def test_context_options_narrow_the_context(cli: Cli, filled: str) -> None:
     def seqs(*arguments: str) -> list[int]:
-        return [each["seq"] for each in json.loads(tell("context", "s", "--json", *arguments)[1])["events"]]
+        return [each["seq"] for each in json.loads(cli("context", "s", "--json", *arguments)[1])["events"]]
 
     assert seqs() == list(range(1, 26))
     assert seqs("--last-n", "1") == [1, 22, 23, 24, 25]
@@ -90,14 +90,14 @@ def test_context_options_narrow_the_context(tell: Tell, filled: str) -> None:
     assert seqs("--include-author", "writer") == [1, 5, 9, 13, 17, 21, 25]
     assert seqs("--include-role", "lead") == [1]  # calls without their results are left out
     assert seqs("--max-tokens", "700") == [1, *range(18, 26)]
-    found = json.loads(tell("context", "s", "--json", "--max-bytes", "10", "--branch", "x")[1])
+    found = json.loads(cli("context", "s", "--json", "--max-bytes", "10", "--branch", "x")[1])
     assert (found["truncated"], found["over_budget"], found["window"]["turns"]) == (True, True, 6)
     assert (found["first_seq"], found["session_last_seq"], found["window_version"]) == (22, 25, 0)
-    assert tell("context", "nope")[0] == 3
+    assert cli("context", "nope")[0] == 3
 
 
-def test_a_dry_run_prints_the_plan_and_changes_nothing(tell: Tell, filled: str) -> None:
-    code, out, err = tell("compact", "s", "--strategy", "turn-window=2", "--dry-run")
+def test_a_dry_run_prints_the_plan_and_changes_nothing(cli: Cli, filled: str) -> None:
+    code, out, err = cli("compact", "s", "--strategy", "turn-window=2", "--dry-run")
     lines = [line.rstrip() for line in out.splitlines()]
     assert (code, err) == (0, "")
     assert lines[0] == "s: dry run, nothing was changed"
@@ -105,56 +105,56 @@ def test_a_dry_run_prints_the_plan_and_changes_nothing(tell: Tell, filled: str) 
     assert "after                                 ██████ ██████" in lines
     assert "archived  16 events, seq 2 to 17" in lines
     assert max(map(len, lines)) <= 80
-    asked = tell("compact", "s", "--strategy", "recursive-summary=4", "--dry-run")[1]
+    asked = cli("compact", "s", "--strategy", "recursive-summary=4", "--dry-run")[1]
     assert "at most 1,024 tokens out" in asked
-    assert tell("compactions", "s")[1] == "no compactions\n"
+    assert cli("compactions", "s")[1] == "no compactions\n"
 
 
-def test_compact_prints_the_compaction(tell: Tell, filled: str) -> None:
-    code, out, err = tell("compact", "s", "--step", "trim-tool-results=1", "--step", "turn-window=3", "--actor", "me")
+def test_compact_prints_the_compaction(cli: Cli, filled: str) -> None:
+    code, out, err = cli("compact", "s", "--step", "trim-tool-results=1", "--step", "turn-window=3", "--actor", "me")
     assert (code, err) == (0, "")
     assert "s: compacted" in out
     assert "before    ░░░░░░ ░░░░░░ ░░░░░░ ▄▄▄▄▄▄ ▄▄▄▄▄▄ ██████" in out
-    (done,) = [json.loads(line) for line in tell("compactions", "s", "--json")[1].splitlines()]
+    (done,) = [json.loads(line) for line in cli("compactions", "s", "--json")[1].splitlines()]
     assert done["compaction_id"] in out
     assert (done["strategy"], done["actor"], done["archived_events"]) == ("pipeline", "me", 14)
-    assert "6 → 3" in tell("compactions", "s")[1]
-    assert "14 events" in fields(tell("sessions", "show", "s")[1])["archived"]
-    shown = json.loads(tell("sessions", "show", "s", "--json")[1])
+    assert "6 → 3" in cli("compactions", "s")[1]
+    assert "14 events" in fields(cli("sessions", "show", "s")[1])["archived"]
+    shown = json.loads(cli("sessions", "show", "s", "--json")[1])
     assert (shown["window_version"], shown["window"]["turns"], shown["context_bytes"]) == (1, 3, 0)
-    assert tell("search", "question 0")[1].count("question 0") == 1
+    assert cli("search", "question 0")[1].count("question 0") == 1
 
 
-def test_a_compaction_without_work_is_not_an_error(tell: Tell, filled: str) -> None:
-    assert tell("compact", "s", "--strategy", "turn-window=9")[:2] == (
+def test_a_compaction_without_work_is_not_an_error(cli: Cli, filled: str) -> None:
+    assert cli("compact", "s", "--strategy", "turn-window=9")[:2] == (
         0,
         "s: nothing to do, the strategy keeps what is there: 25 events in 6 turns\n",
     )
-    idle = tell("compact", "s", "--strategy", "turn-window=2", "--if", "turns-over=6", "--if", "events=90")
+    idle = cli("compact", "s", "--strategy", "turn-window=2", "--if", "turns-over=6", "--if", "events=90")
     assert idle[:2] == (0, "s: nothing done, the window is below what --if says\n")
-    both = tell("compact", "s", "--strategy", "turn-window=2", "--if", "turns-over=5,events=90", "--json")
+    both = cli("compact", "s", "--strategy", "turn-window=2", "--if", "turns-over=5,events=90", "--json")
     assert json.loads(both[1]) == {"compacted": False, "triggered": False, "lost_races": 0}
 
 
-def test_compact_prints_json_for_programs(tell: Tell, filled: str) -> None:
-    code, out, _ = tell("compact", "s", "--strategy-json", '{"turnWindow": {"maxTurns": 2}}', "--if", "turns-over=5", "--json")
+def test_compact_prints_json_for_programs(cli: Cli, filled: str) -> None:
+    code, out, _ = cli("compact", "s", "--strategy-json", '{"turnWindow": {"maxTurns": 2}}', "--if", "turns-over=5", "--json")
     done = json.loads(out)
     assert code == 0
     assert (done["compacted"], done["triggered"], done["compaction"]["last_seq"]) == (True, True, 17)
     assert len(done["plan"]["archive_event_ids"]) == 16
 
 
-def test_errors_say_what_to_do(tell: Tell, filled: str) -> None:
-    code, _, err = tell("compact", "s", "--strategy", "recursive-summary=4")
+def test_errors_say_what_to_do(cli: Cli, filled: str) -> None:
+    code, _, err = cli("compact", "s", "--strategy", "recursive-summary=4")
     assert (code, err.count("\n")) == (1, 1)
     assert "THREADKEEP_SUMMARIZER_MODEL" in err
-    code, _, err = tell("compact", "s")
+    code, _, err = cli("compact", "s")
     assert (code, "give --strategy" in err, "threadkeep policy set" in err) == (2, True, True)
-    code, _, err = tell("compact", "s", "--strategy", "recursive-summary=2,overlap=2")
+    code, _, err = cli("compact", "s", "--strategy", "recursive-summary=2,overlap=2")
     assert (code, "overlap" in err) == (1, True)
-    assert tell("compact", "nope", "--strategy", "turn-window=1")[0] == 3
-    assert tell("compactions", "nope")[0] == 3
-    assert tell("compact", "s", "--strategy", "nonsense")[0] == 2
+    assert cli("compact", "nope", "--strategy", "turn-window=1")[0] == 3
+    assert cli("compactions", "nope")[0] == 3
+    assert cli("compact", "s", "--strategy", "nonsense")[0] == 2
 
 
 async def test_compact_summarizes_with_the_servers_model(start_server: Any, capfd: pytest.CaptureFixture[str]) -> None:
@@ -162,45 +162,45 @@ async def test_compact_summarizes_with_the_servers_model(start_server: Any, capf
         server = start_server(summarizer="openai", summarizer_model="small", summarizer_base_url=model.url)
         address = f"127.0.0.1:{server.grpc_port}"
         await asyncio.to_thread(fill, address)
-        tell = teller(address, capfd)
-        code, out, _ = await asyncio.to_thread(tell, "compact", "s", "--strategy", "recursive-summary=4")
+        cli = make_cli(address, capfd)
+        code, out, _ = await asyncio.to_thread(cli, "compact", "s", "--strategy", "recursive-summary=4")
         assert code == 0
         assert "before    ▒▒▒▒▒▒ ▒▒▒▒▒▒ ▒▒▒▒▒▒ ▒▒▒▒▒▒ ▒▒▒▒▒▒        ██████" in out
         assert TEXT in out
-        assert TEXT in (await asyncio.to_thread(tell, "context", "s"))[1]
-        info = json.loads((await asyncio.to_thread(tell, "info", "--json"))[1])
+        assert TEXT in (await asyncio.to_thread(cli, "context", "s"))[1]
+        info = json.loads((await asyncio.to_thread(cli, "info", "--json"))[1])
         assert (info["summarizer_model"], info["token_counter"]) == ("small", "chars/4")
     assert len(model.requests) == 1
 
 
-def test_policies_are_set_printed_and_deleted(tell: Tell, filled: str, address: str) -> None:
-    code, out, _ = tell("policy", "set", "--app", "shop", "--trigger", "tokens=100000", "--strategy", "turn-window=20")
+def test_policies_are_set_printed_and_deleted(cli: Cli, filled: str, address: str) -> None:
+    code, out, _ = cli("policy", "set", "--app", "shop", "--trigger", "tokens=100000", "--strategy", "turn-window=20")
     assert code == 0
     assert "turn-window=20 if tokens=100000" in out
-    shown = fields(tell("policy", "show", "--session", "s", "--user", "alice", "--app", "shop")[1])
+    shown = fields(cli("policy", "show", "--session", "s", "--user", "alice", "--app", "shop")[1])
     assert (shown["set here"].strip(), shown["set on"].strip()) == ("nothing", "app shop")
-    assert "never compact" in tell("policy", "set", "--user", "alice", "--app", "shop", "--disabled")[1]
-    found = json.loads(tell("policy", "show", "--user", "alice", "--app", "shop", "--json")[1])
+    assert "never compact" in cli("policy", "set", "--user", "alice", "--app", "shop", "--disabled")[1]
+    found = json.loads(cli("policy", "show", "--user", "alice", "--app", "shop", "--json")[1])
     assert found["policy"] == {"disabled": True}
-    assert tell("policy", "remove", "--user", "alice", "--app", "shop")[0] == 0
-    found = json.loads(tell("policy", "show", "--session", "s", "--json")[1])
+    assert cli("policy", "remove", "--user", "alice", "--app", "shop")[0] == 0
+    found = json.loads(cli("policy", "show", "--session", "s", "--json")[1])
     assert "policy" not in found
     assert found["effective_policy"] == {"trigger": {"tokens": 100000}, "strategy": {"turn_window": {"max_turns": 20}}}
-    tell("policy", "set", "--session", "s", "--if", "turns-over=3", "--strategy", "sliding-window=8")
+    cli("policy", "set", "--session", "s", "--if", "turns-over=3", "--strategy", "sliding-window=8")
     with Client(address, user_id="alice", app="shop") as client:
         policy = client.get_compaction_policy(session="s").policy
     assert policy == compaction.policy(compaction.turns_over(3), compaction.sliding_window(8))
-    assert json.loads(tell("compact", "s", "--json")[1])["compaction"]["strategy"] == "sliding_window"
+    assert json.loads(cli("compact", "s", "--json")[1])["compaction"]["strategy"] == "sliding_window"
 
 
-def test_a_policy_is_read_from_a_file(tell: Tell, filled: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_policy_is_read_from_a_file(cli: Cli, filled: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = '{"trigger": {"bytes": 500000}, "strategy": {"recursiveSummary": {"maxEventsToKeep": 6}}}'
     path = tmp_path / "policy.json"
     path.write_text(text)
-    assert "recursive-summary=6 if bytes=500000" in tell("policy", "set", "--server", "--json-file", str(path))[1]
+    assert "recursive-summary=6 if bytes=500000" in cli("policy", "set", "--server", "--json-file", str(path))[1]
     monkeypatch.setattr(sys, "stdin", io.StringIO('{"disabled": true}'))
-    assert "never compact" in tell("policy", "set", "--user", "bob", "--json-file", "-")[1]
-    assert tell("policy", "set", "--server", "--json-file", str(tmp_path / "none"))[0] == 1
+    assert "never compact" in cli("policy", "set", "--user", "bob", "--json-file", "-")[1]
+    assert cli("policy", "set", "--server", "--json-file", str(tmp_path / "none"))[0] == 1
 
 
 @pytest.mark.parametrize(
@@ -214,6 +214,6 @@ def test_a_policy_is_read_from_a_file(tell: Tell, filled: str, tmp_path: Path, m
         (["--server", "--disabled", "--trigger", "tokens=1"], "or --disabled"),
     ],
 )
-def test_an_invalid_policy_reports_the_missing_field(tell: Tell, arguments: list[str], says: str) -> None:
-    code, _, err = tell("policy", "set", *arguments)
+def test_an_invalid_policy_reports_the_missing_field(cli: Cli, arguments: list[str], says: str) -> None:
+    code, _, err = cli("policy", "set", *arguments)
     assert (code, says in err) == (2, True)

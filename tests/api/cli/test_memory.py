@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import threadkeep
-from tests.api.conftest import Tell
+from tests.api.conftest import Cli
 from tests.api.search.searching import embedded
 from threadkeep import Client
 from threadkeep.cli import main
@@ -35,8 +35,8 @@ def lines(out: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in out.splitlines()]
 
 
-def test_a_question_finds_its_answer_first(tell: Tell, filled: str) -> None:
-    code, out, err = tell("search", "what did the dog do to my shoe?", "--mode", "ranked", "--user", "alice", "--json")
+def test_a_question_finds_its_answer_first(cli: Cli, filled: str) -> None:
+    code, out, err = cli("search", "what did the dog do to my shoe?", "--mode", "ranked", "--user", "alice", "--json")
     assert (code, err) == (0, "")
     first = lines(out)[0]
     assert first["session"]["session_id"] == "s2"
@@ -44,17 +44,17 @@ def test_a_question_finds_its_answer_first(tell: Tell, filled: str) -> None:
     assert {"field": "text", "start": 28, "end": 33} in first["highlights"]
 
 
-def test_neighbors_and_groups_are_printed(tell: Tell, filled: str) -> None:
+def test_neighbors_and_groups_are_printed(cli: Cli, filled: str) -> None:
     asked = ("search", "socks", "--mode", "ranked", "--session", "s1", "--user", "alice", "--app", "shop", "--neighbors", "1")
-    code, out, _ = tell(*asked, "--json")
+    code, out, _ = cli(*asked, "--json")
     assert code == 0
     (hit,) = lines(out)
     assert [each["seq"] for each in (*hit["before"], *hit["after"])] == [1, 3]
-    code, out, _ = tell("search", "shoes", "--mode", "ranked", "--app", "shop", "--grouping", "session", "--json")
+    code, out, _ = cli("search", "shoes", "--mode", "ranked", "--app", "shop", "--grouping", "session", "--json")
     assert sorted(each["session"]["session_id"] for each in lines(out)) == ["s1", "s2"]
 
 
-def test_recency_ranks_newer_events_higher_as_of_a_time(tell: Tell, address: str) -> None:
+def test_recency_ranks_newer_events_higher_as_of_a_time(cli: Cli, address: str) -> None:
     may, june = (datetime(2026, month, 1, 12).astimezone() for month in (5, 6))
     with Client(address, user_id="carl") as client:
         client.append("old", threadkeep.user("The harbour hotel, the harbour.", event_time=may), create=True)
@@ -62,7 +62,7 @@ def test_recency_ranks_newer_events_higher_as_of_a_time(tell: Tell, address: str
     asked = ("search", "harbour", "--mode", "ranked", "--user", "carl", "--json")
 
     def found(*options: str) -> dict[str, float]:
-        code, out, err = tell(*asked, *options)
+        code, out, err = cli(*asked, *options)
         assert (code, err) == (0, "")
         return {str(hit["session"]["session_id"]): float(str(hit["score"])) for hit in lines(out)}
 
@@ -74,14 +74,14 @@ def test_recency_ranks_newer_events_higher_as_of_a_time(tell: Tell, address: str
     assert list(found("--recency", "24h,weight=2", "--reference-time", "2026-06-02 12:00:00")) == ["new", "old"]
 
 
-def test_yesterday_in_a_query_refers_to_the_reference_time(tell: Tell, address: str) -> None:
+def test_yesterday_in_a_query_refers_to_the_reference_time(cli: Cli, address: str) -> None:
     with Client(address, user_id="dora") as client:
         for day in (9, 11, 13):
             when = datetime(2026, 6, day, 12).astimezone()
             client.append(f"d{day}", threadkeep.user("We met for tea.", event_time=when), create=True)
     asked = ("search", "what did we drink yesterday?", "--mode", "ranked", "--user", "dora", "--json")
     for day in (9, 11, 13):
-        out = tell(*asked, "--reference-time", f"2026-06-{day + 1:02}T12:00:00")[1]
+        out = cli(*asked, "--reference-time", f"2026-06-{day + 1:02}T12:00:00")[1]
         assert lines(out)[0]["session"]["session_id"] == f"d{day}"
 
 
@@ -108,70 +108,70 @@ def test_semantic_hits_have_at_least_the_minimum_score(start_server: object, cap
     assert "'--min-score': Input should be less than or equal to 1" in capfd.readouterr().err
 
 
-def test_a_ranked_search_requires_a_scope(tell: Tell, filled: str) -> None:
-    code, _, err = tell("search", "shoes", "--mode", "ranked")
+def test_a_ranked_search_requires_a_scope(cli: Cli, filled: str) -> None:
+    code, _, err = cli("search", "shoes", "--mode", "ranked")
     assert code == 2
     assert "--user" in err
 
 
-def test_semantic_search_without_an_embedder_says_what_to_do(tell: Tell, filled: str) -> None:
-    code, _, err = tell("search", "shoes", "--mode", "semantic", "--user", "alice")
+def test_semantic_search_without_an_embedder_says_what_to_do(cli: Cli, filled: str) -> None:
+    code, _, err = cli("search", "shoes", "--mode", "semantic", "--user", "alice")
     assert code == 1
     assert "THREADKEEP_EMBEDDER" in err
     assert "--mode ranked" in err
 
 
-def test_the_table_contains_scores(tell: Tell, filled: str) -> None:
-    code, out, _ = tell("search", "tents", "--mode", "ranked", "--user", "alice")
+def test_the_table_contains_scores(cli: Cli, filled: str) -> None:
+    code, out, _ = cli("search", "tents", "--mode", "ranked", "--user", "alice")
     assert code == 0
     assert out.splitlines()[0].split()[:3] == ["score", "user", "session"]
     assert "do you sell tents?" in out
 
 
-def test_sessions_are_ingested_once(tell: Tell, filled: str) -> None:
+def test_sessions_are_ingested_once(cli: Cli, filled: str) -> None:
     scope = ("--user", "alice", "--app", "shop")
-    code, out, err = tell("memory", "ingest", "s1", "s2", *scope)
+    code, out, err = cli("memory", "ingest", "s1", "s2", *scope)
     assert (code, err) == (0, "")
     assert out.splitlines() == ["s1: 3 added", "s2: 1 added"]
-    assert tell("memory", "ingest", "s1", *scope)[1].strip() == "s1: 0 added, 3 there already"
-    assert lines(tell("memory", "ingest", "s2", *scope, "--json")[1]) == [
+    assert cli("memory", "ingest", "s1", *scope)[1].strip() == "s1: 0 added, 3 there already"
+    assert lines(cli("memory", "ingest", "s2", *scope, "--json")[1]) == [
         {"session": "s2", "added": 0, "existing": 1, "skipped": 0, "deleted": 0}
     ]
 
 
-def test_memories_are_added_found_listed_and_deleted(tell: Tell, address: str) -> None:
+def test_memories_are_added_found_listed_and_deleted(cli: Cli, address: str) -> None:
     scope = ("--user", "alice", "--app", "shop")
     added = ("memory", "add", "Alice prefers tea to coffee.", "--id", "m1", "--metadata", '{"kind": "taste"}', *scope)
-    assert tell(*added)[1].strip() == "remembered as m1"
-    assert tell(*added)[1].strip() == "m1 was there already"
-    code, _, err = tell("memory", "add", "Something else.", "--id", "m1", *scope)
+    assert cli(*added)[1].strip() == "remembered as m1"
+    assert cli(*added)[1].strip() == "m1 was there already"
+    code, _, err = cli("memory", "add", "Something else.", "--id", "m1", *scope)
     assert code == 1
     assert "m1" in err
-    tell("memory", "add", "Alice lives in Lisbon.", *scope)
+    cli("memory", "add", "Alice lives in Lisbon.", *scope)
 
-    (best, *_) = lines(tell("memory", "search", "which drink does she prefer?", *scope, "--json")[1])
+    (best, *_) = lines(cli("memory", "search", "which drink does she prefer?", *scope, "--json")[1])
     assert best["id"] == "m1"
     assert best["highlights"]
-    assert "Lisbon" in tell("memory", "list", *scope)[1]
-    assert [each["id"] for each in lines(tell("memory", "list", "--where", "kind=taste", *scope, "--json")[1])] == ["m1"]
+    assert "Lisbon" in cli("memory", "list", *scope)[1]
+    assert [each["id"] for each in lines(cli("memory", "list", "--where", "kind=taste", *scope, "--json")[1])] == ["m1"]
 
-    assert tell("memory", "delete", "m1", *scope)[0] == 2, "nobody is there to confirm it"
-    assert tell("memory", "delete", "m1", "nobody", "--yes", *scope)[1].strip() == "forgot 1, with 0 embeddings; 1 not found"
-    (receipt,) = lines(tell("memory", "delete", "--all", "--yes", "--json", *scope)[1])
+    assert cli("memory", "delete", "m1", *scope)[0] == 2, "nobody is there to confirm it"
+    assert cli("memory", "delete", "m1", "nobody", "--yes", *scope)[1].strip() == "forgot 1, with 0 embeddings; 1 not found"
+    (receipt,) = lines(cli("memory", "delete", "--all", "--yes", "--json", *scope)[1])
     assert str(receipt.pop("delete_time")).endswith("Z")
     assert receipt == {"deleted": 1, "embeddings_deleted": 0, "not_found": 0}
-    assert tell("memory", "list", *scope)[1].strip() == "nothing is remembered"
+    assert cli("memory", "list", *scope)[1].strip() == "nothing is remembered"
 
 
-def test_a_memory_is_read_from_stdin(tell: Tell, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_memory_is_read_from_stdin(cli: Cli, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO("The gate code is 4711."))
-    assert tell("memory", "add", "-", "--user", "alice")[0] == 0
-    assert "4711" in tell("memory", "search", "gate code", "--user", "alice")[1]
+    assert cli("memory", "add", "-", "--user", "alice")[0] == 0
+    assert "4711" in cli("memory", "search", "gate code", "--user", "alice")[1]
 
 
-def test_a_repeated_add_is_reported_in_json(tell: Tell, address: str) -> None:
+def test_a_repeated_add_is_reported_in_json(cli: Cli, address: str) -> None:
     added = ("memory", "add", "Tea.", "--id", "m1", "--user", "alice", "--json")
-    assert [lines(tell(*added)[1]) for _ in range(2)] == [[{"id": "m1", "replayed": replayed}] for replayed in (False, True)]
+    assert [lines(cli(*added)[1]) for _ in range(2)] == [[{"id": "m1", "replayed": replayed}] for replayed in (False, True)]
 
 
 @pytest.mark.parametrize(
@@ -202,17 +202,17 @@ def test_a_repeated_add_is_reported_in_json(tell: Tell, address: str) -> None:
         (("memory", "add", "x", "--user", "u", "--metadata", "[1]"), "give --metadata as in"),
     ],
 )
-def test_errors_name_the_option_of_the_command_line(tell: Tell, filled: str, arguments: tuple[str, ...], step: str) -> None:
-    code, out, err = tell(*arguments)
+def test_errors_name_the_option_of_the_command_line(cli: Cli, filled: str, arguments: tuple[str, ...], step: str) -> None:
+    code, out, err = cli(*arguments)
     assert code in (1, 2)
     assert not out
     assert step in err
 
 
-def test_an_empty_result_suggests_naming_an_app(tell: Tell, filled: str) -> None:
-    tell("memory", "ingest", "s1", "--user", "alice", "--app", "shop")
+def test_an_empty_result_suggests_naming_an_app(cli: Cli, filled: str) -> None:
+    cli("memory", "ingest", "s1", "--user", "alice", "--app", "shop")
     for command in (("search", "tents"), ("list",)):
-        assert "--app names one" in tell("memory", *command, "--user", "alice")[1]
+        assert "--app names one" in cli("memory", *command, "--user", "alice")[1]
 
 
 def test_an_incomplete_result_is_reported(start_server: object, capfd: pytest.CaptureFixture[str]) -> None:
@@ -238,9 +238,9 @@ def test_an_incomplete_result_is_reported(start_server: object, capfd: pytest.Ca
     assert err.startswith("more events match than are ranked")
 
 
-def test_deletion_requires_exactly_one_selection(tell: Tell, address: str) -> None:
+def test_deletion_requires_exactly_one_selection(cli: Cli, address: str) -> None:
     for wrong in ((), ("m1", "--all"), ("--session", "s", "--all")):
-        code, _, err = tell("memory", "delete", *wrong, "--user", "alice", "--yes")
+        code, _, err = cli("memory", "delete", *wrong, "--user", "alice", "--yes")
         assert code == 2
         assert "give ids, or --session, or --all" in err
 
@@ -252,19 +252,19 @@ def test_a_server_without_memory_is_reported(start_server: object, capfd: pytest
     assert "THREADKEEP_MEMORY" in capfd.readouterr().err
 
 
-def test_the_default_mode_ranks_questions_and_matches_quoted_text(tell: Tell, address: str) -> None:
+def test_the_default_mode_ranks_questions_and_matches_quoted_text(cli: Cli, address: str) -> None:
     with Client(address, user_id="dora") as client:
         client.append("trip", threadkeep.user("I would rather fly to Lisbon."), threadkeep.user("Fine."), create=True)
         client.memory(user_id="dora").add("Dora flies to Lisbon.")
     where = ("--user", "dora", "--json")
-    assert [hit["text"] for hit in lines(tell("search", "Where do I want to fly?", *where)[1])] == [
+    assert [hit["text"] for hit in lines(cli("search", "Where do I want to fly?", *where)[1])] == [
         "I would rather fly to Lisbon.",
         "Fine.",
     ], "and what stands beside it"
-    assert [hit["score"] for hit in lines(tell("search", '"RATHER fly"', *where)[1])] == [1.0]
-    assert lines(tell("search", '"fly rather"', *where)[1]) == []
-    assert "fly to Lisbon" in tell("search", "flying rather")[1], "in every user's sessions"
-    assert lines(tell("search", "What is the capital of Mongolia?", *where)[1]) == []
-    assert lines(tell("search", "flying submarine volcano", *where, "--min-score", "0.9")[1]) == []
-    assert len(lines(tell("memory", "search", "Lisbon submarine", *where, "--min-score", "0.3")[1])) == 1
-    assert lines(tell("memory", "search", "Lisbon submarine", *where, "--min-score", "0.9")[1]) == []
+    assert [hit["score"] for hit in lines(cli("search", '"RATHER fly"', *where)[1])] == [1.0]
+    assert lines(cli("search", '"fly rather"', *where)[1]) == []
+    assert "fly to Lisbon" in cli("search", "flying rather")[1], "in every user's sessions"
+    assert lines(cli("search", "What is the capital of Mongolia?", *where)[1]) == []
+    assert lines(cli("search", "flying submarine volcano", *where, "--min-score", "0.9")[1]) == []
+    assert len(lines(cli("memory", "search", "Lisbon submarine", *where, "--min-score", "0.3")[1])) == 1
+    assert lines(cli("memory", "search", "Lisbon submarine", *where, "--min-score", "0.9")[1]) == []

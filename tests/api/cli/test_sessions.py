@@ -11,21 +11,21 @@ from typing import Any
 import pytest
 
 import threadkeep
-from tests.api.conftest import Tell
+from tests.api.conftest import Cli
 from threadkeep import Client
 
 TRIP = ("trip", "--user", "alice", "--app", "shop")
 
 
-def created(tell: Tell, *arguments: str) -> dict[str, Any]:
-    code, out, err = tell("sessions", "create", *arguments, "--json")
+def created(cli: Cli, *arguments: str) -> dict[str, Any]:
+    code, out, err = cli("sessions", "create", *arguments, "--json")
     assert code == 0, err
     return dict(json.loads(out))
 
 
-def test_sessions_create_creates_the_named_session(tell: Tell, address: str) -> None:
+def test_sessions_create_creates_the_named_session(cli: Cli, address: str) -> None:
     options = ("--metadata", '{"tier": "gold"}', "--label", "team=blue", "--label", "kind=demo", "--context-bytes", "9000")
-    made = created(tell, *TRIP, "--ttl", "7d", *options)
+    made = created(cli, *TRIP, "--ttl", "7d", *options)
     assert (made["session_id"], made["user_id"], made["app"]) == ("trip", "alice", "shop")
     assert (made["labels"], made["metadata_json"]) == ({"team": "blue", "kind": "demo"}, '{"tier": "gold"}')
     assert made["context_bytes"] == 9000
@@ -33,22 +33,22 @@ def test_sessions_create_creates_the_named_session(tell: Tell, address: str) -> 
     assert timedelta(days=6, hours=23) < expires - datetime.now(UTC) <= timedelta(days=7)
     with Client(address, user_id="alice", app="shop") as client:
         assert client.get_session("trip").uid == made["uid"]
-    code, _, err = tell("sessions", "create", *TRIP)
+    code, _, err = cli("sessions", "create", *TRIP)
     assert (code, "trip" in err) == (1, True)
-    assert created(tell, *TRIP, "--return-existing")["uid"] == made["uid"]
-    assert "trip" in tell("sessions", "create", *TRIP, "--return-existing")[1]
+    assert created(cli, *TRIP, "--return-existing")["uid"] == made["uid"]
+    assert "trip" in cli("sessions", "create", *TRIP, "--return-existing")[1]
 
 
-def test_sessions_create_without_an_id_uses_a_generated_one(tell: Tell) -> None:
-    assert created(tell, "--user", "alice", "--never-expires")["session_id"]
-    assert created(tell, "--user", "alice", "--never-expires")["expire_time"] is None
+def test_sessions_create_without_an_id_uses_a_generated_one(cli: Cli) -> None:
+    assert created(cli, "--user", "alice", "--never-expires")["session_id"]
+    assert created(cli, "--user", "alice", "--never-expires")["expire_time"] is None
 
 
-def test_sessions_update_replaces_only_given_fields(tell: Tell) -> None:
-    created(tell, *TRIP, "--metadata", '{"n": 1}', "--label", "team=blue")
+def test_sessions_update_replaces_only_given_fields(cli: Cli) -> None:
+    created(cli, *TRIP, "--metadata", '{"n": 1}', "--label", "team=blue")
 
     def updated(*arguments: str) -> tuple[Any, Any, Any]:
-        code, out, err = tell("sessions", "update", *TRIP, *arguments, "--json")
+        code, out, err = cli("sessions", "update", *TRIP, *arguments, "--json")
         assert code == 0, err
         found = json.loads(out)
         return found["labels"], found["metadata_json"], found["expire_time"]
@@ -56,7 +56,7 @@ def test_sessions_update_replaces_only_given_fields(tell: Tell) -> None:
     assert updated("--label", "team=red", "--never-expires") == ({"team": "red"}, '{"n": 1}', None)
     assert updated("--metadata", "") == ({"team": "red"}, "", None)
     assert updated("--clear-labels", "--expire-time", "2040-01-02T03:04:05")[2].startswith("2040-01-0")
-    assert tell("sessions", "update", "nope", "--user", "alice", "--never-expires")[0] == 3
+    assert cli("sessions", "update", "nope", "--user", "alice", "--never-expires")[0] == 3
 
 
 @pytest.mark.parametrize(
@@ -69,33 +69,33 @@ def test_sessions_update_replaces_only_given_fields(tell: Tell) -> None:
         (("list", "--user", "alice", "--all-users"), "either --user or --all-users"),
     ],
 )
-def test_wrong_usage_of_sessions_names_the_missing_option(tell: Tell, arguments: tuple[str, ...], says: str) -> None:
-    code, _, err = tell("sessions", *arguments)
+def test_wrong_usage_of_sessions_names_the_missing_option(cli: Cli, arguments: tuple[str, ...], says: str) -> None:
+    code, _, err = cli("sessions", *arguments)
     assert (code, says in err) == (2, True), err
 
 
-def test_a_missing_user_is_reported_with_its_option(tell: Tell) -> None:
+def test_a_missing_user_is_reported_with_its_option(cli: Cli) -> None:
     for command in (("sessions", "create", "trip"), ("events", "append", "trip", "hi", "--create")):
-        code, _, err = tell(*command)
+        code, _, err = cli(*command)
         assert (code, err.count("\n")) == (1, 1)
         assert err.rstrip().endswith("; give --user"), err
 
 
-def test_events_list_marks_archived_events_and_explains_the_order(tell: Tell, address: str) -> None:
+def test_events_list_marks_archived_events_and_explains_the_order(cli: Cli, address: str) -> None:
     with Client(address, user_id="alice") as client:
         for number in range(3):
             client.append("s", threadkeep.user(f"q{number}"), threadkeep.assistant(f"a{number}"), create=True)
-        code, out, err = tell("events", "list", "s", "--user", "alice")
+        code, out, err = cli("events", "list", "s", "--user", "alice")
         assert (code, err, "archived" in out) == (0, "", False)
         context = client.get_context("s")
         client.apply_compaction("s", context=context, summary="They talked.", through_seq=4)
-    code, out, err = tell("events", "list", "s", "--user", "alice")
+    code, out, err = cli("events", "list", "s", "--user", "alice")
     rows = [line.split()[:2] for line in out.splitlines()[1:]]
     assert (code, rows[:6]) == (0, [["1", "archived"], ["2", "archived"], ["3", "archived"], ["4", "archived"], *rows[4:6]])
     assert rows[4:6] == [["7", "summary"], ["8", "summary"]]
     assert [row[0] for row in rows[6:]] == ["5", "6"]
     assert err.startswith("note: seqs do not ascend: a summary is newer")
-    assert "note" not in tell("events", "list", "s", "--user", "alice", "--json")[2]
+    assert "note" not in cli("events", "list", "s", "--user", "alice", "--json")[2]
 
 
 def test_an_unreachable_server_is_reported_in_one_line(capfd: pytest.CaptureFixture[str]) -> None:

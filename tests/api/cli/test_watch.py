@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import threadkeep
-from tests.api.conftest import Tell, running
+from tests.api.conftest import Cli, running
 from threadkeep import Client, compaction
 
 
@@ -62,8 +62,8 @@ def kinds(out: str) -> list[str]:
     ]
 
 
-def test_a_session_is_watched_from_its_start(tell: Tell, filled: None) -> None:
-    code, out, err = tell("watch", "s", "--user", "alice", "--app", "shop", "--from-beginning", "--count", "5")
+def test_a_session_is_watched_from_its_start(cli: Cli, filled: None) -> None:
+    code, out, err = cli("watch", "s", "--user", "alice", "--app", "shop", "--from-beginning", "--count", "5")
     lines = out.splitlines()
     assert (code, err) == (0, "")
     assert "created" in lines[0]
@@ -73,20 +73,20 @@ def test_a_session_is_watched_from_its_start(tell: Tell, filled: None) -> None:
     assert "\x1b" not in out
 
 
-def test_changes_are_printed_as_json_and_resumed(tell: Tell, filled: None) -> None:
-    whole = tell("watch", "--all-users", "--from-beginning", "--count", "7", "--json")[1]
+def test_changes_are_printed_as_json_and_resumed(cli: Cli, filled: None) -> None:
+    whole = cli("watch", "--all-users", "--from-beginning", "--count", "7", "--json")[1]
     assert kinds(whole) == ["session_change", "batch", "batch", "batch", "compaction", "session_change", "batch"]
     changes = [json.loads(each) for each in whole.splitlines()]
     assert changes[1]["versions"]["window"]["turns"] == 1
-    resumed = tell("watch", "--all-users", "--resume-token", changes[3]["resume_token"], "--count", "3", "--json")[1]
+    resumed = cli("watch", "--all-users", "--resume-token", changes[3]["resume_token"], "--count", "3", "--json")[1]
     assert [json.loads(each) for each in resumed.splitlines()] == changes[4:]
-    code, _, err = tell("watch", "--user", "bob", "--resume-token", changes[3]["resume_token"], "--count", "1", "--json")
+    code, _, err = cli("watch", "--user", "bob", "--resume-token", changes[3]["resume_token"], "--count", "1", "--json")
     assert (code, json.loads(err)["error"]["reason"]) == (1, "INVALID_RESUME_TOKEN")
 
 
-def test_scopes_and_filters_select_changes(tell: Tell, filled: None) -> None:
+def test_scopes_and_filters_select_changes(cli: Cli, filled: None) -> None:
     def seqs(*arguments: str) -> list[tuple[str, int]]:
-        found = [json.loads(each) for each in tell("watch", *arguments, "--from-beginning", "--json")[1].splitlines()]
+        found = [json.loads(each) for each in cli("watch", *arguments, "--from-beginning", "--json")[1].splitlines()]
         return [
             (each["session"]["session_id"], event["seq"]) for each in found for event in each.get("batch", {}).get("events", [])
         ]
@@ -97,8 +97,8 @@ def test_scopes_and_filters_select_changes(tell: Tell, filled: None) -> None:
     assert seqs("--all-users", "--author", "bot", "--count", "3") == [("s", 2), ("s", 4)]
 
 
-def test_watch_starts_after_a_seq(tell: Tell, filled: None) -> None:
-    out = tell("watch", "s", "--user", "alice", "--app", "shop", "--after-seq", "4", "--count", "2", "--json")[1]
+def test_watch_starts_after_a_seq(cli: Cli, filled: None) -> None:
+    out = cli("watch", "s", "--user", "alice", "--app", "shop", "--after-seq", "4", "--count", "2", "--json")[1]
     assert kinds(out) == ["batch", "compaction"]
     assert [event["seq"] for event in json.loads(out.splitlines()[0])["batch"]["events"]] == [5, 6]
 
@@ -114,8 +114,8 @@ def test_tail_prints_the_newest_events_and_then_changes(filled: None, address: s
         assert tail.wait(30) == 0
 
 
-def test_an_unknown_session_is_reported_and_tail_waits_for_it(tell: Tell, filled: None, address: str) -> None:
-    assert tell("watch", "nowhere")[0] == 3
+def test_an_unknown_session_is_reported_and_tail_waits_for_it(cli: Cli, filled: None, address: str) -> None:
+    assert cli("watch", "nowhere")[0] == 3
     with process(address, "later", "--user", "carol", "-n", "5") as tail:
         with Client(address, user_id="carol") as client:
             client.append("later", threadkeep.user("here I am"), create=True)
@@ -124,7 +124,7 @@ def test_an_unknown_session_is_reported_and_tail_waits_for_it(tell: Tell, filled
 
 
 @pytest.mark.parametrize("as_json", [False, True])
-def test_ctrl_c_prints_the_resume_token(filled: None, address: str, tell: Tell, as_json: bool) -> None:
+def test_ctrl_c_prints_the_resume_token(filled: None, address: str, cli: Cli, as_json: bool) -> None:
     with process(address, "--all-users", "--from-beginning", *(["--json"] if as_json else [])) as tail:
         for _ in range(7 if as_json else 10):
             line(tail.stdout)
@@ -137,7 +137,7 @@ def test_ctrl_c_prints_the_resume_token(filled: None, address: str, tell: Tell, 
     token = err.split("--resume-token ")[1].strip()
     with Client(address, user_id="bob") as client:
         client.append("t", threadkeep.user("once more"))
-    out = tell("watch", "--all-users", "--resume-token", token, "--count", "1")[1]
+    out = cli("watch", "--all-users", "--resume-token", token, "--count", "1")[1]
     assert out.count("\n") == 1
     assert "once more" in out
 

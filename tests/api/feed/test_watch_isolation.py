@@ -48,18 +48,18 @@ def users(changes: list[pb.Change]) -> set[str]:
     "scope", [{}, {"user_id": "alice"}, {"app": "app"}, {"labels": {"team": "red"}}, {"app": "app", "labels": {"team": "red"}}]
 )
 def test_a_bound_caller_receives_changes_of_its_own_sessions(wire: Streams, scope: dict[str, Any]) -> None:
-    told = wire.told(ALL, scope=scope, from_beginning=True, token=ALICE)
-    assert users(told) == {"alice"}
-    assert "swordfish" not in str(told)
-    assert users(wire.told(ALL, scope={"labels": {"team": "red"}}, from_beginning=True, token=BOB)) == {"bob"}
+    changes = wire.changes_so_far(ALL, scope=scope, from_beginning=True, token=ALICE)
+    assert users(changes) == {"alice"}
+    assert "swordfish" not in str(changes)
+    assert users(wire.changes_so_far(ALL, scope={"labels": {"team": "red"}}, from_beginning=True, token=BOB)) == {"bob"}
 
 
 def test_a_tenant_receives_changes_of_its_users_only(wire: Streams) -> None:
-    assert users(wire.told(ALL, from_beginning=True, token=ACME)) == {"alice", "bob"}
+    assert users(wire.changes_so_far(ALL, from_beginning=True, token=ACME)) == {"alice", "bob"}
     for token in (OTHER, BOB_ELSEWHERE):
-        assert not wire.told(ALL, from_beginning=True, token=token)
-        assert not wire.told(SESSION, session=SECRET, after_seq=0, token=token)
-    assert not wire.told(ALL, scope={"user_id": "bob"}, from_beginning=True, token=OTHER)
+        assert not wire.changes_so_far(ALL, from_beginning=True, token=token)
+        assert not wire.changes_so_far(SESSION, session=SECRET, after_seq=0, token=token)
+    assert not wire.changes_so_far(ALL, scope={"user_id": "bob"}, from_beginning=True, token=OTHER)
 
 
 def test_live_changes_reach_only_their_owner(wire: Streams) -> None:
@@ -111,7 +111,7 @@ def test_another_users_session_is_denied_and_looks_missing(wire: Streams, start:
     refusals = [
         wire.stream_refused(SESSION, session=name, token=ALICE, **start) for name in (SECRET, MISSING, ref("bob", "gone"))
     ]
-    assert refusals[0] == refusals[1] == refusals[2], "what exists is told from what does not"
+    assert refusals[0] == refusals[1] == refusals[2], "a response reveals what exists"
     assert (refusals[0].code, refusals[0].reason) == (grpc.StatusCode.PERMISSION_DENIED, "PERMISSION_DENIED")
     assert refusals[0].metadata == {"field": "session.user_id"}
 
@@ -130,12 +130,12 @@ def test_another_users_changes_are_denied(wire: Streams) -> None:
 def test_the_id_of_another_users_session_is_unknown(wire: Streams, app: str, start: dict[str, Any]) -> None:
     """The id selects a session of the bound caller, which need not exist."""
     for session_id in ("secret", "gone", "no-such-session"):
-        assert not wire.told(SESSION, session=ref("", session_id, app), token=ALICE, **start)
+        assert not wire.changes_so_far(SESSION, session=ref("", session_id, app), token=ALICE, **start)
 
 
 def test_a_bare_id_is_resolved_within_the_tenant(wire: Streams) -> None:
     bare = [session_pb2.SessionRef(session_id=name) for name in ("secret", "no-such-session")]
-    assert users(wire.told(SESSION, session=bare[0], after_seq=0, token=ACME)) == {"bob"}
+    assert users(wire.changes_so_far(SESSION, session=bare[0], after_seq=0, token=ACME)) == {"bob"}
     refusals = [wire.stream_refused(SESSION, session=name, token=OTHER) for name in bare]
     assert str(refusals[0]).replace("secret", "no-such-session") == str(refusals[1])
     assert refusals[0].reason == "SESSION_NOT_FOUND"
@@ -171,53 +171,53 @@ def parked(wire: Streams) -> Iterator[str]:
     with wire.consuming(BOB) as stream:
         joined = stream.joined(name="shared", member_id="member-of-bob", filter={"keyword": "swordfish"}, partitions=5)
         assert joined.consumer.scope.user_id == "bob"
-        told = iter(lambda: stream.hear().deliveries, None)
-        for delivery in chain.from_iterable(told):
+        batches = iter(lambda: stream.hear().deliveries, None)
+        for delivery in chain.from_iterable(batches):
             if delivery.change.HasField("batch"):
                 stream.say(reject={"delivery_id": delivery.delivery_id, "reason": "swordfish is out", "park": True})
                 break
             stream.say(acknowledge={"delivery_ids": [delivery.delivery_id]})
-        eventually(lambda: wire.ask("GetConsumer", name="shared", token=BOB).parked_changes == 1)
-        [one] = wire.ask("ListParkedChanges", name="shared", token=BOB).parked_changes
+        eventually(lambda: wire.unary("GetConsumer", name="shared", token=BOB).parked_changes == 1)
+        [one] = wire.unary("ListParkedChanges", name="shared", token=BOB).parked_changes
         yield one.parked_id
     for token in (ALICE, BOB, ACME, OTHER, BOB_ELSEWHERE):
-        wire.ask("DeleteConsumer", name="shared", token=token)
+        wire.unary("DeleteConsumer", name="shared", token=token)
 
 
 def test_consumers_of_different_callers_with_one_name_are_separate(wire: Streams, parked: str) -> None:
     for token in (ALICE, ACME, OTHER, BOB_ELSEWHERE):
-        [seen] = wire.ask("ListConsumers", token=token).consumers
-        state = wire.ask("GetConsumer", name="shared", token=token)
+        [seen] = wire.unary("ListConsumers", token=token).consumers
+        state = wire.unary("GetConsumer", name="shared", token=token)
         assert (seen.partitions, state.parked_changes) == (3, 0)
         assert "member-of-bob" not in str(state)
         assert "swordfish" not in str(state)
-        assert not wire.ask("ListParkedChanges", name="shared", token=token).parked_changes
+        assert not wire.unary("ListParkedChanges", name="shared", token=token).parked_changes
         for ids in ([], [parked]):
-            assert wire.ask("ReplayParkedChanges", name="shared", parked_ids=ids, token=token).replayed == 0
-            assert wire.ask("DeleteParkedChanges", name="shared", parked_ids=ids, token=token).deleted == 0
-        assert wire.ask("DeleteConsumer", name="shared", token=token).deleted
-    assert wire.ask("GetConsumer", name="shared", token=BOB).parked_changes == 1
-    assert len(wire.ask("GetConsumer", name="shared", token=BOB).members) == 1
+            assert wire.unary("ReplayParkedChanges", name="shared", parked_ids=ids, token=token).replayed == 0
+            assert wire.unary("DeleteParkedChanges", name="shared", parked_ids=ids, token=token).deleted == 0
+        assert wire.unary("DeleteConsumer", name="shared", token=token).deleted
+    assert wire.unary("GetConsumer", name="shared", token=BOB).parked_changes == 1
+    assert len(wire.unary("GetConsumer", name="shared", token=BOB).members) == 1
 
 
 def test_another_callers_consumer_looks_missing(wire: Streams, parked: str) -> None:
     assert parked
-    wire.ask("DeleteConsumer", name="shared", token=ALICE)
+    wire.unary("DeleteConsumer", name="shared", token=ALICE)
     for name in ("GetConsumer", "ListParkedChanges", "ReplayParkedChanges", "DeleteParkedChanges"):
-        refusals = [wire.ask_refused(name, name=which, token=ALICE) for which in ("shared", "no-such")]
+        refusals = [wire.unary_error(name, name=which, token=ALICE) for which in ("shared", "no-such")]
         assert str(refusals[0]).replace("shared", "no-such") == str(refusals[1])
         assert refusals[0].reason == "CONSUMER_NOT_FOUND"
-    assert not wire.ask("DeleteConsumer", name="shared", token=ALICE).deleted
+    assert not wire.unary("DeleteConsumer", name="shared", token=ALICE).deleted
 
 
 def test_a_page_token_of_consumers_grants_no_access(wire: Streams, parked: str) -> None:
     assert parked
     with wire.consuming(BOB) as stream:
         stream.joined(name="zulu")
-    theirs = wire.ask("ListConsumers", page_size=1, token=BOB).next_page_token
-    assert [each.name for each in wire.ask("ListConsumers", page_token=theirs, token=BOB).consumers] == ["zulu"]
-    assert wire.ask_refused("ListConsumers", page_token=theirs, token=ALICE).reason == "INVALID_PAGE_TOKEN"
-    wire.ask("DeleteConsumer", name="zulu", token=BOB)
+    theirs = wire.unary("ListConsumers", page_size=1, token=BOB).next_page_token
+    assert [each.name for each in wire.unary("ListConsumers", page_token=theirs, token=BOB).consumers] == ["zulu"]
+    assert wire.unary_error("ListConsumers", page_token=theirs, token=ALICE).reason == "INVALID_PAGE_TOKEN"
+    wire.unary("DeleteConsumer", name="zulu", token=BOB)
 
 
 def test_a_consumer_receives_only_accessible_changes(wire: Streams) -> None:
@@ -235,12 +235,12 @@ def test_a_consumer_receives_only_accessible_changes(wire: Streams) -> None:
             while seen != expected:
                 seen |= {each.change.session.user_id for each in stream.hear().deliveries}
                 assert seen <= expected
-        wire.ask("DeleteConsumer", name="wide", token=token)
+        wire.unary("DeleteConsumer", name="wide", token=token)
     with wire.consuming(OTHER) as stream:
         stream.joined(name="wide", from_beginning=False)
         wire.append(SECRET, user("bob said swordfish"), token=BOB)
-        assert {each.lag for each in wire.ask("GetConsumer", name="wide", token=OTHER).partitions} == {0}
-    wire.ask("DeleteConsumer", name="wide", token=OTHER)
+        assert {each.lag for each in wire.unary("GetConsumer", name="wide", token=OTHER).partitions} == {0}
+    wire.unary("DeleteConsumer", name="wide", token=OTHER)
 
 
 # credentials and metrics
@@ -249,7 +249,7 @@ def test_a_consumer_receives_only_accessible_changes(wire: Streams) -> None:
 @pytest.mark.parametrize("credential", [None, "", "Bearer", "Bearer nope", "token-alice"])
 def test_a_call_without_a_known_credential_is_rejected(wire: Streams, credential: str | None) -> None:
     refusals = [wire.stream_refused(name, b"", token=credential) for name in (SESSION, ALL)]
-    refusals += [wire.ask_refused(name, b"", token=credential) for name in UNARY]
+    refusals += [wire.unary_error(name, b"", token=credential) for name in UNARY]
     with wire.consuming(credential) as stream:
         refusals.append(stream.refusal())
     assert {(each.code, each.reason) for each in refusals} == {(grpc.StatusCode.UNAUTHENTICATED, "UNAUTHENTICATED")}

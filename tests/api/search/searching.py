@@ -41,7 +41,7 @@ def connected(server: Running, **fields: Any) -> Client:
     return Client(f"127.0.0.1:{server.grpc_port}", **({"app": "shop", "user_id": "alice"} | fields))
 
 
-def tell(client: Client) -> None:
+def add_conversation(client: Client) -> None:
     """Two sessions of alice and one of bob, on three days."""
     said = ["There is one at five past two."]
     tuesday, friday = MONDAY + timedelta(days=1), MONDAY + timedelta(days=4)

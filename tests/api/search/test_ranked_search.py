@@ -19,7 +19,7 @@ from threadkeep_server.config.settings import ConfigError
 
 from ..bad_input.requests import eventually
 from ..conftest import running
-from .searching import ENGINES, MONDAY, connected, embedded, marked, serving, tell, texts
+from .searching import ENGINES, MONDAY, add_conversation, connected, embedded, marked, serving, texts
 
 WORDS = ("amber", "basil", "cedar", "dahlia", "ember", "fennel", "garnet", "hazel", "indigo", "juniper", "lotus")
 RANKING = ["ranked", "semantic", "hybrid"]
@@ -29,7 +29,7 @@ RANKING = ["ranked", "semantic", "hybrid"]
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     with serving(request.param, request, tmp_path_factory.mktemp("data"), embedder="hashing") as opened:
         with connected(opened) as client:
-            tell(client)
+            add_conversation(client)
         with connected(opened, user_id="bob") as client:
             client.append("trip", user("Lisbon is too far from here.", author="bob", event_time=MONDAY), create=True)
         yield opened

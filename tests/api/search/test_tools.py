@@ -12,7 +12,7 @@ from threadkeep import Client, SessionRef, assistant, errors, memory_entry, user
 from threadkeep_server.app.server import Running
 
 from ..conftest import ServerFactory
-from .searching import ENGINES, connected, embedded, serving, tell
+from .searching import ENGINES, add_conversation, connected, embedded, serving
 
 
 @pytest.fixture(scope="module", params=ENGINES)
@@ -24,7 +24,7 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 @pytest.fixture(scope="module")
 def client(server: Running) -> Iterator[Client]:
     with connected(server) as opened:
-        tell(opened)
+        add_conversation(opened)
         opened.memory().add(memory_entry("Zoë is allergic to peanuts", id="m1", author="alice", metadata={"kind": "health"}))
         with connected(server, user_id="bob") as other:
             other.append("bobs", user("peanuts are for the birds"), create=True)

@@ -33,8 +33,8 @@ _names = count(1)
 class TurnLedger(Ledger):
     """Appends complete turns whose events have sequential numbers; writers are named w0, w1, ..."""
 
-    def ask(self, session: str, writer: str) -> Batch:
-        batches = self.asked.setdefault(session, [])
+    def new_batch(self, session: str, writer: str) -> Batch:
+        batches = self.requested.setdefault(session, [])
         number = sum(len(batch) for batch in batches if batch[0].event_id.startswith(f"{writer}:"))
         batches.append(turn(int(writer[1:]), number))
         return batches[-1]
@@ -47,11 +47,11 @@ class Score:
     outcomes: Counter[str] = field(default_factory=Counter)
     problems: Counter[str] = field(default_factory=Counter)
     unanswered: dict[str, cs.ApplyCompactionRequest] = field(default_factory=dict)
-    told: defaultdict[str, dict[str, pb.Compaction]] = field(default_factory=lambda: defaultdict(dict))
+    records: defaultdict[str, dict[str, pb.Compaction]] = field(default_factory=lambda: defaultdict(dict))
 
     def won(self, session: str, record: pb.Compaction) -> None:
         self.outcomes["won"] += 1
-        self.told[session][record.compaction_id] = record
+        self.records[session][record.compaction_id] = record
 
     async def answered(self, call: Callable[[], Awaitable[T]]) -> T:
         """Retries until there is a response."""

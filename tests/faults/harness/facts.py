@@ -56,13 +56,13 @@ class FactLedger(Ledger):
     gone: dict[str, Batch] = field(default_factory=dict)
     done: Counter[str] = field(default_factory=Counter)
 
-    def ask(self, session: str, writer: str) -> Batch:
-        batches = self.asked.setdefault(session, [])
+    def new_batch(self, session: str, writer: str) -> Batch:
+        batches = self.requested.setdefault(session, [])
         name = f"{writer}-{len(batches)}"
         batches.append([spoken(session, f"{name}-{n}") for n in range(random.choice((1, 1, 2, 4)))])
         return batches[-1]
 
-    async def until_told(self, call: Callable[[], Awaitable[T]], seconds: float = 90) -> T:
+    async def until_answered(self, call: Callable[[], Awaitable[T]], seconds: float = 90) -> T:
         """Retries until there is a response."""
         async with asyncio.timeout(seconds):
             while True:
@@ -75,11 +75,11 @@ class FactLedger(Ledger):
                     self.problems[reason] += 1
                     await asyncio.sleep(0.05)
 
-    def some_told(self) -> Place | None:
+    def some_acknowledged(self) -> Place | None:
         """Returns an acknowledged event with text."""
-        session = random.choice(list(self.asked) or [""])
+        session = random.choice(list(self.requested) or [""])
         told = [
-            event_id for event_id in self.told.get(session, {}) if spoken(session, event_id).message.parts[0].HasField("text")
+            event_id for event_id in self.acks.get(session, {}) if spoken(session, event_id).message.parts[0].HasField("text")
         ]
         return (session, random.choice(told)) if told else None
 
@@ -97,12 +97,12 @@ async def add_each(ledger: FactLedger, client: threadkeep.AsyncClient, writer: s
         ids = [f"{writer}-{number}-{n}" for n in range(random.choice((1, 2, 3)))]
         entries = [threadkeep.memory_entry(fact(id_), id=id_) for id_ in ids]
         ledger.wanted |= {id_: fact(id_) for id_ in ids}
-        told = await ledger.until_told(partial(memory.add, *entries))
+        told = await ledger.until_answered(partial(memory.add, *entries))
         assert [each.id for each in told] == ids
         ledger.done["replayed"] += sum(each.replayed for each in told)
         ledger.added |= set(ids)
         if random.random() < 0.3:
-            again = await ledger.until_told(partial(memory.add, *entries))
+            again = await ledger.until_answered(partial(memory.add, *entries))
             assert all(each.replayed for each in again), "what was acknowledged is there"
         if random.random() < 0.2:
             await drop(ledger, client, ids[0])
@@ -111,7 +111,7 @@ async def add_each(ledger: FactLedger, client: threadkeep.AsyncClient, writer: s
 async def drop(ledger: FactLedger, client: threadkeep.AsyncClient, id_: str, of: Place | None = None) -> None:
     """Deletes an entry. A lost response may have deleted it already."""
     ledger.dropping[id_] = of
-    told = await ledger.until_told(partial(client.memory().delete, [id_]))
+    told = await ledger.until_answered(partial(client.memory().delete, [id_]))
     assert told.deleted + told.not_found == 1
     ledger.dropped.add(id_)
     ledger.done["forgotten"] += 1
@@ -124,8 +124,8 @@ async def ingest_each(ledger: FactLedger, client: threadkeep.AsyncClient, sessio
 
 
 async def ingest(ledger: FactLedger, client: threadkeep.AsyncClient, session: str) -> AddSessionToMemoryResponse:
-    said = len(ledger.told.get(session, {}))
-    told = await ledger.until_told(partial(client.memory().add_session, session))
+    said = len(ledger.acks.get(session, {}))
+    told = await ledger.until_answered(partial(client.memory().add_session, session))
     assert told.added + told.existing + told.skipped + told.deleted >= said, "everything that was acknowledged is read"
     ledger.done["ingested"] += told.added
     return told
@@ -135,11 +135,11 @@ async def forget_each(ledger: FactLedger, client: threadkeep.AsyncClient) -> Non
     """Deletes memories of events, found by their word; ingesting the session again must not restore them."""
     while True:
         await asyncio.sleep(0.03)
-        place = ledger.some_told()
+        place = ledger.some_acknowledged()
         if place is None:
             continue
         word = word_of("/".join(place))
-        found = await ledger.until_told(partial(client.memory().search, word, mode="ranked"))
+        found = await ledger.until_answered(partial(client.memory().search, word, mode="ranked"))
         assert len(found.entries) <= 1, "an event is remembered once"
         for entry in found.entries:
             assert (entry.session_id, entry.event_id) == place
@@ -150,16 +150,16 @@ async def forget_each(ledger: FactLedger, client: threadkeep.AsyncClient) -> Non
 async def search_each(ledger: FactLedger, client: threadkeep.AsyncClient) -> None:
     """Finds acknowledged data by its word, whatever the state of the index; semantic search must succeed."""
     while True:
-        place, added = ledger.some_told(), ledger.some_added()
+        place, added = ledger.some_acknowledged(), ledger.some_added()
         if place is not None:
             word = word_of("/".join(place))
-            page = await ledger.until_told(partial(client.search_page, word, mode="ranked"))
+            page = await ledger.until_answered(partial(client.search_page, word, mode="ranked"))
             assert [(hit.session.session_id, hit.event.event_id) for hit in page.hits] == [place]
-            await ledger.until_told(partial(client.search_page, word, mode="hybrid"))
+            await ledger.until_answered(partial(client.search_page, word, mode="hybrid"))
         if added is not None:
-            found = await ledger.until_told(partial(client.memory().search, word_of(added), mode="ranked"))
+            found = await ledger.until_answered(partial(client.memory().search, word_of(added), mode="ranked"))
             assert [entry.id for entry in found.entries] == [added] or added in ledger.dropping
-            await ledger.until_told(partial(client.memory().search, word_of(added), mode="semantic"))
+            await ledger.until_answered(partial(client.memory().search, word_of(added), mode="semantic"))
         ledger.done["searched"] += 1
         await asyncio.sleep(0.01)
 
@@ -171,11 +171,11 @@ async def come_and_go(ledger: FactLedger, client: threadkeep.AsyncClient) -> Non
         number += 1
         session = f"gone-{number}"
         batch = [spoken(session, f"e{n}") for n in range(3)]
-        await ledger.until_told(partial(client.append, session, *batch, create=True))
+        await ledger.until_answered(partial(client.append, session, *batch, create=True))
         await ingest(ledger, client, session)
-        await ledger.until_told(partial(client.delete_session, session))
+        await ledger.until_answered(partial(client.delete_session, session))
         if number % 2:
-            await ledger.until_told(partial(client.memory().delete, session_id=session))
+            await ledger.until_answered(partial(client.memory().delete, session_id=session))
         ledger.gone[session] = [] if number % 2 else batch
         ledger.done["sessions deleted"] += 1
         await asyncio.sleep(0.05)

@@ -24,7 +24,7 @@ class Follower:
     name: str
     options: dict[str, Any]
     cuts: int = 0
-    told: list[Change] = field(default_factory=list)
+    received: list[Change] = field(default_factory=list)
     lives: int = 0
 
     async def follow(self, address: str) -> None:
@@ -34,7 +34,7 @@ class Follower:
             async with connect(address) as client, aclosing(self._watch(client)) as changes:
                 left = random.randint(1, self.cuts) if self.cuts else None
                 async for change in changes:
-                    self.told.append(change)
+                    self.received.append(change)
                     if left is not None:
                         left -= 1
                         if not left:
@@ -42,17 +42,17 @@ class Follower:
 
     def _watch(self, client: threadkeep.AsyncClient) -> Any:
         options = dict(self.options)
-        if self.told:
+        if self.received:
             options.pop("from_beginning", None)
-            options["resume_token"] = self.told[-1].resume_token
+            options["resume_token"] = self.received[-1].resume_token
         return client.watch(**options)
 
     def of(self, session: str) -> list[Change]:
-        return [change for change in self.told if change.session.session_id == session]
+        return [change for change in self.received if change.session.session_id == session]
 
     def has(self, session: str, event_id: str) -> bool:
         """Reports whether it received this event; checks only the newest changes."""
-        return any(event.event_id == event_id for change in self.told[-200:] for event in change.batch.events)
+        return any(event.event_id == event_id for change in self.received[-200:] for event in change.batch.events)
 
     def check(self, session: str, log: Sequence[SessionEvent]) -> int:
         """Compares the received events of a session with the log; returns their number."""
@@ -60,10 +60,10 @@ class Follower:
         appended = [change for change in changes if change.HasField("batch")]
         versions = [change.versions.log_version for change in appended]
         assert versions == sorted(set(versions)), f"{self.name}: a change came twice, or out of order"
-        told = [event for change in appended for event in change.batch.events]
-        assert [event.seq for event in told] == [event.seq for event in log], f"{self.name}: not what the log has"
-        assert told == list(log), f"{self.name}: not as it is stored"
-        return len(told)
+        received = [event for change in appended for event in change.batch.events]
+        assert [event.seq for event in received] == [event.seq for event in log], f"{self.name}: not what the log has"
+        assert received == list(log), f"{self.name}: not as it is stored"
+        return len(received)
 
 
 async def logged(client: threadkeep.AsyncClient, session: str, **wanted: Any) -> list[SessionEvent]:
@@ -71,9 +71,9 @@ async def logged(client: threadkeep.AsyncClient, session: str, **wanted: Any) ->
     return [event.pb async for event in client.events(session, chosen, page_size=1000)]
 
 
-async def until_told(followers: Sequence[Follower], session: str, event_id: str, seconds: float = 90) -> None:
+async def until_received(followers: Sequence[Follower], session: str, event_id: str, seconds: float = 90) -> None:
     """Waits until each follower has received the last event."""
     async with asyncio.timeout(seconds):
         for follower in followers:
-            while not follower.has(session, event_id):  # noqa: ASYNC110 - many tell of it
+            while not follower.has(session, event_id):  # noqa: ASYNC110 - many followers set it
                 await asyncio.sleep(0.02)

@@ -29,38 +29,38 @@ def connect(address: str, *, timeout: float = 5.0) -> threadkeep.AsyncClient:
 
 @dataclass
 class Ledger:
-    """`asked`: batches as first sent, by session. `told`: event id to acknowledged seq, by session."""
+    """`requested`: batches as first sent, by session. `acks`: event id to acknowledged seq, by session."""
 
-    asked: dict[str, list[Batch]] = field(default_factory=dict)
-    told: dict[str, dict[str, int]] = field(default_factory=dict)
+    requested: dict[str, list[Batch]] = field(default_factory=dict)
+    acks: dict[str, dict[str, int]] = field(default_factory=dict)
     replays: int = 0
     problems: Counter[str] = field(default_factory=Counter)
 
     @property
     def acknowledged(self) -> int:
-        return sum(map(len, self.told.values()))
+        return sum(map(len, self.acks.values()))
 
-    def ask(self, session: str, writer: str) -> Batch:
+    def new_batch(self, session: str, writer: str) -> Batch:
         """Returns a new batch of one to five events with ids of the client."""
-        batches = self.asked.setdefault(session, [])
+        batches = self.requested.setdefault(session, [])
         size = random.choice((1, 1, 1, 2, 5))
         name = f"{writer}-{len(batches)}"
         batch = [threadkeep.user(f"{name} {n} " + "x" * 200, event_id=f"{name}-{n}") for n in range(size)]
         batches.append(batch)
         return batch
 
-    def tell(self, session: str, appended: Sequence[AppendedEvent]) -> None:
+    def record(self, session: str, appended: Sequence[AppendedEvent]) -> None:
         """Records an acknowledgement; a replay must repeat the first one."""
-        told = self.told.setdefault(session, {})
+        acks = self.acks.setdefault(session, {})
         for event in appended:
-            assert told.setdefault(event.event_id, event.seq) == event.seq
+            assert acks.setdefault(event.event_id, event.seq) == event.seq
             self.replays += event.replayed
 
     async def check(self, address: str) -> int:
         """Compares every session with the store and returns the number of events. Checks G1 to G4."""
         stored = 0
         async with connect(address) as client:
-            for session in self.asked:
+            for session in self.requested:
                 stored += self._check([event.pb async for event in client.events(session, page_size=1000)], session)
         return stored
 
@@ -71,11 +71,11 @@ class Ledger:
         assert sorted(event.seq for event in events) == list(range(1, len(events) + 1)), "G3: seqs without gaps"
         assert [event.seq for event in said] == sorted(seqs.values()), "G3: in order"
         assert len(seqs) == len(said), "G2: no event twice"
-        for event_id, seq in self.told.get(session, {}).items():
+        for event_id, seq in self.acks.get(session, {}).items():
             assert seqs.get(event_id) == seq, f"G1: {event_id} was acknowledged at {seq}, is at {seqs.get(event_id)}"
-        asked = {event.event_id: as_sent(event) for batch in self.asked[session] for event in batch}
-        assert contents.items() <= asked.items(), "nothing but what was asked for, byte for byte"
-        for batch in self.asked[session]:
+        requested = {event.event_id: as_sent(event) for batch in self.requested[session] for event in batch}
+        assert contents.items() <= requested.items(), "only requested events, byte for byte"
+        for batch in self.requested[session]:
             at = [seqs.get(event.event_id) for event in batch]
             whole = at[0] is not None and at == list(range(at[0], at[0] + len(at)))
             assert whole or not any(at), f"G4: a batch is torn: {at}"
@@ -83,23 +83,23 @@ class Ledger:
 
     def batches(self, session: str, writer: str) -> Iterator[Batch]:
         """Yields the unacknowledged batches of the writer, then new ones."""
-        told = self.told.get(session, {})
-        own = [batch for batch in self.asked.get(session, []) if batch[0].event_id.startswith(writer)]
-        yield from (batch for batch in own if batch[0].event_id not in told)
+        acks = self.acks.get(session, {})
+        own = [batch for batch in self.requested.get(session, []) if batch[0].event_id.startswith(writer)]
+        yield from (batch for batch in own if batch[0].event_id not in acks)
         while True:
-            yield self.ask(session, writer)
+            yield self.new_batch(session, writer)
 
 
 async def append_each(ledger: Ledger, client: threadkeep.AsyncClient, session: str, writer: str) -> None:
     """Appends batches by unary calls, each until it is acknowledged; first the unacknowledged ones."""
     for batch in ledger.batches(session, writer):
-        await append_until_told(ledger, client, session, batch)
+        await append_until_acknowledged(ledger, client, session, batch)
 
 
-async def append_until_told(ledger: Ledger, client: threadkeep.AsyncClient, session: str, batch: Batch) -> None:
+async def append_until_acknowledged(ledger: Ledger, client: threadkeep.AsyncClient, session: str, batch: Batch) -> None:
     while True:
         try:
-            ledger.tell(session, (await client.append(session, *batch)).events)
+            ledger.record(session, (await client.append(session, *batch)).events)
         except threadkeep.ThreadkeepError as error:
             ledger.problems[_name(error)] += 1
             await asyncio.sleep(0.05)
@@ -115,7 +115,7 @@ async def append_streaming(ledger: Ledger, client: threadkeep.AsyncClient, sessi
         for batch in unanswered.copy():
             yield session, batch
         while True:
-            batch = ledger.ask(session, writer)
+            batch = ledger.new_batch(session, writer)
             unanswered.append(batch)
             yield session, batch
 
@@ -126,7 +126,7 @@ async def append_streaming(ledger: Ledger, client: threadkeep.AsyncClient, sessi
                 if error is not None:
                     raise error
                 unanswered.pop(0)
-                ledger.tell(session, result.appended.events)
+                ledger.record(session, result.appended.events)
         except threadkeep.ThreadkeepError as error:
             ledger.problems[_name(error)] += 1
             await asyncio.sleep(0.05)

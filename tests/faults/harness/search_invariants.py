@@ -81,7 +81,7 @@ async def check_memories(ledger: FactLedger, client: threadkeep.AsyncClient) -> 
     for entry in entries:
         if entry.event_id:
             assert said(entry) == fact(f"{entry.session_id}/{entry.event_id}")
-    logs = await events_of(client, ledger.asked) | ledger.gone
+    logs = await events_of(client, ledger.requested) | ledger.gone
     texts = {(session, event.event_id) for session, log in logs.items() for event in log if has_text(event)}
     remembered = {place for place in places if place[0] in logs}  # the deletion of one session may have been in progress
     forgotten = {ledger.dropping[id_] for id_ in ledger.dropped}

@@ -54,7 +54,7 @@ class Embeddings(EmbeddingEndpoint):
         self._serving.add(task)
         task.add_done_callback(self._serving.discard)
 
-    def asked_for(self) -> Counter[str]:
+    def request_counts(self) -> Counter[str]:
         """Returns how often each text was requested."""
         return Counter(text for request in self.requests for text in self.texts(request))
 
@@ -79,7 +79,7 @@ def embedding_with(endpoint: Embeddings) -> Mapping[str, object]:
     return named | {"embedder_batch": BATCH, "embedder_timeout": "600ms"}
 
 
-async def tell(client: threadkeep.AsyncClient, session: str, count: int) -> list[SessionEvent]:
+async def append_facts(client: threadkeep.AsyncClient, session: str, count: int) -> list[SessionEvent]:
     """Appends this number of facts to a new session."""
     events = [threadkeep.user(fact(f"{session}/e{n}"), event_id=f"e{n}") for n in range(count)]
     await client.append(session, *events, create={"never_expires": True})

@@ -17,12 +17,12 @@ class ToolCallingEndpoint(Thinking):
         super().__init__(self._decide, seconds=_THINKS_S)
         self.problems: list[str] = []
 
-    def _decide(self, asked: dict[str, Any]) -> Thought:
-        problem = _problem(asked["messages"])
+    def _decide(self, request: dict[str, Any]) -> Thought:
+        problem = _problem(request["messages"])
         if problem:
             self.problems.append(problem)
             raise Refused(problem)
-        turn = turn_of(asked)
+        turn = turn_of(request)
         question = int(turn[0]["content"].split()[-1])
         if sum(message["role"] == "assistant" for message in turn) < ROUNDS:
             return [("look_up", {"question": question})] * CALLS

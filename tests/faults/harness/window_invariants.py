@@ -17,16 +17,20 @@ from .wire import Wire
 Counts = Counter[str]
 
 
-async def check_session(wire: Wire, session: str, told: Mapping[str, Compaction], *, summarised: bool) -> list[Compaction]:
-    """Checks the invariants of a session and returns its compactions. `told`: acknowledged compactions. `summarised`: every
-    compaction listed what it archived."""
+async def check_session(
+    wire: Wire, session: str, acknowledged: Mapping[str, Compaction], *, summarized: bool
+) -> list[Compaction]:
+    """Checks the invariants of a session and returns its compactions. With `summarized`, every compaction
+    listed what it archived."""
     state, records, events = await _still(wire, session)
     check_records(state, records, events)
     listed = {record.compaction_id: record for record in records}
-    assert {name: listed.get(name) for name in told} == told, "an acknowledged compaction is there as it was told"
+    assert {name: listed.get(name) for name in acknowledged} == acknowledged, (
+        "an acknowledged compaction is there as it was acknowledged"
+    )
     check_pairs(events)
     active = [event for event in events if not event.archived]
-    if summarised:
+    if summarized:
         assert shown(active) == Counter(own_marks(events)), "everything said is in the window exactly once"
     else:
         stubs = {mark for event in active for mark in stands_for(event)}
