@@ -101,9 +101,9 @@ async def test_a_deadline_after_the_commit_stores_once(client: threadkeep.AsyncC
     """The response is lost and the events are stored: the retry returns their seqs."""
     gate.close_after()
     event = threadkeep.user("once", event_id="e1")
-    with pytest.raises(errors.DeadlineExceeded) as told:
+    with pytest.raises(errors.DeadlineExceeded) as outcome:
         await client.append("s", event, timeout=0.3)
-    assert told.value.code is grpc.StatusCode.DEADLINE_EXCEEDED
+    assert outcome.value.code is grpc.StatusCode.DEADLINE_EXCEEDED
     assert await _ids(client) == ["e1"]
     gate.open()
     retried = await client.append("s", event)

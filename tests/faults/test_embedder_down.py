@@ -113,18 +113,18 @@ async def _goes_on(client: threadkeep.AsyncClient, server: ServerProcess, name: 
     remembered = await client.memory().search(word_of(f"{name}-0"))
     assert ([entry.id for entry in remembered.entries], remembered.mode) == ([f"{name}-0"], SEARCH_MODE_RANKED)
     for search in (client.search_page, client.memory().search):
-        with pytest.raises(errors.EmbedderFailed) as told:
+        with pytest.raises(errors.EmbedderFailed) as result:
             await search(word_of(f"{name}/e0"), mode="semantic")
-        assert told.value.reason == "EMBEDDER_FAILED"
-        assert "127.0.0.1" not in str(told.value), "no address of the endpoint reaches a client"
+        assert result.value.reason == "EMBEDDER_FAILED"
+        assert "127.0.0.1" not in str(result.value), "no address of the endpoint reaches a client"
     await _until_reported(client, server, waiting)
 
 
 async def _until_reported(client: threadkeep.AsyncClient, server: ServerProcess, waiting: int) -> None:
     """Only indexed events count as waiting; the page reports the last count."""
     async with asyncio.timeout(60):
-        while (told := (await client.info()).embeddings.waiting) != waiting:
-            assert told <= waiting
+        while (result := (await client.info()).embeddings.waiting) != waiting:
+            assert result <= waiting
             await asyncio.sleep(0.05)
         while (page := await asyncio.to_thread(_metrics, server))["threadkeep_embedding_waiting"] != waiting:  # noqa: ASYNC110
             await asyncio.sleep(0.05)

@@ -114,7 +114,7 @@ async def test_two_agents_that_resume_one_turn_store_it_once(
     """Two processes run at once; one is killed at times, and the other ends the turn."""
     server = make_server(**url_settings(database_url)).start()
     journal = tmp_path / "agents.log"
-    asked = open_when_killed = killed_resuming = 0
+    requested = open_when_killed = killed_resuming = 0
     async with (
         served(ToolCallingEndpoint()) as endpoint,
         threadkeep.AsyncClient(server.address, app=APP, user_id=USER) as client,
@@ -122,7 +122,7 @@ async def test_two_agents_that_resume_one_turn_store_it_once(
         settings = Settings(server.address, endpoint.url, str(journal), questions=0)
         async with agents(settings) as one, agents(settings) as other:
             for _ in range(KILLS):
-                pid = await one.begin(asked + 1)
+                pid = await one.begin(requested + 1)
                 endpoint.asked.clear()
                 async with asyncio.timeout(30):
                     await endpoint.asked.wait()
@@ -131,8 +131,8 @@ async def test_two_agents_that_resume_one_turn_store_it_once(
                 await one.end()
                 events = [event.pb async for event in client.events(SESSION)]
                 open_when_killed += _is_open(events)
-                asked = sum(each.startswith("user: ") for each in told_of(events))
-                rival, _ = await asyncio.gather(one.begin(asked), other.begin(asked))
+                requested = sum(each.startswith("user: ") for each in told_of(events))
+                rival, _ = await asyncio.gather(one.begin(requested), other.begin(requested))
                 if random.random() < 0.5:
                     await asyncio.sleep(random.uniform(0, _LIVES_AT_MOST_S / 3))
                     with suppress(ProcessLookupError):  # the agent has ended
@@ -141,10 +141,10 @@ async def test_two_agents_that_resume_one_turn_store_it_once(
                 assert statuses[0] in (0, -signal.SIGKILL), journal.read_text()
                 assert statuses[1] == 0, journal.read_text()
                 killed_resuming += statuses[0] != 0
-                _check([event.pb async for event in client.events(SESSION)], asked)
+                _check([event.pb async for event in client.events(SESSION)], requested)
     assert not endpoint.problems
     engine = "sqlite" if database_url is None else "postgresql"
-    say(f"{engine}: turns resumed by two={open_when_killed} one of them killed={killed_resuming} turns={asked}")
+    say(f"{engine}: turns resumed by two={open_when_killed} one of them killed={killed_resuming} turns={requested}")
     assert open_when_killed > 0, "no kill hit a turn: the test shows nothing"
 
 
@@ -164,11 +164,11 @@ def _check(events: Sequence[SessionEvent], questions: int) -> None:
         assert told_of([next(turns)]) == [f"user: question {number}"]
         for _ in range(ROUNDS):
             calls, results = next(turns), next(turns)
-            asked = [part.tool_call.id for part in calls.message.parts if part.HasField("tool_call")]
+            requested = [part.tool_call.id for part in calls.message.parts if part.HasField("tool_call")]
             answered = [part.tool_result.call_id for part in results.message.parts if part.HasField("tool_result")]
-            assert len(asked) == CALLS
-            assert asked == answered
-            assert not seen.intersection(asked)
-            seen.update(asked)
+            assert len(requested) == CALLS
+            assert requested == answered
+            assert not seen.intersection(requested)
+            seen.update(requested)
         assert told_of([next(turns)]) == [f"assistant: answer {number}"]
     assert next(turns, None) is None

@@ -79,11 +79,11 @@ async def test_a_compaction_interrupted_by_a_kill_is_atomic(
 
 def _more(ledger: TurnLedger, score: Score, model: ModelEndpoint) -> Callable[[], bool]:
     """Reports whether every client has appended and compacted since then, and a policy has called the model."""
-    said, asked = ledger.acknowledged + 60, len(model.requests) + 1
+    said, requested = ledger.acknowledged + 60, len(model.requests) + 1
     compacted = {session: len(score.records[session]) for session in SESSIONS if session != "policy"}
     return lambda: (
         ledger.acknowledged >= said
-        and len(model.requests) >= asked
+        and len(model.requests) >= requested
         and all(len(score.records[session]) > before for session, before in compacted.items())
     )
 
@@ -127,11 +127,11 @@ async def test_a_lease_of_a_killed_server_is_taken_over(make_server: ServerMaker
             await set_policy(to, "policy")
             async with background(append_each(ledger, client, "policy", "w0")):
                 await asyncio.wait_for(model.asked.wait(), 10)
-                asked = asyncio.get_running_loop().time()
+                requested = asyncio.get_running_loop().time()
                 await asyncio.to_thread(server.kill)
             model.does(summarizing(model))
             await asyncio.to_thread(server.start)
             await _policy_goes_on(ledger, client, to)
-            assert asyncio.get_running_loop().time() - asked > 2.5, "the lease was not the dead server's any more"
+            assert asyncio.get_running_loop().time() - requested > 2.5, "the lease was not the dead server's any more"
             await ledger.check(server.address)
             await check_session(to, "policy", {}, summarized=True)

@@ -93,7 +93,7 @@ async def test_a_new_model_embeds_everything_once_despite_kills(
     assert reached == sorted(reached), "what was embedded is not embedded again"
     texts = len(SESSIONS) * EVENTS + MEMORIES
     assert any(0 < count < texts for count in reached), "the server died in the middle of it"
-    assert KILLS < 5 or ledger.done["waited"], "some searches were asked while something waited for its embedding"
+    assert KILLS < 5 or ledger.done["waited"], "no search ran while something waited for its embedding"
     assert set(ledger.problems) <= {"UNAVAILABLE", "DEADLINE_EXCEEDED"}, ledger.problems
 
 
@@ -146,23 +146,23 @@ async def test_a_rebuilt_index_finds_everything_and_embeds_only_events(
             file.unlink()
 
         endpoint.requests.clear()
-        anew, lags = make_server(prelude=INDEX_SLOWLY, **embedding_with(endpoint)), []
-        await asyncio.to_thread(anew.start)
-        async with connect(anew.address) as client:
+        server, lags = make_server(prelude=INDEX_SLOWLY, **embedding_with(endpoint)), []
+        await asyncio.to_thread(server.start)
+        async with connect(server.address) as client:
             for _ in range(FEW_KILLS):
                 lags.append((await client.info()).search_index.lag_batches)
                 await _find_each(client, logs)
-                anew.kill()
-                await asyncio.to_thread(anew.start)
+                server.kill()
+                await asyncio.to_thread(server.start)
             await caught_up(client)
-            asked = endpoint.request_counts()
+            requested = endpoint.request_counts()
             entries = [entry async for entry in client.memory().list()]
             check_tables(look, EMBEDDED, texts=len(SESSIONS) * EVENTS)
             await check_found(client, logs, entries)
     assert lags[0] > 0, "it was searched while the index was being made"
-    assert set(asked) - {"probe"} == set(texts), "every event, and no memory"
+    assert set(requested) - {"probe"} == set(texts), "every event, and no memory"
     # Requests in flight at a kill are repeated.
-    assert sum(asked[text] for text in texts) <= len(texts) + 2 * BATCH * FEW_KILLS
+    assert sum(requested[text] for text in texts) <= len(texts) + 2 * BATCH * FEW_KILLS
 
 
 async def _find_each(client: threadkeep.AsyncClient, logs: dict[str, list[SessionEvent]]) -> None:

@@ -122,7 +122,7 @@ async def test_policy_ingestion_stores_each_event_once_despite_kills(
         places = await _remembered(ledger, client)
     assert places <= ledger.asked_for
     engine = "sqlite" if database_url is None else "postgresql"
-    say(f"{engine} {policy}: kills={KILLS} told={len(ledger.sure)} remembered={len(places)} at the kills {counts}")
+    say(f"{engine} {policy}: kills={KILLS} acknowledged={len(ledger.sure)} remembered={len(places)} at the kills {counts}")
 
 
 async def _until_settled(ledger: IngestionLedger, client: threadkeep.AsyncClient, *, every_session_goes: bool) -> None:

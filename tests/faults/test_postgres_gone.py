@@ -32,9 +32,9 @@ async def test_a_killed_database_loses_no_acknowledged_append(
                 await load.until_acknowledged(50)
                 await asyncio.to_thread(durable_postgres.kill)
                 await asyncio.sleep(0.3)  # responses in flight arrive
-                told = ledger.acknowledged
+                result = ledger.acknowledged
                 await asyncio.sleep(0.2)
-                assert ledger.acknowledged == told, "nothing is acknowledged without a database"
+                assert ledger.acknowledged == result, "nothing is acknowledged without a database"
                 await asyncio.to_thread(durable_postgres.start)
             await load.until_acknowledged(50)
         assert await ledger.check(server.address) >= ledger.acknowledged
@@ -65,11 +65,11 @@ async def test_every_call_without_a_database_reports_store_unavailable(
                 client.info,
             ]
             for call in calls:
-                with pytest.raises(errors.StoreUnavailable) as told:
+                with pytest.raises(errors.StoreUnavailable) as result:
                     await call()
-                assert told.value.problem
-                assert told.value.retry_after == 1
-                assert "127.0.0.1" not in str(told.value), "no address of the database reaches a client"
+                assert result.value.problem
+                assert result.value.retry_after == 1
+                assert "127.0.0.1" not in str(result.value), "no address of the database reaches a client"
         finally:
             await asyncio.to_thread(durable_postgres.start)
         appended = await client.append("one", threadkeep.user("not yet", event_id="e2"))

@@ -59,16 +59,16 @@ async def test_64_writers_leave_no_gap(make_server: ServerMaker, database_url: s
         await client.create_session("s")
 
         async def write(writer: int) -> list[tuple[str, int]]:
-            told = []
+            result = []
             for n in range(8):
                 answer = await client.append("s", threadkeep.user("x", event_id=f"{writer}-{n}"))
-                told += [(event.event_id, event.seq) for event in answer.events]
-            return told
+                result += [(event.event_id, event.seq) for event in answer.events]
+            return result
 
-        told = dict(pair for pairs in await asyncio.gather(*map(write, range(64))) for pair in pairs)
+        result = dict(pair for pairs in await asyncio.gather(*map(write, range(64))) for pair in pairs)
         events = [event async for event in client.events("s")]
     assert [event.seq for event in events] == list(range(1, 64 * 8 + 1))
-    assert {event.event_id: event.seq for event in events} == told
+    assert {event.event_id: event.seq for event in events} == result
     for writer in range(64):
-        own = [told[f"{writer}-{n}"] for n in range(8)]
-        assert own == sorted(own), "what is acknowledged comes before what is asked for later"
+        own = [result[f"{writer}-{n}"] for n in range(8)]
+        assert own == sorted(own), "an acknowledged append precedes later ones"

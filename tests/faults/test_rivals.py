@@ -15,7 +15,7 @@ from .conftest import ServerMaker
 from .harness.background_tasks import background
 from .harness.compactors import Score, TurnLedger, apply_each, replace_each, run_strategies
 from .harness.ledger import append_each, connect
-from .harness.policy import SUMMARISE, set_policy, summarizer
+from .harness.policy import SUMMARIZE, set_policy, summarizer
 from .harness.watchers import Watch
 from .harness.window_invariants import check_session
 from .harness.wire import wire
@@ -43,7 +43,7 @@ async def test_concurrent_compactions_expose_no_invalid_window(
             *(append_each(ledger, clients[number % 2], SESSION, f"w{number}") for number in range(4)),
             *(apply_each(to, SESSION, score, keep=12, alone=False) for to in wires),
             replace_each(wires[1], SESSION, score),
-            run_strategies(wires[0], SESSION, score, [SUMMARISE]),
+            run_strategies(wires[0], SESSION, score, [SUMMARIZE]),
             *(read(to, SESSION) for to in wires for read in (watch.windows, watch.contexts)),
             watch.follow(wires[1], SESSION),
             watch.history(wires[0], SESSION),

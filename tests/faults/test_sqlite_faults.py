@@ -40,9 +40,9 @@ async def on_a_broken_disk(server: ServerProcess, *, problem: str, fail: Callabl
         fail()
         batch = [threadkeep.user(BIG, event_id=f"big-{n}") for n in range(10)]
         for _ in range(2):
-            with pytest.raises(errors.StoreUnavailable) as told:
+            with pytest.raises(errors.StoreUnavailable) as result:
                 await client.append("s", *batch)
-            assert problem in told.value.problem
+            assert problem in result.value.problem
         assert [event.event_id async for event in client.events("s")] == ["before"]
         assert (await client.get_session("s")).last_seq == 1
         yield

@@ -59,12 +59,12 @@ async def test_every_change_is_delivered_once_despite_kills(
                 await client.append(session, threadkeep.user(f"the last {WORD}", event_id=last))
             await until_received([each for each in watching if "session" not in each.options], "three", "last-w0-1-three")
             await until_received(watching, "one", "last-w0-1-one")
-        told = {each.name: await _check(client, each) for each in watching}
+        received = {each.name: await _check(client, each) for each in watching}
     engine = "sqlite" if database_url is None else "postgresql"
     lives = sum(each.lives for each in watching if each.cuts)
-    say(f"{engine}: kills={KILLS} acknowledged={ledger.acknowledged} told={told} subscribers cut off={lives}")
-    assert told["all"] >= ledger.acknowledged
-    assert 0 < told["all that hold a word"] < told["all"]
+    say(f"{engine}: kills={KILLS} acknowledged={ledger.acknowledged} received={received} subscribers cut off={lives}")
+    assert received["all"] >= ledger.acknowledged
+    assert 0 < received["all that hold a word"] < received["all"]
 
 
 async def _check(client: threadkeep.AsyncClient, follower: Follower) -> int:

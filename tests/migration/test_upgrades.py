@@ -129,11 +129,11 @@ async def test_texts_of_the_first_schema_are_found(first: str, term: str, ids: l
 
 async def test_older_code_rejects_a_newer_schema(first: str) -> None:
     await _set(first, schema_version=str(SCHEMA_VERSION + 2), oldest_code=str(SCHEMA_VERSION + 1))
-    with pytest.raises(SchemaTooNew) as told:
+    with pytest.raises(SchemaTooNew) as result:
         async with open_store(first, CODEC):
             pass
-    assert f"needs a server that knows schema {SCHEMA_VERSION + 1} or later" in str(told.value)
-    assert "upgrade the server" in str(told.value)
+    assert f"needs a server that knows schema {SCHEMA_VERSION + 1} or later" in str(result.value)
+    assert "upgrade the server" in str(result.value)
 
 
 async def test_older_code_runs_on_a_newer_schema_that_allows_it(first: str) -> None:

@@ -44,9 +44,9 @@ SENTENCES = 200 if LONG else 50
 ROOM_WITHIN_S = 60
 BUDGET = pb.CompactionStrategy(token_budget=pb.TokenBudget(max_tokens=40_000))
 TRIM = pb.CompactionStrategy(trim_tool_results=pb.TrimToolResults(keep_turns=2))
-SUMMARISE = pb.CompactionStrategy(recursive_summary=pb.RecursiveSummary(max_events_to_keep=200))
+SUMMARIZE = pb.CompactionStrategy(recursive_summary=pb.RecursiveSummary(max_events_to_keep=200))
 STRATEGIES = {
-    "trim and summary": pb.CompactionStrategy(pipeline=pb.StrategyPipeline(steps=[TRIM, SUMMARISE])),
+    "trim and summary": pb.CompactionStrategy(pipeline=pb.StrategyPipeline(steps=[TRIM, SUMMARIZE])),
     "token budget": BUDGET,
 }
 
@@ -139,7 +139,7 @@ def check_context(read: GetContextResponse) -> None:
     assert read.over_budget == (read.context.tokens > CONTEXT_TOKENS)
     talk = [event for event in read.events if not is_summary(event) and event.message.role != ROLE_SYSTEM]
     turns = sum(event.message.role == ROLE_USER for event in talk)
-    assert not read.over_budget or turns == 1, "only the newest turn is handed out whatever its size"
+    assert not read.over_budget or turns == 1, "only a single newest turn may exceed the budget"
     assert not read.truncated or talk[0].message.role == ROLE_USER, "it begins with a turn"
     assert not orphans(read.events)
 

@@ -39,9 +39,9 @@ def memory(
     message = message_pb2.ChatMessage(role=message_pb2.ROLE_USER)
     message.parts.add().text = text
     message.parts.extend(parts)
-    told = "" if metadata is None else json.dumps(metadata)
+    encoded = "" if metadata is None else json.dumps(metadata)
     content = message.SerializeToString(deterministic=True)
-    fields = {"metadata_json": told, **fields}
+    fields = {"metadata_json": encoded, **fields}
     return MemoryDraft(f"memory-{next(_ids)}" if id is None else id, content, text, **fields)
 
 
@@ -107,6 +107,6 @@ def texts(memories: Iterable[Memory]) -> list[str]:
 async def found(store: Store, *terms: str, scope: MemoryScope = ALICE, tenant: str = TENANT, **options: Any) -> set[str]:
     """Returns the texts of the candidates."""
     keys = [each.key for each in (await candidates(store, *terms, scope=scope, tenant=tenant, **options)).found]
-    told = texts(await store.memories_by_key(tenant, scope, keys))
-    assert len(told) == len(set(keys)) == len(keys), "each candidate is told once, and is there"
-    return set(told)
+    listed = texts(await store.memories_by_key(tenant, scope, keys))
+    assert len(listed) == len(set(keys)) == len(keys), "each candidate is returned once, and exists"
+    return set(listed)

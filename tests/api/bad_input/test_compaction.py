@@ -351,8 +351,8 @@ def test_an_invalid_run_is_rejected(opened: Wire, ref: session_pb2.SessionRef) -
         opened.invalid("actor", "CompactSession", session=ref, strategy=STRATEGY, actor=BIG)
         opened.invalid("branch", "CompactSession", session=ref, strategy=STRATEGY, branch=".")
         opened.invalid("page_size", "ListCompactions", session=ref, page_size=-1)
-        summarising = {"recursive_summary": {"max_events_to_keep": 1, "overlap": 0}}
-        refusal = opened.refused("CompactSession", session=ref, strategy=summarising)
+        summarizing = {"recursive_summary": {"max_events_to_keep": 1, "overlap": 0}}
+        refusal = opened.refused("CompactSession", session=ref, strategy=summarizing)
         assert (refusal.code.name, refusal.reason) == ("FAILED_PRECONDITION", "SUMMARIZER_NOT_CONFIGURED")
 
 

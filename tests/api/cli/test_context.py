@@ -105,8 +105,8 @@ def test_a_dry_run_prints_the_plan_and_changes_nothing(cli: Cli, filled: str) ->
     assert "after                                 ██████ ██████" in lines
     assert "archived  16 events, seq 2 to 17" in lines
     assert max(map(len, lines)) <= 80
-    asked = cli("compact", "s", "--strategy", "recursive-summary=4", "--dry-run")[1]
-    assert "at most 1,024 tokens out" in asked
+    requested = cli("compact", "s", "--strategy", "recursive-summary=4", "--dry-run")[1]
+    assert "at most 1,024 tokens out" in requested
     assert cli("compactions", "s")[1] == "no compactions\n"
 
 

@@ -16,6 +16,6 @@ def test_two_compactors_share_the_sessions() -> None:
     counts = re.findall(r"^compactor-(\d) compacted (\d+) of 32 sessions$", done.stdout, re.MULTILINE)
     assert [name for name, _ in counts] == ["1", "2"]
     assert sum(int(count) for _, count in counts) >= 32
-    told = re.findall(r"^compactor-\d: (trip-\d\d), (\d+) -> (\d+) tokens$", done.stdout, re.MULTILINE)
-    assert {session for session, _, _ in told} == {f"trip-{number:02}" for number in range(1, 33)}
-    assert all(int(after) < int(before) for _, before, after in told)
+    result = re.findall(r"^compactor-\d: (trip-\d\d), (\d+) -> (\d+) tokens$", done.stdout, re.MULTILINE)
+    assert {session for session, _, _ in result} == {f"trip-{number:02}" for number in range(1, 33)}
+    assert all(int(after) < int(before) for _, before, after in result)

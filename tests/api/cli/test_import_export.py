@@ -198,9 +198,9 @@ def test_a_malformed_record_stops_the_import_or_is_skipped(run: Run, client: Cli
     path.write_text("".join(json.dumps(each) + "\n" for each in (good, bad, good)))
     code, done, err = run("import", path)
     assert (code, done["sessions_created"]) == (1, 1)
-    told = json.loads(err)["error"]
+    outcome = json.loads(err)["error"]
     place = {"file": str(path), "record": 2, "line": 2, "field": "messages[1].role", "reason": "MALFORMED"}
-    assert told["metadata"].items() >= place.items()
+    assert outcome["metadata"].items() >= place.items()
     code, done, err = run("import", path, "--on-error", "skip")
     assert (code, done["sessions_created"], done["sessions_already_there"], len(done["problems"])) == (1, 1, 1, 1)
     path.write_text("".join(json.dumps(each) + "\n" for each in (good, good, good)))

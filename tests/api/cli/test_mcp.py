@@ -72,7 +72,7 @@ def over_http(address: str, *more: str, **environment: str) -> Iterator[str]:
         yield url
     finally:
         process.terminate()
-        assert process.wait(timeout=20) == -signal.SIGTERM, "it ends as it was told to, once it has answered"
+        assert process.wait(timeout=20) == -signal.SIGTERM, "it ends by SIGTERM after the response"
 
 
 def said(result: Any) -> dict[str, Any]:
@@ -186,11 +186,11 @@ def test_the_http_server_prints_its_address(filled: str) -> None:
     command = [sys.executable, *_arguments(filled, "--http", "127.0.0.1:0")]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
-        told = process.stderr.readline()
-        url = told.split(" at ")[1].partition(";")[0]
-        assert httpx2.post(url, json={}).status_code >= 400, "somebody is there"
+        outcome = process.stderr.readline()
+        url = outcome.split(" at ")[1].partition(";")[0]
+        assert httpx2.post(url, json={}).status_code >= 400, "the server responds"
         process.terminate()
-    assert told.startswith("serving MCP for alice at http://127.0.0.1:")
+    assert outcome.startswith("serving MCP for alice at http://127.0.0.1:")
 
 
 def test_a_port_in_use_is_reported(filled: str) -> None:

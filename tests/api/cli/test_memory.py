@@ -45,8 +45,8 @@ def test_a_question_finds_its_answer_first(cli: Cli, filled: str) -> None:
 
 
 def test_neighbors_and_groups_are_printed(cli: Cli, filled: str) -> None:
-    asked = ("search", "socks", "--mode", "ranked", "--session", "s1", "--user", "alice", "--app", "shop", "--neighbors", "1")
-    code, out, _ = cli(*asked, "--json")
+    query = ("search", "socks", "--mode", "ranked", "--session", "s1", "--user", "alice", "--app", "shop", "--neighbors", "1")
+    code, out, _ = cli(*query, "--json")
     assert code == 0
     (hit,) = lines(out)
     assert [each["seq"] for each in (*hit["before"], *hit["after"])] == [1, 3]
@@ -59,10 +59,10 @@ def test_recency_ranks_newer_events_higher_as_of_a_time(cli: Cli, address: str) 
     with Client(address, user_id="carl") as client:
         client.append("old", threadkeep.user("The harbour hotel, the harbour.", event_time=may), create=True)
         client.append("new", threadkeep.user("A hotel near the harbour, which has rooms.", event_time=june), create=True)
-    asked = ("search", "harbour", "--mode", "ranked", "--user", "carl", "--json")
+    arguments = ("search", "harbour", "--mode", "ranked", "--user", "carl", "--json")
 
     def found(*options: str) -> dict[str, float]:
-        code, out, err = cli(*asked, *options)
+        code, out, err = cli(*arguments, *options)
         assert (code, err) == (0, "")
         return {str(hit["session"]["session_id"]): float(str(hit["score"])) for hit in lines(out)}
 
@@ -79,9 +79,9 @@ def test_yesterday_in_a_query_refers_to_the_reference_time(cli: Cli, address: st
         for day in (9, 11, 13):
             when = datetime(2026, 6, day, 12).astimezone()
             client.append(f"d{day}", threadkeep.user("We met for tea.", event_time=when), create=True)
-    asked = ("search", "what did we drink yesterday?", "--mode", "ranked", "--user", "dora", "--json")
+    arguments = ("search", "what did we drink yesterday?", "--mode", "ranked", "--user", "dora", "--json")
     for day in (9, 11, 13):
-        out = cli(*asked, "--reference-time", f"2026-06-{day + 1:02}T12:00:00")[1]
+        out = cli(*arguments, "--reference-time", f"2026-06-{day + 1:02}T12:00:00")[1]
         assert lines(out)[0]["session"]["session_id"] == f"d{day}"
 
 
@@ -93,18 +93,18 @@ def test_semantic_hits_have_at_least_the_minimum_score(start_server: object, cap
         embedded(client)
 
     def scores(*options: str) -> list[float]:
-        asked = ("search", "a window seat", "--mode", "semantic", "--session", "s1", "--user", "alice", "--json")
-        assert main([*asked, *options]) == 0
+        arguments = ("search", "a window seat", "--mode", "semantic", "--session", "s1", "--user", "alice", "--json")
+        assert main([*arguments, *options]) == 0
         out, err = capfd.readouterr()
         assert not err
         return [float(str(hit["score"])) for hit in lines(out)]
 
-    ask = ("--address", address)
-    best, other = scores(*ask)
+    common = ("--address", address)
+    best, other = scores(*common)
     assert best > 0.99 > other > 0
-    assert scores("--min-score", "0.99", *ask) == [best]
-    assert scores("--min-score", "-1", *ask) == [best, other]
-    assert main(["search", "x", "--mode", "semantic", "--user", "alice", "--min-score", "1.5", *ask]) == 2
+    assert scores("--min-score", "0.99", *common) == [best]
+    assert scores("--min-score", "-1", *common) == [best, other]
+    assert main(["search", "x", "--mode", "semantic", "--user", "alice", "--min-score", "1.5", *common]) == 2
     assert "'--min-score': Input should be less than or equal to 1" in capfd.readouterr().err
 
 
@@ -155,7 +155,7 @@ def test_memories_are_added_found_listed_and_deleted(cli: Cli, address: str) -> 
     assert "Lisbon" in cli("memory", "list", *scope)[1]
     assert [each["id"] for each in lines(cli("memory", "list", "--where", "kind=taste", *scope, "--json")[1])] == ["m1"]
 
-    assert cli("memory", "delete", "m1", *scope)[0] == 2, "nobody is there to confirm it"
+    assert cli("memory", "delete", "m1", *scope)[0] == 2, "without a terminal to confirm"
     assert cli("memory", "delete", "m1", "nobody", "--yes", *scope)[1].strip() == "forgot 1, with 0 embeddings; 1 not found"
     (receipt,) = lines(cli("memory", "delete", "--all", "--yes", "--json", *scope)[1])
     assert str(receipt.pop("delete_time")).endswith("Z")
@@ -225,14 +225,14 @@ def test_an_incomplete_result_is_reported(start_server: object, capfd: pytest.Ca
         client.append("s1", *(threadkeep.user(f"boot and shoe {number}") for number in range(600)))
         client.memory().add(threadkeep.memory_entry("Shoes are in the hall."))
     by_words = "the embedder did not answer: this was found by words alone; run it again to search by meaning too"
-    ask = ("--mode", "hybrid", "--user", "alice", "--address", address)
-    assert main(["search", "shoes", "--limit", "1", *ask]) == 0
-    told = capfd.readouterr().err.splitlines()
-    assert told[0] == "only the best hit is shown; --limit 0 shows all"
-    assert told[1] == by_words
-    assert main(["memory", "search", "shoes", *ask]) == 0
+    common = ("--mode", "hybrid", "--user", "alice", "--address", address)
+    assert main(["search", "shoes", "--limit", "1", *common]) == 0
+    result = capfd.readouterr().err.splitlines()
+    assert result[0] == "only the best hit is shown; --limit 0 shows all"
+    assert result[1] == by_words
+    assert main(["memory", "search", "shoes", *common]) == 0
     assert capfd.readouterr().err.splitlines()[0] == by_words
-    assert main(["search", "shoes", "--limit", "0", "--json", *ask]) == 0
+    assert main(["search", "shoes", "--limit", "0", "--json", *common]) == 0
     out, err = capfd.readouterr()
     assert len(out.splitlines()) == 1000
     assert err.startswith("more events match than are ranked")
@@ -260,7 +260,7 @@ def test_the_default_mode_ranks_questions_and_matches_quoted_text(cli: Cli, addr
     assert [hit["text"] for hit in lines(cli("search", "Where do I want to fly?", *where)[1])] == [
         "I would rather fly to Lisbon.",
         "Fine.",
-    ], "and what stands beside it"
+    ], "including its neighbors"
     assert [hit["score"] for hit in lines(cli("search", '"RATHER fly"', *where)[1])] == [1.0]
     assert lines(cli("search", '"fly rather"', *where)[1]) == []
     assert "fly to Lisbon" in cli("search", "flying rather")[1], "in every user's sessions"

@@ -105,8 +105,8 @@ def test_an_unreachable_server_is_reported_in_one_line(capfd: pytest.CaptureFixt
         text=True,
         check=False,
     )
-    told = "error: no server at 127.0.0.1:1 (Connection refused); start one with `threadkeep serve`, or give --address\n"
-    assert (done.returncode, done.stderr) == (4, told)
+    result = "error: no server at 127.0.0.1:1 (Connection refused); start one with `threadkeep serve`, or give --address\n"
+    assert (done.returncode, done.stderr) == (4, result)
 
 
 def test_the_http_port_as_address_is_reported(server: Any, capfd: pytest.CaptureFixture[str]) -> None:

@@ -120,8 +120,8 @@ def test_an_agent_compacts_what_it_read(opened: Wire) -> None:
         "inserts": [{"events": [shadow, summary]}],
     }
     assert opened.call("ApplyCompaction", **fields).applied
-    told = [text_of(event) for event in opened.call("GetContext", session=ref).events]
-    assert told == ["be kind", "What did we say?", "One was answered.", "two"]
+    result = [text_of(event) for event in opened.call("GetContext", session=ref).events]
+    assert result == ["be kind", "What did we say?", "One was answered.", "two"]
     assert opened.refused("ApplyCompaction", **fields).reason == "VERSION_MISMATCH"
 
 

@@ -20,7 +20,7 @@ from threadkeep.v1 import session_pb2
 from ..bad_input.requests import Wire, eventually, wire
 
 KEY = "sk-secret-0123456789"
-SUMMARISING = {"recursive_summary": {"max_events_to_keep": 2, "overlap": 0}}
+SUMMARIZING = {"recursive_summary": {"max_events_to_keep": 2, "overlap": 0}}
 PRIVATE = "the safe opens with 4711"
 
 
@@ -81,12 +81,12 @@ def slowly(seconds: float, then: Behaviour) -> Behaviour:
 
 def test_a_summary_is_stored_and_its_usage_counted(opened: Wire, model: ModelEndpoint) -> None:
     ref = conversation(opened)
-    done = opened.call("CompactSession", session=ref, strategy=SUMMARISING)
+    done = opened.call("CompactSession", session=ref, strategy=SUMMARIZING)
     assert done.compacted
     assert [text_of(event) for event in opened.call("GetContext", session=ref).events][1] == TEXT
-    [asked] = model.requests
-    assert PRIVATE in asked.json["messages"][1]["content"]
-    assert asked.headers["authorization"] == f"Bearer {KEY}"
+    [requested] = model.requests
+    assert PRIVATE in requested.json["messages"][1]["content"]
+    assert requested.headers["authorization"] == f"Bearer {KEY}"
     usage = opened.call("GetSession", session=ref).session.usage
     assert usage == done.compaction.usage
     assert (usage.input_tokens, usage.output_tokens, usage.total_tokens) == (50, 12, 62)
@@ -107,7 +107,7 @@ TROUBLE = {
     "blank": (lambda model: _answer(model, " \n "), "gave an empty answer"),
     "null": (lambda model: _answer(model, None), "gave an empty answer"),
     "huge": (lambda model: _answer(model, "x" * 1_000_000), "too long"),
-    "longer than asked": (lambda model: _answer(model, "word " * 2000), "the limit is 1024"),
+    "longer than requested": (lambda model: _answer(model, "word " * 2000), "the limit is 1024"),
     "cut off": (lambda model: _answer(model, TEXT, ending="length"), "was cut off at 1024 tokens"),
     "declined": (lambda model: _answer(model, TEXT, ending="content_filter"), "declined to answer"),
     "breaking off": (lambda model: breaks_off(model.answer()), "broke off its answer"),
@@ -127,24 +127,24 @@ def test_a_failing_model_leaves_the_session_unchanged(
     model.does(behave(model))
     ref = conversation(opened)
     with caplog.at_level(logging.DEBUG), opened.unchanged(ref):
-        refusal = opened.refused("CompactSession", session=ref, strategy=SUMMARISING)
+        refusal = opened.refused("CompactSession", session=ref, strategy=SUMMARIZING)
     assert (refusal.code.name, refusal.reason) == ("UNAVAILABLE", "SUMMARIZER_FAILED")
     assert problem in refusal.metadata["problem"]
     assert not opened.call("ListCompactions", session=ref).compactions
-    told = "\n".join([refusal.message, *refusal.metadata.values()])
+    outcome = "\n".join([refusal.message, *refusal.metadata.values()])
     logged = "\n".join(record.getMessage() for record in caplog.records)
     for secret in (KEY, str(model.port), PRIVATE):
-        assert secret not in told
+        assert secret not in outcome
         assert secret not in logged
     model.does(_answer(model, TEXT))
-    assert opened.call("CompactSession", session=ref, strategy=SUMMARISING).compacted
+    assert opened.call("CompactSession", session=ref, strategy=SUMMARIZING).compacted
 
 
 def test_an_unreachable_model_leaves_the_session_unchanged(tmp_path: Path, model: ModelEndpoint) -> None:
     with wire(tmp_path, **settings(model, summarizer_base_url="http://127.0.0.1:1/v1")) as opened:
         ref = conversation(opened)
         with opened.unchanged(ref):
-            refusal = opened.refused("CompactSession", session=ref, strategy=SUMMARISING)
+            refusal = opened.refused("CompactSession", session=ref, strategy=SUMMARIZING)
     assert refusal.metadata == {"problem": "could not be reached"}
 
 
@@ -153,7 +153,7 @@ def test_a_prompt_that_is_too_long_is_not_sent(tmp_path: Path, model: ModelEndpo
         ref = opened.new_session()
         opened.append(ref, user("word " * 1000), assistant("a1"), user("u2"), assistant("a2"))
         with opened.unchanged(ref):
-            refusal = opened.refused("CompactSession", session=ref, strategy=SUMMARISING)
+            refusal = opened.refused("CompactSession", session=ref, strategy=SUMMARIZING)
         assert "the limit is 100" in refusal.metadata["problem"]
         assert model.requests == []
 
@@ -164,7 +164,7 @@ def test_appends_continue_during_a_summary(tmp_path: Path, model: ModelEndpoint)
     model.does(slowly(2, replies(model.answer())))
     with wire(tmp_path, **settings(model)) as opened, ThreadPoolExecutor(65) as pool:
         ref = conversation(opened)
-        compacting = pool.submit(opened.call, "CompactSession", session=ref, strategy=SUMMARISING)
+        compacting = pool.submit(opened.call, "CompactSession", session=ref, strategy=SUMMARIZING)
         eventually(lambda: len(model.requests) == 1)
         slowest = 0.0
         appended = 0
@@ -191,7 +191,7 @@ def test_z_09_a_lost_race_pays_once_for_the_same_summary(tmp_path: Path, model: 
     with wire(tmp_path, **settings(model)) as opened, ThreadPoolExecutor(1) as pool:
         ref = opened.new_session()
         opened.append(ref, user("u1"), assistant("a1"), user("u2"), assistant("a2", event_id="A2"))
-        compacting = pool.submit(opened.call, "CompactSession", session=ref, strategy=SUMMARISING)
+        compacting = pool.submit(opened.call, "CompactSession", session=ref, strategy=SUMMARIZING)
         eventually(lambda: len(model.requests) == 1)
         assert opened.call("ApplyCompaction", session=ref, event_ids={"ids": ["A2"]}).applied
         done = compacting.result()
@@ -202,7 +202,7 @@ def test_z_09_a_lost_race_pays_once_for_the_same_summary(tmp_path: Path, model: 
 def test_a_policy_retries_after_a_failed_summary(tmp_path: Path, model: ModelEndpoint) -> None:
     model.does(replies({}, status=500), replies(model.answer()))
     with wire(tmp_path, **settings(model)) as opened:
-        policy = {"trigger": {"events": 4}, "strategy": SUMMARISING}
+        policy = {"trigger": {"events": 4}, "strategy": SUMMARIZING}
         opened.call("SetCompactionPolicy", scope={"server": True}, policy=policy)
         ref = conversation(opened)
         eventually(lambda: len(opened.call("ListCompactions", session=ref).compactions) == 1)
@@ -211,7 +211,7 @@ def test_a_policy_retries_after_a_failed_summary(tmp_path: Path, model: ModelEnd
 
 def test_a_server_that_stops_does_not_wait_for_a_model(tmp_path: Path, model: ModelEndpoint) -> None:
     model.does(hangs)
-    policy = {"trigger": {"events": 4}, "strategy": SUMMARISING}
+    policy = {"trigger": {"events": 4}, "strategy": SUMMARIZING}
     with wire(tmp_path, **settings(model)) as opened:
         opened.call("SetCompactionPolicy", scope={"server": True}, policy=policy)
         ref = conversation(opened)

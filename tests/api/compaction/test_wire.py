@@ -139,8 +139,13 @@ def test_a_stale_version_is_an_error_or_reported(wire: Wire, four: session_pb2.S
         assert refusal.metadata == {"session_id": four.session_id, "expected": "0", "actual": "1"}
         strict = wire.refused("ApplyCompaction", session=four, through_seq=4, expected_window_version=1, expected_log_version=2)
         assert (strict.metadata["expected"], strict.metadata["actual"]) == ("2", "3")
-        told = wire.call("ApplyCompaction", session=four, through_seq=4, report_mismatch=True)
-        assert (told.applied, told.window_version, told.log_version, told.HasField("compaction")) == (False, 1, 3, False)
+        stale = wire.call("ApplyCompaction", session=four, through_seq=4, report_mismatch=True)
+        assert (stale.applied, stale.window_version, stale.log_version, stale.HasField("compaction")) == (
+            False,
+            1,
+            3,
+            False,
+        )
         replaced = wire.call("ReplaceEvents", session=four, expected_log_version=2)
         assert (replaced.replaced, replaced.window_version, replaced.log_version) == (False, 1, 3)
 

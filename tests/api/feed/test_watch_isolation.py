@@ -156,7 +156,7 @@ def test_a_resume_token_of_another_caller_is_rejected(wire: Streams) -> None:
     theirs = wire.changes(SESSION, 1, session=SECRET, token=BOB)[0].resume_token
     for caller in (OTHER, BOB_ELSEWHERE):
         assert wire.stream_refused(SESSION, session=SECRET, resume_token=theirs, token=caller).reason == "INVALID_RESUME_TOKEN"
-    assert wire.changes(SESSION, 1, session=SECRET, resume_token=theirs, token=ACME), "who may read it may go on with it"
+    assert wire.changes(SESSION, 1, session=SECRET, resume_token=theirs, token=ACME), "a caller with access may resume from it"
 
 
 # --- consumers

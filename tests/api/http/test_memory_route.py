@@ -139,7 +139,7 @@ def test_an_invalid_path_segment_is_rejected(server: Running, path: str) -> None
 )
 def test_other_paths_do_not_exist(server: Running, path: str) -> None:
     assert call(server, path).status == 404
-    assert "/apps/{app}/users/{user}/memory" in call(server, path).json["paths"], "it is told where it is"
+    assert "/apps/{app}/users/{user}/memory" in call(server, path).json["paths"], "the response lists the route"
 
 
 def test_a_body_over_the_limit_is_rejected(server: Running) -> None:

@@ -58,7 +58,7 @@ class Facts:
     embedding: EmbeddingStats | None = field(default_factory=lambda: EmbeddingStats(waiting=12, failures=3))
     failure: Exception | None = None
     hangs: bool = False
-    asked: int = 0
+    requested: int = 0
     monotonic: float = 0.0
     clock: Clock = field(default_factory=Clock)
     begun: asyncio.Event = field(default_factory=asyncio.Event)
@@ -71,7 +71,7 @@ class Facts:
         return parsed(await self.metrics().page())
 
     async def _feed(self) -> FeedState:
-        self.asked += 1
+        self.requested += 1
         self.begun.set()
         await asyncio.sleep(60 if self.hangs else 0)
         if self.failure is not None:
@@ -169,7 +169,7 @@ async def test_the_page_without_a_database_has_the_metrics_of_the_server(
     assert set(samples) == OF_THE_SERVER
     assert "hush" not in caplog.text + text.decode()
     warned = [record for record in caplog.records if record.levelno >= logging.WARNING]
-    assert len(warned) == isinstance(failure, RuntimeError), "a fault of ours is told, a lost database is by others"
+    assert len(warned) == isinstance(failure, RuntimeError), "internal errors are logged here, a lost database elsewhere"
 
 
 async def test_a_database_that_hangs_is_waited_for_with_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,23 +182,23 @@ async def test_a_database_that_hangs_is_waited_for_with_a_timeout(monkeypatch: p
 
 async def test_a_server_that_shuts_down_still_returns_the_page() -> None:
     facts = Facts(hangs=True)
-    asking = asyncio.create_task(facts.metrics().page())
+    pending = asyncio.create_task(facts.metrics().page())
     await asyncio.wait_for(facts.begun.wait(), 5)
-    asking.cancel()
-    assert parsed(await asking)["threadkeep_up"] == 0
+    pending.cancel()
+    assert parsed(await pending)["threadkeep_up"] == 0
 
 
 async def test_the_database_is_read_at_most_once_per_second() -> None:
     facts = Facts()
     metrics = facts.metrics()
     pages = await asyncio.gather(*(metrics.page() for _ in range(10)))
-    assert (len(set(pages)), facts.asked) == (1, 1)
+    assert (len(set(pages)), facts.requested) == (1, 1)
     facts.feed = replace(FEED, unsettled=99)
     facts.monotonic = 0.9
     assert await metrics.page() == pages[0]
     facts.monotonic = 1.0
     assert parsed(await metrics.page())["threadkeep_feed_unsettled_changes"] == 99
-    assert facts.asked == 2
+    assert facts.requested == 2
 
 
 async def test_the_page_requires_no_token_and_has_the_prometheus_format() -> None:

@@ -72,8 +72,8 @@ async def test_healthz_succeeds_while_readyz_reports_why_not(guarded: Gateway, c
 
 
 async def test_with_tokens_pages_of_any_origin_may_call(guarded: Gateway) -> None:
-    asked = {"origin": "https://app.example", "access-control-request-headers": "authorization,connect-protocol-version"}
-    preflight = await guarded.call("OPTIONS", LIST, b"", asked)
+    requested = {"origin": "https://app.example", "access-control-request-headers": "authorization,connect-protocol-version"}
+    preflight = await guarded.call("OPTIONS", LIST, b"", requested)
     assert preflight.status == 204
     assert preflight.headers["access-control-allow-origin"] == "*"
     assert preflight.headers["access-control-allow-headers"] == "authorization,connect-protocol-version"

@@ -108,8 +108,8 @@ async def test_changes_are_frames_and_the_stream_has_an_end(port: Port, kind: st
     async with port.watch("s1", kind, f"origin: {PAGE}") as stream:
         assert (stream.status, stream.headers["content-type"]) == (200, kind)
         assert stream.headers["access-control-allow-origin"] == "*"
-        told = [_token((await stream.frame())[1]) for _ in range(3)]
-        assert told[1:] == ["2", "3"]
+        result = [_token((await stream.frame())[1]) for _ in range(3)]
+        assert result[1:] == ["2", "3"]
         assert await stream.frame() == end
 
 

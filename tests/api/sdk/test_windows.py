@@ -27,12 +27,12 @@ async def client(flavour: str, address: str) -> AsyncIterator[Any]:
 
 
 @pytest.fixture
-def summariser(flavour: str) -> Callable[..., Any]:
+def summarizer(flavour: str) -> Callable[..., Any]:
     """Makes a model for the flavor of the client; it returns this answer after `meanwhile` has run."""
 
-    def made(text: str, asked: list[SummaryPrompt], meanwhile: Callable[[], None] = lambda: None) -> Any:
+    def made(text: str, requested: list[SummaryPrompt], meanwhile: Callable[[], None] = lambda: None) -> Any:
         def answer(prompt: SummaryPrompt) -> str:
-            asked.append(prompt)
+            requested.append(prompt)
             meanwhile()
             return text
 
@@ -134,14 +134,14 @@ async def test_a_pipeline_trims_results_and_archives_events(client: Any) -> None
     assert len(done.compaction.inserted_event_ids) == 2
 
 
-async def test_the_client_compacts_with_its_own_model(client: Any, summariser: Callable[..., Any]) -> None:
+async def test_the_client_compacts_with_its_own_model(client: Any, summarizer: Callable[..., Any]) -> None:
     session = await filled(client, 6)
-    asked: list[SummaryPrompt] = []
+    requested: list[SummaryPrompt] = []
     done = await client.compact_with(
-        session, summariser("They asked six questions.", asked), compaction.recursive_summary(4, overlap=1), actor="me"
+        session, summarizer("They asked six questions.", requested), compaction.recursive_summary(4, overlap=1), actor="me"
     )
     assert (done.strategy, done.actor, done.archived_events) == ("recursive_summary", "me", 20)
-    assert "question 0" in asked[0].prompt
+    assert "question 0" in requested[0].prompt
     context = (await client.get_context(session)).events
     assert [threadkeep.text_of(each) for each in context[:3]] == [
         "Be kind.",
@@ -149,46 +149,46 @@ async def test_the_client_compacts_with_its_own_model(client: Any, summariser: C
         "They asked six questions.",
     ]
     assert ids(context[3:]) == ids(turn(5))
-    assert await client.compact_with(session, summariser("x", asked), compaction.recursive_summary(4, overlap=1)) is None
-    assert len(asked) == 1
+    assert await client.compact_with(session, summarizer("x", requested), compaction.recursive_summary(4, overlap=1)) is None
+    assert len(requested) == 1
 
 
 async def test_appends_do_not_invalidate_a_summary_in_progress(
-    client: Any, address: str, summariser: Callable[..., Any]
+    client: Any, address: str, summarizer: Callable[..., Any]
 ) -> None:
     session = await filled(client, 6)
-    asked: list[SummaryPrompt] = []
+    requested: list[SummaryPrompt] = []
 
     def meanwhile() -> None:
         with threadkeep.Client(address) as other:
             other.append(session, *turn(6))
 
-    assert await client.compact_with(session, summariser("They met.", asked, meanwhile), compaction.recursive_summary(4))
+    assert await client.compact_with(session, summarizer("They met.", requested, meanwhile), compaction.recursive_summary(4))
     assert ids((await client.get_context(session)).events)[3:] == ids([*turn(5), *turn(6)])
-    assert len(asked) == 1
+    assert len(requested) == 1
 
 
 async def test_a_lost_race_is_planned_again_and_summarized_once(
-    client: Any, address: str, summariser: Callable[..., Any]
+    client: Any, address: str, summarizer: Callable[..., Any]
 ) -> None:
     """The other compaction archives an event that the prompt does not contain: the older SYSTEM event."""
     session = await filled(client, 6)
     await client.append(session, threadkeep.system("Be brief.", event_id="sys2"))
-    asked: list[SummaryPrompt] = []
+    requested: list[SummaryPrompt] = []
 
     def meanwhile() -> None:
         with threadkeep.Client(address) as other:
             other.apply_compaction(session, archive=["sys"], expected_window_version=0)
 
-    done = await client.compact_with(session, summariser("They met.", asked, meanwhile), compaction.recursive_summary(4))
-    assert (done.window_version, len(asked)) == (2, 1)
+    done = await client.compact_with(session, summarizer("They met.", requested, meanwhile), compaction.recursive_summary(4))
+    assert (done.window_version, len(requested)) == (2, 1)
     assert [each.strategy async for each in client.compactions(session)] == ["recursive_summary", "custom"]
 
 
-async def test_a_blank_summary_leaves_the_session_unchanged(client: Any, summariser: Callable[..., Any]) -> None:
+async def test_a_blank_summary_leaves_the_session_unchanged(client: Any, summarizer: Callable[..., Any]) -> None:
     session = await filled(client, 6)
     with pytest.raises(ValueError, match="blank"):
-        await client.compact_with(session, summariser(" ", []), compaction.recursive_summary(4))
+        await client.compact_with(session, summarizer(" ", []), compaction.recursive_summary(4))
     assert (await client.get_session(session)).window_version == 0
 
 

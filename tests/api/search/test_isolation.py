@@ -133,8 +133,8 @@ def test_tools_return_only_accessible_data(wire: Wire, tool: str) -> None:
         assert (refusal.reason, refusal.metadata) == ("PERMISSION_DENIED", {"field": "session.user_id"})
     own = wire.call("CallTool", session=ref("", "own"), name=tool, arguments_json=arguments, token=ALICE)
     assert "bob" not in own.result_json
-    for told in (wire.call("ListTools", token=ALICE), wire.call("ListTools", token=OTHER)):
-        assert [each.name for each in told.tools] == TOOLS
+    for result in (wire.call("ListTools", token=ALICE), wire.call("ListTools", token=OTHER)):
+        assert [each.name for each in result.tools] == TOOLS
 
 
 def test_tenants_are_isolated(wire: Wire) -> None:

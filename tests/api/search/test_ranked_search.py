@@ -167,8 +167,8 @@ def test_a_score_as_minimum_returns_consistent_pages(client: Client, mode: str) 
 
 def test_the_default_mode_is_chosen_by_the_server(client: Client) -> None:
     embedded(client)
-    asked = client.search_page("Where do I want to fly?")
-    assert asked.mode == SearchMode.SEARCH_MODE_HYBRID
+    requested = client.search_page("Where do I want to fly?")
+    assert requested.mode == SearchMode.SEARCH_MODE_HYBRID
     for literal, found in {'"rather FLY"': 1, '"fly rather"': 0, "->": 0}.items():
         page = client.search_page(literal)
         assert (page.mode, len(page.hits)) == (SearchMode.SEARCH_MODE_SUBSTRING, found), literal
@@ -206,9 +206,9 @@ def test_new_events_are_found_by_words_at_once(client: Client) -> None:
 
 
 def test_ranked_search_works_over_http(server: Running) -> None:
-    asked = {"user": {"userId": "alice"}, "query": "holiday", "mode": "SEARCH_MODE_RANKED", "neighbors": 1}
+    requested = {"user": {"userId": "alice"}, "query": "holiday", "mode": "SEARCH_MODE_RANKED", "neighbors": 1}
     url = f"http://127.0.0.1:{server.http_port}/threadkeep.v1.SearchService/SearchEvents"
-    with urllib.request.urlopen(urllib.request.Request(url, json.dumps(asked).encode()), timeout=10) as answer:
+    with urllib.request.urlopen(urllib.request.Request(url, json.dumps(requested).encode()), timeout=10) as answer:
         found = json.load(answer)
     (hit,) = found["hits"]
     assert hit["highlights"] == [{"field": "SEARCH_FIELD_TEXT", "start": 16, "end": 23}]
@@ -222,9 +222,9 @@ def test_the_server_reports_its_capabilities(server: Running, client: Client) ->
     assert info.embedder_model.startswith("hashing")
     assert info.embeddings.enabled
     with urllib.request.urlopen(f"http://127.0.0.1:{server.http_port}/metrics", timeout=10) as page:
-        told = page.read().decode()
-    assert "\nthreadkeep_embedding_waiting " in told
-    assert "threadkeep_embedding_failures_total 0.0" in told
+        result = page.read().decode()
+    assert "\nthreadkeep_embedding_waiting " in result
+    assert "threadkeep_embedding_failures_total 0.0" in result
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -15,18 +15,18 @@ from tests.recall_bench.loaders import OWN, load
 def test_the_own_data_set_is_ingested_and_searched_in_every_mode(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     written = tmp_path / "recall.json"
     assert main(["--limit", "13", "--memory", "--json", str(written)]) == 0
-    told = json.loads(written.read_text())
+    result = json.loads(written.read_text())
     modes = ["substring", "ranked", "semantic", "hybrid"]
-    assert list(told["results"]) == [PLAIN, *modes, *(f"memory, {mode}" for mode in modes)]
-    assert told["questions"]["all"] == 13 == sum(number for kind, number in told["questions"].items() if kind != "all")
-    assert told["ingested"]["remembered"] == told["ingested"]["events"] > 200
-    for name, entry in told["results"].items():
+    assert list(result["results"]) == [PLAIN, *modes, *(f"memory, {mode}" for mode in modes)]
+    assert result["questions"]["all"] == 13 == sum(number for kind, number in result["questions"].items() if kind != "all")
+    assert result["ingested"]["remembered"] == result["ingested"]["events"] > 200
+    for name, entry in result["results"].items():
         found, times = entry["recall"]["all"], entry["milliseconds"]
         assert 0 <= found["turns@5"] <= found["turns@10"] <= found["turns@20"] <= found["turns@20 ±1"] <= 1
         assert 0 < times["p50"] <= times["p95"]
         assert name.endswith("substring") or found["sessions@20"] >= 0.6, name
-    ranked = told["results"]["ranked"]["recall"]["all"]
-    assert ranked["turns@10"] >= told["results"][PLAIN]["recall"]["all"]["turns@10"]
+    ranked = result["results"]["ranked"]["recall"]["all"]
+    assert ranked["turns@10"] >= result["results"][PLAIN]["recall"]["all"]["turns@10"]
     shown = capsys.readouterr().out
     assert "13 questions" in shown
     assert f"{ranked['turns@10']:.3f}" in shown
@@ -60,9 +60,9 @@ def test_an_impossible_run_is_reported_in_one_line(
 ) -> None:
     monkeypatch.delenv("THREADKEEP_EMBEDDER_MODEL", raising=False)
     assert main(arguments) == 2
-    told = capsys.readouterr().err.lstrip()
-    assert told.startswith("bench-recall: ")
-    assert message in told
+    result = capsys.readouterr().err.lstrip()
+    assert result.startswith("bench-recall: ")
+    assert message in result
 
 
 @pytest.mark.parametrize(

@@ -50,13 +50,13 @@ async def live(settings: Settings) -> None:
         manager = chat.AsyncToolCallingManager(concurrent=random.random() < 0.5)
         memory = chat.AsyncSessionMemoryAdvisor(client)
         kit = chat.AsyncChatClient(model, tools=[look_up], advisors=[memory], tool_manager=manager)
-        asked = [event async for event in client.events(SESSION) if event.message.role == ROLE_USER]
-        if asked:
+        requested = [event async for event in client.events(SESSION) if event.message.role == ROLE_USER]
+        if requested:
             if random.random() < 0.5:
                 await kit.prompt().session(SESSION).resume()
             else:
                 _ = [chunk async for chunk in kit.prompt().session(SESSION).resume_stream()]
-        for number in range(len(asked), settings.questions):
+        for number in range(len(requested), settings.questions):
             prompt = kit.prompt(f"question {number}").session(SESSION)
             if random.random() < 0.5:
                 await prompt.call()

@@ -78,10 +78,10 @@ class FactLedger(Ledger):
     def some_acknowledged(self) -> Place | None:
         """Returns an acknowledged event with text."""
         session = random.choice(list(self.requested) or [""])
-        told = [
+        result = [
             event_id for event_id in self.acks.get(session, {}) if spoken(session, event_id).message.parts[0].HasField("text")
         ]
-        return (session, random.choice(told)) if told else None
+        return (session, random.choice(result)) if result else None
 
     def some_added(self) -> str | None:
         """Returns an acknowledged entry without a requested deletion."""
@@ -97,9 +97,9 @@ async def add_each(ledger: FactLedger, client: threadkeep.AsyncClient, writer: s
         ids = [f"{writer}-{number}-{n}" for n in range(random.choice((1, 2, 3)))]
         entries = [threadkeep.memory_entry(fact(id_), id=id_) for id_ in ids]
         ledger.wanted |= {id_: fact(id_) for id_ in ids}
-        told = await ledger.until_answered(partial(memory.add, *entries))
-        assert [each.id for each in told] == ids
-        ledger.done["replayed"] += sum(each.replayed for each in told)
+        result = await ledger.until_answered(partial(memory.add, *entries))
+        assert [each.id for each in result] == ids
+        ledger.done["replayed"] += sum(each.replayed for each in result)
         ledger.added |= set(ids)
         if random.random() < 0.3:
             again = await ledger.until_answered(partial(memory.add, *entries))
@@ -111,8 +111,8 @@ async def add_each(ledger: FactLedger, client: threadkeep.AsyncClient, writer: s
 async def drop(ledger: FactLedger, client: threadkeep.AsyncClient, id_: str, of: Place | None = None) -> None:
     """Deletes an entry. A lost response may have deleted it already."""
     ledger.dropping[id_] = of
-    told = await ledger.until_answered(partial(client.memory().delete, [id_]))
-    assert told.deleted + told.not_found == 1
+    result = await ledger.until_answered(partial(client.memory().delete, [id_]))
+    assert result.deleted + result.not_found == 1
     ledger.dropped.add(id_)
     ledger.done["forgotten"] += 1
 
@@ -125,10 +125,10 @@ async def ingest_each(ledger: FactLedger, client: threadkeep.AsyncClient, sessio
 
 async def ingest(ledger: FactLedger, client: threadkeep.AsyncClient, session: str) -> AddSessionToMemoryResponse:
     said = len(ledger.acks.get(session, {}))
-    told = await ledger.until_answered(partial(client.memory().add_session, session))
-    assert told.added + told.existing + told.skipped + told.deleted >= said, "everything that was acknowledged is read"
-    ledger.done["ingested"] += told.added
-    return told
+    result = await ledger.until_answered(partial(client.memory().add_session, session))
+    assert result.added + result.existing + result.skipped + result.deleted >= said, "everything that was acknowledged is read"
+    ledger.done["ingested"] += result.added
+    return result
 
 
 async def forget_each(ledger: FactLedger, client: threadkeep.AsyncClient) -> None:

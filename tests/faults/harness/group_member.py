@@ -71,7 +71,7 @@ def handler(settings: Settings, journal: Journal) -> Handler:
         journal.note(settings.member, Deed.BEGUN, change)
         await asyncio.sleep(random.uniform(0, settings.longest))
         try:
-            if not cure.exists():  # noqa: ASYNC240 - nothing else goes on here that it could hold up for long
+            if not cure.exists():  # noqa: ASYNC240 - nothing else runs here that it could block
                 await _suffer(change, settings.member, journal)
         except Exception:
             journal.note(settings.member, Deed.FAILED, change)

@@ -14,10 +14,10 @@ TRIGGER = 600
 DEADLINE_S = 1
 
 TRIM = pb.CompactionStrategy(trim_tool_results=pb.TrimToolResults(keep_turns=1, min_tokens=16))
-SUMMARISE = pb.CompactionStrategy(recursive_summary=pb.RecursiveSummary(max_events_to_keep=6, overlap=2))
+SUMMARIZE = pb.CompactionStrategy(recursive_summary=pb.RecursiveSummary(max_events_to_keep=6, overlap=2))
 POLICY = pb.CompactionPolicy(
     trigger=pb.CompactionTrigger(tokens=TRIGGER),
-    strategy=pb.CompactionStrategy(pipeline=pb.StrategyPipeline(steps=[TRIM, SUMMARISE])),
+    strategy=pb.CompactionStrategy(pipeline=pb.StrategyPipeline(steps=[TRIM, SUMMARIZE])),
 )
 
 

@@ -73,7 +73,7 @@ async def check_memories(ledger: FactLedger, client: threadkeep.AsyncClient) -> 
     assert len(ids) == len(entries), "no id twice"
     assert not ids & ledger.dropped, "what was forgotten stays so"
     given = {entry.id: said(entry) for entry in entries if not entry.event_id}
-    assert given.items() <= ledger.wanted.items(), "nothing but what was asked for"
+    assert given.items() <= ledger.wanted.items(), "only requested memories"
     assert ledger.added - ledger.dropping.keys() <= set(given), "what was acknowledged is there"
 
     places = [(entry.session_id, entry.event_id) for entry in entries if entry.event_id]
@@ -118,8 +118,8 @@ async def check_found(client: threadkeep.AsyncClient, logs: dict[str, list[Sessi
         assert [each.id for each in near.entries] == [entry.id]
         assert near.entries[0].score > 0.999
 
-    told = [(session, event.event_id) for session, log in logs.items() for event in log if has_text(event)]
-    checks = [*(of_event(*place) for place in told), *(of_memory(entry) for entry in entries)]
+    result = [(session, event.event_id) for session, log in logs.items() for event in log if has_text(event)]
+    checks = [*(of_event(*place) for place in result), *(of_memory(entry) for entry in entries)]
     await asyncio.gather(*map(alone, checks))
     return len(checks)
 

@@ -60,8 +60,8 @@ def find_pgvector_binaries() -> Path | None:
 
 
 def _version(binaries: Path) -> float:
-    told = subprocess.run([binaries / "postgres", "--version"], check=True, capture_output=True, text=True)
-    return float(told.stdout.split()[-1])
+    done = subprocess.run([binaries / "postgres", "--version"], check=True, capture_output=True, text=True)
+    return float(done.stdout.split()[-1])
 
 
 class _RunAs(TypedDict, total=False):
@@ -131,8 +131,8 @@ class PostgresCluster:
 
     @property
     def version(self) -> str:
-        told = subprocess.run([self._binaries / "postgres", "--version"], check=True, capture_output=True, text=True)
-        return told.stdout.strip()
+        done = subprocess.run([self._binaries / "postgres", "--version"], check=True, capture_output=True, text=True)
+        return done.stdout.strip()
 
     def url(self, database: str) -> str:
         return f"postgresql+asyncpg://test@127.0.0.1:{self.port}/{database}"
@@ -191,8 +191,8 @@ class PostgresCluster:
     def _reachable(self, binaries: Path) -> Path:
         """Returns the binaries, or a copy if the unprivileged user cannot read them, for example below a home directory."""
         with contextlib.suppress(OSError):
-            asked: list[str | Path] = [binaries / "postgres", "--version"]
-            if subprocess.run(asked, capture_output=True, check=False, cwd="/", **self._run_as).returncode == 0:
+            command: list[str | Path] = [binaries / "postgres", "--version"]
+            if subprocess.run(command, capture_output=True, check=False, cwd="/", **self._run_as).returncode == 0:
                 return binaries
         install = binaries.parent
         package = self._root / install.parent.name

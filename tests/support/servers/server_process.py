@@ -53,7 +53,7 @@ class ForkServer:
         command = [sys.executable, str(Path(__file__).with_name("fork_server.py"))]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
-    def ask(self, **request: Any) -> int:
+    def request(self, **request: Any) -> int:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         print(json.dumps(request), file=self._process.stdin, flush=True)
@@ -112,7 +112,7 @@ class ServerProcess:
         """Starts the process and does not wait for it."""
         assert self._pid is None, "it is running"
         place = {"cwd": str(self._root), "log": str(self._log)}
-        self._pid = self._fork_server.ask(env=self._env, prelude=self._prelude, **place)
+        self._pid = self._fork_server.request(env=self._env, prelude=self._prelude, **place)
 
     def start(self) -> Self:
         """Starts the process and returns when its health is SERVING."""
@@ -141,7 +141,7 @@ class ServerProcess:
         """Waits for a process that ends by itself and returns the exit status."""
         assert self._ended(READY_WITHIN), f"it does not end:\n{self.log[-3000:]}"
         pid, self._pid = self.pid, None
-        return self._fork_server.ask(wait=pid)
+        return self._fork_server.request(wait=pid)
 
     def _ended(self, seconds: float) -> bool:
         descriptor = os.pidfd_open(self.pid)

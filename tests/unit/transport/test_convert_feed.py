@@ -25,11 +25,11 @@ class FakeService:
     """Records its calls, and uses the encoder of the request."""
 
     def __init__(self) -> None:
-        self.asked: tuple[Any, ...] = ()
+        self.requested: tuple[Any, ...] = ()
 
-    async def watch_session(self, *asked: Any) -> AsyncIterator[bytes]:
-        self.asked = asked
-        yield asked[-1].token(FeedScope("acme"), BEGINNING).encode()
+    async def watch_session(self, *requested: Any) -> AsyncIterator[bytes]:
+        self.requested = requested
+        yield requested[-1].token(FeedScope("acme"), BEGINNING).encode()
 
     watch_all = watch_session
 
@@ -114,12 +114,12 @@ async def test_the_service_receives_the_request() -> None:
     request = pb.WatchAllRequest(from_beginning=True, filter=EventFilter(keyword="Hi"))
     request.scope.labels["k"] = "v"
     await _token(request, service)
-    caller, app, user_id, labels, wanted, start, _ = service.asked
+    caller, app, user_id, labels, wanted, start, _ = service.requested
     assert (caller, app, user_id, labels, wanted.terms) == (CALLER, None, None, {"k": "v"}, ("hi",))
     assert start == Start(from_beginning=True)
     await _token(pb.WatchSessionRequest(session=SessionRef(session_id="s1"), after_seq=3), service)
-    assert service.asked[:2] == (CALLER, ("", "", "s1"))
-    assert service.asked[3] == Start(after_seq=3)
+    assert service.requested[:2] == (CALLER, ("", "", "s1"))
+    assert service.requested[3] == Start(after_seq=3)
 
 
 async def test_tokens_depend_on_the_filter_and_not_on_the_start() -> None:
@@ -147,7 +147,7 @@ async def test_an_invalid_request_does_not_reach_the_service(wrong: dict[str, An
     with pytest.raises(ThreadkeepError) as caught:
         await _token(pb.WatchSessionRequest(**({"session": {"session_id": "s1"}} | wrong)), service)
     assert caught.value.metadata["field"] == field
-    assert not service.asked
+    assert not service.requested
     if "filter" in wrong:
         with pytest.raises(ThreadkeepError):
             await _token(pb.WatchAllRequest(**wrong), service)

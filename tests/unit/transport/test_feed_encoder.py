@@ -201,7 +201,7 @@ def test_a_large_change_is_split_into_parts_that_resume_before_it(kind: ChangeKi
     compaction = _COMPACTION if kind is ChangeKind.COMPACTED else None
     change = Change(AT, kind, "acme", REF, 1, 2, log_version=9, compaction=compaction)
     events = [_event(chr(97 + index) * size) for index, size in enumerate(sizes)]
-    told = _told(WATCH_ENCODER.change(change, events, BEFORE, 7))
+    outcome = _told(WATCH_ENCODER.change(change, events, BEFORE, 7))
 
     def content(part: pb.Change) -> tuple[Sequence[event_pb2.SessionEvent], bool]:
         if kind is ChangeKind.APPENDED:
@@ -209,12 +209,12 @@ def test_a_large_change_is_split_into_parts_that_resume_before_it(kind: ChangeKi
         assert part.compaction.compaction == compaction_to(_COMPACTION)
         return part.compaction.inserted, part.compaction.continues
 
-    assert [len(content(part)[0]) for part in told] == parts
-    assert [each for part in told for each in content(part)[0]] == [_published(each) for each in events]
-    assert [content(part)[1] for part in told] == [True] * (len(parts) - 1) + [False]
-    tokens = [ENCODER.read_token(SCOPE, part.resume_token) for part in told]
+    assert [len(content(part)[0]) for part in outcome] == parts
+    assert [each for part in outcome for each in content(part)[0]] == [_published(each) for each in events]
+    assert [content(part)[1] for part in outcome] == [True] * (len(parts) - 1) + [False]
+    tokens = [ENCODER.read_token(SCOPE, part.resume_token) for part in outcome]
     assert tokens == [(BEFORE, 7)] * (len(parts) - 1) + [(AT, 0)]
-    assert all(part.session == ref_to(REF) and part.versions.log_version == 9 for part in told)
+    assert all(part.session == ref_to(REF) and part.versions.log_version == 9 for part in outcome)
     assert delivery_change(change, events) == _encoded(_expected(change, events))
 
 

@@ -151,7 +151,7 @@ class OwnedPartition:
 
     def retry(self, attempts: int, resumes_at: float) -> None:
         """Prepares to read the rejected delivery and its successors again."""
-        # Below the maximum, whatever the store has counted: the member did not know that this was the last attempt.
+        # Below the maximum, even if the store has counted more: the member did not know that this was the last attempt.
         self.attempts, self.resumes_at = min(attempts, self._max_attempts - 1), resumes_at
         self._suspect = False  # the member survived the failure
         self._void_all()
