@@ -186,7 +186,7 @@ def test_appends_continue_during_a_summary(tmp_path: Path, model: ModelEndpoint)
 
 
 @pytest.mark.row("Z-09")
-def test_z_09_a_lost_race_pays_once_for_the_same_summary(tmp_path: Path, model: ModelEndpoint) -> None:
+def test_a_lost_race_requests_a_summary_once(tmp_path: Path, model: ModelEndpoint) -> None:
     model.does(slowly(1, replies(model.answer())))
     with wire(tmp_path, **settings(model)) as opened, ThreadPoolExecutor(1) as pool:
         ref = opened.new_session()

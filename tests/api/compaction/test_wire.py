@@ -193,7 +193,7 @@ def test_a_policy_compacts_in_the_background(wire: Wire) -> None:
 
 
 @pytest.mark.row("S-17")
-def test_s_17_many_at_once_archive_each_event_once(wire: Wire) -> None:
+def test_concurrent_compactions_archive_each_event_once(wire: Wire) -> None:
     ref = wire.new_session()
     for number in range(30):
         wire.append(ref, user(f"u{number}", event_id=f"U{number}"))
@@ -223,7 +223,7 @@ def test_compactions_are_listed_in_pages(wire: Wire) -> None:
 
 
 @pytest.mark.row("S-24")
-def test_s_24_the_latest_system_event_counts(wire: Wire) -> None:
+def test_the_context_contains_the_latest_system_event(wire: Wire) -> None:
     ref = wire.new_session()
     wire.append(ref, system("old"), user("u1"), system("new"), user("u2"))
     context = wire.call("GetContext", session=ref)
