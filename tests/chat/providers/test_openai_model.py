@@ -290,7 +290,10 @@ async def test_media_in_messages_and_results(endpoint: Loopback, model: Any, kit
         {"id": "b", "type": "custom", "custom": {"name": "go", "input": "north"}},
     ]
     assert [(each["tool_call_id"], each["content"]) for each in answers] == [("a", "See"), ("b", '{"at": 1}')]
-    assert shown == {"role": "user", "content": [{"type": "text", "text": "What the call a returned beside its text:"}, sent]}
+    assert shown == {
+        "role": "user",
+        "content": [{"type": "text", "text": "What the call a returned in addition to its text:"}, sent],
+    }
 
 
 async def test_openai_itself_is_told_the_limit_by_its_newer_name(kit: Kit) -> None:

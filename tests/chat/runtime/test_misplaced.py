@@ -61,7 +61,7 @@ async def test_a_summarizer_of_the_other_form_is_refused(kit: Kit, clients: tupl
         (compaction.policy(**POLICY), TypeError, "not CompactionPolicy"),
         (20, TypeError, "not int"),
         (None, ValueError, "both a trigger and a strategy"),
-        ("empty", ValueError, "says nothing: make one with threadkeep.compaction"),
+        ("empty", ValueError, "is empty: make one with threadkeep.compaction"),
     ],
 )
 async def test_what_is_no_trigger_or_strategy_is_refused(

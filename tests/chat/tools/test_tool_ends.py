@@ -157,7 +157,7 @@ async def test_a_memory_that_cannot_be_told_does_not_hide_why_the_turn_ended(kit
     kept = memory(kit, error=OSError("no server"))
     with pytest.raises(UnknownTool) as unknown:
         await way.ask(loop(kit, kit.ScriptedModel([asks("clock")]), kept), request())
-    assert unknown.value.__notes__ == ["and the memory could not be told: no server"]
+    assert unknown.value.__notes__ == ["in addition, the memory could not store the results: no server"]
     with pytest.raises(AnswerNotStored, match="no server") as ended:  # it is not given out as if it were stored
         await way.ask(loop(kit, kit.ScriptedModel([asks("clock")]), kept), request(Runs().tool("clock", return_direct=True)))
     assert ended.value.response.text == "clock says so"

@@ -72,7 +72,7 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> Any:
-        """The adapters, which import their vendors' libraries; so they are not part of a star import."""
+        """Returns an adapter. Adapters import their vendors' libraries, so a star import leaves them out."""
         return _lazy_imports.loaded(name)
 
 

@@ -1,4 +1,4 @@
-"""The libraries of the extra `threadkeep[chat]`. Imported before all else of the package: see `_lazily`."""
+"""Libraries of the extra `threadkeep[chat]`. `_lazy_imports` imports this module before the rest of the package."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from types import ModuleType
 
 
 def required(module: str, by: str) -> ModuleType:
-    """The module. Raises ImportError, in one line that names the extra, if it or what it needs is not installed."""
+    """Imports a module. Raises ImportError with one line that names the extra if the module or one of its dependencies is
+    missing."""
     try:
         return import_module(module)
     except ModuleNotFoundError as error:

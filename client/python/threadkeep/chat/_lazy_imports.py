@@ -1,6 +1,6 @@
-"""Names of the kit that are imported when they are first asked for: behind them stand libraries that not everybody has.
+"""Names that are imported on first use, because they need libraries that may not be installed.
 
-The package imports this first, and with it `_extra`: who lacks a library of the kit reads which extra to install.
+The package imports this module first, and with it `_extra`, so that a missing library raises an error that names the extra.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MODULES = {
 
 
 def loaded(name: str) -> Any:
-    """Raises AttributeError for a name that is none, ImportError if the library is missing."""
+    """Returns the object. Raises AttributeError for an unknown name, ImportError for a missing library."""
     if name not in _MODULES:
         raise AttributeError(f"module 'threadkeep.chat' has no attribute {name!r}")
     return getattr(required(f"{__package__}.{_MODULES[name]}", name), name)

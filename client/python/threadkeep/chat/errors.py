@@ -1,4 +1,4 @@
-"""How a conversation can fail, beside what the SDK raises for calls to the server."""
+"""Errors of the kit. Calls to the server raise the errors of the SDK as well."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ if TYPE_CHECKING:
 
 
 class ChatError(Exception):
-    """Base of the errors of this kit."""
+    """Base class of the kit's errors."""
 
 
 class MissingSession(ChatError):
-    """A memory was asked without a session: give one with `.session(...)`."""
+    """A memory advisor requires a session: call `.session(...)`."""
 
 
 class WrongUser(ChatError):
-    """The session is another user's."""
+    """The session belongs to another user."""
 
 
 class NothingToResume(ChatError):
-    """The session holds nothing of this agent's to go on with."""
+    """The session has no turn of this agent to resume."""
 
 
 class AnswerNotStored(ChatError):
-    """A turn ended with `response`, but the memory could not take it; the cause is why.
+    """The turn ended with `response`, but the memory could not store it. The cause is the error of the server.
 
-    To resume the turn asks the model, or runs the tools of the last round, once more.
+    Resuming the turn calls the model, or runs the tools of the last round, again.
     """
 
     def __init__(self, response: ChatClientResponse, error: Exception) -> None:
@@ -39,15 +39,15 @@ class AnswerNotStored(ChatError):
 
 
 class InvalidChain(ChatError):
-    """The advisors cannot work together; the message says which and what to do."""
+    """The advisors cannot be combined; the message names them and the correction."""
 
 
 class InvalidTool(ChatError):
-    """What was given cannot be a tool; the message says why and what to change."""
+    """The object cannot be a tool; the message names the reason and the correction."""
 
 
 class UnknownTool(ChatError):
-    """The model called `name`, which it was not offered."""
+    """The model called the tool `name`, which the request does not offer."""
 
     def __init__(self, name: str, known: Sequence[str]) -> None:
         super().__init__(f"the model called {name!r}, which is no tool of this request; it has: {', '.join(known) or 'none'}")
@@ -55,9 +55,9 @@ class UnknownTool(ChatError):
 
 
 class ToolFailed(ChatError):
-    """A tool raised, and errors are not told to the model. The cause is what it raised.
+    """A tool raised an exception, which is the cause, and `errors_to_model` is off.
 
-    `partial`: what other calls of this round were answered; None for nothing.
+    `partial`: the results of the other calls of this round; None without any.
     """
 
     def __init__(self, name: str, message: str, partial: Message | None = None) -> None:
@@ -67,7 +67,7 @@ class ToolFailed(ChatError):
 
 
 class ToolCallLimitExceeded(ChatError):
-    """The model wanted more calls than one turn may have. `partial`: what was answered in this round; None for nothing."""
+    """The model made more calls than a turn may have. `partial`: the results of this round so far; None without any."""
 
     def __init__(self, message: str, partial: Message | None = None) -> None:
         super().__init__(message)
@@ -75,9 +75,10 @@ class ToolCallLimitExceeded(ChatError):
 
 
 class ModelFailed(ChatError):
-    """The model's endpoint refused, could not be reached, or answered what cannot be read.
+    """The model's endpoint rejected the request, was unreachable, or sent an invalid answer.
 
-    `status`: of HTTP, 0 without one. `retry`: the same request may work later, after `retry_after` seconds if that is known.
+    `status`: the HTTP status; 0 without one. `retry`: the same request may succeed later, after `retry_after` seconds if
+    known.
     """
 
     def __init__(self, message: str, *, status: int = 0, retry: bool = False, retry_after: float | None = None) -> None:
@@ -88,8 +89,8 @@ class ModelFailed(ChatError):
 
 
 class ModelTimeout(ModelFailed):
-    """The model did not answer in time."""
+    """The model did not answer within the timeout."""
 
 
 class UnsupportedContent(ChatError):
-    """A message holds what the model's provider has no form for; the message says what, and what would do."""
+    """A message contains a part that the model's provider does not support; the message names it and the alternative."""

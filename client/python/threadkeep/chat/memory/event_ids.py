@@ -1,4 +1,4 @@
-"""Ids of the events of a conversation: new ones each time, or after what they hold, so that a repeated run adds nothing."""
+"""Event ids: random, or derived from the content, so that a repeated run adds nothing."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from ...messages import new_event_id
 from ..types.messages import Message, Part, Role, ToolResult
 
 EventIds = Callable[[Message, Mapping[str, Any]], str]
-"""The id of the event that stores a message, given the request's context: 1 to 255 bytes, no control characters. An event whose
-id the session has already is not stored again."""
+"""Returns the id of the event that stores a message, from the message and the request's context: 1 to 255 bytes, no control
+characters. The server does not store an event whose id the session already has."""
 
 
 def random_ids(message: Message, context: Mapping[str, Any]) -> str:
-    """An id of its own for every message: what is said twice is stored twice."""
+    """Returns a new id for every message: equal messages are stored separately."""
     return new_event_id()
 
 
 def idempotent_ids(*context_keys: str) -> EventIds:
-    """Ids after role and content, or after the calls that an answer makes, their ids among them; at most 74 characters.
+    """Returns a function that derives ids from the role and the content, or from the tool calls of an answer and their ids.
+    Ids have at most 74 characters.
 
-    In one session the same content is then stored once: a second "yes" is dropped. So is the same call under an id that the
-    model gave before, with its result: where a server numbers the calls of each answer anew, let answers have `random_ids`.
-    `context_keys`: values of the request's context that tell what is equal apart, for example `context_keys.RUN`.
+    One session then stores equal content once: a second "yes" is dropped. So is a call, with its result, whose id the model
+    used before; use `random_ids` for answers if a server numbers the calls of each answer from the start. `context_keys`:
+    values of the request's context that distinguish equal messages, for example `context_keys.RUN`.
     """
 
     def made(message: Message, context: Mapping[str, Any]) -> str:
@@ -39,18 +40,18 @@ def idempotent_ids(*context_keys: str) -> EventIds:
 
 
 def digest_id(role: Role, *facts: Any) -> str:
-    """`<role>-<SHA-256>` of facts that JSON can hold."""
+    """Returns `<role>-<SHA-256>` of values that JSON can represent."""
     text = json.dumps(facts, ensure_ascii=True, separators=(",", ":"), default=_plain)
     return f"{role}-{sha256(text.encode()).hexdigest()}"
 
 
 def results_id(answered: Sequence[tuple[str, str]]) -> str:
-    """Of the event that answers these calls, each given by the id of the event that made it and its own."""
+    """Returns the id of an event with tool results. `answered`: for each call the id of its event and its own id."""
     return digest_id(Role.TOOL, ["answers", [list(each) for each in answered]])
 
 
 def answer_id(anchor: str, index: int) -> str:
-    """Of the answer to what `anchor` stores, for a turn that several may resume at once: they give it the same id."""
+    """Returns the id of the answer to the event `anchor`. Processes that resume the same turn derive the same id."""
     return digest_id(Role.ASSISTANT, ["answer", anchor, index])
 
 
@@ -59,7 +60,7 @@ def _told(message: Message) -> list[Any]:
 
 
 def _of_part(part: Part) -> list[Any]:
-    """What a part says; fields that say nothing do not count, so that a later version's new ones change no id."""
+    """Returns the fields of a part that have a value, so that fields of later versions change no id."""
     said = {item.name: value for item in fields(part) if (value := getattr(part, item.name))}
     if isinstance(part, ToolResult):
         said["parts"] = [_of_part(each) for each in part.parts]

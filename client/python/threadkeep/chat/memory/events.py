@@ -1,4 +1,4 @@
-"""Messages as the server stores them, and back."""
+"""Conversion of messages to events and back."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _ROLES = {number: role for role, number in _NUMBERS.items()}
 
 
 def to_event(message: Message, **fields: Any) -> SessionEvent:
-    """What is appended for a message. `fields` are others of SessionEvent's: `event_id`, `author`, `branch`.
+    """Returns the event of a message. `fields`: other fields of SessionEvent, such as `event_id`, `author` and `branch`.
 
-    It is made here and not by `threadkeep.event`, whose questions about types cost more than all else that a turn stores.
+    `threadkeep.event` would check types, which costs more than the rest of storing a turn.
     """
     parts = [_stored(part) for part in message.parts]
     about = json_text(dict(message.metadata), "metadata") if message.metadata else ""
@@ -29,13 +29,13 @@ def to_event(message: Message, **fields: Any) -> SessionEvent:
 
 
 def from_event(stored: SessionEvent) -> Message:
-    """The message of an event. A role that the kit does not know speaks as the user."""
+    """Returns the message of an event. A role that the kit does not know becomes USER."""
     message = stored.message
     written = message.parts
-    if len(written) == 1 and (only := _said(written[0])) is not None:  # most have one part, and a context has many events
+    if len(written) == 1 and (only := _said(written[0])) is not None:  # the usual case, and a context has many events
         parts: tuple[Part, ...] = (only,)
     else:
-        # By place: protobuf's iterator of messages ends with an exception, which costs more than most events do.
+        # By index: protobuf's iterator ends with an exception, which costs more than most events.
         said = [_said(written[at]) for at in range(len(written))]
         parts = tuple([part for part in said if part is not None])
     about = _metadata(stored.metadata_json) if stored.metadata_json else nothing()

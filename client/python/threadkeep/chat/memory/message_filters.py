@@ -1,4 +1,4 @@
-"""Which messages a memory stores: `skip_empty & ~contains_text("secret")`."""
+"""Filters for the messages that a memory stores: `skip_empty & ~contains_text("secret")`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..types.messages import Message, Role
 
 @dataclass(frozen=True, slots=True)
 class MessageFilter:
-    """Says of a message whether it is stored. Filters are combined by `&`, `|` and `~`."""
+    """Decides whether a message is stored. Filters combine with `&`, `|` and `~`."""
 
     accepts: Callable[[Message], bool]
 
@@ -30,14 +30,14 @@ class MessageFilter:
 
 
 accept_all = MessageFilter(lambda message: True)
-"""Stores everything, blank answers too; some providers refuse to be shown those again."""
+"""Stores everything, including blank answers, which some providers reject in a later request."""
 
 skip_empty = MessageFilter(lambda message: message.role is not Role.ASSISTANT or not message.is_blank)
-"""Leaves out what a model said without saying anything: no text but white space, no tool call, no media. The default."""
+"""Leaves out empty answers of the model: only white space, no tool call and no media. The default."""
 
 
 def by_role(*roles: Role) -> MessageFilter:
-    """Only messages of these roles; at least one, else ValueError. Results of tools whose call was stored are stored anyway."""
+    """Accepts only messages of these roles. Raises ValueError without a role. Results follow their calls."""
     if not roles:
         raise ValueError("by_role needs at least one role")
     wanted = frozenset(Role(role) for role in roles)
@@ -45,7 +45,7 @@ def by_role(*roles: Role) -> MessageFilter:
 
 
 def contains_text(keyword: str) -> MessageFilter:
-    """Only messages whose text holds this, whatever the case. Raises ValueError for a blank keyword."""
+    """Accepts only messages whose text contains the keyword, ignoring case. Raises ValueError for a blank keyword."""
     if not isinstance(keyword, str):
         raise TypeError(f"keyword must be str, not {type(keyword).__name__}")
     if not keyword.strip():

@@ -1,4 +1,4 @@
-"""Whether a trigger fires, by the counts that come back with each append: a turn that compacts nothing asks nobody."""
+"""Compaction triggers, evaluated from the counters that each append returns, without a call to the server."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ...v1.session_pb2 import WindowCounters
 
 
 def fires(trigger: CompactionTrigger, window: WindowCounters) -> bool:
-    """As the server decides it. A kind of a later version of the protocol fires: the server, which knows it, is asked."""
+    """Returns whether the trigger fires, by the server's rules. An unknown kind fires: the server then decides."""
     match trigger.WhichOneof("kind"):
         case "turns_over":
             return window.turns > trigger.turns_over

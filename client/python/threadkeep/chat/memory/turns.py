@@ -1,4 +1,4 @@
-"""A turn of a conversation that a memory accompanies: what the model has been told so far, and what of it is to be stored."""
+"""The turn of a conversation: its messages, and those of them that are to be stored."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Turn:
 
 
 class Results(NamedTuple):
-    """Results that may be stored, and the calls that they answer: by event id, empty if that is not known, and call id."""
+    """Results that may be stored. `answered`: for each call the id of its event, empty if unknown, and its own id."""
 
     message: Message
     answered: tuple[tuple[str, str], ...]
@@ -42,9 +42,9 @@ class Results(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """A turn as a request takes it on. `instructions`: the instructions to the model, stored ones first.
+    """A round of a turn. `instructions`: all instructions to the model, stored ones first.
 
-    `results`, `question`: what of `turn.messages` is to be stored, by place.
+    `results`, `question`: the messages of `turn.messages` that are to be stored, by index.
     """
 
     turn: Turn
@@ -53,16 +53,17 @@ class Round:
     question: int | None = None
 
     def prompt(self) -> Paired:
-        """What the model is asked."""
+        """Returns the messages for the model."""
         conversation, dropped = paired(self.turn.messages)
         return Paired((*self.instructions, *conversation), dropped)
 
 
 def start_round(turn: Turn, messages: Sequence[Message]) -> Round:
-    """A round that begins with these messages of a request: they follow what was said, unless they were said already.
+    """Returns the round that starts with these messages of a request. They are appended to the turn unless it already ends
+    with them.
 
-    To be stored are the results whose calls are stored, and the user's message if it is the last of what is neither an answer
-    nor an instruction. That of a turn's first round is stored even if the history ends with the same words: it was said again.
+    Results are stored if their calls are stored. The user's message is stored if it is the last message besides answers and
+    instructions. In the first round it is stored even if the history ends with the same text: the user repeated it.
     """
     incoming = [message for message in messages if message.role is not Role.SYSTEM]
     conversation, new = _merged(turn.messages, incoming)
@@ -81,9 +82,9 @@ def start_round(turn: Turn, messages: Sequence[Message]) -> Round:
 
 
 def results_of(conversation: Sequence[Message], new: int, *, unknown_calls: bool = False) -> dict[int, Results]:
-    """By place, what may be stored of the TOOL messages from `new` on: results of calls that are stored.
+    """Returns, by index, the results of stored calls in the TOOL messages from `new` on.
 
-    `unknown_calls`: also of calls of which nobody knows whether they are, because the memory is not read.
+    `unknown_calls`: include calls that may or may not be stored, because the memory is not read.
     """
     places = [at for at in range(new, len(conversation)) if conversation[at].role is Role.TOOL]
     if not places:
@@ -97,10 +98,10 @@ def results_of(conversation: Sequence[Message], new: int, *, unknown_calls: bool
 
 
 def messages_by_generation(generations: Sequence[Generation]) -> dict[int, Message]:
-    """What the generations of an answer add to a conversation, by their places and in the order in which they are told.
+    """Returns the messages that generations add to a conversation, by their index and in the order of the conversation.
 
-    Only the calls of the first that calls tools are run: it comes last, so that its results follow it, and of the others only
-    what they say beside calls is left.
+    Only the calls of the first generation that has calls run. It comes last, so that its results follow it; the other
+    generations keep their content without calls.
     """
     calling = next((at for at, each in enumerate(generations) if each.message.tool_calls), None)
     conversation = {}
@@ -120,9 +121,9 @@ def _results(message: Message, known: Sequence[tuple[str, ToolResult]]) -> Resul
 
 
 def _merged(memory: Sequence[Message], incoming: Sequence[Message]) -> tuple[list[Message], int]:
-    """Memory and what a request brings as one conversation, and from where on it is new.
+    """Joins the memory and the messages of a request. Returns the conversation and the index of the first new message.
 
-    What a request repeats of the memory, whole or from somewhere on, is not told twice; the memory's own messages stay.
+    Messages of the request that repeat the memory, whole or its end, are not duplicated; the memory's messages are kept.
     """
     if memory and len(incoming) > len(memory):
         for at in range(1, len(incoming) - len(memory) + 1):

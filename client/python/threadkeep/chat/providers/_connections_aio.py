@@ -1,4 +1,4 @@
-"""The client of a model's endpoint in each event loop. `_connections_threads` is the same for callers that block."""
+"""HTTP clients of a model, one per event loop. `_connections_threads` is the synchronous counterpart."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _C = TypeVar("_C")
 
 
 class AsyncConnections(Generic[_C]):
-    """Connections belong to the event loop that opened them, and die with it; a model may outlive many."""
+    """Holds one client per event loop: connections belong to the loop that opened them, and a model may outlive it."""
 
     def __init__(self, make: Callable[[], _C]) -> None:
-        """Makes the first at once, for whichever loop asks first: what is wrong is told where the model is made."""
+        """Makes the first client at once, so that errors are raised where the model is created."""
         self._make = make
         self.first = make()
         self._unused = [self.first]
@@ -22,7 +22,7 @@ class AsyncConnections(Generic[_C]):
 
     @property
     def here(self) -> _C:
-        """The client of the running loop."""
+        """Returns the client of the running loop."""
         loop = asyncio.get_running_loop()
         found = self._clients.get(loop)
         if found is None:

@@ -1,4 +1,4 @@
-"""The client of a model's endpoint in each process. `_connections_aio` is the same for callers that await."""
+"""HTTP clients of a model, one per process. `_connections_aio` is the asynchronous counterpart."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ _C = TypeVar("_C")
 
 
 class Connections(Generic[_C]):
-    """A process that was forked has the connections of its parent, and the answers on them are the parent's."""
+    """Holds one client per process: a forked process must not read answers on its parent's connections."""
 
     def __init__(self, make: Callable[[], _C]) -> None:
-        """Makes the first at once: what is wrong is told where the model is made."""
+        """Makes the first client at once, so that errors are raised where the model is created."""
         self._make = make
         self.first = make()
         self._client = os.getpid(), self.first
 
     @property
     def here(self) -> _C:
-        """The client of this process."""
+        """Returns the client of this process."""
         process, client = self._client
         if process != os.getpid():
             client = self._make()

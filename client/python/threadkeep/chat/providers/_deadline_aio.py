@@ -1,4 +1,4 @@
-"""One deadline over everything that a call to a model waits for. `_deadline_threads` is the same for blocking calls."""
+"""One deadline for all waits of a model call. `_deadline_threads` is the synchronous counterpart."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import httpx2
 
 
 class AsyncDeadline:
-    """Begins to count when it is made. What it bounds raises TimeoutError once `seconds` are over."""
+    """Starts when it is created. Bounded waits raise TimeoutError after `seconds`."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -22,14 +22,14 @@ class AsyncDeadline:
         return max(0.0, self._end - time.monotonic())
 
     def bound(self) -> asyncio.Timeout:
-        """Around whatever is awaited, but never around a yield."""
+        """Returns a context manager for awaits; do not yield inside of it."""
         return asyncio.timeout(self.left)
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
 
     async def body(self, response: httpx2.Response) -> AsyncGenerator[bytes, None]:
-        """What the response brings, as it comes."""
+        """Yields the body of a response in chunks."""
         async with aclosing(response.aiter_bytes()) as chunks:
             while True:
                 async with self.bound():

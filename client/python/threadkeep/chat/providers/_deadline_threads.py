@@ -1,4 +1,4 @@
-"""One deadline over everything that a call to a model waits for. `_deadline_aio` is the same for coroutines."""
+"""One deadline for all waits of a model call. `_deadline_aio` is the asynchronous counterpart."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import httpx2
 
 
 class Deadline:
-    """Begins to count when it is made. What it bounds raises TimeoutError once `seconds` are over."""
+    """Starts when it is created. Bounded waits raise TimeoutError after `seconds`."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -23,16 +23,16 @@ class Deadline:
         return max(0.0, self._end - time.monotonic())
 
     def bound(self) -> AbstractContextManager[None]:
-        """Around what waits by itself no longer than what is left when it begins."""
+        """Returns a context manager for calls that have a timeout of their own."""
         return nullcontext()
 
     def sleep(self, seconds: float) -> None:
         time.sleep(seconds)
 
     def body(self, response: httpx2.Response) -> Generator[bytes, None, None]:
-        """What the response brings, as it comes.
+        """Yields the body of a response in chunks.
 
-        The timeout of HTTP is of each read anew; one that drips would never end. So the connection is shut from outside.
+        HTTP's timeout restarts with each read, so a slow body would never end. A timer shuts the connection down instead.
         """
         late = threading.Event()
 
@@ -56,7 +56,7 @@ class Deadline:
 
 
 def _shut(response: httpx2.Response) -> None:
-    """Ends a read that waits in another thread: closing would not. Does nothing to a connection that is not a socket's."""
+    """Ends a read that blocks another thread, which closing does not. Does nothing without a socket."""
     stream = response.extensions.get("network_stream")
     connection = stream.get_extra_info("socket") if stream is not None else None
     if isinstance(connection, socket.socket):

@@ -1,15 +1,15 @@
-"""Addresses of models' endpoints and the keys to them: refused where no request could use them, and keys are never told."""
+"""Checks of endpoint addresses and keys. No error contains a key."""
 
 from __future__ import annotations
 
 from urllib.parse import urlsplit
 
 _SHORTEST = 8
-"""Shorter ones are no secrets but fill-ins ("none", "EMPTY"), and would be found in words that have nothing to do with them."""
+"""Shorter keys are placeholders ("none", "EMPTY") and would match ordinary words."""
 
 
 def checked_address(base_url: str | None) -> str | None:
-    """The address, or None for the vendor's own. Raises ValueError for one that no request can go to."""
+    """Returns the address, or None for the vendor's. Raises ValueError if no request can be sent to it."""
     try:
         parts = urlsplit(base_url or "")
         reachable = base_url is None or (parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0)
@@ -21,13 +21,12 @@ def checked_address(base_url: str | None) -> str | None:
 
 
 def key_for(api_key: str | None, base_url: str | None) -> str | None:
-    """What a vendor's library is given, which takes None for the environment's: that is the vendor's own, and goes to no
-    address that was given."""
+    """Returns the key for a vendor's library. None means the key of the environment, which is never sent to another address."""
     return "none" if api_key is None and base_url is not None else api_key
 
 
 def checked_key(key: str) -> str:
-    """The key. Raises ValueError, which does not show it, for one that no header of HTTP can hold."""
+    """Returns the key. Raises ValueError, without the key, if an HTTP header cannot contain it."""
     if not isinstance(key, str):
         raise TypeError(f"api_key: text, not {type(key).__name__}")
     if not all("!" <= character <= "~" for character in key):
@@ -36,5 +35,5 @@ def checked_key(key: str) -> str:
 
 
 def without_key(words: str, key: str) -> str:
-    """The words with stars in place of the key."""
+    """Returns the text with the key replaced by stars."""
     return words.replace(key, "***") if len(key) >= _SHORTEST else words

@@ -1,4 +1,4 @@
-"""How a request to a model fails, told alike for all providers: what can be tried again, and never a key."""
+"""Errors of model requests, the same for all providers: which can be retried, and never a key."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .endpoint import without_key
 _RETRIED = frozenset({408, 409, 429})
 _ABOUT_KEYS = frozenset({401, 403})
 _MAX_DETAIL = 500
-# Of errors that come inside of an answer, which has begun with 200.
+# Statuses of errors inside of an answer, whose own status is 200.
 _STATUS_OF = {
     "invalid_request_error": 400,
     "authentication_error": 401,
@@ -32,10 +32,10 @@ _STATUS_OF = {
 
 
 def rejected(provider: str, status: int, headers: Mapping[str, str], body: bytes, secret: str = "") -> ModelFailed:
-    """For a status of HTTP that is no success. The provider's own words are told, but for what it says of keys: some quote
-    them, in part or whole."""
-    told = headers.get("x-should-retry")  # a spent quota is 429 too, and no wait brings it back
-    retry = told == "true" or (told != "false" and (status in _RETRIED or status >= 500))
+    """Returns the error for an HTTP status. It contains the provider's message, except for statuses about keys, because some
+    messages quote the key."""
+    should_retry = headers.get("x-should-retry")  # an exhausted quota is 429 as well, and waiting does not help
+    retry = should_retry == "true" or (should_retry != "false" and (status in _RETRIED or status >= 500))
     found = _json(body)
     words = "" if status in _ABOUT_KEYS else _words(found, secret)
     what = f"answered with an error ({status})" if status >= 500 else f"refused the request ({status})"
@@ -45,9 +45,9 @@ def rejected(provider: str, status: int, headers: Mapping[str, str], body: bytes
 
 
 def failed_in_stream(provider: str, error: Any, secret: str = "") -> ModelFailed:
-    """For an error that a server tells in the middle of its answer."""
-    told = error if isinstance(error, dict) else {}
-    status = _number(told.get("code")) or _number(told.get("status")) or _STATUS_OF.get(str(told.get("type")), 0)
+    """Returns the error for a failure that a server reports inside of its answer."""
+    details = error if isinstance(error, dict) else {}
+    status = _number(details.get("code")) or _number(details.get("status")) or _STATUS_OF.get(str(details.get("type")), 0)
     words = "" if status in _ABOUT_KEYS else _words({"error": error}, secret)
     retry = status in _RETRIED or status >= 500 or status == 0
     return ModelFailed(_sentence(provider, "failed while it answered", words), status=status, retry=retry)
@@ -86,11 +86,11 @@ def _json(body: bytes) -> Any:
         found = json.loads(body)
     except (ValueError, RecursionError):
         return None
-    return found[0] if isinstance(found, list) and found else found  # some of Google's answers wrap it so
+    return found[0] if isinstance(found, list) and found else found  # some answers of Google are wrapped in a list
 
 
 def _delay(body: Any) -> float | None:
-    """Google tells how long to wait in the body: {"error": {"details": [{"retryDelay": "31s"}]}}."""
+    """Returns the wait that Google reports in the body: {"error": {"details": [{"retryDelay": "31s"}]}}."""
     error = body.get("error") if isinstance(body, dict) else None
     details = error.get("details") if isinstance(error, dict) else None
     for each in details if isinstance(details, list) else ():
@@ -105,7 +105,7 @@ def _number(value: object) -> int:
 
 
 def _after(headers: Mapping[str, str]) -> float | None:
-    """Seconds, from a number or an HTTP date; None for anything else."""
+    """Returns seconds, from a number or an HTTP date; None for anything else."""
     try:
         if exact := headers.get("retry-after-ms"):
             return max(0.0, float(exact) / 1000)

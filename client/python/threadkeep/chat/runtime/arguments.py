@@ -1,4 +1,4 @@
-"""What a caller gave to a client or a request, made into values. What cannot be is refused with what to give in its place."""
+"""Validation of arguments of clients and requests. Errors say what to pass instead."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _PLACE = re.compile(r"\{\{(\w+)\}\}|\{([^\W\d]\w*)\}")
 
 
 def filled(text: str, values: Mapping[str, Any]) -> str:
-    """The text with each `{name}` replaced by its value; as it is when there are no values. `{{name}}` stands for `{name}`, and
-    other braces are left alone, for instructions quote JSON. Raises ValueError naming a place without value."""
+    """Replaces each `{name}` by its value; without values the text stays unchanged. `{{name}}` becomes `{name}`; other braces
+    stay, because instructions quote JSON. Raises ValueError for a name without a value."""
     if not values:
         return text
 
@@ -43,7 +43,7 @@ def filled(text: str, values: Mapping[str, Any]) -> str:
 
 
 def messages_of(items: Iterable[object]) -> tuple[Message, ...]:
-    """Raises TypeError for what is no message."""
+    """Returns the messages. Raises TypeError for anything else."""
     return tuple(_message(item) for item in items)
 
 
@@ -60,8 +60,8 @@ def _message(item: object) -> Message:
 
 
 def user_message(content: Content) -> Message:
-    """What the user says. Raises ValueError if that is nothing, or no text of UTF-8, TypeError for what is neither text nor
-    part."""
+    """Returns the user's message. Raises ValueError if it is empty or not valid Unicode, TypeError for anything but text and
+    parts."""
     if isinstance(content, Message):
         raise TypeError("give a message to .messages(...) or .prompt(...); .user(...) takes what the user says")
     message = user(content)
@@ -73,9 +73,9 @@ def user_message(content: Content) -> Message:
 
 
 def tools_of(items: Iterable[object], client: str) -> tuple[Tool, ...]:
-    """Tools, and the functions among them as tools, for a client of this class.
+    """Returns tools; functions are converted. `client`: the name of the client class.
 
-    Raises InvalidTool for what cannot be one, for two of one name, and in the synchronous client for what has to be awaited.
+    Raises InvalidTool for other objects, for duplicate names, and for coroutine functions in a synchronous client.
     """
     if not isinstance(items, Iterable) or isinstance(items, str | bytes | Mapping):
         raise InvalidTool(f"tools are a sequence of functions and Tools, not {type(items).__name__}")
@@ -100,8 +100,8 @@ def _tool(item: object, client: str) -> Tool:
 
 
 def options_of(options: ChatOptions | None, values: Mapping[str, Any], client: str) -> ChatOptions:
-    """These options with those fields changed. Raises TypeError for another type or an unknown field, and what `tools_of`
-    raises."""
+    """Returns the options with these fields changed. Raises TypeError for another type or an unknown field, and the errors of
+    `tools_of`."""
     if options is not None and not isinstance(options, ChatOptions):
         raise TypeError(f"options are ChatOptions or ToolOptions, or given by name, not {type(options).__name__}")
     base = options or ToolOptions()
@@ -117,7 +117,7 @@ def options_of(options: ChatOptions | None, values: Mapping[str, Any], client: s
 
 
 def known_name(name: str, known: Iterable[str], what: str, *, hint: str = "") -> None:
-    """Raises TypeError for a name that is none of these, and says which was meant."""
+    """Raises TypeError for an unknown name and suggests a similar one."""
     names = sorted(known)
     if name not in names:
         near = difflib.get_close_matches(name, names, n=1)
@@ -126,7 +126,7 @@ def known_name(name: str, known: Iterable[str], what: str, *, hint: str = "") ->
 
 
 def session_of(session: object) -> str | SessionRef:
-    """Its id, or a copy of its reference. Raises TypeError for what is no session, ValueError for an id of no characters."""
+    """Returns the id, or a copy of the reference. Raises TypeError for another type, ValueError for an empty id."""
     if not isinstance(session, SessionLike):
         raise TypeError(f"a session is its id, a SessionRef or a Session, not {type(session).__name__}")
     found = session if isinstance(session, str) else _copied(session.ref if isinstance(session, Session) else session)
@@ -136,7 +136,7 @@ def session_of(session: object) -> str | SessionRef:
 
 
 def id_of(name: str, value: object) -> str | None:
-    """A text of one character at least, or None. Raises TypeError or ValueError, which name the argument."""
+    """Returns a non-empty string or None. Raises TypeError or ValueError that names the argument."""
     if value is not None and not isinstance(value, str):
         raise TypeError(f"{name} is a text, not {type(value).__name__}")
     if value == "":
@@ -145,7 +145,7 @@ def id_of(name: str, value: object) -> str | None:
 
 
 def mapping_of(name: str, values: object) -> dict[str, Any]:
-    """A copy, empty for None. Raises TypeError, which names the argument."""
+    """Returns a copy, empty for None. Raises TypeError that names the argument."""
     if values is not None and not isinstance(values, Mapping):
         raise TypeError(f"{name} maps names to values; it is no {type(values).__name__}")
     return dict(values or {})
@@ -158,14 +158,15 @@ def _copied(ref: SessionRef) -> SessionRef:
 
 
 def session_id(session: object) -> str:
-    """Its id; empty for what is none, nor a reference."""
+    """Returns the session id; empty for anything else."""
     return session.session_id if isinstance(session, SessionRef) else session if isinstance(session, str) else ""
 
 
 def check_form(thing: object, kind: type, client: str, way: tuple[str, str]) -> None:
-    """Raises TypeError if it is not of this protocol, or of its other form. `way`: the methods that answer whole and in chunks.
+    """Raises TypeError if the object does not implement the protocol, or has the other form. `way`: the methods for whole
+    answers and for chunks.
 
-    Only what surely has the other form is refused: a method may hand on what another returns.
+    Only certain mismatches are rejected: a method may return the result of another one.
     """
     is_async = client.startswith("Async")
     name, other = kind.__name__, client.removeprefix("Async") if is_async else f"Async{client}"
@@ -184,7 +185,7 @@ def check_form(thing: object, kind: type, client: str, way: tuple[str, str]) -> 
 
 
 def check_sdk(client: object, taker: str) -> None:
-    """Raises TypeError if this is the SDK's client of the other form. `taker`: the class that it is given to."""
+    """Raises TypeError for an SDK client of the other form. `taker`: the class that receives it."""
     is_async = taker.startswith("Async")
     if isinstance(client, Client if is_async else AsyncClient):
         own, other = ("AsyncClient", taker.removeprefix("Async")) if is_async else ("Client", f"Async{taker}")

@@ -1,4 +1,4 @@
-"""A request while it is put together: what was said of it so far, as an immutable value."""
+"""A request under construction, as an immutable value."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from ..types.requests import ChatClientRequest
 from .arguments import filled, id_of, session_id, session_of
 
 _FOR_TOOLS = {"session": SESSION, "user_id": USER}
-"""What tools are told of the session."""
+"""Keys of `ToolContext.values` for the session."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestBuilder:
-    """`system`: the instructions. `context`: what advisors are told. `session`: the same of the session, which wins."""
+    """`system`: the instructions. `context`: values for advisors. `session`: the context values of the session, which take
+    precedence."""
 
     system: str = ""
     messages: tuple[Message, ...] = ()
@@ -32,11 +33,11 @@ class RequestBuilder:
 
     @property
     def conversation(self) -> str:
-        """The session's id; empty without one."""
+        """Returns the session id; empty without one."""
         return session_id({**self.context, **self.session}.get(SESSION))
 
     def with_system(self, text: str | None, values: Mapping[str, Any]) -> RequestBuilder:
-        """None: the instructions that it has, with values for their places."""
+        """Sets the instructions, or with None fills in the current ones. `values`: for their placeholders."""
         if text is not None and not isinstance(text, str):
             raise TypeError(f"instructions are text, not {type(text).__name__}")
         return replace(self, system=filled(self.system if text is None else text, values))
@@ -45,14 +46,14 @@ class RequestBuilder:
         return replace(self, messages=(*self.messages, *messages))
 
     def with_options(self, options: ChatOptions) -> RequestBuilder:
-        """These win over those that it has."""
+        """Adds options; they override the current ones."""
         return replace(self, options=options.over(self.options))
 
     def with_context(self, values: Mapping[str, Any]) -> RequestBuilder:
         return replace(self, context={**self.context, **values})
 
     def with_session(self, session: object, user_id: str | None, run_id: str | None) -> RequestBuilder:
-        """Both advisors and tools are told. In place of an earlier session, of which nothing stays."""
+        """Sets the session for advisors and tools, and drops the values of an earlier one."""
         about = {SESSION: session_of(session), USER: id_of("user_id", user_id), RUN: id_of("run_id", run_id)}
         return replace(self, session={name: value for name, value in about.items() if value is not None})
 
@@ -62,7 +63,7 @@ class RequestBuilder:
         return self.with_context({MEMORY: memory})
 
     def resuming(self) -> RequestBuilder:
-        """Raises MissingSession without a session, ValueError if something new is said."""
+        """Marks the request as resuming. Raises MissingSession without a session, ValueError with a new message."""
         if not self.conversation:
             raise MissingSession("only a session can be resumed: give one with .session(...)")
         if self.messages:
@@ -70,7 +71,7 @@ class RequestBuilder:
         return self.with_context({RESUME: True})
 
     def request(self, defaults: ChatOptions) -> ChatClientRequest:
-        """What goes into the chain. `defaults`: the model's. Raises ValueError if nothing is said."""
+        """Returns the request for the chain. `defaults`: the model's options. Raises ValueError without messages."""
         if not self.messages and not self.context.get(RESUME):
             raise ValueError(
                 'nothing is said: give .prompt("..."), .user(...) or .messages(...), or .resume() a turn that was interrupted'
@@ -78,6 +79,6 @@ class RequestBuilder:
         first = (system(self.system),) if self.system.strip() else ()
         for_tools = {name: self.session[key] for name, key in _FOR_TOOLS.items() if key in self.session}
         options = self.options
-        if for_tools and isinstance(options, ToolOptions):  # always: it began as one
+        if for_tools and isinstance(options, ToolOptions):  # always true: the default is ToolOptions
             options = options.changed(tool_context={**options.tool_context, **for_tools})
         return ChatClientRequest((*first, *self.messages), options.over(defaults), {**self.context, **self.session})

@@ -1,4 +1,4 @@
-"""A function in a thread of its own."""
+"""Functions in threads of their own."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ _T = TypeVar("_T")
 
 
 def in_new_thread(function: Callable[[], _T]) -> Future[_T]:
-    """Begins it in a new thread, with the caller's context variables. Nothing waits for that thread: one that never ends keeps
-    neither a pool's place nor the program from ending."""
+    """Runs the function in a new daemon thread with the caller's context variables. A function that never returns blocks
+    neither a pool nor the exit of the program."""
     future: Future[_T] = Future()
     context = copy_context()
 
     def work() -> None:
         try:
             future.set_result(context.run(function))
-        except StopIteration as error:  # which a future of asyncio cannot hold
+        except StopIteration as error:  # an asyncio future cannot hold StopIteration
             future.set_exception(RuntimeError(f"it raised StopIteration: {error}"))
         except BaseException as error:
             future.set_exception(error)

@@ -1,4 +1,4 @@
-"""Telemetry if OpenTelemetry is installed; else what takes its place and records nothing."""
+"""Telemetry, or a substitute that records nothing if OpenTelemetry is not installed."""
 
 from __future__ import annotations
 

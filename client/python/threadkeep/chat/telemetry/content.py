@@ -1,6 +1,6 @@
-"""What is said, as spans hold it when asked to: JSON by the schemas of OpenTelemetry's conventions for generative AI.
+"""Content for spans, as JSON in the schemas of OpenTelemetry's conventions for generative AI.
 
-Bytes of media are left out; their type and size stand for them.
+Media are represented by type and size, without their bytes.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from ..types.texts import make_encodable
 
 
 def input_json(messages: Iterable[Message]) -> str:
-    """`gen_ai.input.messages`, instructions among them in their place."""
+    """Returns `gen_ai.input.messages`, including the instructions."""
     return _text([{"role": message.role.value, "parts": _parts(message)} for message in messages])
 
 
 def output_json(generations: Iterable[Generation]) -> str:
-    """`gen_ai.output.messages`: one for each generation."""
+    """Returns `gen_ai.output.messages`, one per generation."""
     return _text(
         [
             {"role": each.message.role.value, "parts": _parts(each.message), "finish_reason": each.finish_reason}
@@ -31,7 +31,7 @@ def output_json(generations: Iterable[Generation]) -> str:
 
 
 def definitions_json(tools: Iterable[Tool]) -> str:
-    """`gen_ai.tool.definitions`."""
+    """Returns `gen_ai.tool.definitions`."""
     return _text(
         [
             {
@@ -75,7 +75,7 @@ def _media(media: Media) -> Mapping[str, Any]:
 
 
 def _json(text: str) -> Any:
-    """What a model wrote may be no JSON: then it stands as the text that it is."""
+    """Parses JSON; returns the text itself if it is invalid."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -83,7 +83,7 @@ def _json(text: str) -> Any:
 
 
 def _text(value: Any) -> str:
-    """What cannot be written is told as that: no call may fail because it is watched."""
+    """Returns JSON. A value that cannot be written is replaced: recording must not fail a call."""
     try:
         return make_encodable(json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain))
     except (TypeError, ValueError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""What calls of models take and cost, as the metrics of OpenTelemetry's conventions for generative AI."""
+"""Durations and token usage of model calls, as metrics of OpenTelemetry's conventions for generative AI."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TOKENS = [4**n for n in range(14)]
 
 
 class Counted(Protocol):
-    """A call of a model that is under way."""
+    """A model call in progress."""
 
     @property
     def usage(self) -> Usage: ...
@@ -27,7 +27,7 @@ class Counted(Protocol):
 
 
 class Measures:
-    """`gen_ai.client.operation.duration` in seconds and `gen_ai.client.token.usage` in tokens, of each call of a model."""
+    """Records `gen_ai.client.operation.duration` in seconds and `gen_ai.client.token.usage` in tokens for each model call."""
 
     __slots__ = ("_durations", "_tokens")
 
@@ -42,7 +42,7 @@ class Measures:
 
     @contextmanager
     def chat(self, provider: str, model: str, call: Counted) -> Iterator[None]:
-        """Measures the block, in which the model is called. `model`: the one that is asked for."""
+        """Measures the model call in the block. `model`: the requested model."""
         began, failed = time.perf_counter(), ""
         try:
             yield
@@ -67,7 +67,7 @@ class Measures:
 
 
 def error_type(error: BaseException) -> str:
-    """`error.type`: the HTTP status if a model's endpoint gave one, else the name of the class, with its module."""
+    """Returns `error.type`: the HTTP status of a model's endpoint if there is one, else the qualified class name."""
     if isinstance(error, ModelFailed) and error.status:
         return str(error.status)
     kind = type(error)

@@ -1,4 +1,4 @@
-"""In place of `telemetry` where OpenTelemetry is not installed: spans that record nothing."""
+"""Replaces `telemetry` if OpenTelemetry is not installed: spans that record nothing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Telemetry:
-    """Raises ImportError if something is to be recorded."""
+    """Raises ImportError if a provider is passed or content is to be recorded."""
 
     __slots__ = ()
 
@@ -22,7 +22,7 @@ class Telemetry:
 
 
 class NoSpan:
-    """Has the methods of every span of `telemetry`."""
+    """Has the methods of all spans of `telemetry`."""
 
     __slots__ = ()
 

@@ -1,7 +1,6 @@
-"""Spans and metrics of what a conversation does, named as OpenTelemetry's semantic conventions for generative AI name them.
+"""Spans and metrics of a conversation, named by OpenTelemetry's semantic conventions for generative AI.
 
-What is said is never recorded unless that is asked for: neither messages, arguments and results, nor the texts of errors, which
-quote them.
+Messages, arguments, results and error texts, which may quote them, are recorded only with `record_content`.
 """
 
 from __future__ import annotations
@@ -27,14 +26,13 @@ from .metrics import Measures, error_type
 
 Attributes = Mapping[str, Any]
 TOOL_ERROR = "tool_error"
-"""`error.type` of a tool that answered that it failed, without raising."""
+"""`error.type` of a tool that returned an error without raising an exception."""
 
 
 class Telemetry:
-    """Begins spans, and measures calls of models. `tracer_provider`, `meter_provider`: None for those that the program gave to
-    OpenTelemetry's API, if it did.
+    """Starts spans and measures model calls. `tracer_provider`, `meter_provider`: None for OpenTelemetry's global ones.
 
-    `record_content`: messages, definitions, arguments and results stand in the spans, and errors with what they say.
+    `record_content`: record messages, definitions, arguments, results and error texts.
     """
 
     __slots__ = ("_measures", "_tracer", "record_content")
@@ -52,7 +50,7 @@ class Telemetry:
 
     @contextmanager
     def agent_span(self, name: str, provider: str, options: ChatOptions | None, conversation: str) -> Iterator[AgentSpan]:
-        """One request to a client, with all that it leads to: INTERNAL, "invoke_agent {name}". It is not made current."""
+        """A request to a client, with all its calls: INTERNAL, "invoke_agent {name}". It is not the current span."""
         about = {"gen_ai.agent.name": name or None, "gen_ai.conversation.id": conversation or None}
         attributes = {**_begun("invoke_agent", provider), **_asked(options), **about}
         with self._span("invoke_agent", name, SpanKind.INTERNAL, attributes) as span:
@@ -60,7 +58,7 @@ class Telemetry:
 
     @contextmanager
     def chat_span(self, provider: str, prompt: Prompt, *, conversation: str = "", streams: bool = False) -> Iterator[ChatSpan]:
-        """One call of a model: CLIENT, "chat {model}". It is not made current: see `ChatSpan.current`."""
+        """A model call: CLIENT, "chat {model}". It is not the current span; see `ChatSpan.current`."""
         attributes = {**_begun("chat", provider), **_asked(prompt.options), "gen_ai.conversation.id": conversation or None}
         model = (prompt.options.model if prompt.options else None) or ""
         with self._span("chat", model, SpanKind.CLIENT, attributes) as span:
@@ -76,7 +74,7 @@ class Telemetry:
 
     @contextmanager
     def tool_span(self, call: ToolCall, tool: Tool | None = None) -> Iterator[ToolSpan]:
-        """One run of a tool: INTERNAL, "execute_tool {name}", current inside of the block. `tool`: None if there is none."""
+        """A tool run: INTERNAL, "execute_tool {name}", current in the block. `tool`: None if unknown."""
         attributes = {
             "gen_ai.operation.name": "execute_tool",
             "gen_ai.tool.name": call.name,
@@ -94,7 +92,7 @@ class Telemetry:
         span = self._tracer.start_span(f"{operation} {subject}".strip(), kind=kind, attributes=known)
         try:
             yield span
-        except GeneratorExit:  # who reads a stream has had enough: that is no failure
+        except GeneratorExit:  # the reader closed the stream: not a failure
             raise
         except BaseException as error:
             _note(span, error, quote=self.record_content)
@@ -104,23 +102,23 @@ class Telemetry:
 
 
 class AgentSpan:
-    """A request that is under way."""
+    """A request in progress."""
 
     __slots__ = ("_span", "current")
 
     def __init__(self, span: Span) -> None:
         self._span = span
         self.current = _entering(span)
-        """Makes it the parent of what begins inside of the block."""
+        """Makes the span the parent of spans that start in the block."""
 
     def add(self, answer: ChatClientResponse) -> None:
-        """An answer, whole or a chunk. The last usage that counts anything is that of all model calls so far."""
+        """Adds an answer or a chunk. The last non-empty usage covers all model calls so far."""
         if answer.usage and self._span.is_recording():
             self._span.set_attributes(_counted(answer.usage))
 
 
 class ChatSpan:
-    """A call of a model that is under way."""
+    """A model call in progress."""
 
     __slots__ = ("_began", "_quotes", "_seen", "_span", "current", "model", "usage")
 
@@ -132,11 +130,11 @@ class ChatSpan:
         self.usage = Usage()
         self.model = ""
         self.current = _entering(span)
-        """Makes it the parent of what begins inside of the block. A stream takes it for each step: between two of them the
-        reader's own work is no part of the call."""
+        """Makes the span the parent of spans that start in the block. A stream enters it for each step: the reader's work
+        between two steps is not part of the call."""
 
     def answered(self, response: ChatResponse) -> None:
-        """The whole answer."""
+        """Records the whole answer."""
         self._count(response)
         if self._span.is_recording():
             self._span.set_attributes(_answered(response))
@@ -144,7 +142,7 @@ class ChatSpan:
                 self._span.set_attribute("gen_ai.output.messages", output_json(response.generations))
 
     def add(self, chunk: ChatResponse) -> None:
-        """A chunk of it."""
+        """Adds a chunk."""
         self._count(chunk)
         if self._span.is_recording():
             if self._seen is None:
@@ -153,7 +151,7 @@ class ChatSpan:
             self._seen.add_response(chunk)
 
     def finish(self) -> None:
-        """No more chunks are read."""
+        """Records the answer of a stream after its last chunk."""
         if self._seen is not None:
             self.answered(self._seen.chat_response())
 
@@ -163,7 +161,7 @@ class ChatSpan:
 
 
 class ToolSpan:
-    """A run of a tool."""
+    """A tool run."""
 
     __slots__ = ("_quotes", "_span")
 
@@ -172,7 +170,7 @@ class ToolSpan:
         self._quotes = quotes
 
     def answered(self, result: ToolResult, error: BaseException | None = None) -> None:
-        """What the model is told. `error`: what the tool raised, when it is told as a text."""
+        """Records the result. `error`: the exception of the tool if the model receives its text."""
         if not self._span.is_recording():
             return
         if self._quotes:
@@ -192,7 +190,7 @@ def _note(span: Span, error: BaseException, *, quote: bool) -> None:
 
 
 class _Current:
-    """A span as the current one inside of a block. `trace.use_span` does more, and a stream enters at each of its chunks."""
+    """Makes a span current in a block. `trace.use_span` does more work, and a stream enters once per chunk."""
 
     __slots__ = ("_context", "_token")
 
@@ -210,7 +208,7 @@ _Enters = Callable[[], AbstractContextManager[None]]
 
 
 def _entering(span: Span) -> _Enters:
-    """Without spans nothing has to be current."""
+    """Returns a context manager that makes the span current, or does nothing for an invalid one."""
     if not span.get_span_context().is_valid:
         return nullcontext
     inside = trace.set_span_in_context(span)
@@ -245,7 +243,7 @@ def _answered(response: ChatResponse) -> dict[str, Any]:
 
 
 def _counted(usage: Usage) -> dict[str, Any]:
-    """Parts that are counted apart stand there only if there are any: not every provider counts them."""
+    """Returns the usage. Zero counts of cached and reasoning tokens are left out: not every provider reports them."""
     parts = {
         "gen_ai.usage.cache_read.input_tokens": usage.cache_read_tokens,
         "gen_ai.usage.cache_creation.input_tokens": usage.cache_write_tokens,

@@ -1,4 +1,4 @@
-"""Asking an embedder for callers that await; `_embedding_threads` is the same for those that block."""
+"""Calls of an embedder. `_embedding_threads` is the synchronous counterpart."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .tool_index import checked_vectors
 
 Vectors = Sequence[Sequence[float]]
 Embedder = Callable[[Sequence[str]], Vectors | Awaitable[Vectors]]
-"""One vector for each text, all of one length. A plain function runs in a thread."""
+"""Returns one vector per text, all of one length. A plain function runs in a thread."""
 
 
 async def embedded(embedder: Embedder, texts: Sequence[str]) -> list[tuple[float, ...]]:
-    """Unit vectors. Raises ValueError for what are none, and what the embedder raises."""
+    """Returns unit vectors. Raises ValueError for invalid vectors, and the errors of the embedder."""
     found: Any
     if inspect.iscoroutinefunction(embedder) or inspect.iscoroutinefunction(getattr(embedder, "__call__", None)):  # noqa: B004
         found = embedder(texts)

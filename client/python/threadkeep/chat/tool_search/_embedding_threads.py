@@ -1,4 +1,4 @@
-"""Asking an embedder for callers that block; `_embedding_aio` is the same for those that await."""
+"""Calls of an embedder. `_embedding_aio` is the asynchronous counterpart."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from .tool_index import checked_vectors
 
 Vectors = Sequence[Sequence[float]]
 Embedder = Callable[[Sequence[str]], Vectors]
-"""One vector for each text, all of one length."""
+"""Returns one vector per text, all of one length."""
 
 
 def embedded(embedder: Embedder, texts: Sequence[str]) -> list[tuple[float, ...]]:
-    """Unit vectors. Raises ValueError for what are none, TypeError for what has to be awaited, and what the embedder raises."""
+    """Returns unit vectors. Raises ValueError for invalid vectors, TypeError for an awaitable, and the embedder's errors."""
     found: Any = embedder(texts)
     if inspect.isawaitable(found):
         if inspect.iscoroutine(found):

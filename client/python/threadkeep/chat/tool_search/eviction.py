@@ -1,4 +1,4 @@
-"""When the tools of a session leave an index."""
+"""Policies that drop sessions from a tool index."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Protocol, runtime_checkable
 
 @runtime_checkable
 class Eviction(Protocol):
-    """One policy of one advisor, which asks it from any thread, but from one at a time. Sessions are opaque texts."""
+    """The policy of one advisor. It is called from any thread, but not concurrently. Sessions are opaque strings."""
 
     def used(self, session: str) -> Iterable[str]:
-        """A session's tools are indexed or searched. Returns the sessions to drop now, never this one."""
+        """Called when a session's tools are indexed or searched. Returns the sessions to drop, never this one."""
 
     def finished(self, session: str) -> Iterable[str]:
-        """A turn of the session has ended. Returns the sessions to drop now."""
+        """Called when a turn ends. Returns the sessions to drop."""
 
     def dropped(self, session: str) -> None:
-        """Its tools are no longer indexed, whoever wanted that."""
+        """Called after a session was dropped, for any reason."""
 
 
 class NeverEvict:
-    """For a number of sessions that is bounded by itself."""
+    """Drops nothing. For a bounded number of sessions."""
 
     def used(self, session: str) -> Iterable[str]:
         return ()
@@ -36,14 +36,14 @@ class NeverEvict:
 
 
 class AlwaysEvict(NeverEvict):
-    """Each turn indexes its tools anew, and leaves nothing behind."""
+    """Drops a session after each turn."""
 
     def finished(self, session: str) -> Iterable[str]:
         return (session,)
 
 
 class EvictLeastRecentlyUsed(NeverEvict):
-    """At most `max_sessions` stay: those that were used last."""
+    """Keeps the `max_sessions` sessions that were used last."""
 
     def __init__(self, max_sessions: int = 1000) -> None:
         """Raises ValueError for less than one session."""
@@ -62,7 +62,7 @@ class EvictLeastRecentlyUsed(NeverEvict):
 
 
 class EvictAfter(NeverEvict):
-    """Sessions that were not used for `seconds` go when another is used."""
+    """Drops sessions that were not used for `seconds`, when another one is used."""
 
     def __init__(self, seconds: float, *, clock: Callable[[], float] = time.monotonic) -> None:
         """Raises ValueError for a time that is not positive."""
@@ -88,7 +88,7 @@ class EvictAfter(NeverEvict):
 
 
 class EvictByAny:
-    """Whatever one of several policies drops."""
+    """Drops the sessions that any of several policies drops."""
 
     def __init__(self, *policies: Eviction) -> None:
         """Raises ValueError without a policy."""

@@ -1,4 +1,4 @@
-"""Which tools fit what a model asks for: rankings by words and by vectors, and the fingerprint of a set of tools."""
+"""Rankings of tools by words and by vectors, and the fingerprint of a set of tools."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..tools.tool import ToolDefinition
 # The usual constants of BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009).
 _SATURATION, _LENGTH = 1.2, 0.75
 _NAME_WEIGHT = 3
-"""A word of a tool's name counts as that many of its description."""
+"""Weight of a word in a tool's name, relative to its description."""
 _PREFIX_WEIGHT = 0.5
 _PREFIX_CHARACTERS = 3
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -24,7 +24,7 @@ _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u
 
 
 def fingerprint(definitions: Iterable[ToolDefinition]) -> str:
-    """SHA-256, in hexadecimal, of the names and descriptions, in whatever order the tools are given: what an index knows."""
+    """Returns the SHA-256, in hexadecimal, of the names and descriptions, in any order of the tools."""
     digest = hashlib.sha256()
     for each in sorted((each.name, each.description) for each in definitions):
         for text in each:
@@ -34,13 +34,13 @@ def fingerprint(definitions: Iterable[ToolDefinition]) -> str:
 
 
 def text_of(definition: ToolDefinition) -> str:
-    """What is embedded of a tool."""
+    """Returns the text of a tool that is embedded."""
     return f"{' '.join(_HUMP.sub(' ', definition.name).replace('_', ' ').split())}: {definition.description}"
 
 
 def words(text: str) -> list[str]:
-    """The words of a text for comparison: case folded, the humps of CamelCase apart, English endings cut; of scripts that are
-    written without spaces, every two neighbours."""
+    """Returns the words of a text for comparison: case folded, CamelCase split, English endings removed; for scripts without
+    spaces, pairs of adjacent characters."""
     found: list[str] = []
     for word in _WORD.findall(_HUMP.sub(" ", unicodedata.normalize("NFKC", text))):
         rest = word.casefold()
@@ -51,8 +51,7 @@ def words(text: str) -> list[str]:
 
 
 class KeywordRanking:
-    """Tools by the words that they share with a query (BM25). A word of the query that no tool has stands for those that begin
-    with it."""
+    """Ranks tools by the words that they share with a query (BM25). A query word without a match counts as a prefix."""
 
     def __init__(self, definitions: Iterable[ToolDefinition]) -> None:
         self._counts = {each.name: Counter(words(each.name) * _NAME_WEIGHT + words(each.description)) for each in definitions}
@@ -61,7 +60,7 @@ class KeywordRanking:
         self._tools_with = Counter(word for counts in self._counts.values() for word in counts)
 
     def best(self, query: str, limit: int) -> tuple[str, ...]:
-        """At most `limit` names, the best first; none that shares no word with the query."""
+        """Returns at most `limit` names, best first, of tools that share a word with the query."""
         scores: dict[str, float] = {}
         for word, weight in self._expanded(query):
             rarity = math.log(1 + (len(self._counts) - self._tools_with[word] + 0.5) / (self._tools_with[word] + 0.5))
@@ -81,7 +80,7 @@ class KeywordRanking:
 
 
 def unit(vector: Sequence[float]) -> tuple[float, ...]:
-    """The vector at length 1; zeros stay zeros. Raises ValueError for one that holds what is no finite number."""
+    """Returns the vector with length 1; zeros stay zeros. Raises ValueError if a number is not finite."""
     values = tuple(float(value) for value in vector)
     if not all(math.isfinite(value) for value in values):
         raise ValueError("the embedder gave a vector with a number that is not finite")
@@ -90,7 +89,7 @@ def unit(vector: Sequence[float]) -> tuple[float, ...]:
 
 
 def checked_vectors(vectors: Sequence[Sequence[float]], texts: int) -> list[tuple[float, ...]]:
-    """Unit vectors. Raises ValueError unless there is one for each text, all of one length."""
+    """Returns unit vectors. Raises ValueError unless there is one per text, all of one length."""
     units = [unit(vector) for vector in vectors]
     if len(units) != texts or len({len(each) for each in units}) > 1:
         raise ValueError(f"the embedder must give {texts} vectors of one length, for {texts} texts; it gave {len(units)}")
@@ -98,7 +97,7 @@ def checked_vectors(vectors: Sequence[Sequence[float]], texts: int) -> list[tupl
 
 
 class Vector:
-    """Of one text, for all who need it; see `VectorRanking`."""
+    """The vector of one text, shared by rankings."""
 
     __slots__ = ("__weakref__", "values")
 
@@ -107,14 +106,14 @@ class Vector:
 
 
 class VectorRanking:
-    """Tools by the cosine of their vectors with a query's. All are unit vectors."""
+    """Ranks tools by the cosine of their vectors with a query's. All are unit vectors."""
 
     def __init__(self, vectors: Mapping[str, Vector]) -> None:
         self._vectors = dict(vectors)
 
     def best(self, query: Sequence[float], limit: int, threshold: float) -> tuple[str, ...]:
-        """At most `limit` names, the best first; those at or below `threshold` are left out. Raises ValueError for a query of
-        another length than the tools'."""
+        """Returns at most `limit` names, best first, with a cosine above `threshold`. Raises ValueError if the query has
+        another length than the tools."""
         if any(len(each.values) != len(query) for each in self._vectors.values()):
             raise ValueError(f"the embedder gave a vector of length {len(query)} for a query, and others for the tools")
         cosines = {name: sum(map(mul, each.values, query)) for name, each in self._vectors.items()}
@@ -122,12 +121,12 @@ class VectorRanking:
 
 
 def best_of(scores: Mapping[str, float], limit: int) -> tuple[str, ...]:
-    """Names by score, then by name."""
+    """Returns names by score, then by name."""
     return tuple(sorted(scores, key=lambda name: (-scores[name], name))[:limit])
 
 
 def _stem(word: str) -> str:
-    """Without the commonest English endings: "books", "booked" and "booking" become one."""
+    """Removes the most frequent English endings: "books", "booked" and "booking" become one word."""
     if len(word) > 4 and word.endswith("ies"):
         word = word[:-3] + "y"
     elif len(word) > 3 and word.endswith("s") and not word.endswith("ss"):

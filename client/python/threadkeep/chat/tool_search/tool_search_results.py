@@ -1,4 +1,4 @@
-"""What a search for tools tells the model, and how it is read again from the conversation."""
+"""Results of a tool search: their text for the model, and reading them from the conversation."""
 
 from __future__ import annotations
 
@@ -17,45 +17,45 @@ GUIDANCE = (
     "few words what the tool should do. What it finds can be called from your next step on. Search before you say that "
     "something cannot be done."
 )
-"""Is added to the system message; `{name}` is the search tool's."""
+"""Text that is added to the system message; `{name}` is the search tool's name."""
 DISCOVERED = "threadkeep.discovered_tools"
-"""In the context of a request and its responses: the names that searches of this turn have found, in a tuple."""
+"""Context key of requests and responses: a tuple of the names that searches of this turn found."""
 
 
 @dataclass(frozen=True, slots=True)
 class DisclosedTools:
-    """Of the tools of a request the search tool, those of `always`, and those that searches have found: all of them, or if not
-    `accumulate` those of the last searches."""
+    """The visible tools of a request: the search tool, those of `always`, and found ones: all, or without `accumulate` those
+    of the last searches."""
 
     search_tool: str
     always: frozenset[str] = frozenset()
     accumulate: bool = True
 
     def narrowed(self, request: ChatClientRequest) -> ChatClientRequest:
-        """The request with these tools only. One without the search tool is left as it is."""
+        """Returns the request with the visible tools only; unchanged without the search tool."""
         options = request.options
         tools = {each.name: each for each in options.tools} if isinstance(options, ToolOptions) else {}
         if not isinstance(options, ToolOptions) or self.search_tool not in tools:
             return request
         found = found_names(request.messages, self.search_tool, all_of_them=self.accumulate)
-        if self.accumulate or not found:  # a memory may have left out the results
+        if self.accumulate or not found:  # a memory may omit the results
             found = tuple(dict.fromkeys((*request.context.get(DISCOVERED, ()), *found)))
         always = [name for name in tools if name in self.always or name == options.tool_choice]
-        # What was found last stands last: a provider's cache knows the tools before it.
+        # New tools come last: a provider's cache covers the tools before them.
         names = dict.fromkeys((self.search_tool, *always, *found))
         narrowed = options.changed(tools=tuple(tools[name] for name in names if name in tools))
         return request.with_options(narrowed).with_context({DISCOVERED: found})
 
 
 def session_key(session: Any, user_id: str | None = None) -> str:
-    """A session's name among all: a Session or SessionRef has its app and user in it, an id is one of the user's."""
+    """Returns a unique key of a session: a Session or SessionRef has its own app and user, an id belongs to the given user."""
     session = getattr(session, "ref", session)
     parts = [getattr(session, part, "") for part in ("app", "user_id", "session_id")]
     return json.dumps(["", user_id or "", session] if isinstance(session, str) else parts)
 
 
 def search_output(found: Sequence[ToolDefinition]) -> ToolOutput:
-    """The answer of the search tool."""
+    """Returns the output of the search tool."""
     said: dict[str, Any] = {"tools": [{"name": each.name, "description": each.description} for each in found]}
     if not found:
         said["hint"] = "No tool fits. Say it in other words, or with fewer."
@@ -63,8 +63,8 @@ def search_output(found: Sequence[ToolDefinition]) -> ToolOutput:
 
 
 def found_names(messages: Iterable[Message], search_tool: str, *, all_of_them: bool) -> tuple[str, ...]:
-    """The names that searches in these messages have found, each once, the earliest first; else those of the last message that
-    holds results of searches: all that were made at once."""
+    """Returns the names that searches in these messages found, each once, oldest first; or those of the last message with
+    search results."""
     found: list[str] = []
     for message in messages:
         searches = [each for each in message.tool_results if each.name == search_tool and not each.is_error]
@@ -76,7 +76,7 @@ def found_names(messages: Iterable[Message], search_tool: str, *, all_of_them: b
 
 
 def guided(messages: Sequence[Message], guidance: str) -> tuple[Message, ...]:
-    """With the guidance at the end of the first system message, or in one of its own; once, however often this is done."""
+    """Returns the messages with the guidance at the end of the first system message, or in a new one; added only once."""
     at = next((place for place, each in enumerate(messages) if each.role is Role.SYSTEM), None)
     if at is None:
         return (system(guidance), *messages)

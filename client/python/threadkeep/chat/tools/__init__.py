@@ -1,1 +1,1 @@
-"""Tools: definitions, schemas, arguments, and what one turn may do with them."""
+"""Tools: definitions, schemas, arguments, limits and results."""

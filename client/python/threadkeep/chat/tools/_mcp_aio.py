@@ -1,4 +1,4 @@
-"""A connection to an MCP server for callers that await; `_mcp_threads` is the same for those that block."""
+"""A connection to an MCP server. `_mcp_threads` is the synchronous counterpart."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ NOT_CONNECTED = "the MCP server is not connected: its tools work within `with` o
 
 
 class Connection:
-    """Opened and closed by one task of its own, as the library's task groups demand; any task may ask.
+    """One task opens and closes the connection, as the library's task groups require; any task may call.
 
-    A ClientSession, or a Client that is connected already, is used as it is and not closed.
+    A ClientSession, or a connected Client, is used as it is and not closed.
     """
 
     def __init__(self, target: Any) -> None:
@@ -32,7 +32,7 @@ class Connection:
         self._closing: asyncio.Event | None = None
 
     async def open(self, timeout: float) -> None:
-        """Raises what the library does when it cannot connect, and TimeoutError after `timeout` seconds."""
+        """Connects. Raises the library's errors, and TimeoutError after `timeout` seconds."""
         if self._given is not None:
             return
         opened, self._closing = asyncio.Event(), asyncio.Event()
@@ -55,7 +55,7 @@ class Connection:
         self._holder = holder
 
     async def close(self) -> None:
-        """Ends the connection; what waits for an answer fails."""
+        """Disconnects; pending calls fail."""
         holder, self._holder = self._holder, None
         if self._given is None:
             self._server = None
@@ -64,14 +64,14 @@ class Connection:
             await holder
 
     async def ask(self, call: Callable[[Any], Awaitable[_T]]) -> _T:
-        """What the call returns, given the connected client. Raises ChatError if there is none."""
+        """Returns the result of the call, which receives the connected client. Raises ChatError if there is none."""
         if self._server is None:
             raise ChatError(NOT_CONNECTED)
         return await call(self._server)
 
 
 async def hold(target: Any, connected: Callable[[Client], object], closing: asyncio.Event) -> None:
-    """Connects, gives out the client, and keeps the connection until it is to be closed."""
+    """Connects, passes on the client, and keeps the connection until `closing` is set."""
     from mcp import Client
 
     async with AsyncExitStack() as stack:
@@ -83,7 +83,7 @@ async def hold(target: Any, connected: Callable[[Client], object], closing: asyn
 
 
 def is_connected(target: Any) -> bool:
-    """Whether it is a Client whose connection somebody holds."""
+    """Returns whether the target is a connected Client."""
     from mcp import Client
 
     if not isinstance(target, Client):

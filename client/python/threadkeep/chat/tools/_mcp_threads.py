@@ -1,4 +1,4 @@
-"""A connection to an MCP server for callers that block: it lives in an event loop in a thread of its own."""
+"""A connection to an MCP server, in an event loop in a thread of its own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _T = TypeVar("_T")
 
 
 class Connection:
-    """Any thread may ask. What is connected already belongs to an event loop: it is refused with TypeError."""
+    """Any thread may call. Raises TypeError for a connected client, which belongs to an event loop."""
 
     def __init__(self, target: Any) -> None:
         library = required("mcp", "McpServer")
@@ -29,7 +29,7 @@ class Connection:
         self._end: Callable[[], object] = lambda: None
 
     def open(self, timeout: float) -> None:
-        """Raises what the library does when it cannot connect, and TimeoutError after `timeout` seconds."""
+        """Connects. Raises the library's errors, and TimeoutError after `timeout` seconds."""
         opened: Future[Any] = Future()
         begun: Future[None] = Future()
         self._thread = threading.Thread(
@@ -44,14 +44,14 @@ class Connection:
             raise
 
     def close(self) -> None:
-        """Ends the connection and waits for its thread; what waits for an answer fails."""
+        """Disconnects and waits for the thread; pending calls fail."""
         thread, self._thread, self._server = self._thread, None, None
         if thread is not None:
             self._end()
             thread.join()
 
     def ask(self, call: Callable[[Any], Awaitable[_T]]) -> _T:
-        """What the call returns, given the connected client. Raises ChatError if there is none."""
+        """Returns the result of the call, which receives the connected client. Raises ChatError if there is none."""
         server, loop = self._server, self._loop
         if server is None or loop is None or loop.is_closed():
             raise ChatError(NOT_CONNECTED)

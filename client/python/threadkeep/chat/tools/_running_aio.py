@@ -1,4 +1,4 @@
-"""Running tools for callers that await; `_running_threads` does the same for those that block."""
+"""Runs tools. `_running_threads` is the synchronous counterpart."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ _T = TypeVar("_T")
 
 
 async def run_tool(run: Run, arguments: str, context: ToolContext, timeout: float | None) -> object:
-    """What the tool returns. Coroutine functions run in the caller's loop, others in a thread, so that they do not hold it up.
+    """Returns the result of the tool. Coroutine functions run in the caller's loop, others in a thread, so that they do not
+    block it.
 
-    Raises TimeoutError after `timeout` seconds. When that happens, or the caller is cancelled, a coroutine is cancelled; of a
-    thread only the result is dropped.
+    Raises TimeoutError after `timeout` seconds. A timeout or a canceled caller cancels a coroutine; the result of a thread is
+    dropped.
     """
     limit = asyncio.timeout(timeout)
     try:
@@ -31,13 +32,13 @@ async def run_tool(run: Run, arguments: str, context: ToolContext, timeout: floa
         caller = asyncio.current_task()
         if caller is None or caller.cancelling():
             raise
-        raise RuntimeError("the tool cancelled itself") from cancelled  # the turn was not: this is the tool's failure
+        raise RuntimeError("the tool cancelled itself") from cancelled  # only the tool, not the turn, was canceled
 
 
 async def gather(jobs: Sequence[Callable[[], Awaitable[_T]]], at_most: int) -> list[_T]:
-    """What each job returns, in order, when all have; no more than `at_most` of them run at once. Raises what a job raises.
+    """Returns the results of the jobs, in order; at most `at_most` run at the same time. Raises the error of a job.
 
-    Then, or when the caller is cancelled, the others are cancelled.
+    An error, or a canceled caller, cancels the other jobs.
     """
     places = asyncio.Semaphore(at_most)
 
@@ -54,7 +55,7 @@ async def gather(jobs: Sequence[Callable[[], Awaitable[_T]]], at_most: int) -> l
 
 
 def gave_up(timeout: float | None) -> str:
-    """What the model is told of a tool that is too slow."""
+    """Returns the message for the model after a timeout."""
     return f"no answer within {timeout:g} seconds; whether anything was done is not known"
 
 

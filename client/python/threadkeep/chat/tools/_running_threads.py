@@ -1,4 +1,4 @@
-"""Running tools for callers that block; `_running_aio` does the same for those that await."""
+"""Runs tools. `_running_aio` is the asynchronous counterpart."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _T = TypeVar("_T")
 
 
 def run_tool(run: Run, arguments: str, context: ToolContext, timeout: float | None) -> object:
-    """What the tool returns. It runs in the caller's thread, or, with a timeout, in one of its own.
+    """Returns the result of the tool. It runs in the caller's thread, or with a timeout in a new one.
 
-    Raises TimeoutError after `timeout` seconds; the thread cannot be stopped, only its result is dropped. Raises TypeError for
-    what has to be awaited.
+    Raises TimeoutError after `timeout` seconds; the thread cannot be stopped and its result is dropped. Raises TypeError for
+    an awaitable.
     """
     if timeout is None:
         return _at_once(run(arguments, context))
@@ -33,9 +33,9 @@ def run_tool(run: Run, arguments: str, context: ToolContext, timeout: float | No
 
 
 def gather(jobs: Sequence[Callable[[], _T]], at_most: int) -> list[_T]:
-    """What each job returns, in order, when all have; no more than `at_most` of them run at once. Raises what a job raises.
+    """Returns the results of the jobs, in order; at most `at_most` run at the same time. Raises the error of a job.
 
-    When the caller is interrupted no further job begins; what runs cannot be stopped.
+    After an interrupt no further job starts; running ones cannot be stopped.
     """
     outcomes: dict[int, _T] = {}
     waiting = iter(enumerate(jobs))

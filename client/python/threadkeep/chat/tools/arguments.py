@@ -1,4 +1,4 @@
-"""What a model may give to a Python function: its parameters as a model of pydantic."""
+"""Parameters of a Python function as a pydantic model."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from .tool import ToolContext
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """What the model may give to one function. `names`: the parameter of each field of `model`; `always`: those that have to be
-    passed even if the model did not give them; `contexts`: the parameters that get the ToolContext."""
+    """The parameters of one function. `names`: the parameter of each field of `model`; `always`: fields that are passed even
+    if the model omitted them; `contexts`: the parameters of type ToolContext."""
 
     tool: str
     model: type[BaseModel]
@@ -43,7 +43,7 @@ class Arguments:
             if _is_context(hint):
                 contexts.append(parameter.name)
                 continue
-            place = f"p{len(fields)}"  # a parameter may have any name, a field of a model may not
+            place = f"p{len(fields)}"  # a field of a model cannot have every name
             names[place] = parameter.name
             fields[place] = _field(parameter, hint, descriptions.get(parameter.name))
             if parameter.default is parameter.empty or isinstance(parameter.default, FieldInfo):
@@ -53,7 +53,7 @@ class Arguments:
         return cls(tool, model, _without_titles(schema), names, frozenset(always), tuple(contexts))
 
     def read(self, arguments: str, *, strict: bool) -> dict[str, Any]:
-        """The function's arguments. Raises ValidationError."""
+        """Returns the function's arguments. Raises ValidationError."""
         if strict:
             arguments = self._without_nulls(arguments)
         read = self.model.model_validate_json(arguments)
@@ -61,7 +61,7 @@ class Arguments:
         return {name: getattr(read, place) for place, name in self.names.items() if place in given}
 
     def _without_nulls(self, arguments: str) -> str:
-        """In strict mode the model writes null for a parameter that it wants to leave out."""
+        """Removes nulls: in strict mode the model writes null for a parameter that it omits."""
         try:
             given = json.loads(arguments)
         except ValueError:
@@ -70,7 +70,7 @@ class Arguments:
 
 
 class _Schema(GenerateJsonSchema):
-    """Without the titles that only repeat names. A default that JSON cannot say is the function's own business."""
+    """Omits titles that repeat names. Defaults that JSON cannot represent are ignored."""
 
     ignored_warning_kinds: set[JsonSchemaWarningKind] = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012
 
@@ -79,7 +79,7 @@ class _Schema(GenerateJsonSchema):
 
 
 def _parameters(tool: str, fn: Callable[..., Any]) -> list[tuple[inspect.Parameter, Any]]:
-    """Those that are open, each with its annotation."""
+    """Returns the unbound parameters with their annotations."""
     try:
         hints = typing.get_type_hints(underneath(fn), include_extras=True)
     except (NameError, TypeError) as error:
@@ -111,7 +111,7 @@ def _is_context(hint: Any) -> bool:
 
 
 def _field(parameter: inspect.Parameter, hint: Any, described: str | None) -> tuple[Any, Any]:
-    """The field of a parameter, as `create_model` takes it. A plain text in Annotated is its description."""
+    """Returns the field of a parameter for `create_model`. A plain string in Annotated is its description."""
     about = FieldInfo.from_annotation(hint)
     default = parameter.default
     if isinstance(default, FieldInfo):
@@ -140,7 +140,7 @@ def _model(tool: str, fields: dict[str, Any], names: Mapping[str, str]) -> type[
 
 
 def _cannot_say(hint: Any) -> str:
-    """Why pydantic has no schema for a type; empty if it has one."""
+    """Returns why pydantic has no schema for a type; empty if it has one."""
     try:
         TypeAdapter(hint).json_schema(schema_generator=_Schema)
     except (PydanticUserError, TypeError, ValueError) as error:
@@ -157,7 +157,7 @@ def _without_titles(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def underneath(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """The function whose annotations count."""
+    """Returns the function that has the annotations."""
     while isinstance(fn, functools.partial):
         fn = fn.func
     if inspect.isroutine(fn):

@@ -1,4 +1,4 @@
-"""What came of the tools of one round, and the responses that end a turn without asking the model again."""
+"""Results of one round of tools, and responses that end a turn without another model call."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from .tool import ToolOutput
 
 TOOL_ID = "toolId"
 TOOL_NAME = "toolName"
-"""Metadata of a generation that is a tool's own result: the id of the call and the name of the tool."""
+"""Metadata of a generation that is a tool's result: the id of the call and the tool's name."""
 PARTIAL_RESULTS = "partialResults"
-"""Metadata of a turn that was ended in the middle of a round: the ToolResults of the calls that were run, in a tuple."""
+"""Metadata of a turn that ended inside of a round: a tuple of the ToolResults so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolExecution:
-    """`history`: what was asked, then the model's message with its calls, then one TOOL message with all results in the order
-    of the calls. `return_direct`: the results are the answer, the model is not to see them."""
+    """`history`: the messages of the request, the model's message with its calls, and one TOOL message with all results in the
+    order of the calls. `return_direct`: the results are the answer; the model does not see them."""
 
     history: tuple[Message, ...]
     return_direct: bool = False
@@ -32,9 +32,9 @@ class ToolExecution:
 
 
 def result_of(call: ToolCall, output: object) -> ToolResult:
-    """The answer to a call; None is the empty text, and texts are such as can be stored (`texts.make_encodable`).
+    """Returns the result of a call. None becomes the empty text; texts are made storable (`texts.make_encodable`).
 
-    Raises TypeError for what a tool may not return.
+    Raises TypeError for another type.
     """
     if output is None or isinstance(output, str):
         return ToolResult(call.id, call.name, (Text(make_encodable(output or "")),))
@@ -48,12 +48,12 @@ def result_of(call: ToolCall, output: object) -> ToolResult:
 
 
 def error_result(call: ToolCall, text: str) -> ToolResult:
-    """Tells the model that a call failed, and how."""
+    """Returns a result that reports a failed call to the model."""
     return ToolResult(call.id, call.name, (Text(make_encodable(text)),), is_error=True)
 
 
 def _part(part: object) -> Text | Media | Data:
-    """A part of a result that an event can hold."""
+    """Returns a part that an event can store."""
     match part:
         case Text(text=str()):
             return Text(make_encodable(part.text))
@@ -65,7 +65,7 @@ def _part(part: object) -> Text | Media | Data:
 
 
 def complete_results(calls: Sequence[ToolCall], partial: Message | None, why: str) -> Message:
-    """One TOOL message with a result for every call: those of `partial`, and an error for each that was not run."""
+    """Returns one TOOL message with a result for every call: those of `partial`, and an error for calls that did not run."""
     left = list(partial.tool_results if partial else ())
     results = []
     for call in calls:
@@ -77,18 +77,18 @@ def complete_results(calls: Sequence[ToolCall], partial: Message | None, why: st
 
 
 def direct_answer(answer: ChatClientResponse, execution: ToolExecution) -> ChatClientResponse:
-    """The results as the answer: a generation for each."""
+    """Returns the results as the answer, one generation each."""
     return _end_response(answer, *(_generation(result) for result in execution.results))
 
 
 def limit_exceeded(answer: ChatClientResponse, breach: str, partial: Message | None) -> ChatClientResponse:
-    """The answer of a turn that wanted too many calls: says so, and holds what was run in its metadata."""
+    """Returns the answer of a turn with too many calls: the reason, and the results so far as metadata."""
     about = {PARTIAL_RESULTS: partial.tool_results if partial else ()}
     return _end_response(answer, Generation(assistant(breach), TOOL_CALL_LIMIT_EXCEEDED, about))
 
 
 def iterations_exceeded(answer: ChatClientResponse, most: int) -> ChatClientResponse:
-    """The answer of a turn in which the model was asked `most` times and wants still more tools."""
+    """Returns the answer of a turn in which the model still calls tools after `most` answers."""
     text = f"the turn was ended: after {most} answers the model still called tools"
     return _end_response(answer, Generation(assistant(text), TOOL_ITERATIONS_EXCEEDED))
 

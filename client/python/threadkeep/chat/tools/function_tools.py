@@ -1,4 +1,4 @@
-"""Tools made of typed Python functions: annotations and docstring become the schema, pydantic checks what the model writes."""
+"""Tools from typed Python functions: annotations and docstring become the schema; pydantic validates arguments."""
 
 from __future__ import annotations
 
@@ -53,17 +53,15 @@ def function_tool(
     timeout: float | None = None,
     strict: bool = False,
 ) -> Tool | Callable[[Callable[..., Any]], Tool]:
-    """The tool that calls `fn`, a function, method, partial or callable object, which may be a coroutine function.
+    """Returns a tool that calls `fn`: a function, method, partial or callable object, which may be a coroutine function.
 
-    The model sees a parameter's annotation (anything that pydantic knows), its default and its description: that of
-    `Annotated[..., Field(description=...)]`, or the docstring's. A parameter of type ToolContext is filled in and the model
-    does not see it. What it returns goes through `output_of`; what it raises is the loop's business; arguments that do not fit
-    are told to the model, field by field, and `fn` is not called.
+    The model sees each parameter's annotation (any type that pydantic supports), default and description, from `Annotated[...,
+    Field(description=...)]` or the docstring. A parameter of type ToolContext is filled in and hidden from the model. The
+    result is converted by `output_of`. For invalid arguments the model receives one line per field, and `fn` is not called.
 
-    `name`: the function's own by default. `description`: by default what its docstring says before the first section.
-    `timeout`: seconds of one call, None for no limit. `strict`: see `strict_schema`. Also a decorator, with or without
-    arguments. Raises InvalidTool for a function that a model cannot call: parameters without annotation, positional-only, *args
-    or **kwargs, types that JSON cannot say, a name that providers refuse.
+    `name`: default the function's. `description`: default the docstring without its sections. `timeout`: seconds of one call,
+    None for no limit. `strict`: see `strict_schema`. Also a decorator, with or without arguments. Raises InvalidTool for
+    parameters without annotation, positional-only parameters, *args, **kwargs, types without a JSON schema, and invalid names.
     """
     if fn is None:
         return functools.partial(
@@ -83,7 +81,7 @@ def function_tool(
 
 
 def runs_async(run: Callable[..., Any]) -> bool:
-    """Whether calling it gives what has to be awaited."""
+    """Returns whether a call returns an awaitable."""
     return inspect.iscoroutinefunction(underneath(run))
 
 

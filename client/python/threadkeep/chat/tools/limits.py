@@ -1,4 +1,4 @@
-"""How many calls of tools one turn may have."""
+"""Limits of the tool calls of one turn."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from ..types.messages import Message, Role, ToolCall
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCallLimits:
-    """Bounds of one turn: what the model calls after the last USER message, the calls of this round included. A turn that is
-    resumed counts anew: `.resume()` bears only what is left of it.
+    """Limits of one turn: the calls after the last USER message, including the current round. A resumed turn counts from zero.
 
-    `per_tool`: of each tool; `total`: of all together; None for no bound. `excluded`: tools without a bound of their own, which
-    still count to the total. `on_breach`: "raise" ends the turn with ToolCallLimitExceeded, "answer" tells the model of each
-    call that is too many and goes on. Raises ValueError for a negative bound.
+    `per_tool`: calls of each tool; `total`: of all tools; None for no limit. `excluded`: tools that count only towards the
+    total. `on_breach`: "raise" ends the turn with ToolCallLimitExceeded, "answer" returns an error to the model and continues.
+    Raises ValueError for a negative limit.
     """
 
     per_tool: int | None = 40
@@ -34,7 +33,7 @@ class ToolCallLimits:
             raise ValueError(f"on_breach: 'raise' or 'answer', not {self.on_breach!r}")
 
     def breaches(self, history: Sequence[Message], calls: Sequence[ToolCall]) -> tuple[str, ...]:
-        """For each of the calls that follow this history what it breaches, in words; empty for one that is allowed."""
+        """Returns for each call the message of the limit that it exceeds; empty for an allowed one."""
         made = Counter(call.name for message in _this_turn(history) for call in message.tool_calls)
         return tuple(self._each(made, calls))
 

@@ -1,4 +1,4 @@
-"""What one turn of a loop of tools has come to, between its rounds. Belongs to one request."""
+"""State of one turn of a tool loop between its rounds. Belongs to one request."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .executions import ToolExecution
 
 
 class LoopState:
-    """`request`: of the next round. `rounds`: how many answers there were."""
+    """`request`: the request of the next round. `rounds`: the number of answers so far."""
 
     __slots__ = ("_history", "_knows_history", "_spent", "request", "rounds")
 
     def __init__(self, request: ChatClientRequest, knows_history: bool) -> None:
-        """`knows_history`: the rounds' requests hold the whole turn, and what is done to them in a round stays in it."""
+        """`knows_history`: each round's request contains the whole turn, and changes to it persist."""
         self.request = request
         self.rounds = 0
         self._knows_history = knows_history
@@ -28,44 +28,44 @@ class LoopState:
 
     @property
     def resumes(self) -> bool:
-        """An interrupted turn is to go on, and nothing was asked yet: see `add_answer`."""
+        """Returns whether an interrupted turn is resumed and no round has passed."""
         return bool(self.request.context.get(RESUME))
 
     def history(self, round_request: ChatClientRequest) -> tuple[Message, ...]:
-        """The whole turn up to the last answer."""
+        """Returns the whole turn up to the last answer."""
         return round_request.messages if self._history is None or self._knows_history else self._history
 
     def add_answer(self, answer: ChatClientResponse) -> None:
-        """A round came to this. Its context goes into the next, in which a turn that was resumed goes on like any other."""
+        """Adds the answer of a round. Its context is passed to the next round, where a resumed turn is like any other."""
         self.rounds += 1
         again = {RESUME: False} if RESUME in self.request.context else {}
         self.request = self.request.with_context({**answer.context, **again})
 
     def start_next_round(self, answer: ChatClientResponse, execution: ToolExecution, instructions: Sequence[Message]) -> None:
-        """The tools of a round have been run, and the model is asked again."""
+        """Prepares the next round after the tools ran."""
         self._spent = self.with_turn_usage(answer).usage
         self._history = execution.history
         self.request = self.request.with_messages(*instructions)
 
     def with_turn_usage(self, answer: ChatClientResponse) -> ChatClientResponse:
-        """With the usage of the earlier rounds added; untouched if those had none."""
+        """Returns the answer with the usage of earlier rounds added; unchanged if they had none."""
         if answer.response is None or not self._spent:
             return answer
         return answer.with_response(answer.response.with_usage(self._spent + answer.usage))
 
     def chunk_with_turn_usage(self, chunk: ChatClientResponse) -> ChatClientResponse:
-        """The same for what has a usage; what has none is left as it is."""
+        """Returns a chunk with the usage of earlier rounds added if it has a usage."""
         return self.with_turn_usage(chunk) if chunk.usage else chunk
 
     def usage_chunks(self, answer: ChatClientResponse) -> Iterator[ChatClientResponse]:
-        """What tells the usage of the turn when no chunk of its last answer told any."""
+        """Yields a chunk with the usage of the turn if no chunk of the last answer had one."""
         if self._spent and not answer.usage:
             yield self.with_turn_usage(answer.with_response(replace(answer.response or ChatResponse(), generations=())))
 
 
 class LoopRound:
-    """The chunks of one answer: what may be given out at once, and what waits until it is known how the turn goes on, which
-    is tool calls, and how the answer ends after them."""
+    """The chunks of one answer: those that can be passed on, and those that wait until the turn's end is known: tool calls,
+    and the end of the answer after them."""
 
     __slots__ = ("_answer", "_has_response", "_held", "_whole")
 
@@ -76,7 +76,7 @@ class LoopRound:
         self._has_response = False
 
     def passing(self, chunk: ChatClientResponse) -> ChatClientResponse | None:
-        """Takes a chunk. Returns what of it may be given out: all, from the first tool call on only what it says, or None."""
+        """Adds a chunk. Returns what can be passed on: the chunk, after the first tool call only its content, or None."""
         self._whole.add(chunk)
         self._has_response = self._has_response or chunk.response is not None
         if not chunk.tool_calls and not self._held:
@@ -86,22 +86,22 @@ class LoopRound:
         return said
 
     def answer(self) -> ChatClientResponse:
-        """All of them together; without a response if no chunk had one."""
+        """Returns the whole answer; without a response if no chunk had one."""
         if self._answer is None:
             whole = self._whole.response()
             self._answer = whole if self._has_response else whole.with_response(None)
         return self._answer
 
     def ending(self, answer: ChatClientResponse) -> list[ChatClientResponse]:
-        """What is left to give out when this answer ends the turn: what was held back, or, if the answer is not the round's any
-        more, the calls that it makes and how it ends."""
+        """Returns the remaining chunks when this answer ends the turn: those held back, or, for a replaced answer, its calls
+        and its end."""
         if answer.response is self.answer().response:
             return self._held
         return [_only_calls(answer)] if self._held or answer.tool_calls else []
 
 
 def _without_calls(chunk: ChatClientResponse) -> ChatClientResponse | None:
-    """What a chunk says beside its calls, and nothing about its end; None if that is nothing."""
+    """Returns the content of a chunk without its calls and its end; None if it is empty."""
     if chunk.response is None:
         return None
     parts = [[part for part in each.message.parts if not isinstance(part, ToolCall)] for each in chunk.response.generations]

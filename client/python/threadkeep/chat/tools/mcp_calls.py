@@ -1,4 +1,4 @@
-"""What is asked of an MCP server, and how its tools and results read here. Imports the library of MCP when it is needed."""
+"""Calls of an MCP server, and conversion of its tools and results. Imports the MCP library on use."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _REFUSED = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 async def listed(server: Client | ClientSession, timeout: float) -> list[types.Tool]:
-    """All tools of the server as it has them now, from however many pages. Raises TimeoutError when they have not come within
-    `timeout` seconds: a server may be silent, or have no last page."""
+    """Returns all tools of the server, from all pages. Raises TimeoutError after `timeout` seconds: a server may be silent, or
+    have no last page."""
     async with asyncio.timeout(timeout):
         return await _pages(server)
 
@@ -46,7 +46,8 @@ async def _pages(server: Client | ClientSession) -> list[types.Tool]:
 
 
 async def called(server: Client | ClientSession, name: str, arguments: str, timeout: float | None) -> ToolOutput:
-    """What a tool answers. Raises MCPError when the server refuses the call or does not answer within `timeout` seconds."""
+    """Returns the output of a tool. Raises MCPError if the server rejects the call or does not answer within `timeout`
+    seconds."""
     try:
         values = json.loads(arguments)
     except ValueError as error:
@@ -58,16 +59,17 @@ async def called(server: Client | ClientSession, name: str, arguments: str, time
 
 
 def definition_of(tool: types.Tool, prefix: str) -> ToolDefinition:
-    """What a model is told of a server's tool; see `model_name`."""
+    """Returns the definition of a server's tool; see `model_name`."""
     name = model_name(tool.name, prefix)
     title = tool.title or (tool.annotations.title if tool.annotations else None)
     return ToolDefinition(name, tool.description or title or "", checked_object(name, tool.input_schema))
 
 
 def model_name(name: str, prefix: str) -> str:
-    """The server's name behind the prefix and an underscore, if there is one, in 64 characters that every provider takes.
+    """Returns the tool's name with prefix and underscore, in at most 64 characters that every provider accepts.
 
-    Others become underscores. A longer name ends with 8 hexadecimal digits of its SHA-256 instead, so that two stay two.
+    Other characters become underscores. A longer name ends with 8 hexadecimal digits of its SHA-256, so that names stay
+    distinct.
     """
     whole = f"{prefix}_{name}" if prefix else name
     clean = _REFUSED.sub("_", whole)
@@ -77,7 +79,7 @@ def model_name(name: str, prefix: str) -> str:
 
 
 def output_of_result(result: types.CallToolResult) -> ToolOutput:
-    """Texts, images, sounds and resources as parts; a structured result as JSON, and then no text that only repeats it."""
+    """Converts texts, images, sounds and resources to parts, and a structured result to JSON without a text that repeats it."""
     structured = result.structured_content
     parts = tuple(_part(block) for block in result.content)
     if structured is None:
@@ -105,7 +107,7 @@ def _part(block: types.ContentBlock) -> Text | Media | Data:
         case "resource":
             return _resource(block.resource)
         case _:
-            return Text(block.model_dump_json(by_alias=True, exclude_none=True))  # a link, for the model to follow or to tell
+            return Text(block.model_dump_json(by_alias=True, exclude_none=True))  # a link
 
 
 def _resource(held: types.TextResourceContents | types.BlobResourceContents) -> Text | Media:

@@ -1,4 +1,4 @@
-"""What a function returned, as what a model reads."""
+"""Conversion of return values of tools."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _PARTS = (Text, Media, Data)
 
 
 def output_of(value: Any) -> str | ToolOutput:
-    """Converts a return value. A text (see `texts.make_encodable`) and a ToolOutput stay, None becomes the empty text, one part
-    or a list of parts becomes a ToolOutput.
+    """Converts a return value. A text (see `texts.make_encodable`) and a ToolOutput stay, None becomes the empty text, one
+    part or a list of parts becomes a ToolOutput.
 
-    All else is written as JSON: pydantic models, dataclasses, enums, times (ISO 8601), bytes (base64), mappings, sequences.
-    Raises TypeError for what JSON cannot hold.
+    Anything else becomes JSON: pydantic models, dataclasses, enums, times (ISO 8601), bytes (base64), mappings, sequences.
+    Raises TypeError for values that JSON cannot represent.
     """
     if value is None:
         return ""
@@ -40,16 +40,16 @@ def output_of(value: Any) -> str | ToolOutput:
 def _json_of(value: Any) -> str:
     try:
         return to_json(value, bytes_mode="base64", inf_nan_mode="strings").decode()
-    except PydanticSerializationError:  # perhaps for a text that UTF-8 cannot say
+    except PydanticSerializationError:  # possibly a lone surrogate
         plain = to_jsonable_python(value, bytes_mode="base64", inf_nan_mode="strings")
         return to_json(make_json_encodable(plain)).decode()
 
 
 async def output_later(value: Awaitable[Any]) -> str | ToolOutput:
-    """The same of what has to be waited for."""
+    """Converts an awaitable's result."""
     return output_of(await value)
 
 
 def refusal(text: str) -> ToolOutput:
-    """Tells the model that its call was wrong, and how."""
+    """Returns an error about the call for the model."""
     return ToolOutput((Text(make_encodable(text)),), is_error=True)

@@ -1,4 +1,4 @@
-"""Tool calls and their results: what is left open, and a conversation in which every call has its result."""
+"""Pairs of tool calls and results: open calls, and conversations in which every call has its result."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from ..types.messages import Message, Role, ToolCall, ToolResult
 
 
 class Paired(NamedTuple):
-    """A conversation that every provider accepts, and how many calls and results were dropped for it."""
+    """A conversation that every provider accepts, and the number of calls and results that were dropped."""
 
     messages: tuple[Message, ...]
     dropped: int
 
 
 class _Claim(NamedTuple):
-    """A result, and in which message it stands."""
+    """A result and the index of its message."""
 
     at: int
     result: ToolResult
 
 
 class _Calls:
-    """Which result answers which call. Ids need not be unique: of open calls of one id a result answers the one that the id of
-    its event is made of, else the latest of its branch, else the latest."""
+    """Matches results to calls. Ids need not be unique: of several open calls with one id, a result answers the call from
+    which its event id is derived, else the latest of its branch, else the latest."""
 
     def __init__(self, messages: Sequence[Message]) -> None:
         self._messages = messages
@@ -53,9 +53,9 @@ class _Calls:
         self.claims.setdefault(found[0], []).append(_Claim(at, result))
 
     def _meant(self, results: Message, waiting: Sequence[tuple[int, int]]) -> tuple[int, int]:
-        """Agents that wrote at once may have made calls of one id; within a message, the last first."""
+        """Finds the call of a result among calls with the same id; within a message, the last comes first."""
         latest = waiting[-1]
-        if not results.id:  # of the turn that goes on here, whose call is the latest
+        if not results.id:  # of the current turn, whose call is the latest
             return latest
         ids = [result.call_id for result in results.tool_results]
         of_branch = None
@@ -69,9 +69,10 @@ class _Calls:
 
 
 def paired(messages: Sequence[Message]) -> Paired:
-    """Without calls that have no result and results that have no call, and with results right behind their calls.
+    """Returns the conversation without calls that have no result and results that have no call, with each result right after
+    its call.
 
-    They are apart where others wrote in between: agents on branches of the session, or a user who did not wait.
+    Other events may separate them: agents on other branches, or a user who did not wait.
     """
     if _in_order(messages):
         return Paired(tuple(messages), 0)
@@ -95,7 +96,7 @@ def paired(messages: Sequence[Message]) -> Paired:
 
 
 def _in_order(messages: Iterable[Message]) -> bool:
-    """Whether nothing needs to be done, which is nearly always and is found out faster than the rest."""
+    """Returns whether the conversation is already paired: the usual case, and faster to check."""
     waiting: list[str] = []
     for message in messages:
         if waiting:
@@ -110,9 +111,9 @@ def _in_order(messages: Iterable[Message]) -> bool:
 
 
 def answers(messages: Sequence[Message], *, since: int = 0) -> dict[int, list[tuple[int, ToolResult]]]:
-    """By the place of a TOOL message, its results, each with the place of the message that made the call.
+    """Returns, by index of a TOOL message, its results with the index of the message that made the call.
 
-    `since`: what stands before this place may be left out. Results nearly always stand right behind their calls.
+    `since`: earlier indexes may be left out. Results usually follow their calls.
     """
     if 0 < since == len(messages) - 1 and _in_order(messages[since - 1 :]):
         return {since: [(since - 1, result) for result in messages[since].tool_results]}
@@ -124,7 +125,7 @@ def answers(messages: Sequence[Message], *, since: int = 0) -> dict[int, list[tu
 
 
 def unanswered(messages: Sequence[Message]) -> Message | None:
-    """The answer at the end of a conversation with those of its calls that no result follows; None if all are answered."""
+    """Returns the last answer with its calls that have no result; None if all have one."""
     results: set[str] = set()
     for message in reversed(messages):
         if message.role is Role.TOOL:
@@ -139,7 +140,7 @@ def unanswered(messages: Sequence[Message]) -> Message | None:
 
 
 def with_calls(message: Message, places: set[int]) -> Message:
-    """The message with those of its calls alone."""
+    """Returns the message with these calls only."""
     number = iter(range(len(message.parts)))
     return replace(
         message, parts=tuple(part for part in message.parts if not isinstance(part, ToolCall) or next(number) in places)
@@ -147,7 +148,7 @@ def with_calls(message: Message, places: set[int]) -> Message:
 
 
 def with_results(message: Message, wanted: Iterable[ToolResult]) -> Message:
-    """The message with these results alone; itself if it has no others."""
+    """Returns the message with these results only."""
     results = tuple(wanted)
     return message if results == message.tool_results else replace(message, parts=results)
 

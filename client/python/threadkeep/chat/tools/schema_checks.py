@@ -1,4 +1,4 @@
-"""Whether a model's arguments fit a JSON schema."""
+"""Validation of arguments against a JSON schema."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _MOST_ERRORS = 20
 
 
 class Shape:
-    """What arguments must look like."""
+    """The schema of a tool's arguments."""
 
     def __init__(self, tool: str, schema: dict[str, Any], *, strict: bool) -> None:
-        """Raises InvalidTool for what is no schema."""
+        """Raises InvalidTool for an invalid schema."""
         try:
             Draft202012Validator.check_schema(schema)
         except SchemaError as error:
@@ -31,7 +31,7 @@ class Shape:
         self._validator = Draft202012Validator(schema, registry=Registry())
 
     def read(self, text: str) -> dict[str, Any] | ToolOutput:
-        """The arguments, or what is wrong with them."""
+        """Returns the arguments, or their errors for the model."""
         try:
             values = json.loads(text)
         except (ValueError, RecursionError) as error:

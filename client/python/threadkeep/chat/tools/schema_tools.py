@@ -1,4 +1,4 @@
-"""Tools made of a JSON schema and what runs them."""
+"""Tools from a JSON schema and a function."""
 
 from __future__ import annotations
 
@@ -26,16 +26,17 @@ def schema_tool(
     timeout: float | None = None,
     strict: bool = False,
 ) -> Tool:
-    """The tool that calls `run(arguments)`, or `run(arguments, context)` if it takes two, with the arguments as a dict.
+    """Returns a tool that calls `run(arguments)`, or `run(arguments, context)` if it has two parameters. `arguments` is a
+    dict.
 
-    `input_schema`: JSON schema (2020-12) of an object. What does not fit it is told to the model, field by field, and `run`,
-    which may be a coroutine function, is not called; what it returns goes through `output_of`. References reach no further than
-    the schema itself; formats are not checked. `timeout`: seconds of one call, None for no limit. `strict`: see
-    `strict_schema`. Raises InvalidTool for a schema or name that cannot be a tool's.
+    `input_schema`: JSON schema (2020-12) of an object. For invalid arguments the model receives one line per field, and `run`
+    is not called. `run` may be a coroutine function; its result is converted by `output_of`. References outside of the schema
+    are not resolved; formats are not checked. `timeout`: seconds of one call, None for no limit. `strict`: see
+    `strict_schema`. Raises InvalidTool for an invalid schema or name.
     """
     called = checked_name(name)
     schema = checked_object(called, input_schema)
-    from .schema_checks import Shape  # what it needs takes its time to load
+    from .schema_checks import Shape  # its dependencies are slow to load
 
     shape = Shape(called, schema, strict=strict)
     definition = ToolDefinition(called, description, strict_schema(called, schema) if strict else schema, strict)

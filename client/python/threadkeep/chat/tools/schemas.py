@@ -1,4 +1,4 @@
-"""JSON schemas of tools: what providers accept as a name, and what they hold a model to when asked to be strict."""
+"""JSON schemas of tools: names that providers accept, and the schemas of strict mode."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MAPS = ("properties", "$defs", "definitions")
 _LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
 _ONES = ("items", "additionalProperties")
 
-# Of OpenAI's documentation of structured outputs: what its strict mode knows. Limits that it does not know are left to us.
+# From OpenAI's documentation of structured outputs: keywords of strict mode. The kit itself checks other limits.
 _STRICT = {"type", "properties", "required", "additionalProperties", "items", "anyOf", "enum", "const", "description", "$ref"}
 _STRICT |= {"$defs", "definitions", "pattern", "format", "multipleOf", "minimum", "maximum", "exclusiveMinimum"}
 _STRICT |= {"exclusiveMaximum", "minItems", "maxItems"}
@@ -31,14 +31,14 @@ _TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", type(
 
 
 def checked_name(name: str) -> str:
-    """The name. Raises InvalidTool for one that some provider refuses: they all take 1 to 64 of a-z, A-Z, 0-9, _ and -."""
+    """Returns the name. Raises InvalidTool unless it is 1 to 64 of a-z, A-Z, 0-9, _ and -, which every provider accepts."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise InvalidTool(f"{name!r} cannot be a tool's name: it must be 1 to 64 of the characters a-z, A-Z, 0-9, _ and -")
     return name
 
 
 def checked_object(tool: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy of a tool's schema. Raises InvalidTool if it does not describe an object: arguments have names."""
+    """Returns a copy of a tool's schema. Raises InvalidTool if it does not describe an object."""
     if not isinstance(schema, Mapping) or schema.get("type", "object") != "object":
         raise InvalidTool(f"the tool {tool!r}: its schema must be a JSON schema of type object")
     copied: dict[str, Any] = _copied(schema)
@@ -46,11 +46,11 @@ def checked_object(tool: str, schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def strict_schema(tool: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema as OpenAI's strict mode takes it: every field is required, and there are no others.
+    """Returns the schema for OpenAI's strict mode: every field is required, and no other fields are permitted.
 
-    A parameter that may be left out may be null instead; a field of a nested object that has a default must be given. What the
-    mode does not know is left out if it only narrows (lengths of texts, other formats). Raises InvalidTool for what it cannot
-    say: a mapping with free keys, any value, a tuple.
+    An optional parameter may be null instead; a field of a nested object that has a default is required. Unsupported keywords
+    that only narrow values (lengths, other formats) are removed. Raises InvalidTool for anything that strict mode cannot
+    express: a mapping with free keys, any value, a tuple.
     """
     checked = checked_object(tool, schema)
     optional = checked["properties"].keys() - set(checked.get("required", ()))
@@ -61,7 +61,8 @@ def strict_schema(tool: str, schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def without_nulls(checked: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments without what a strict model left out: null for what `schema`, the original, neither demands nor lets be."""
+    """Returns the arguments without the nulls of strict mode, for parameters that `schema`, the original, neither requires nor
+    permits as null."""
     optional = schema["properties"].keys() - set(schema.get("required", ()))
     return {
         name: value
@@ -71,7 +72,7 @@ def without_nulls(checked: Mapping[str, Any], schema: Mapping[str, Any]) -> dict
 
 
 def accepts_null(schema: Mapping[str, Any], whole: Mapping[str, Any]) -> bool:
-    """Whether null is a value of its own here."""
+    """Returns whether the schema accepts null."""
     schema = resolved(schema, whole)
     kinds = schema.get("type", [])
     if "null" in ([kinds] if isinstance(kinds, str) else kinds) or None in schema.get("enum", ()):
@@ -83,7 +84,7 @@ def accepts_null(schema: Mapping[str, Any], whole: Mapping[str, Any]) -> bool:
 
 
 def resolved(schema: Mapping[str, Any], whole: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a reference within the schema refers to, with what stands beside the reference. Raises InvalidTool for another."""
+    """Resolves references within the schema and merges the keywords next to them. Raises InvalidTool for other references."""
     for _ in range(32):
         if "$ref" not in schema:
             return schema
@@ -102,7 +103,7 @@ def _target(reference: str, whole: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def subschemas(schema: Mapping[str, Any]) -> Iterator[tuple[str, str | int, Mapping[str, Any]]]:
-    """The schemas right within this one: the keyword, the key or place in it, and the schema."""
+    """Yields the direct subschemas: the keyword, the key or index in it, and the schema."""
     for keyword in _MAPS:
         for key, each in schema.get(keyword, {}).items():
             yield keyword, key, each
@@ -115,7 +116,7 @@ def subschemas(schema: Mapping[str, Any]) -> Iterator[tuple[str, str | int, Mapp
 
 
 def _strict(tool: str, path: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    if "$ref" in schema and len(schema) > 1:  # a reference stands alone
+    if "$ref" in schema and len(schema) > 1:  # a reference has no other keywords
         about = {key: value for key, value in schema.items() if key in {"description", "$defs", "definitions"}}
         schema = {"anyOf": [{"$ref": schema["$ref"]}], **about}
     schema = _known(tool, path, schema)
@@ -135,9 +136,9 @@ def _strict(tool: str, path: str, schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _known(tool: str, path: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema in the words of the strict mode. Raises InvalidTool for what it has none for."""
+    """Returns the schema with the keywords of strict mode. Raises InvalidTool for anything that it cannot express."""
     known = dict(schema)
-    if "oneOf" in known:  # of a tagged union: the tag tells its branches apart
+    if "oneOf" in known:  # a tagged union: the tag distinguishes its branches
         known["anyOf"] = known.pop("oneOf")
     why = next((said for keyword, said in _REFUSED.items() if keyword in known), "")
     if known.get("additionalProperties", False) is not False:

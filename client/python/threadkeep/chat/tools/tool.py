@@ -1,4 +1,4 @@
-"""What a model can call: definitions, what runs them, and what runs along unseen by the model."""
+"""Tools: definitions, functions and context."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from ..types.messages import Data, Media, Message, Text
 
 @dataclass(frozen=True, slots=True)
 class ToolDefinition:
-    """What a model is told. `input_schema`: JSON schema of an object. `strict`: ask the provider to hold the model to it."""
+    """The definition that the model sees. `input_schema`: JSON schema of an object. `strict`: request that the provider
+    enforces it."""
 
     name: str
     description: str = ""
@@ -23,10 +24,9 @@ class ToolDefinition:
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What goes to a tool beside the model's arguments.
+    """Values for a tool in addition to the model's arguments.
 
-    `values`: what the request's `tool_context` holds, and nothing else. `history`: the conversation of this turn. `call_id`: of
-    the call that is run.
+    `values`: the request's `tool_context`. `history`: the conversation of this turn. `call_id`: the id of the call.
     """
 
     values: Mapping[str, Any] = field(default_factory=nothing, hash=False, repr=False)
@@ -36,7 +36,7 @@ class ToolContext:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """A result that is more than text: parts, or a JSON object as text. `is_error` tells the model that the call failed."""
+    """A result with parts, or a JSON object as text. `is_error`: the call failed."""
 
     parts: tuple[Text | Media | Data, ...] = ()
     structured_json: str = ""
@@ -44,14 +44,14 @@ class ToolOutput:
 
 
 Run = Callable[[str, ToolContext], "str | ToolOutput | Awaitable[str | ToolOutput | None] | None"]
-"""Runs a call: given the arguments as JSON text ("{}" when the model wrote none). It may be a coroutine function."""
+"""Runs a call, with the arguments as JSON ("{}" if the model wrote none). May be a coroutine function."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A definition and what runs it; see `function_tool` for one made of a Python function.
+    """A definition and its function; `function_tool` makes one from a Python function.
 
-    `return_direct`: its result is the answer, the model does not see it. `timeout`: seconds of one call, None for no limit.
+    `return_direct`: the result is the answer; the model does not see it. `timeout`: seconds of one call, None for no limit.
     """
 
     definition: ToolDefinition
@@ -68,5 +68,5 @@ class Tool:
 
 
 def duplicates(names: Iterable[str]) -> list[str]:
-    """Those that stand there more than once, each once."""
+    """Returns the names that occur more than once."""
     return sorted(name for name, times in Counter(names).items() if times > 1)

@@ -1,4 +1,4 @@
-"""Chunks put together to the answer that they are pieces of."""
+"""Joins chunks to an answer."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from .responses import ChatResponse, Generation, Usage
 
 
 class Aggregator:
-    """One answer of one generation: texts are joined, tool calls (whole in each chunk) follow each other, the last usage that
-    counts anything holds, metadata is merged, the latest winning."""
+    """Joins the chunks of one generation: texts are concatenated, tool calls (whole in each chunk) appended, metadata merged;
+    the last non-empty usage applies."""
 
     def __init__(self) -> None:
         self._parts: list[Part] = []
@@ -43,7 +43,7 @@ class Aggregator:
                 self._add_part(part)
 
     def chat_response(self) -> ChatResponse:
-        """What came so far; without a generation if no chunk had one."""
+        """Returns the answer so far; without a generation if no chunk had one."""
         generations: tuple[Generation, ...] = ()
         if self._message is not None:
             message = Message(Role.ASSISTANT, tuple(self._finished()), self._of_message)
@@ -51,7 +51,7 @@ class Aggregator:
         return ChatResponse(generations, self._usage, self._id, self._model, self._about)
 
     def response(self) -> ChatClientResponse:
-        """The same, with the context of the last chunk."""
+        """Returns the answer with the context of the last chunk."""
         return ChatClientResponse(self.chat_response(), self._context)
 
     def _add_part(self, part: Part) -> None:
@@ -66,7 +66,7 @@ class Aggregator:
             self._parts.append(part)
 
     def _finished(self) -> list[Part]:
-        """The texts since the last other part are joined once, not with each chunk: an answer has thousands of them."""
+        """Joins the texts since the last other part once, not with each chunk: an answer has thousands of chunks."""
         if self._parts and isinstance(self._parts[-1], Text):
             return [*self._parts[:-1], Text("".join(self._texts))]
         return list(self._parts)

@@ -1,4 +1,4 @@
-"""Mappings that nobody can change, which yet can be copied, pickled and written as JSON."""
+"""Immutable mappings that can be copied, pickled and written as JSON."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 
 class Frozen(dict[str, Any]):
-    """A dict that raises TypeError where it would change. What it holds is not copied."""
+    """A dict that raises TypeError when it is changed. Its values are not copied."""
 
     __slots__ = ()
 
@@ -27,12 +27,12 @@ _NOTHING = Frozen()
 
 
 def nothing() -> Mapping[str, Any]:
-    """An empty mapping, always the same."""
+    """Returns the empty mapping, always the same object."""
     return _NOTHING
 
 
 def frozen(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A copy that nobody can change. Raises TypeError for what is no mapping."""
+    """Returns an immutable copy. Raises TypeError if the argument is not a mapping."""
     if not isinstance(values, Mapping):
         raise TypeError(f"a mapping of names to values is needed, not {type(values).__name__}")
     return values if isinstance(values, Frozen) else Frozen(values)

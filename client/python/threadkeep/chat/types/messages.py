@@ -1,4 +1,4 @@
-"""What is said in a conversation, as immutable values: messages, and the parts they are made of."""
+"""Messages and their parts, as immutable values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """The model's reasoning, with the provider's signature or its encrypted form, verbatim: some want it back unchanged."""
+    """Reasoning of the model, with the provider's signature or its encrypted form, verbatim: some providers require it back
+    unchanged."""
 
     text: str = ""
     signature: bytes = b""
@@ -26,7 +27,7 @@ class Reasoning:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A request of the model. `arguments` is the JSON text that it wrote, verbatim, whether it can be parsed or not."""
+    """A request of the model. `arguments`: the JSON text of the model, verbatim, valid or not."""
 
     id: str
     name: str
@@ -36,7 +37,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """Media of an IANA type, from exactly one of `data`, `uri` and the provider's `file_id`."""
+    """Media of an IANA type, with exactly one of `data`, `uri` and the provider's `file_id`."""
 
     mime_type: str
     data: bytes | None = field(default=None, repr=False)
@@ -52,7 +53,7 @@ class Media:
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """A framework's own kind of content, as JSON text."""
+    """Content of a provider or framework, as JSON text."""
 
     type: str
     json: str
@@ -60,7 +61,7 @@ class Data:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The answer to the call `call_id`: parts, or a JSON object as text in `structured_json`."""
+    """The result of the call `call_id`: parts, or a JSON object as text in `structured_json`."""
 
     call_id: str
     name: str = ""
@@ -70,7 +71,7 @@ class ToolResult:
 
     @property
     def text(self) -> str:
-        """What a model reads: the text parts joined by a line feed, or the JSON."""
+        """Returns the text for the model: the text parts joined by line feeds, or the JSON."""
         return self.structured_json or "\n".join(part.text for part in self.parts if isinstance(part, Text))
 
 
@@ -78,15 +79,15 @@ Part = Text | Reasoning | ToolCall | ToolResult | Media | Data
 _PARTS = frozenset((Text, Reasoning, ToolCall, ToolResult, Media, Data))
 _P = TypeVar("_P", bound=Part)
 Content = str | Part | Sequence[str | Part]
-"""What may be said: a text, a part, or several of both."""
+"""A text, a part, or several of both."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message. Two are equal when role, parts and metadata are; `id` and the rest of where it is stored do not count.
+    """One message. Messages are equal if role, parts and metadata are; `id`, `author` and `branch` do not count.
 
-    `metadata`: JSON values that go with it into memory and come back. `id`: the id of the event that stores it, empty for one
-    that is not stored. `author`, `branch`: of the agent that wrote it, as stored.
+    `metadata`: JSON values that are stored with the message. `id`: the id of its event, empty if it is not stored. `author`,
+    `branch`: of the agent that wrote it, as stored.
     """
 
     role: Role
@@ -97,7 +98,7 @@ class Message:
     branch: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
-        """Raises ValueError for an unknown role, TypeError for parts that are none; a text alone is a part."""
+        """Raises ValueError for an unknown role, TypeError for invalid parts; a single text is a part."""
         if type(self.role) is not Role:
             object.__setattr__(self, "role", Role(self.role))
         if type(self.parts) is not tuple or not _PARTS.issuperset(map(type, self.parts)):
@@ -107,7 +108,7 @@ class Message:
 
     @property
     def text(self) -> str:
-        """Its text parts, joined: as they came, for they may be pieces of one text."""
+        """Returns the text parts, concatenated: they may be pieces of one text."""
         return "".join(part.text for part in self.parts if isinstance(part, Text))
 
     @property
@@ -128,11 +129,11 @@ class Message:
 
     @property
     def is_blank(self) -> bool:
-        """Says nothing: no part but white space and reasoning."""
+        """Returns whether the message has only white space and reasoning."""
         return not any(not isinstance(part, Text | Reasoning) for part in self.parts) and not self.text.strip()
 
     def says_the_same(self, other: Message) -> bool:
-        """Same role and parts, whatever goes with them."""
+        """Returns whether role and parts are equal."""
         return self.role is other.role and self.parts == other.parts
 
     def _of(self, kind: type[_P]) -> tuple[_P, ...]:
@@ -140,27 +141,27 @@ class Message:
 
 
 def system(content: Content) -> Message:
-    """Instructions to the model."""
+    """Returns a message with instructions to the model."""
     return Message(Role.SYSTEM, parts_of(content))
 
 
 def user(content: Content) -> Message:
-    """What the user says."""
+    """Returns a message of the user."""
     return Message(Role.USER, parts_of(content))
 
 
 def assistant(content: Content = (), *, tool_calls: Sequence[ToolCall] = ()) -> Message:
-    """What the model says, and the tools it calls."""
+    """Returns a message of the model, with the tools that it calls."""
     return Message(Role.ASSISTANT, (*parts_of(content), *tool_calls))
 
 
 def tool(*results: ToolResult) -> Message:
-    """What the tools of one round answered."""
+    """Returns a message with the results of one round of tools."""
     return Message(Role.TOOL, results)
 
 
 def parts_of(content: Content) -> tuple[Part, ...]:
-    """Raises TypeError for what is neither text nor part."""
+    """Returns content as parts. Raises TypeError for anything but texts and parts."""
     items: Sequence[object] = [content] if isinstance(content, str | Part) else content
     if not isinstance(items, Sequence) or isinstance(items, bytes):
         raise TypeError(f"a message holds texts and parts, not {type(content).__name__}")

@@ -1,4 +1,4 @@
-"""What is asked of a model beside the messages."""
+"""Options of a model call."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from .frozen import frozen, nothing
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatOptions:
-    """Sampling and limits; None leaves it to the model. `max_tokens`: of the answer. `timeout`: seconds of one model call.
+    """Sampling and limits; None leaves the choice to the model. `max_tokens`: of the answer. `timeout`: seconds of one model
+    call.
 
-    `extra`: the provider's own parameters by its names, sent as they are; they win.
+    `extra`: the provider's own parameters, sent unchanged; they take precedence.
     """
 
     model: str | None = None
@@ -34,14 +35,14 @@ class ChatOptions:
         object.__setattr__(self, "extra", frozen(self.extra))
 
     def changed(self, **values: Any) -> Self:
-        """A copy; raises TypeError for an unknown name."""
+        """Returns a copy with changed fields. Raises TypeError for an unknown field."""
         return replace(self, **values)
 
     def over(self, below: ChatOptions | None) -> ChatOptions:
-        """These, and for what they leave open those of `below`: tools and mappings are joined, these winning by name.
+        """Returns these options, completed by those of `below`. Tools and mappings are merged by name; these take precedence.
 
-        Of the kinds of both: options for tools if either is, and of a class of your own with its fields. Raises TypeError for
-        two kinds that cannot be one.
+        The result has the fields of both classes: ToolOptions if either is, and those of subclasses. Raises TypeError for
+        classes that cannot be combined.
         """
         if below is None:
             return self
@@ -54,10 +55,10 @@ class ChatOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ToolOptions(ChatOptions):
-    """Options of a conversation that may call tools. Only with these a ToolCallingAdvisor runs its loop.
+    """Options of a conversation with tools. ToolCallingAdvisor runs its loop only for these.
 
-    `tools`: what the model may call. `tool_context`: values for the tools that the model does not see. `tool_choice`: "auto",
-    "none", "required" or the name of one tool. `parallel_tool_calls`: whether the model may ask for several at once.
+    `tools`: the tools that the model may call. `tool_context`: values for tools, hidden from the model. `tool_choice`: "auto",
+    "none", "required" or the name of one tool. `parallel_tool_calls`: permit several calls in one answer.
     """
 
     tools: tuple[Tool, ...] = ()
@@ -73,7 +74,7 @@ class ToolOptions(ChatOptions):
 
 @cache
 def _kind_of(over: type[ChatOptions], below: type[ChatOptions]) -> type[ChatOptions]:
-    """The class that has the fields of both."""
+    """Returns the class with the fields of both."""
     if issubclass(over, below) or issubclass(below, over):
         return over if issubclass(over, below) else below
     try:

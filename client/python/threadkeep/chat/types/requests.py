@@ -1,4 +1,4 @@
-"""What passes through a chain of advisors: immutable requests inwards, responses outwards, each with a context."""
+"""Requests and responses that pass through a chain of advisors; immutable, each with a context."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .responses import ChatResponse, Usage
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a model is asked."""
+    """The messages and options of a model call."""
 
     messages: tuple[Message, ...]
     options: ChatOptions | None = None
@@ -22,7 +22,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class ChatClientRequest:
-    """A request on its way to the model. `context`: what advisors are told, and tell each other; no model sees it."""
+    """A request on its way to the model. `context`: values for and from advisors; the model does not see them."""
 
     messages: tuple[Message, ...] = ()
     options: ChatOptions | None = None
@@ -43,13 +43,13 @@ class ChatClientRequest:
         return replace(self, options=options)
 
     def with_context(self, values: Mapping[str, Any]) -> ChatClientRequest:
-        """With these values beside, or in place of, those of the context."""
+        """Returns the request with these values added to its context, replacing equal keys."""
         return replace(self, context={**self.context, **values})
 
 
 @dataclass(frozen=True, slots=True)
 class ChatClientResponse:
-    """A response on its way from the model, whole or one chunk. `response`: None if an advisor answered nothing."""
+    """A response on its way from the model, whole or one chunk. `response`: None if an advisor returned no answer."""
 
     response: ChatResponse | None = None
     context: Mapping[str, Any] = field(default_factory=nothing, hash=False)

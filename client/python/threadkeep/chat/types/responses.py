@@ -1,4 +1,4 @@
-"""What a model answers, whole or in chunks."""
+"""Answers of a model, whole or in chunks."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from .messages import Message, ToolCall
 RETURN_DIRECT = "returnDirect"
 TOOL_CALL_LIMIT_EXCEEDED = "toolCallLimitExceeded"
 TOOL_ITERATIONS_EXCEEDED = "toolIterationsExceeded"
-"""Finish reasons of a loop of tools that ended a turn early: results are the answer, too many calls, too many rounds."""
+"""Finish reasons of a tool loop that ended a turn early: the results are the answer; too many calls; too many rounds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens. Of those of the input, `cache_read` came from the provider's cache and `cache_write` were stored in it.
+    """Token counts. Of the input tokens, `cache_read_tokens` came from the provider's cache and `cache_write_tokens` were
+    stored in it.
 
-    `total` is what the provider says, or else the sum. `native`: the provider's own account; a sum has none.
+    `total_tokens`: as reported, or else the sum. `native`: the provider's own report; None for a sum.
     """
 
     input_tokens: int = 0
@@ -46,7 +47,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """One of the answers of a model, or a piece of it. `finish_reason`: in the provider's words; empty while it goes on."""
+    """One answer of the model, or a chunk of it. `finish_reason`: the provider's; empty until the end."""
 
     message: Message
     finish_reason: str = ""
@@ -55,7 +56,7 @@ class Generation:
 
 @dataclass(frozen=True, slots=True)
 class ChatResponse:
-    """What a model answered, or one chunk of it. A chunk holds new text, or tool calls, which are always whole."""
+    """An answer of the model, or one chunk. A chunk has new text, or complete tool calls."""
 
     generations: tuple[Generation, ...] = ()
     usage: Usage = field(default_factory=Usage)
@@ -65,7 +66,7 @@ class ChatResponse:
 
     @property
     def message(self) -> Message | None:
-        """Of the first generation; None without one."""
+        """Returns the message of the first generation; None without one."""
         return self.generations[0].message if self.generations else None
 
     @property
@@ -78,7 +79,7 @@ class ChatResponse:
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        """Of the first generation that has any."""
+        """Returns the calls of the first generation that has any."""
         return next((calls for each in self.generations if (calls := each.message.tool_calls)), ())
 
     def with_usage(self, usage: Usage) -> ChatResponse:

@@ -1,4 +1,4 @@
-"""Texts that UTF-8 can say."""
+"""Texts that can be encoded as UTF-8."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def is_encodable(text: str) -> bool:
-    """Whether it has no half of a surrogate pair."""
+    """Returns whether the text has no lone surrogate."""
     return text.isascii() or not _SURROGATE.search(text)
 
 
 def make_encodable(text: str) -> str:
-    """The text with U+FFFD in place of each half of a surrogate pair that stands alone; two halves become their character.
+    """Returns the text with U+FFFD in place of each lone surrogate; pairs become their character.
 
-    Such halves come from names of files that are no UTF-8, and from JSON that was cut in the middle of an emoji.
+    Lone surrogates come from file names that are not UTF-8, and from JSON that was cut inside of an emoji.
     """
     if is_encodable(text):
         return text
@@ -24,7 +24,7 @@ def make_encodable(text: str) -> str:
 
 
 def make_json_encodable(value: Any) -> Any:
-    """The same of every text in a JSON value, names among them."""
+    """Applies `make_encodable` to every text in a JSON value, including names."""
     if isinstance(value, str):
         return make_encodable(value)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Compaction by the agent that writes: after a reply, when a trigger fires."""
+"""Compaction by the agent: after a reply, when a trigger fires."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..providers.model import AsyncChatModel
 
 
 class AsyncCompactor:
-    """Compacts a session by a strategy. Without a trigger and a strategy it leaves that to the server's policy."""
+    """Compacts a session by a strategy. Without a trigger and a strategy it does nothing, and the server's policy applies."""
 
     def __init__(
         self,
@@ -27,16 +27,16 @@ class AsyncCompactor:
         actor: str,
         timeout: float | None,
     ) -> None:
-        """Raises ValueError if only one of trigger and strategy is given, or a summarizer without them, TypeError for what is
-        none of them."""
+        """Raises ValueError if only one of trigger and strategy is given, or a summarizer without them; TypeError for other
+        types."""
         _check("trigger", trigger, CompactionTrigger)
         _check("strategy", strategy, CompactionStrategy)
         if summarizer is not None:
             check_form(summarizer, AsyncChatModel, "AsyncSessionMemoryAdvisor", ("call", "stream"))
         if (trigger is None) != (strategy is None):
-            raise ValueError("give both a trigger and a strategy, or neither to leave compaction to the server's policy")
+            raise ValueError("trigger and strategy: give both, or neither to use the server's policy")
         if summarizer is not None and strategy is None:
-            raise ValueError("a summarizer needs a trigger and a strategy that asks it")
+            raise ValueError("summarizer: it needs a trigger and a strategy that writes summaries")
         self._client = client
         self._trigger = trigger
         self._strategy = strategy
@@ -45,7 +45,7 @@ class AsyncCompactor:
         self._timeout = timeout
 
     async def after(self, ref: SessionRef, window: WindowCounters | None) -> None:
-        """Compacts if the window that an append left makes the trigger fire. What fails is told, not raised."""
+        """Compacts if the trigger fires for the window that an append left. Errors are logged, not raised."""
         if self._trigger is None or window is None:
             return
         try:
@@ -54,15 +54,15 @@ class AsyncCompactor:
             if self._summarizer is None:
                 await self._client.compact(ref, self._strategy, trigger=self._trigger, actor=self._actor, timeout=self._timeout)
             else:
-                await self._client.compact_with(ref, self._summarise, self._strategy, actor=self._actor, timeout=self._timeout)
+                await self._client.compact_with(ref, self._summarize, self._strategy, actor=self._actor, timeout=self._timeout)
         except Exception as error:
             warn("a session could not be compacted", session=ref.session_id, error=error_kind(error))
 
-    async def _summarise(self, asked: SummaryPrompt) -> str:
+    async def _summarize(self, prompt: SummaryPrompt) -> str:
         if self._summarizer is None:
             raise TypeError("there is no summarizer")
-        options = ChatOptions(max_tokens=asked.max_tokens or None).over(self._summarizer.default_options)
-        answer = await self._summarizer.call(Prompt((system(asked.system_prompt), user(asked.prompt)), options))
+        options = ChatOptions(max_tokens=prompt.max_tokens or None).over(self._summarizer.default_options)
+        answer = await self._summarizer.call(Prompt((system(prompt.system_prompt), user(prompt.prompt)), options))
         return answer.text
 
 
@@ -72,4 +72,4 @@ def _check(argument: str, value: object, kind: type[CompactionTrigger | Compacti
     if not isinstance(value, kind):
         raise TypeError(f"{argument} must be a {kind.__name__} (see threadkeep.compaction), not {type(value).__name__}")
     if not value.ByteSize():
-        raise ValueError(f"{argument} says nothing: make one with threadkeep.compaction")
+        raise ValueError(f"{argument} is empty: make one with threadkeep.compaction")

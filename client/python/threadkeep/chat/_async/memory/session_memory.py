@@ -1,4 +1,4 @@
-"""The memory of a chat client: its conversations live in sessions of a Threadkeep server."""
+"""The memory of a chat client: its conversations are sessions of a Threadkeep server."""
 
 from __future__ import annotations
 
@@ -33,26 +33,26 @@ from .session_log import AsyncSessionLog, NewEvent, Stored
 
 
 class AsyncSessionMemoryAdvisor:
-    """Gives the model a session's history, and stores what is messages_: by the user, by the model, and by tools.
+    """Reads a session's history for the model, and stores the messages of the user, the model and tools.
 
-    A request names its session (`.session("s1")`). Inside of the loop of tools, which is the default place, each step is stored
-    before the next one begins, and an agent that dies can `.resume()`; outside (`order` below TOOL_CALLING_ORDER) it stores
-    the user's message and the final answer. The history is read once a turn, whatever the number of rounds.
+    A request names its session (`.session("s1")`). Inside of the tool loop, the default, each step is stored before the next
+    one starts, and an interrupted agent can `.resume()`. Outside (`order` below TOOL_CALLING_ORDER) only the user's message
+    and the final answer are stored. The history is read once per turn, whatever the number of rounds.
 
-    memory: what is seen, and whether it is written; `context_keys.MEMORY` in a request's context replaces it.
+    memory: what is read, and whether it is written; `context_keys.MEMORY` in a request's context replaces it.
     Default: the window.
-    author, author_role: the agent, stamped on what it writes. branch: its place in a fleet, stamped too; it sees its own
-    branch, those above it and the root. Without a branch it sees all.
-    message_filter: what is stored; a result is stored if and only if its call was.
-    request_ids, response_ids: ids for the events of what is asked and answered; those of results come from their calls.
+    author, author_role: the agent, stored with its events. branch: its branch, stored as well; the agent sees its own branch,
+    those above it and events without a branch. An agent without a branch sees all.
+    message_filter: which messages are stored; a result is stored if and only if its call is.
+    request_ids, response_ids: event ids of requests and answers; ids of results are derived from their calls.
     trigger, strategy, summarizer: compact after a reply without tool calls, with the server's model or with this one, within
-    compaction_timeout seconds a call; a failure is told to the log and the span, and the reply stands. Without them the
-    server's policy does it.
-    create: make missing sessions, or how; False: they must exist. check_owner: where a request names a user, refuse to begin a
+    compaction_timeout seconds per call; a failure is reported to the log and the span, and the reply is returned. Without them
+    the server's policy applies.
+    create: create missing sessions, or how; False: they must exist. check_owner: where a request names a user, reject a new
     session whose id another user of the app has.
 
-    Raises MissingSession, WrongUser, NothingToResume, and what the SDK's `get_context` and `append` raise; AnswerNotStored if
-    it is the turn's answer that cannot be appended.
+    Raises MissingSession, WrongUser, NothingToResume, and the errors of the SDK's `get_context` and `append`; AnswerNotStored
+    if the turn's answer cannot be appended.
     """
 
     def __init__(
@@ -75,8 +75,8 @@ class AsyncSessionMemoryAdvisor:
         create: bool | CreateOptions = True,
         check_owner: bool = True,
     ) -> None:
-        given = {"message_filter": message_filter, "request_ids": request_ids, "response_ids": response_ids}
-        for argument, value in given.items():
+        callables = {"message_filter": message_filter, "request_ids": request_ids, "response_ids": response_ids}
+        for argument, value in callables.items():
             if not callable(value):
                 raise TypeError(f"{argument} must be callable, not {type(value).__name__}")
         check_sdk(client, "AsyncSessionMemoryAdvisor")
@@ -115,7 +115,7 @@ class AsyncSessionMemoryAdvisor:
     async def advise_stream(
         self, request: ChatClientRequest, chain: AsyncAdvisorChain
     ) -> AsyncGenerator[ChatClientResponse, None]:
-        """The chunks as they come, but for those that end the answer: who sees them may rely on it being stored."""
+        """Yields the chunks as they arrive, except the last ones of the answer: those follow once it is stored."""
         turn = await self._turn(request)
         if (answered := self._stored_answer(turn, request, chain)) is not None:
             yield answered
@@ -133,7 +133,7 @@ class AsyncSessionMemoryAdvisor:
                     held.clear()
         before = whole.response()
         response, stored = await self._store_answer(turn, request, before)
-        if response is not before:  # another resumed this turn and was faster
+        if response is not before:  # another process resumed this turn first
             held = [_replacement(response, text_sent)]
         *ended, last = held or [before.with_response(None)]
         for chunk in ended:
@@ -144,9 +144,10 @@ class AsyncSessionMemoryAdvisor:
             await self._compactor.after(stored.turn.ref, stored.window)
 
     async def record(self, request: ChatClientRequest, messages: Sequence[Message]) -> None:
-        """Stores what a loop produced without asking the model again, in one append: results that end a turn, and the answer.
+        """Stores messages that a loop produced without calling the model, in one append: results that end a turn, and the
+        answer.
 
-        `request`: bears the context of the round's response. Afterwards the turn is over.
+        `request`: has the context of the round's response. The turn has ended afterwards.
         """
         turn = self._known(request)
         turn = await self._turn(request) if turn is None else turn
@@ -162,9 +163,9 @@ class AsyncSessionMemoryAdvisor:
             await self._compactor.after(stored.turn.ref, stored.window)
 
     async def pending(self, request: ChatClientRequest) -> ChatClientResponse | None:
-        """When resuming: the stored answer with those of its calls that nobody has answered; None if there are none.
+        """Returns, when resuming, the stored answer with its calls that have no result; None if there are none.
 
-        Its context is to go with the next round's request: the history is in it.
+        The caller passes its context, which contains the history, to the next round's request.
         """
         turn = await self._turn(request)
         return self._open_calls(turn, request) if turn.resumed else None
@@ -176,7 +177,7 @@ class AsyncSessionMemoryAdvisor:
         return turn if isinstance(turn, Turn) else None
 
     async def _turn(self, request: ChatClientRequest) -> Turn:
-        """The turn that the round before left, or one that begins."""
+        """Returns the turn of the previous round, or a new one."""
         known = self._known(request)
         if known is not None:
             return known
@@ -186,16 +187,16 @@ class AsyncSessionMemoryAdvisor:
         return replace(turn, resumed=True) if request.context.get(RESUME) and says_nothing else turn
 
     async def _store_request(self, turn: Turn, request: ChatClientRequest) -> tuple[ChatClientRequest, Turn]:
-        """What the model is asked; what is new of it is stored first."""
+        """Stores the new messages of a request. Returns the request for the model, and the turn."""
         round_ = await self._store_new(start_round(turn, request.messages), request)
         messages, dropped = round_.prompt()
         if dropped and not turn.started and (count := self._dropped(round_.turn)):
-            warn("tool calls without result, or results without call, are not shown", count=count)
+            warn("tool calls without a result, or results without a call, are not shown to the model", count=count)
         inner = replace(request, messages=messages, context=_without(request.context, self._key))
         return inner, round_.turn
 
     def _dropped(self, turn: Turn) -> int:
-        """Of this agent's branch: that agents on others still wait for their tools, which may be this one, is no defect."""
+        """Counts dropped calls and results of this agent's branch; agents on other branches may still wait for their tools."""
         branch = self._log.branch
         return paired([message for message in turn.messages if message.branch == branch or not message.id]).dropped
 
@@ -245,26 +246,26 @@ class AsyncSessionMemoryAdvisor:
         return response, stored._replace(turn=replace(stored.turn, messages=(*stored.turn.messages, *shown)))
 
     def _with_turn(self, response: ChatClientResponse, request: ChatClientRequest, turn: Turn) -> ChatClientResponse:
-        """With the turn in its context as long as the turn goes on."""
+        """Returns the response with the turn in its context while the turn continues."""
         context = _without({**request.context, **response.context}, self._key)
         if response.tool_calls:
             context[self._key] = turn
         return ChatClientResponse(response.response, context)
 
-    # --- what an interrupted turn left
+    # --- resuming
 
     def _stored_answer(self, turn: Turn, request: ChatClientRequest, chain: AsyncAdvisorChain) -> ChatClientResponse | None:
-        """When resuming, what the session's last answer was; None if the model is to be asked. Raises NothingToResume."""
+        """Returns, when resuming, the session's final answer; None if the model is to be called. Raises NothingToResume."""
         if not turn.resumed or turn.started:
             return None
         last = next(reversed(self._own_messages(turn)), None)
         if last is None:
             raise NothingToResume(
-                f"there is nothing to resume in the session {turn.ref.session_id!r}: say something with .user(...) and .call()"
+                f"the session {turn.ref.session_id!r} has nothing to resume: send a message with .user(...) and .call()"
             )
         if last.role is Role.ASSISTANT and not last.tool_calls:
             return self._with_turn(_response_of(last), request, turn)
-        # A loop further in runs only what its own model calls: that is asked again, and calls that others left are not shown.
+        # A loop further in runs only the calls of its own model, so the model is called again; open calls are not shown.
         looped = any(isinstance(each, AsyncToolAdvisor) and each.runs_tools for each in chain.inner)
         return None if looped else self._open_calls(turn, request)
 
@@ -278,10 +279,10 @@ class AsyncSessionMemoryAdvisor:
         )
 
     def _own_messages(self, turn: Turn) -> list[Message]:
-        """What this agent's branch stored, in the window; without summaries."""
+        """Returns the messages of this agent's branch in the window, without summaries."""
         return [message for message in turn.messages if message.id and message.branch == self._log.branch]
 
-    # --- what is stored
+    # --- stored events
 
     def _is_stored(self, message: Message) -> bool:
         return message.role is not Role.TOOL and self._filter(message)
@@ -295,7 +296,7 @@ class AsyncSessionMemoryAdvisor:
     ) -> NewEvent:
         if not turn.resumed:
             return NewEvent(message, self._response_ids(message, request.context), usage)
-        anchor = next((each.id for each in reversed(self._own_messages(turn))), "")  # on other branches others resume
+        anchor = next((each.id for each in reversed(self._own_messages(turn))), "")  # agents of other branches resume their own
         return NewEvent(message, answer_id(anchor, index), usage, shared=True)
 
 
@@ -320,7 +321,7 @@ def _response_of(message: Message) -> ChatClientResponse:
 
 
 def _must_wait(held: Sequence[ChatClientResponse], turn: Turn) -> bool:
-    """Whether these chunks wait until the answer is stored: what ends it, and in a resumed turn what calls tools."""
+    """Returns whether these chunks wait until the answer is stored: the end of the answer, and in a resumed turn tool calls."""
     if turn.resumed and any(chunk.tool_calls for chunk in held):
         return True
     newest = held[-1].response
@@ -328,7 +329,7 @@ def _must_wait(held: Sequence[ChatClientResponse], turn: Turn) -> bool:
 
 
 def _replacement(response: ChatClientResponse, text_sent: bool) -> ChatClientResponse:
-    """What another stored, as the end of a stream; without its text, if some text was given out before."""
+    """Returns the answer that another process stored, as the end of a stream; without text if some was already sent."""
     if response.response is None or not text_sent:
         return response
     generations = tuple(

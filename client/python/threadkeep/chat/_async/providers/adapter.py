@@ -1,4 +1,4 @@
-"""What the adapters of all providers share."""
+"""Common part of the adapters of all providers."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from .calls import AsyncModelCall, Reader
 
 
 class AsyncAdapter(ABC):
-    """One model behind an endpoint. Safe to share between requests, and across event loops and forks, each of which has
-    connections of its own. Close it, or use it as a context manager; then it raises ChatError.
+    """One model at an endpoint. It can be shared by requests, event loops and forked processes, which get connections of their
+    own. Close it, or use it as a context manager; a closed model raises ChatError.
 
-    `options`: the defaults of all requests. `timeout` of the options bounds a whole call from its first attempt to the last
-    byte of the answer, the time included in which a stream is not read; without one it is 600 s. A caller that blocks waits
-    that long for each step before the answer begins: to connect, to send, for a piece of the headers. `max_retries`: after a
-    connection that fails, 408, 409, 429 and 5xx, with growing waits; a stream is asked for again only until it begins.
-    `provider`: what telemetry and errors call it.
+    `options`: the defaults of all requests. `timeout` of the options limits a whole call, from the first attempt to the last
+    byte of the answer, including time in which a stream is not read; 600 s by default. A synchronous call waits up to this
+    time in each step before the answer starts: connecting, sending, reading headers. `max_retries`: after failed connections,
+    408, 409, 429 and 5xx, with increasing waits; a stream is retried only before its first chunk. `provider`: the name in
+    telemetry and errors.
     """
 
     def __init__(self, model: str, *, provider: str, options: ChatOptions | None, max_retries: int) -> None:
@@ -45,19 +45,19 @@ class AsyncAdapter(ABC):
         return self._options
 
     async def call(self, prompt: Prompt) -> ChatResponse:
-        """The whole answer. Raises ModelFailed, ModelTimeout and UnsupportedContent."""
+        """Returns the whole answer. Raises ModelFailed, ModelTimeout and UnsupportedContent."""
         call = self._new_call(prompt, stream=False)
         return await call.whole(self._answer)
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[ChatResponse, None]:
-        """The answer in chunks. Closing it ends the request. Raises as `call` does."""
+        """Yields the answer in chunks. Closing the stream cancels the request. Raises the same errors as `call`."""
         call = self._new_call(prompt, stream=True)
         async with aclosing(call.stream(self._reader)) as chunks:
             async for chunk in chunks:
                 yield chunk
 
     async def close(self) -> None:
-        """Gives up the connections, but not those of a client that was given."""
+        """Closes the connections, except those of a client that was passed in."""
         self._is_closed = True
         await self._release()
 
@@ -69,32 +69,32 @@ class AsyncAdapter(ABC):
 
     @abstractmethod
     async def _release(self) -> None:
-        """Closes the client, unless it was given."""
+        """Closes the client, unless it was passed in."""
 
     @property
     @abstractmethod
     def _secret(self) -> str:
-        """The key, which no error may show."""
+        """The key; errors must not contain it."""
 
     @abstractmethod
     def _body(self, prompt: Prompt, *, stream: bool) -> dict[str, Any]:
-        """The JSON of a request. Raises UnsupportedContent."""
+        """Returns the JSON of a request. Raises UnsupportedContent."""
 
     @abstractmethod
     def _open(self, body: dict[str, Any], seconds: float, *, stream: bool) -> AbstractAsyncContextManager[httpx2.Response]:
-        """Sends it; see `call.Open`."""
+        """Sends a request; see `calls.Open`."""
 
     @abstractmethod
     def _answer(self, body: Json) -> ChatResponse:
-        """Reads a whole answer. Raises Unreadable."""
+        """Converts a whole answer. Raises Unreadable."""
 
     @abstractmethod
     def _reader(self) -> Reader:
-        """Reads a stream."""
+        """Returns a reader for one stream."""
 
     def _new_call(self, prompt: Prompt, *, stream: bool) -> AsyncModelCall:
         if self._is_closed:
-            raise ChatError(f"this model of {self._provider} was closed, and is asked again")
+            raise ChatError(f"this model of {self._provider} is closed; make a new one")
         options = (prompt.options or ChatOptions()).over(self._options)
         body = self._body(Prompt(prompt.messages, options), stream=stream)
         return AsyncModelCall(

@@ -1,4 +1,4 @@
-"""Anthropic, and every server that speaks its messages."""
+"""Adapter for Anthropic and servers with its Messages API."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from .calls import transport_error
 
 
 class AsyncAnthropicModel(AsyncAdapter):
-    """One model behind a messages endpoint; what all adapters share is told at AsyncAdapter.
+    """One model at a messages endpoint; see AsyncAdapter for the common parameters.
 
-    `base_url`: "https://host", without a version; by default Anthropic's, or the environment's ANTHROPIC_BASE_URL. `api_key`:
-    by default the environment's ANTHROPIC_API_KEY, but for a `base_url` given here none is sent. `client`: the library's own,
-    set up by you, in place of both; it stays open.
+    `base_url`: "https://host", without a version; default Anthropic's, or ANTHROPIC_BASE_URL. `api_key`: default
+    ANTHROPIC_API_KEY, which is not sent to a `base_url` that is passed here. `client`: a configured client of the library, in
+    place of both; it is not closed.
 
-    An answer may have 4096 tokens if no `max_tokens` is given. Thinking is asked for with
-    `ChatOptions(extra={"thinking": {"type": "enabled", "budget_tokens": 2048}})`.
+    An answer has at most 4096 tokens without `max_tokens`. Request thinking with `ChatOptions(extra={"thinking": {"type":
+    "enabled", "budget_tokens": 2048}})`.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class AsyncAnthropicModel(AsyncAdapter):
                 api_key=key_for(api_key, base_url),
                 base_url=checked_address(base_url),
                 max_retries=0,
-                # Neither key nor conversation goes where nobody pointed.
+                # A redirect must not receive the key and the conversation.
                 http_client=anthropic.DefaultAsyncHttpxClient(follow_redirects=False),
             )
 
@@ -62,7 +62,7 @@ class AsyncAnthropicModel(AsyncAdapter):
         if not (self._secret or self._clients.first.credentials):
             raise ValueError("no key for Anthropic: give api_key, or set ANTHROPIC_API_KEY in the environment")
         checked_key(self._secret)
-        _ = self._clients.first.messages  # now, for it imports half of the library, which takes a while
+        _ = self._clients.first.messages  # imports a large part of the library here rather than in the first call
 
     async def _release(self) -> None:
         if self._is_owned:
@@ -78,7 +78,7 @@ class AsyncAnthropicModel(AsyncAdapter):
     @asynccontextmanager
     async def _open(self, body: dict[str, Any], seconds: float, *, stream: bool) -> AsyncGenerator[httpx2.Response, None]:
         try:
-            # No messages here: the library would look at each of them. The body's win.
+            # No messages here: the library would check each of them. Those of the body apply.
             async with self._clients.here.messages.with_streaming_response.create(
                 model=body["model"], max_tokens=body["max_tokens"], messages=(), extra_body=body, timeout=seconds
             ) as response:

@@ -1,7 +1,7 @@
-"""Gemini, and servers that speak its generateContent.
+"""Adapter for Gemini and servers with its generateContent API.
 
-Over HTTP itself: Google's library waits for its own retries, reads answers into types that drop what they do not know, and
-leaves the connection of a synchronous stream open that is closed before its end.
+It uses HTTP directly: Google's library has its own retries, drops unknown fields of answers, and leaves the connection of a
+synchronous stream open that is closed before its end.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _VERSION = "v1beta"
 
 
 class AsyncGeminiModel(AsyncAdapter):
-    """One model of the Gemini API; what all adapters share is told at AsyncAdapter.
+    """One model of the Gemini API; see AsyncAdapter for the common parameters.
 
-    `base_url`: "https://host", without a version; by default Google's. `api_key`: by default the environment's GEMINI_API_KEY
-    or GOOGLE_API_KEY, but for a `base_url` given here none is sent. `client`: of httpx2, set up by you; it stays open.
+    `base_url`: "https://host", without a version; default Google's. `api_key`: default GEMINI_API_KEY or GOOGLE_API_KEY, which
+    are not sent to a `base_url` that is passed here. `client`: a configured client of httpx2; it is not closed.
 
-    Thoughts are asked for with `ChatOptions(extra={"generationConfig": {"thinkingConfig": {"includeThoughts": True}}})`.
+    Request thoughts with `ChatOptions(extra={"generationConfig": {"thinkingConfig": {"includeThoughts": True}}})`.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class AsyncGeminiModel(AsyncAdapter):
 
 
 def _key(base_url: str | None) -> str:
-    """The environment's key is Google's: it goes to no address that was given here."""
+    """Returns the key of the environment; empty for another address, which must not receive it."""
     if base_url is not None:
         return ""
     key = os.environ.get("GEMINI_API_KEY") or os.environ.get("GOOGLE_API_KEY")

@@ -1,4 +1,4 @@
-"""OpenAI, and every server that speaks its chat completions."""
+"""Adapter for OpenAI and servers with its chat completions API."""
 
 from __future__ import annotations
 
@@ -26,14 +26,13 @@ _OWN_DOMAINS = (".openai.com", ".openai.azure.com")
 
 
 class AsyncOpenAIModel(AsyncAdapter):
-    """One model behind a chat completions endpoint; what all adapters share is told at AsyncAdapter.
+    """One model at a chat completions endpoint; see AsyncAdapter for the common parameters.
 
-    `base_url`: "https://host/v1"; by default OpenAI's, or the environment's OPENAI_BASE_URL. `api_key`: by default the
-    environment's OPENAI_API_KEY, but for a `base_url` given here none is sent. `client`: the library's own, set up by you, in
-    place of both; it stays open.
+    `base_url`: "https://host/v1"; default OpenAI's, or OPENAI_BASE_URL. `api_key`: default OPENAI_API_KEY, which is not sent
+    to a `base_url` that is passed here. `client`: a configured client of the library, in place of both; it is not closed.
 
-    `reasoning_field`: where the endpoint wants reasoning of earlier messages, for example "reasoning_content"; OpenAI wants
-    none. `stream_usage`: False for a server that refuses `stream_options`.
+    `reasoning_field`: the field in which the endpoint expects reasoning of earlier messages, for example "reasoning_content";
+    OpenAI expects none. `stream_usage`: False for a server that rejects `stream_options`.
     """
 
     def __init__(
@@ -58,7 +57,7 @@ class AsyncOpenAIModel(AsyncAdapter):
                 api_key=key_for(api_key, base_url),
                 base_url=checked_address(base_url),
                 max_retries=0,
-                # Neither key nor conversation goes where nobody pointed.
+                # A redirect must not receive the key and the conversation.
                 http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False),
             )
 
@@ -68,7 +67,7 @@ class AsyncOpenAIModel(AsyncAdapter):
         own = (urlsplit(str(self._clients.first.base_url)).hostname or "").endswith(_OWN_DOMAINS)
         limit = "max_completion_tokens" if own else "max_tokens"
         self._dialect = format_.Dialect(limit, reasoning_field, stream_usage)
-        _ = self._clients.first.chat.completions  # now, for it imports half of the library, which takes a while
+        _ = self._clients.first.chat.completions  # imports a large part of the library here rather than in the first call
 
     async def _release(self) -> None:
         if self._is_owned:
@@ -84,7 +83,7 @@ class AsyncOpenAIModel(AsyncAdapter):
     @asynccontextmanager
     async def _open(self, body: dict[str, Any], seconds: float, *, stream: bool) -> AsyncGenerator[httpx2.Response, None]:
         try:
-            # No messages here: the library would look at each of them, which takes longer than all else. The body's win.
+            # No messages here: the library would check each of them, which is slow. Those of the body apply.
             async with self._clients.here.chat.completions.with_streaming_response.create(
                 model=body["model"], messages=(), extra_body=body, timeout=seconds
             ) as response:

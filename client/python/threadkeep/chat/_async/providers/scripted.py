@@ -1,4 +1,4 @@
-"""A model that says what it was told to, for tests and examples."""
+"""A model with fixed replies, for tests and examples."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ...types.responses import ChatResponse, Generation, Usage
 
 Answer = str | Message | ChatResponse | Exception
 Reply = Answer | Callable[[Prompt], Answer]
-"""What to say, to raise, or what decides it once the prompt is known."""
+"""A reply, an error to raise, or a function of the prompt that returns either."""
 
 
 class AsyncScriptedModel:
-    """Gives one reply to each call, in order, and keeps every prompt in `prompts`. A stream gives a text word by word.
+    """Returns one reply per call, in order, and records every prompt in `prompts`. A stream yields a text word by word.
 
-    A text or message ends with "stop", or "tool_calls" if it has any, and has no usage; a ChatResponse is given as it is. When
-    nothing is left it raises AssertionError: it was asked more often than it was meant to be.
+    A text or message ends with "stop", or "tool_calls" if it has calls, and has no usage; a ChatResponse is returned
+    unchanged. A call without a reply left raises AssertionError.
     """
 
     def __init__(self, replies: Iterable[Reply] = (), *, model: str = "scripted", provider: str = "scripted") -> None:
@@ -38,7 +38,7 @@ class AsyncScriptedModel:
         return self._options
 
     def add(self, *replies: Reply) -> None:
-        """What comes after what is left."""
+        """Adds replies after the remaining ones."""
         self._replies.extend(replies)
 
     async def call(self, prompt: Prompt) -> ChatResponse:
@@ -64,7 +64,7 @@ class AsyncScriptedModel:
 
 
 def _chunks(whole: ChatResponse) -> Iterable[ChatResponse]:
-    """The first generation in pieces; the last says how it ended and what it cost."""
+    """Yields the generations in pieces; the last chunk has the finish reason and the usage."""
     for generation in whole.generations:
         for part in generation.message.parts:
             for piece in _pieces(part):

@@ -1,4 +1,4 @@
-"""Advisors around a model, and the order in which a request passes them."""
+"""Advisors around a model, in the order in which a request passes them."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ Chunks = AsyncGenerator[ChatClientResponse, None]
 
 @runtime_checkable
 class AsyncAdvisor(Protocol):
-    """Sees every request on its way in and every response on its way out, and may change, repeat or answer them itself.
+    """Sees each request before the model and each response after it, and may change, repeat or answer requests.
 
-    Advisors stand in ascending `order`, those of equal order as they were given; the lowest is outermost. One object serves
-    many requests at once: what belongs to one request stands in its context.
+    Advisors are sorted by `order`, equal ones as they were passed; the lowest is outermost. One object serves many requests at
+    the same time: keep the state of a request in its context.
     """
 
     @property
     def name(self) -> str:
-        """For logs and spans; a chain holds no two advisors that are the same object."""
+        """Name in logs and spans."""
 
     @property
     def order(self) -> int: ...
 
     async def advise_call(self, request: ChatClientRequest, chain: AsyncAdvisorChain) -> ChatClientResponse:
-        """Goes on with `chain.next_call(request)`, as often as it likes."""
+        """Continues with `chain.next_call(request)`, any number of times."""
 
     def advise_stream(self, request: ChatClientRequest, chain: AsyncAdvisorChain) -> AsyncIterator[ChatClientResponse]:
-        """The same in chunks, with `chain.next_stream(request)`. Closing it closes what is further in."""
+        """Yields the response in chunks, with `chain.next_stream(request)`. Closing it closes the inner streams."""
 
 
 class AsyncAdvisorChain:
-    """What is further in than who holds it: the rest of the advisors, then the model. Immutable: it may be asked many times."""
+    """The inner advisors of an advisor, then the model. Immutable: it can be called many times."""
 
     __slots__ = ("_advisors", "_at", "_model")
 
     def __init__(self, advisors: Sequence[AsyncAdvisor], model: AsyncChatModel) -> None:
-        """Raises InvalidChain if one advisor stands twice."""
+        """Raises InvalidChain for duplicate advisors."""
         self._advisors = tuple(sorted(advisors, key=lambda advisor: advisor.order))
         if len({id(advisor) for advisor in advisors}) < len(self._advisors):
-            raise InvalidChain("one advisor stands twice in a chain; give it once")
+            raise InvalidChain("a chain contains the same advisor twice; pass it once")
         self._model = model
         self._at = 0
 
@@ -54,22 +54,22 @@ class AsyncAdvisorChain:
 
     @property
     def advisors(self) -> tuple[AsyncAdvisor, ...]:
-        """All of them, the outermost first."""
+        """All advisors, outermost first."""
         return self._advisors
 
     @property
     def inner(self) -> tuple[AsyncAdvisor, ...]:
-        """Those that a call from here still passes."""
+        """The advisors that a call from here still passes."""
         return self._advisors[self._at :]
 
     async def next_call(self, request: ChatClientRequest) -> ChatClientResponse:
-        """What the next advisor, or the model, answers."""
+        """Returns the response of the next advisor, or of the model."""
         if self._at < len(self._advisors):
             return await self._advisors[self._at].advise_call(request, self._from(self._at + 1))
         return ChatClientResponse(await self._model.call(request.prompt), request.context)
 
     async def next_stream(self, request: ChatClientRequest) -> Chunks:
-        """The same in chunks. Close it when it is not read to its end."""
+        """Yields the response in chunks. Close it if you do not read it to its end."""
         if self._at < len(self._advisors):
             source = self._advisors[self._at].advise_stream(request, self._from(self._at + 1))
             async with aclosing(cast("Chunks", source)) as chunks:
@@ -81,7 +81,7 @@ class AsyncAdvisorChain:
                     yield ChatClientResponse(piece, request.context)
 
     def after(self, advisor: AsyncAdvisor) -> AsyncAdvisorChain:
-        """A chain of what stands after this advisor, wherever the holder stands. Raises InvalidChain if it is not in it."""
+        """Returns the chain after this advisor, from any position. Raises InvalidChain for an unknown advisor."""
         for at, each in enumerate(self._advisors):
             if each is advisor:
                 return self._from(at + 1)

@@ -1,4 +1,4 @@
-"""The client of a model: what an agent's program talks to."""
+"""The chat client: the entry point of an agent's program."""
 
 from __future__ import annotations
 
@@ -19,23 +19,22 @@ from .registration import registration
 
 
 class AsyncChatClient:
-    """Asks a model, through advisors, with tools, for all requests alike. Immutable: share it between requests.
+    """Sends requests to a model through advisors, with tools. Immutable: share it between requests.
 
-    `system`: instructions. `tools`: Tools and Python functions that the model may call. `advisors`: in any order; each has its
-    place. `options`: over the model's defaults. `tool_context`: values for tools, `params`: values for advisors; the model sees
-    neither.
+    `system`: instructions. `tools`: Tools and Python functions that the model may call. `advisors`: in any order; each has an
+    `order`. `options`: override the model's defaults. `tool_context`: values for tools, `params`: values for advisors; the
+    model sees neither.
 
-    A ToolCallingAdvisor is added to each request that has no tool advisor, with `tool_manager` if there is one, unless
-    `auto_tool_calling` or the request's parameter context_keys.AUTO_TOOLS is False; then tool calls are part of the
-    answer. Its own history is off when a memory advisor stands inside it.
+    A ToolCallingAdvisor with `tool_manager` is added to each request that has no tool advisor, unless `auto_tool_calling` or
+    the request parameter context_keys.AUTO_TOOLS is False; tool calls are then part of the answer. The advisor keeps no
+    history of its own if a memory advisor is inside of it.
 
-    Requests, model calls and tools are spans, and model calls are measured: `name` is the agent's in them, `tracer_provider`
-    and `meter_provider` are OpenTelemetry's global ones by default, `record_content` puts what is said into the spans.
-    Without OpenTelemetry (the extra `threadkeep[telemetry]`) nothing is recorded, and a provider or `record_content` raises
-    ImportError.
+    Requests, model calls and tool runs are spans, and model calls are measured. `name`: the agent in spans. `tracer_provider`,
+    `meter_provider`: default OpenTelemetry's global ones. `record_content`: record messages in spans. Without OpenTelemetry
+    (the extra `threadkeep[telemetry]`) nothing is recorded, and a provider or `record_content` raises ImportError.
 
-    Raises TypeError or InvalidTool for what it cannot use, among that what belongs to a synchronous client, and InvalidChain
-    for two tool advisors.
+    Raises TypeError or InvalidTool for invalid arguments, including synchronous advisors and models, and InvalidChain for two
+    tool advisors.
     """
 
     def __init__(
@@ -56,23 +55,23 @@ class AsyncChatClient:
         record_content: bool = False,
     ) -> None:
         check_form(model, AsyncChatModel, CLIENT, ("call", "stream"))
-        given, functions = advisors_of(advisors), tools_of(tools, CLIENT)
-        told, shown = mapping_of("params", params), mapping_of("tool_context", tool_context)
+        checked_advisors, functions = advisors_of(advisors), tools_of(tools, CLIENT)
+        advisor_values, tool_values = mapping_of("params", params), mapping_of("tool_context", tool_context)
         loop = registration(auto_tool_calling, tool_manager, tracer_provider, record_content)
         telemetry = Telemetry(tracer_provider, meter_provider=meter_provider, record_content=record_content)
-        agent = AsyncAgent(name, model, loop, telemetry, given, loop.complete(given))
+        agent = AsyncAgent(name, model, loop, telemetry, checked_advisors, loop.complete(checked_advisors))
         builder = RequestBuilder().with_system(system, {}).with_options(options_of(options, {}, CLIENT))
-        builder = builder.with_options(ToolOptions(tools=functions, tool_context=shown)).with_context(told)
+        builder = builder.with_options(ToolOptions(tools=functions, tool_context=tool_values)).with_context(advisor_values)
         self._model = model
-        self._begin = AsyncPromptSpec(agent, builder, given)
+        self._begin = AsyncPromptSpec(agent, builder, checked_advisors)
         self._settings: dict[str, Any] = {
             "model": model,
             "system": system,
             "tools": functions,
-            "advisors": given,
+            "advisors": checked_advisors,
             "options": options,
-            "tool_context": shown,
-            "params": told,
+            "tool_context": tool_values,
+            "params": advisor_values,
             "auto_tool_calling": auto_tool_calling,
             "tool_manager": tool_manager,
             "name": name,
@@ -85,14 +84,14 @@ class AsyncChatClient:
     def model(self) -> AsyncChatModel:
         return self._model
 
-    def prompt(self, said: Content | Message | None = None) -> AsyncPromptSpec:
-        """A request: what the user says, a message, or nothing yet. See AsyncPromptSpec for what else may be said of it."""
-        if said is None:
+    def prompt(self, content: Content | Message | None = None) -> AsyncPromptSpec:
+        """Starts a request, with the user's text, a message, or nothing. AsyncPromptSpec has the further steps."""
+        if content is None:
             return self._begin
-        return self._begin.messages(said) if isinstance(said, Message) else self._begin.user(said)
+        return self._begin.messages(content) if isinstance(content, Message) else self._begin.user(content)
 
     def mutate(self, **changes: Any) -> Self:
-        """A client that differs in these arguments of its constructor. Raises TypeError for an unknown one."""
+        """Returns a client with these constructor arguments changed. Raises TypeError for an unknown one."""
         for name in changes:
             known_name(name, self._settings, "setting of a client")
         return type(self)(**{**self._settings, **changes})

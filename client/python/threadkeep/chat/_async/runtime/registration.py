@@ -1,4 +1,4 @@
-"""Which advisors stand around a request: those that were given, and the loop of tools."""
+"""Advisors of a request: those that were passed, and the tool loop."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from .chain import AsyncAdvisor
 
 @dataclass(frozen=True, slots=True)
 class AsyncRegistration:
-    """How a client adds the loop of tools. `enabled`: False, and it never does. `manager`: what runs the calls."""
+    """How a client adds the tool loop. `enabled`: False adds none. `manager`: runs the calls."""
 
     enabled: bool
     manager: AsyncToolManager
 
     def complete(self, advisors: Sequence[AsyncAdvisor], *, wanted: bool = True) -> tuple[AsyncAdvisor, ...]:
-        """The advisors with a loop of tools: the one among them, or else one that is added if it is `wanted`, whether or not
-        there are tools, for an advisor may add some. A loop around a memory leaves the history to it.
+        """Returns the advisors with a tool loop: the one among them, or a new one if it is `wanted`. It is added even without
+        tools, because an advisor may add some. A loop around a memory leaves the history to the memory.
 
-        Raises InvalidChain if there are two.
+        Raises InvalidChain for two loops.
         """
         loop = tool_advisor(advisors)
         if loop is None:
@@ -38,7 +38,7 @@ class AsyncRegistration:
 def registration(
     enabled: bool, manager: AsyncToolManager | None, tracer_provider: TracerProvider | None, record_content: bool
 ) -> AsyncRegistration:
-    """With that manager, or one that tells its spans as the client does. Raises TypeError if it is none."""
+    """Returns the registration with this manager, or a new one with the client's tracing. Raises TypeError for another type."""
     if manager is not None and not isinstance(manager, AsyncToolManager):
         raise TypeError(f"tool_manager: definitions and execute, as an AsyncToolCallingManager has, not {manager!r}")
     own = manager or AsyncToolCallingManager(tracer_provider=tracer_provider, record_content=record_content)
@@ -46,7 +46,7 @@ def registration(
 
 
 def tool_advisor(advisors: Sequence[AsyncAdvisor]) -> AsyncToolAdvisor | None:
-    """The one that runs the loop of tools; None without one. Raises InvalidChain if there are two."""
+    """Returns the advisor that runs the tool loop; None without one. Raises InvalidChain for two."""
     loops = [each for each in advisors if isinstance(each, AsyncToolAdvisor) and each.runs_tools]
     if len(loops) > 1:
         names = " and ".join(repr(each.name) for each in loops)
@@ -59,12 +59,12 @@ def has_memory(advisors: Sequence[AsyncAdvisor]) -> bool:
 
 
 def uses_session(advisors: Sequence[AsyncAdvisor]) -> bool:
-    """Whether one of them keeps the conversation, or says that it needs to know the session."""
+    """Returns whether an advisor stores the conversation, or declares that it needs the session."""
     return has_memory(advisors) or any(getattr(each, "needs_session", False) for each in advisors)
 
 
 def _beside_memory(loop: AsyncToolAdvisor, advisors: Sequence[AsyncAdvisor]) -> AsyncAdvisor:
-    """A memory further in gives each round its history: the loop's own would repeat it."""
+    """Turns off the loop's own history if an inner memory adds the history to each round."""
     ordered = sorted(advisors, key=lambda advisor: advisor.order)
     if has_memory(ordered[ordered.index(loop) + 1 :]) and isinstance(loop, AsyncToolCallingAdvisor):
         return loop.changed(internal_history=False) if loop.internal_history else loop

@@ -1,4 +1,4 @@
-"""Spans around what is asked, whole and in chunks."""
+"""Spans around requests and model calls, whole and in chunks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Chunks = AsyncGenerator[ChatClientResponse, None]
 
 
 class AsyncTracedModel:
-    """A model each of whose calls is a span "chat {model}". `conversation`: the session's id, for the spans."""
+    """A model whose calls are spans "chat {model}". `conversation`: the session id for the spans."""
 
     __slots__ = ("_conversation", "_model", "_telemetry")
 
@@ -58,7 +58,7 @@ class AsyncTracedModel:
 async def traced_call(
     telemetry: Telemetry, name: str, conversation: str, chain: AsyncAdvisorChain, request: ChatClientRequest
 ) -> ChatClientResponse:
-    """What the chain answers, in a span "invoke_agent {name}"."""
+    """Returns the chain's response, in a span "invoke_agent {name}"."""
     with telemetry.agent_span(name, chain.model.provider, request.options, conversation) as span:
         with span.current():
             response = await chain.next_call(request)
@@ -69,7 +69,7 @@ async def traced_call(
 async def traced_stream(
     telemetry: Telemetry, name: str, conversation: str, chain: AsyncAdvisorChain, request: ChatClientRequest
 ) -> Chunks:
-    """The same in chunks. The span is current in each step, not in what the reader does between two."""
+    """Yields the chain's response in chunks. The span is current in each step, not in the reader's work between two steps."""
     with telemetry.agent_span(name, chain.model.provider, request.options, conversation) as span:
         async with aclosing(chain.next_stream(request)) as chunks:
             while True:

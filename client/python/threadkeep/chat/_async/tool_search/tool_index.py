@@ -1,4 +1,4 @@
-"""Where the tools of sessions are looked up."""
+"""Indexes of tools."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from ...tools.tool import ToolDefinition
 
 @runtime_checkable
 class AsyncToolIndex(Protocol):
-    """Sets of tools, each under a key. It is asked by many requests at once."""
+    """Sets of tools, each under a key. Called by many requests at the same time."""
 
     async def put(self, key: str, tools: Sequence[ToolDefinition]) -> None:
-        """Keeps a set, in place of what the key held."""
+        """Stores a set, replacing an earlier one."""
 
     async def find(self, key: str, query: str, limit: int) -> tuple[str, ...]:
-        """At most `limit` names of tools of this set that fit, the best first; nothing for an unknown key."""
+        """Returns at most `limit` names of matching tools, best first; nothing for an unknown key."""
 
     async def drop(self, key: str) -> None:
-        """Forgets a set; unknown ones do not matter."""
+        """Removes a set. Unknown keys are ignored."""
 
 
 class AsyncKeywordToolIndex:
-    """In this process, by the words of names and descriptions; see `KeywordRanking`. Equal sets are held once."""
+    """Searches the words of names and descriptions, in this process; see `KeywordRanking`. Equal sets are stored once."""
 
     def __init__(self) -> None:
         self._sets: dict[str, KeywordRanking] = {}
@@ -45,14 +45,14 @@ class AsyncKeywordToolIndex:
 
 
 class AsyncEmbeddingToolIndex:
-    """In this process, by meaning: the cosine between vectors of the query and of a tool's name and description.
+    """Searches by meaning, in this process: the cosine between the vectors of the query and of a tool's name and description.
 
-    `embedder`: gives one vector for each text. Equal sets are held once, and so is the vector of a tool that several sets have:
-    the embedder is asked for new ones only. `threshold`: tools whose cosine with the query is not above it are not found.
+    `embedder`: returns one vector per text. Equal sets and vectors are stored once; the embedder is called only for new texts.
+    `threshold`: tools need a cosine above it.
     """
 
     def __init__(self, embedder: Embedder, *, threshold: float = 0.0) -> None:
-        """Raises ValueError for a threshold outside of -1 to 1. Later, `put` and `find` raise it for vectors that are none."""
+        """Raises ValueError for a threshold outside of -1 to 1. `put` and `find` raise it for invalid vectors."""
         if not -1 <= threshold <= 1:
             raise ValueError(f"threshold: between -1 and 1, not {threshold}")
         self._embedder = embedder

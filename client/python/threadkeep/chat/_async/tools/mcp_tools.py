@@ -1,4 +1,4 @@
-"""The tools of an MCP server, as tools of a conversation."""
+"""The tools of an MCP server as tools of a conversation."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from ...tools.tool import Tool, ToolContext, ToolDefinition, ToolOutput, duplica
 class AsyncMcpServer:
     """A connection to an MCP server, over the official library (`mcp`).
 
-    `target`: what `mcp.Client` takes: StdioServerParameters of a program to start, the URL of a server over streamable HTTP, or
-    a transport of the library; an `mcp.Client` with settings of yours; or a function that gives an asyncio context manager of
-    any of these, for what has to live in the connection's event loop, such as an HTTP client with headers. Where calls are
-    awaited also a connected ClientSession or Client, which stays open.
+    `target`: an argument of `mcp.Client` (StdioServerParameters of a program to start, the URL of a server over streamable
+    HTTP, or a transport of the library); a configured `mcp.Client`; or a function that returns an asyncio context manager of
+    any of these, for objects that belong to the connection's event loop, such as an HTTP client with headers. Where calls are
+    awaited also a connected ClientSession or Client, which is not closed.
 
         async with AsyncMcpServer(StdioServerParameters(command="threadkeep", args=["mcp", "--user", "alice"])) as server:
             tools = await server.tools()
 
-    `prefix`: stands before each tool's name with an underscore; tell servers that have tools of the same name apart by it.
-    `only`: names, as the server says them, of the tools that are wanted; all by default. `return_direct`: of those whose result
-    is the answer. `timeout`: seconds of one call, after which the server is told to stop; None for no limit. `connect_timeout`:
-    seconds to connect, and seconds to list the tools.
+    `prefix`: comes before each tool's name with an underscore; distinguishes servers with tools of the same name. `only`: names
+    of the tools to use, as on the server; default all. `return_direct`: names of tools whose result is the answer. `timeout`:
+    seconds of one call, after which it is canceled on the server; None for no limit. `connect_timeout`: seconds to connect, and
+    seconds to list the tools.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class AsyncMcpServer:
         self._connect_timeout = connect_timeout
 
     async def __aenter__(self) -> Self:
-        """Connects. Raises what the library raises, and TimeoutError."""
+        """Connects. Raises the library's errors, and TimeoutError."""
         await self._connection.open(self._connect_timeout)
         return self
 
@@ -57,11 +57,11 @@ class AsyncMcpServer:
         await self._connection.close()
 
     async def tools(self) -> tuple[Tool, ...]:
-        """What the server offers now; it is asked at each call.
+        """Returns the tools that the server offers now; each call requests the list.
 
-        They work while the connection is open. A name that providers refuse is changed, see `model_name`. A call that the
-        server refuses raises MCPError; an error that a tool answers with goes to the model. Raises InvalidTool for two tools of
-        one name, and for a name of `only` that the server does not have, and TimeoutError.
+        They work while the connection is open. Names that providers reject are changed, see `model_name`. A call that the
+        server rejects raises MCPError; an error result goes to the model. Raises InvalidTool for duplicate names and for a
+        name of `only` that the server does not have, and TimeoutError.
         """
         offered = await self._connection.ask(lambda server: listed(server, self._connect_timeout))
         found = [each for each in offered if self._only is None or each.name in self._only]

@@ -1,5 +1,5 @@
 # Generated from _async by `make sync-client`. Do not edit.
-"""Compaction by the agent that writes: after a reply, when a trigger fires."""
+"""Compaction by the agent: after a reply, when a trigger fires."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..providers.model import ChatModel
 
 
 class Compactor:
-    """Compacts a session by a strategy. Without a trigger and a strategy it leaves that to the server's policy."""
+    """Compacts a session by a strategy. Without a trigger and a strategy it does nothing, and the server's policy applies."""
 
     def __init__(
         self,
@@ -28,16 +28,16 @@ class Compactor:
         actor: str,
         timeout: float | None,
     ) -> None:
-        """Raises ValueError if only one of trigger and strategy is given, or a summarizer without them, TypeError for what is
-        none of them."""
+        """Raises ValueError if only one of trigger and strategy is given, or a summarizer without them; TypeError for other
+        types."""
         _check("trigger", trigger, CompactionTrigger)
         _check("strategy", strategy, CompactionStrategy)
         if summarizer is not None:
             check_form(summarizer, ChatModel, "SessionMemoryAdvisor", ("call", "stream"))
         if (trigger is None) != (strategy is None):
-            raise ValueError("give both a trigger and a strategy, or neither to leave compaction to the server's policy")
+            raise ValueError("trigger and strategy: give both, or neither to use the server's policy")
         if summarizer is not None and strategy is None:
-            raise ValueError("a summarizer needs a trigger and a strategy that asks it")
+            raise ValueError("summarizer: it needs a trigger and a strategy that writes summaries")
         self._client = client
         self._trigger = trigger
         self._strategy = strategy
@@ -46,7 +46,7 @@ class Compactor:
         self._timeout = timeout
 
     def after(self, ref: SessionRef, window: WindowCounters | None) -> None:
-        """Compacts if the window that an append left makes the trigger fire. What fails is told, not raised."""
+        """Compacts if the trigger fires for the window that an append left. Errors are logged, not raised."""
         if self._trigger is None or window is None:
             return
         try:
@@ -55,15 +55,15 @@ class Compactor:
             if self._summarizer is None:
                 self._client.compact(ref, self._strategy, trigger=self._trigger, actor=self._actor, timeout=self._timeout)
             else:
-                self._client.compact_with(ref, self._summarise, self._strategy, actor=self._actor, timeout=self._timeout)
+                self._client.compact_with(ref, self._summarize, self._strategy, actor=self._actor, timeout=self._timeout)
         except Exception as error:
             warn("a session could not be compacted", session=ref.session_id, error=error_kind(error))
 
-    def _summarise(self, asked: SummaryPrompt) -> str:
+    def _summarize(self, prompt: SummaryPrompt) -> str:
         if self._summarizer is None:
             raise TypeError("there is no summarizer")
-        options = ChatOptions(max_tokens=asked.max_tokens or None).over(self._summarizer.default_options)
-        answer = self._summarizer.call(Prompt((system(asked.system_prompt), user(asked.prompt)), options))
+        options = ChatOptions(max_tokens=prompt.max_tokens or None).over(self._summarizer.default_options)
+        answer = self._summarizer.call(Prompt((system(prompt.system_prompt), user(prompt.prompt)), options))
         return answer.text
 
 
@@ -73,4 +73,4 @@ def _check(argument: str, value: object, kind: type[CompactionTrigger | Compacti
     if not isinstance(value, kind):
         raise TypeError(f"{argument} must be a {kind.__name__} (see threadkeep.compaction), not {type(value).__name__}")
     if not value.ByteSize():
-        raise ValueError(f"{argument} says nothing: make one with threadkeep.compaction")
+        raise ValueError(f"{argument} is empty: make one with threadkeep.compaction")

@@ -1,5 +1,5 @@
 # Generated from _async by `make sync-client`. Do not edit.
-"""A session as a memory uses it: read once a turn, written step by step."""
+"""A session as the memory uses it: read once per turn, written after each step."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from ...types.messages import Message, Role
 from ...types.responses import Usage
 
 DEFAULT_USER = "default-user"
-"""Owns a session that is created where neither the request nor the client nor the credential names a user."""
+"""User of a session that is created when the request, the client and the credential name none."""
 
 
 class NewEvent(NamedTuple):
-    """A message to store. `shared`: its id is not this writer's own; what another stored under it before holds for both."""
+    """A message to store. `shared`: other writers derive the same id; the version that was stored first applies to all."""
 
     message: Message
     event_id: str
@@ -35,7 +35,7 @@ class NewEvent(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """The turn, the drafts' messages with their ids, and the window's counts after the append; None if nothing was appended."""
+    """The turn, the stored messages with their ids, and the window's counters after the append, None without one."""
 
     turn: Turn
     messages: tuple[Message, ...]
@@ -43,7 +43,7 @@ class Stored(NamedTuple):
 
 
 class SessionLog:
-    """Who writes, and how to a session that may not exist."""
+    """Reads a session and appends to it, and creates it if necessary."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class SessionLog:
         return self._stamp["branch"]
 
     def read(self, context: Mapping[str, Any], provider: MemoryProvider) -> Turn:
-        """A turn that begins, with what the provider lets it see. Raises MissingSession, WrongUser."""
+        """Returns a new turn with the messages that the provider selects. Raises MissingSession, WrongUser."""
         ref = self._session_ref(context)
         if self.branch and not provider.spec.branch:
             provider = provider.on_branch(self.branch)
@@ -84,7 +84,7 @@ class SessionLog:
         return turn
 
     def append(self, turn: Turn, new_events: Sequence[NewEvent], context: Mapping[str, Any]) -> Stored:
-        """Stores the drafts, all or none; they are durable when it returns."""
+        """Stores the events, all or none. They are durable when it returns."""
         if not new_events or not turn.provider.writes:
             return Stored(turn, tuple(new_event.message for new_event in new_events), None)
         run = context.get(RUN)
@@ -120,7 +120,7 @@ class SessionLog:
         return to_event(new_event.message, event_id=new_event.event_id, usage=counted or None, invocation_id=run, **self._stamp)
 
     def _session_ref(self, context: Mapping[str, Any]) -> SessionRef:
-        """The session that a request is about."""
+        """Returns the session of a request."""
         session, user_id = context.get(SESSION), context.get(USER)
         if not session:
             raise MissingSession(
@@ -135,10 +135,10 @@ class SessionLog:
         return ref
 
     def _require_ownership(self, ref: SessionRef) -> None:
-        """Raises WrongUser if there is no such session of this user, but one of another user of the app.
+        """Raises WrongUser if the user has no such session but another user of the app has.
 
-        Where several apps have sessions of that id it is not found out, nor by a credential that is bound to a user: then all
-        that it can reach is that user's.
+        It is not checked if several apps have sessions with this id, or if the credential is bound to a user, who then owns
+        all sessions that it can read.
         """
         try:
             found = self._client.get_session(SessionRef(session_id=ref.session_id)).ref
@@ -149,7 +149,7 @@ class SessionLog:
 
 
 def _history_message(event: SessionEvent) -> Message:
-    """A summary is no event of somebody: it bears no id, and no turn is resumed at it."""
+    """Returns the message of a stored event. A summary gets no id, so that no turn is resumed at it."""
     message = from_event(event)
     if event.synthetic and message.role is not Role.TOOL:
         return replace(message, id="")

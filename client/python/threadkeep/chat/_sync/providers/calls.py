@@ -1,5 +1,5 @@
 # Generated from _async by `make sync-client`. Do not edit.
-"""One call to a model's endpoint: attempts, waits, one deadline over all of them, and failures told alike."""
+"""One call of a model: attempts, waits, one deadline for all of them, and uniform errors."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from ...providers.retry import RetryPolicy
 from ...types.responses import ChatResponse
 
 Open = Callable[[float], AbstractContextManager[httpx2.Response]]
-"""Sends a request, whose waits may each take so many seconds, and holds the response while it is read. Raises ModelFailed for
-what the provider's library tells in its own way."""
+"""Sends a request and holds the response while it is read. The parameter limits each wait, in seconds. Raises ModelFailed for
+errors of the provider's library."""
 
 
 class Reader(Protocol):
     """Reads the events of one stream."""
 
     def add(self, event: Event) -> Iterator[ChatResponse]:
-        """What an event brought. Raises Unreadable, ErrorEvent."""
+        """Yields the responses of an event. Raises Unreadable, ErrorEvent."""
 
     def finish(self) -> Iterator[ChatResponse]:
-        """What was kept for the end. Raises Unfinished if the answer has not ended."""
+        """Yields the rest. Raises Unfinished if the answer is incomplete."""
 
 
 class ModelCall:
-    """Asks one question. `provider`: its name for errors. `secret`: what no error may show."""
+    """Performs one model call. `provider`: its name in errors. `secret`: the key, which errors must not contain."""
 
     def __init__(self, provider: str, open_: Open, *, retry_policy: RetryPolicy, timeout: float, secret: str) -> None:
         self._provider = provider
@@ -43,7 +43,7 @@ class ModelCall:
         self._secret = secret
 
     def whole(self, read: Callable[[Json], ChatResponse]) -> ChatResponse:
-        """The answer. Raises ModelFailed, ModelTimeout."""
+        """Returns the answer. Raises ModelFailed, ModelTimeout."""
         attempt = 0
         while True:
             attempt += 1
@@ -57,7 +57,8 @@ class ModelCall:
             self._wait(failure, attempt)
 
     def stream(self, make: Callable[[], Reader]) -> Generator[ChatResponse, None, None]:
-        """The answer in chunks; tried again only until it begins. Closing it ends the request. Raises as `whole` does."""
+        """Yields the answer in chunks; retried only before the first one. Closing it cancels the request. Raises the same
+        errors as `whole`."""
         attempt, begun = 0, False
         while True:
             attempt, reader = attempt + 1, make()
@@ -86,7 +87,7 @@ class ModelCall:
 
     @contextmanager
     def _opened(self) -> Generator[httpx2.Response, None, None]:
-        """The response, whose status is a success."""
+        """Yields a response with a success status."""
         with ExitStack() as stack:
             with self._deadline.bound():
                 response = stack.enter_context(self._open(max(self._deadline.left, 0.001)))
@@ -118,15 +119,15 @@ class ModelCall:
             raise errors.failed_in_stream(self._provider, error.error, self._secret) from None
 
     def _wait(self, failure: ModelFailed, attempt: int) -> None:
-        """Until the next attempt. Raises the failure if there shall be none."""
+        """Waits until the next attempt. Raises the failure if there is none."""
         wait = self._retry_policy.wait(failure, attempt, self._deadline.left)
         if wait is None:
-            # The errors below it hold the request, key and all, and their frames too: they may not go along.
+            # The causes and their frames contain the request and the key.
             failure.__context__ = failure.__cause__ = None
             raise failure.with_traceback(None)
         self._deadline.sleep(wait)
 
 
 def transport_error(error: Exception) -> httpx2.HTTPError:
-    """What happened on the wire, of an error in which a vendor's library wraps it."""
+    """Returns the transport error inside of an error of a vendor's library."""
     return error.__cause__ if isinstance(error.__cause__, httpx2.HTTPError) else httpx2.ReadError("")

@@ -1,5 +1,5 @@
 # Generated from _async by `make sync-client`. Do not edit.
-"""What answers: the protocol that adapters of providers implement."""
+"""The protocol of models, which the adapters implement."""
 
 from __future__ import annotations
 
@@ -13,27 +13,28 @@ from ...types.responses import ChatResponse
 
 @runtime_checkable
 class ChatModel(Protocol):
-    """One model of one provider. Safe to share between requests.
+    """One model of one provider. It can be shared by requests.
 
-    A request's options are final when they come here: the client has laid them over `default_options`. Both calls raise
-    ModelFailed or ModelTimeout. Cancelling a call ends the request to the provider.
+    The client has already merged a request's options with `default_options`. Both methods raise ModelFailed or ModelTimeout.
+    Canceling a call cancels the provider's request.
     """
 
     @property
     def provider(self) -> str:
-        """In the words of OpenTelemetry's `gen_ai.provider.name`: "openai", "anthropic", "gcp.gemini"."""
+        """The provider as in OpenTelemetry's `gen_ai.provider.name`: "openai", "anthropic", "gcp.gemini"."""
 
     @property
     def default_options(self) -> ChatOptions:
-        """What holds where a request says nothing; `model` at least."""
+        """The default options; `model` at least."""
 
     def call(self, prompt: Prompt) -> ChatResponse:
-        """The whole answer."""
+        """Returns the whole answer."""
 
     def stream(self, prompt: Prompt) -> Iterator[ChatResponse]:
-        """The answer in chunks: new text as it comes, each tool call whole in one chunk, usage and finish reason when known.
+        """Yields the answer in chunks: new text as it arrives, each tool call whole in one chunk, usage and finish reason when
+        known.
 
-        Closing the iterator ends the request.
+        Closing the iterator cancels the request.
         """
 
 
@@ -41,7 +42,7 @@ Pieces = Generator[ChatResponse, None, None]
 
 
 def closable(pieces: Iterator[ChatResponse]) -> Pieces:
-    """A stream of a model that can be closed: a model of one's own may give any iterator."""
+    """Returns a stream that can be closed: a custom model may return any iterator."""
     if hasattr(pieces, "close"):
         return cast("Pieces", pieces)
     return _read(pieces)

@@ -1,5 +1,5 @@
 # Generated from _async by `make sync-client`. Do not edit.
-"""A base class for advisors, and the protocols of advisors that others look for: of tools and of memory."""
+"""A base class for advisors, and the protocols of tool and memory advisors."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from .chain import Advisor, AdvisorChain
 
 
 class BaseAdvisor:
-    """An advisor that does something before and after: override `before` and `after`, and both ways of calling work.
+    """An advisor with one method before and one after, for calls and streams.
 
-    On the way of a stream the chunks pass at once; `after` is given the whole answer when it has ended well, and what it
-    changes is not seen by who reads the stream.
+    The chunks of a stream are passed on at once; `after` receives the whole answer after a stream without an error, and the
+    reader does not see its changes.
     """
 
     def __init__(self, *, name: str = "", order: int = 0) -> None:
@@ -33,11 +33,11 @@ class BaseAdvisor:
         return self._order
 
     def before(self, request: ChatClientRequest, chain: AdvisorChain) -> ChatClientRequest:
-        """What goes further in."""
+        """Returns the request for the inner advisors."""
         return request
 
     def after(self, response: ChatClientResponse, chain: AdvisorChain) -> ChatClientResponse:
-        """What goes further out."""
+        """Returns the response for the outer advisors."""
         return response
 
     def advise_call(self, request: ChatClientRequest, chain: AdvisorChain) -> ChatClientResponse:
@@ -54,7 +54,7 @@ class BaseAdvisor:
 
 @runtime_checkable
 class ToolAdvisor(Advisor, Protocol):
-    """An advisor that runs the loop of tools. A chain has at most one."""
+    """An advisor that runs the tool loop. A chain has at most one."""
 
     @property
     def runs_tools(self) -> bool: ...
@@ -62,10 +62,10 @@ class ToolAdvisor(Advisor, Protocol):
 
 @runtime_checkable
 class MemoryAdvisor(Advisor, Protocol):
-    """An advisor that stores the conversation. Inside of a loop of tools it also gives each round its history."""
+    """An advisor that stores the conversation. Inside of a tool loop it also adds the history to each round."""
 
     def record(self, request: ChatClientRequest, messages: Sequence[Message]) -> None:
-        """Stores what the loop produced without asking the model again: results that end the turn."""
+        """Stores messages that the loop produced without calling the model: results that end the turn."""
 
     def pending(self, request: ChatClientRequest) -> ChatClientResponse | None:
-        """When resuming: the stored answer whose tool calls nobody has answered, as if the model had just given it."""
+        """Returns, when resuming, the stored answer whose calls have no results, as if the model had just returned it."""

@@ -1,5 +1,5 @@
 # Generated from _async by `make sync-client`. Do not edit.
-"""Advisors around a model, and the order in which a request passes them."""
+"""Advisors around a model, in the order in which a request passes them."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ Chunks = Generator[ChatClientResponse, None, None]
 
 @runtime_checkable
 class Advisor(Protocol):
-    """Sees every request on its way in and every response on its way out, and may change, repeat or answer them itself.
+    """Sees each request before the model and each response after it, and may change, repeat or answer requests.
 
-    Advisors stand in ascending `order`, those of equal order as they were given; the lowest is outermost. One object serves
-    many requests at once: what belongs to one request stands in its context.
+    Advisors are sorted by `order`, equal ones as they were passed; the lowest is outermost. One object serves many requests at
+    the same time: keep the state of a request in its context.
     """
 
     @property
     def name(self) -> str:
-        """For logs and spans; a chain holds no two advisors that are the same object."""
+        """Name in logs and spans."""
 
     @property
     def order(self) -> int: ...
 
     def advise_call(self, request: ChatClientRequest, chain: AdvisorChain) -> ChatClientResponse:
-        """Goes on with `chain.next_call(request)`, as often as it likes."""
+        """Continues with `chain.next_call(request)`, any number of times."""
 
     def advise_stream(self, request: ChatClientRequest, chain: AdvisorChain) -> Iterator[ChatClientResponse]:
-        """The same in chunks, with `chain.next_stream(request)`. Closing it closes what is further in."""
+        """Yields the response in chunks, with `chain.next_stream(request)`. Closing it closes the inner streams."""
 
 
 class AdvisorChain:
-    """What is further in than who holds it: the rest of the advisors, then the model. Immutable: it may be asked many times."""
+    """The inner advisors of an advisor, then the model. Immutable: it can be called many times."""
 
     __slots__ = ("_advisors", "_at", "_model")
 
     def __init__(self, advisors: Sequence[Advisor], model: ChatModel) -> None:
-        """Raises InvalidChain if one advisor stands twice."""
+        """Raises InvalidChain for duplicate advisors."""
         self._advisors = tuple(sorted(advisors, key=lambda advisor: advisor.order))
         if len({id(advisor) for advisor in advisors}) < len(self._advisors):
-            raise InvalidChain("one advisor stands twice in a chain; give it once")
+            raise InvalidChain("a chain contains the same advisor twice; pass it once")
         self._model = model
         self._at = 0
 
@@ -55,22 +55,22 @@ class AdvisorChain:
 
     @property
     def advisors(self) -> tuple[Advisor, ...]:
-        """All of them, the outermost first."""
+        """All advisors, outermost first."""
         return self._advisors
 
     @property
     def inner(self) -> tuple[Advisor, ...]:
-        """Those that a call from here still passes."""
+        """The advisors that a call from here still passes."""
         return self._advisors[self._at :]
 
     def next_call(self, request: ChatClientRequest) -> ChatClientResponse:
-        """What the next advisor, or the model, answers."""
+        """Returns the response of the next advisor, or of the model."""
         if self._at < len(self._advisors):
             return self._advisors[self._at].advise_call(request, self._from(self._at + 1))
         return ChatClientResponse(self._model.call(request.prompt), request.context)
 
     def next_stream(self, request: ChatClientRequest) -> Chunks:
-        """The same in chunks. Close it when it is not read to its end."""
+        """Yields the response in chunks. Close it if you do not read it to its end."""
         if self._at < len(self._advisors):
             source = self._advisors[self._at].advise_stream(request, self._from(self._at + 1))
             with closing(cast("Chunks", source)) as chunks:
@@ -82,7 +82,7 @@ class AdvisorChain:
                     yield ChatClientResponse(piece, request.context)
 
     def after(self, advisor: Advisor) -> AdvisorChain:
-        """A chain of what stands after this advisor, wherever the holder stands. Raises InvalidChain if it is not in it."""
+        """Returns the chain after this advisor, from any position. Raises InvalidChain for an unknown advisor."""
         for at, each in enumerate(self._advisors):
             if each is advisor:
                 return self._from(at + 1)

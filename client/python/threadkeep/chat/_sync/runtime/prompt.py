@@ -33,7 +33,7 @@ _NOT_KEPT = (
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """What all requests of a client share."""
+    """The settings that all requests of a client share."""
 
     name: str
     model: ChatModel
@@ -41,15 +41,15 @@ class Agent:
     telemetry: Telemetry
     advisors: tuple[Advisor, ...] = ()
     complete: tuple[Advisor, ...] = ()
-    """The same, with the loop of tools: what most requests have, found once."""
+    """`advisors` with the tool loop: what most requests need, computed once."""
 
 
 @dataclass(frozen=True, slots=True)
 class PromptSpec:
-    """What is asked of a client, and how. Made by `ChatClient.prompt`; `call` or `stream` asks it, as often as you like.
+    """A request of a client, made by `ChatClient.prompt`. `call` or `stream` sends it, any number of times.
 
-    Immutable: each step gives a new one, so that one may be the beginning of many. What a request says wins over what its
-    client says, and that over the model's defaults; tools and mappings are joined, by name.
+    Immutable: each step returns a new request. Its settings override the client's, which override the model's defaults; tools
+    and mappings are merged by name.
     """
 
     _agent: Agent = field(repr=False)
@@ -57,79 +57,82 @@ class PromptSpec:
     _advisors: tuple[Advisor, ...] = ()
 
     def system(self, text: str | None = None, /, **values: Any) -> PromptSpec:
-        """The instructions, in place of the client's; without a text, the client's. `values` fill their places: `{name}`.
+        """Sets the instructions in place of the client's; without a text, fills in the client's. `values`: for the
+        placeholders `{name}`.
 
-        Without values braces mean nothing; `{{name}}` stands for `{name}`. Raises ValueError naming a place without a value.
+        Without values braces have no meaning; `{{name}}` becomes `{name}`. Raises ValueError for a placeholder without a
+        value.
         """
         return self._with(self._builder.with_system(text, values))
 
     def user(self, content: Content) -> PromptSpec:
-        """What the user says: a text, a part, or several of both. Messages stand in the order in which they are given."""
+        """Adds the user's message: a text, a part, or several. Messages keep their order."""
         return self._with(self._builder.with_messages(user_message(content)))
 
     def messages(self, *messages: Message) -> PromptSpec:
-        """Messages of any role: of a conversation that no memory holds, or results of tools that the program ran itself."""
+        """Adds messages of any role: a conversation without a memory, or results of tools that the program ran."""
         return self._with(self._builder.with_messages(*messages_of(messages)))
 
     def tools(self, *tools: Tool | Callable[..., Any]) -> PromptSpec:
-        """What the model may call: Tools and Python functions. One wins over a client's of the same name.
+        """Adds tools: Tools and Python functions. A tool replaces the client's tool of the same name.
 
-        Raises InvalidTool for what cannot be called.
+        Raises InvalidTool for other objects.
         """
         return self._with(self._builder.with_options(ToolOptions(tools=tools_of(tools, CLIENT))))
 
     def advisors(self, *advisors: Advisor) -> PromptSpec:
-        """Further advisors, for this request only."""
+        """Adds advisors for this request."""
         return replace(self, _advisors=(*self._advisors, *advisors_of(advisors)))
 
     def params(self, mapping: Mapping[str, Any] | None = None, /, **values: Any) -> PromptSpec:
-        """Values for advisors, by names in `threadkeep.chat.context_keys` or their own. Tools and model do not see them."""
+        """Adds values for advisors, by names in `threadkeep.chat.context_keys` or their own. Tools and the model do not see
+        them."""
         return self._with(self._builder.with_context({**mapping_of("params", mapping), **values}))
 
     def options(self, options: ChatOptions | None = None, /, **fields: Any) -> PromptSpec:
-        """How the model answers: `options(temperature=0.2)`, ChatOptions, or both. Raises TypeError for an unknown name."""
+        """Adds options: `options(temperature=0.2)`, ChatOptions, or both. Raises TypeError for an unknown name."""
         return self._with(self._builder.with_options(options_of(options, fields, CLIENT)))
 
     def tool_context(self, /, **values: Any) -> PromptSpec:
-        """Values for tools, which find them in `ToolContext.values`. The model does not see them."""
+        """Adds values for tools, in `ToolContext.values`. The model does not see them."""
         return self._with(self._builder.with_options(ToolOptions(tool_context=values)))
 
     def session(self, session: SessionLike, *, user_id: str | None = None, run_id: str | None = None) -> PromptSpec:
-        """The session that the conversation lives in; advisors and tools are told. It takes the place of an earlier one, with
-        all that was said of that. Without an advisor that keeps the conversation the request warns: nothing is stored.
+        """Sets the session of the conversation, for advisors and tools, in place of an earlier one and its values. Without a
+        memory advisor the request warns, and nothing is stored.
 
-        `user_id`: whose it has to be, by default the SDK client's user. `run_id`: what tells runs apart for idempotent ids.
+        `user_id`: the owner, default the SDK client's user. `run_id`: distinguishes runs in idempotent ids.
         """
         return self._with(self._builder.with_session(session, user_id, run_id))
 
     def memory(self, memory: MemoryProvider | ContextSpec) -> PromptSpec:
-        """What is seen of the session, and whether it is written, in place of what the memory advisor says."""
+        """Sets what is read of the session, and whether it is written, in place of the memory advisor's setting."""
         return self._with(self._builder.with_memory(memory))
 
     def call(self) -> ChatClientResponse:
-        """The whole answer. Raises ValueError if nothing is said, InvalidChain for advisors that cannot work together, what the
-        model raises (ModelFailed, ModelTimeout) and what advisors raise."""
+        """Returns the whole answer. Raises ValueError without a message, InvalidChain for advisors that cannot be combined,
+        and the errors of the model (ModelFailed, ModelTimeout) and of advisors."""
         chain, request = self._chain()
         agent = self._agent
         return traced_call(agent.telemetry, agent.name, self._builder.conversation, chain, request)
 
     def stream(self) -> Generator[ChatClientResponse, None, None]:
-        """The answer in chunks, as they come. Close it (`closing`) when you do not read it to its end; what is wrong with the
-        request is raised at once."""
+        """Returns the answer in chunks. Close it (`closing`) if you do not read it to its end. Errors of the request are
+        raised at once."""
         chain, request = self._chain()
         agent = self._agent
         return traced_stream(agent.telemetry, agent.name, self._builder.conversation, chain, request)
 
     def resume(self) -> ChatClientResponse:
-        """Goes on with the session's last turn, which was interrupted: an agent that was killed between two of its rounds.
+        """Resumes the session's last turn, which was interrupted, for example by a crash between two rounds.
 
-        Nothing new is said. Calls that nobody answered are run, the model is asked where it was not, and an answer that stands
-        already is returned. Raises MissingSession without a session, InvalidChain without a memory advisor.
+        Runs open calls, calls the model if necessary, and returns an answer that is already stored. There is no new message.
+        Raises MissingSession without a session, InvalidChain without a memory advisor.
         """
         return self._resuming().call()
 
     def resume_stream(self) -> Generator[ChatClientResponse, None, None]:
-        """The same in chunks."""
+        """Like `resume`, in chunks."""
         return self._resuming().stream()
 
     def _resuming(self) -> PromptSpec:
@@ -155,7 +158,7 @@ class PromptSpec:
 
 
 def advisors_of(advisors: object) -> tuple[Advisor, ...]:
-    """Raises TypeError for what is no advisor of this form."""
+    """Returns the advisors. Raises TypeError for other objects and for advisors of the other form."""
     if not isinstance(advisors, list | tuple):
         raise TypeError(f"advisors are a sequence of advisors, not {type(advisors).__name__}")
     for each in advisors:

@@ -1,5 +1,5 @@
 # Generated from _async by `make sync-client`. Do not edit.
-"""Spans around what is asked, whole and in chunks."""
+"""Spans around requests and model calls, whole and in chunks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Chunks = Generator[ChatClientResponse, None, None]
 
 
 class TracedModel:
-    """A model each of whose calls is a span "chat {model}". `conversation`: the session's id, for the spans."""
+    """A model whose calls are spans "chat {model}". `conversation`: the session id for the spans."""
 
     __slots__ = ("_conversation", "_model", "_telemetry")
 
@@ -59,7 +59,7 @@ class TracedModel:
 def traced_call(
     telemetry: Telemetry, name: str, conversation: str, chain: AdvisorChain, request: ChatClientRequest
 ) -> ChatClientResponse:
-    """What the chain answers, in a span "invoke_agent {name}"."""
+    """Returns the chain's response, in a span "invoke_agent {name}"."""
     with telemetry.agent_span(name, chain.model.provider, request.options, conversation) as span:
         with span.current():
             response = chain.next_call(request)
@@ -70,7 +70,7 @@ def traced_call(
 def traced_stream(
     telemetry: Telemetry, name: str, conversation: str, chain: AdvisorChain, request: ChatClientRequest
 ) -> Chunks:
-    """The same in chunks. The span is current in each step, not in what the reader does between two."""
+    """Yields the chain's response in chunks. The span is current in each step, not in the reader's work between two steps."""
     with telemetry.agent_span(name, chain.model.provider, request.options, conversation) as span:
         with closing(chain.next_stream(request)) as chunks:
             while True:

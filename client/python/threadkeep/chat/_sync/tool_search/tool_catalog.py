@@ -1,5 +1,5 @@
 # Generated from _async by `make sync-client`. Do not edit.
-"""Which tools of which sessions an index knows."""
+"""The tools of sessions that an index contains."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ...tools.tool import ToolDefinition
 from .tool_index import ToolIndex
 
 _SETS_OF_A_SESSION = 4
-"""Agents that share a session may each have tools of their own; beyond that the set that was indexed first goes."""
+"""Tool sets per session: agents that share a session may have different tools. The oldest set is dropped first."""
 
 
 class ToolCatalog:
-    """Puts a session's tools into the index when they are new or have changed, and drops them as the policy says."""
+    """Adds a session's tools to the index when they are new or changed, and drops them by the policy."""
 
     def __init__(self, index: ToolIndex, eviction: Eviction) -> None:
         self.index = index
@@ -28,17 +28,17 @@ class ToolCatalog:
 
     @property
     def sessions(self) -> tuple[str, ...]:
-        """Those whose tools are indexed."""
+        """Sessions whose tools are indexed."""
         with self._lock:
             return tuple(self._keys)
 
     def hold(self, session: str, tools: Sequence[ToolDefinition]) -> str:
-        """The key of these tools in the index, where they are when this returns."""
+        """Returns the key of these tools in the index, after adding them if necessary."""
         same = fingerprint(tools)
         with self._lock:
             key = self._keys.get(session, {}).get(same)
             left = self._used(session) if key else []
-            # Never used again: who drops an older key of these tools, which may take its time, does not drop these.
+            # Unique: a slow drop of an older key of the same tools must not drop these.
             new = f"{session} {same} {next(self._numbers)}"
         if key is None:
             self.index.put(new, tools)
@@ -49,31 +49,31 @@ class ToolCatalog:
         return key
 
     def find(self, session: str, tools: Sequence[ToolDefinition], query: str, limit: int) -> tuple[ToolDefinition, ...]:
-        """Those that fit, the best first; indexed again if they have been dropped meanwhile."""
+        """Returns the matching tools, best first; adds them to the index again if they were dropped."""
         by_name = {each.name: each for each in tools}
         found = self.index.find(self.hold(session, tools), query, limit)
         return tuple(by_name[name] for name in dict.fromkeys(found) if name in by_name)[:limit]
 
     def finished(self, session: str) -> None:
-        """A turn has ended."""
+        """Applies the policy after a turn."""
         with self._lock:
             left = self._dropped(self.eviction.finished(session))
         self._drop(left)
 
     def evict(self, session: str) -> None:
-        """Drops a session's tools whatever the policy says; it need not be known."""
+        """Drops a session's tools regardless of the policy. Unknown sessions are ignored."""
         with self._lock:
             left = self._dropped([session])
         self._drop(left)
 
     def _used(self, session: str) -> list[str]:
-        """The keys that leave as the session is used."""
+        """Marks a session as used. Returns the keys to drop."""
         keys = self._keys[session]
         oldest = [keys.pop(same) for same in list(keys)[:-_SETS_OF_A_SESSION]]
         return oldest + self._dropped(self.eviction.used(session))
 
     def _dropped(self, sessions: Iterable[str]) -> list[str]:
-        """The keys that leave with these sessions."""
+        """Removes sessions. Returns their keys."""
         keys: list[str] = []
         for session in list(sessions):
             keys += self._keys.pop(session, {}).values()

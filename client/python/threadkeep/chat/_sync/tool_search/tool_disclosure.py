@@ -1,5 +1,5 @@
 # Generated from _async by `make sync-client`. Do not edit.
-"""Which tools a model sees."""
+"""The tools that the model sees."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from ..runtime.chain import AdvisorChain
 
 
 class ToolDisclosure:
-    """The innermost advisor of a loop that searches for tools: it sees the conversation as the model does, with what memories
-    have added."""
+    """The innermost advisor of a tool search: it sees the conversation as the model does, with the additions of memories."""
 
     def __init__(self, shown: DisclosedTools) -> None:
         self._shown = shown

@@ -1,5 +1,5 @@
 # Generated from _async by `make sync-client`. Do not edit.
-"""The loop of tools for a model that has too many: it is shown one that finds the others, and what was found."""
+"""A tool loop for many tools: it shows a search tool, and the tools that were found."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ _MOST_RESULTS = 50
 
 
 class ToolSearchAdvisor(ToolCallingAdvisor):
-    """A loop of tools that shows the model only a tool to search with, and the tools that its searches have found.
+    """A tool loop that shows the model a search tool and the tools that its searches found.
 
-    The request's tools are put into `index` once per session (and again when names or descriptions change), from which
-    `eviction` drops sessions. A request needs a session (`.session(...)`), or raises MissingSession. `max_results`: of one
-    search, 1 to 50, unless the model says how many. `accumulate`: what was found stays; False: only what the last searches
-    found, all that were made at once. `shown`: names of tools that are always shown. `guidance`: is added to the system
-    message, with `{name}` for that of the search tool. The other settings are those of an ToolCallingAdvisor. A copy
-    (`changed`) shares the index of this one, unless it is given another index or policy.
+    The request's tools are added to `index` once per session (again after names or descriptions change), and `eviction` drops
+    sessions. A request needs a session (`.session(...)`), or raises MissingSession. `max_results`: of one search, 1 to 50,
+    unless the model sets it. `accumulate`: found tools stay visible; False: only those of the last searches. `shown`: names of
+    tools that are always visible. `guidance`: text that is added to the system message, with `{name}` for the search tool. The
+    other settings are those of ToolCallingAdvisor. A copy (`changed`) shares the index unless it gets another index or
+    policy.
 
-    What was found earlier is read from the searches' results in the conversation that the model sees, whichever memory keeps
-    it, and from the context of this turn. Any tool of the request runs when it is called, seen or not. A tool with the name
-    of the search tool raises InvalidTool. After Spring AI's ToolSearchToolCallingAdvisor.
+    Earlier finds are read from the results in the conversation, with any memory, and from the context of this turn. Any tool
+    of the request runs when it is called, visible or not. A tool with the name of the search tool raises InvalidTool. Modeled
+    on Spring AI's ToolSearchToolCallingAdvisor.
     """
 
     needs_session = True
@@ -89,7 +89,7 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
 
     @property
     def sessions(self) -> tuple[str, ...]:
-        """Those whose tools are indexed now, as `session_key` writes them."""
+        """Sessions whose tools are indexed, as keys of `session_key`."""
         return self._catalog.sessions
 
     def check(self) -> None:
@@ -107,11 +107,11 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
             self._catalog = ToolCatalog(self._index, self._eviction)
 
     def evict(self, session: Any, user_id: str | None = None) -> None:
-        """Drops a session's tools from the index; its next request puts them there again. Name it as its requests do."""
+        """Drops a session's tools from the index; its next request adds them again. Name the session as its requests do."""
         self._catalog.evict(session_key(session, user_id))
 
     def before_call(self, request: ChatClientRequest, chain: AdvisorChain) -> ChatClientRequest:
-        """Puts the tools into the index if they are not there, and the search tool beside them."""
+        """Adds the tools to the index if necessary, and the search tool to the request."""
         options = request.options
         if not isinstance(options, ToolOptions) or not options.tools:
             return request
@@ -142,7 +142,7 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
             self._catalog.finished(_session_of(request))
 
     def _showing(self, chain: AdvisorChain) -> AdvisorChain:
-        """The chain with what shows the model its tools further in than all else: there it sees what a memory has added."""
+        """Returns the chain with the tool disclosure as the innermost advisor, where it sees the additions of memories."""
         shown = DisclosedTools(self._search_tool_name, frozenset(self._shown), self._accumulate)
         return AdvisorChain((*chain.inner, ToolDisclosure(shown)), chain.model)
 

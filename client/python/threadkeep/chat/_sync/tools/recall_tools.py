@@ -1,5 +1,5 @@
 # Generated from _async by `make sync-client`. Do not edit.
-"""Recall as tools for a model: what they are told as, and what they do, is the server's; see ToolService in the protos."""
+"""Recall tools for a model; the server defines and runs them (see ToolService in the protos)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _OF_A_USER = "load_memory"
 
 
 class RecallTools:
-    """The recall tools of a server, to be given to a model: `.tools(*RecallTools(client).all())`.
+    """The recall tools of a server for a model: `.tools(*RecallTools(client).all())`.
 
-    They search the conversation of the request: the value "session" of its tool context, which `.session(...)` sets, for the
-    user of "user_id" or of the client. Without it load_memory, which needs the user alone, still searches; the others answer
-    that there is none. What the model gets wrong is a result in words for it; that the server cannot be reached, or knows no
-    such session, is raised by the call.
+    They search the session in the value "session" of the request's tool context, which `.session(...)` sets, for the user in
+    "user_id" or the client's. Without a session load_memory, which needs only the user, still searches; the others return an
+    error. Invalid arguments of the model return an error for it; an unreachable server or an unknown session raises an
+    exception.
     """
 
     def __init__(self, client: Client) -> None:
@@ -33,12 +33,12 @@ class RecallTools:
         self._client = client
 
     def all(self) -> tuple[Tool, ...]:
-        """Those that the server offers to models: load_memory, conversation_search and cross_session_search, without what is
-        switched off there."""
+        """Returns the tools that the server offers to models: load_memory, conversation_search and cross_session_search,
+        except those that are switched off."""
         return tuple(self._tool(each) for each in self._client.list_tools() if each.declared)
 
     def named(self, *names: str) -> tuple[Tool, ...]:
-        """Some of them. Raises ValueError for another name; preload_memory is for an agent's own code, see `preload`."""
+        """Returns some of the tools. Raises ValueError for another name; preload_memory is for the program, see `preload`."""
         tools = {each.name: each for each in self._client.list_tools() if each.declared}
         for name in names:
             if name not in tools:
@@ -46,9 +46,9 @@ class RecallTools:
         return tuple(self._tool(tools[name]) for name in names)
 
     def preload(self, session: str | SessionRef | Session, text: str | None = None, *, max_entries: int = 5) -> str:
-        """What is remembered of the session's user that bears on `text`, by default on what the user said last.
+        """Returns the memory of the session's user that matches `text`, default the user's last message.
 
-        To be put before the instructions to the model; empty if there is nothing. `max_entries`: 1 to 50.
+        Put it before the instructions; it is empty without a match. `max_entries`: 1 to 50.
         """
         arguments = {"max_entries": max_entries, **({} if text is None else {"text": text})}
         answer = self._client.call_tool("preload_memory", arguments, session=session)

@@ -1,8 +1,8 @@
 # Generated from _async by `make sync-client`. Do not edit.
-"""Literal search as tools for a model, with the arguments and results that agents of the published model know.
+"""Literal search tools with the parameters and results of the published tools of these names (Spring AI Session).
 
-What is found is the server's business: a literal substring after case folding, oldest first, archived events and summaries
-too. `RecallTools` answers questions instead. Source: the Spring AI Session documents.
+The server searches for a literal substring after case folding, oldest first, including archived events and summaries.
+`RecallTools` has ranked search.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ...tools.tool import Tool, ToolContext
 
 NO_RESULTS = "No results found."
 SESSION_KEYS = ("session", "chat_memory_session_id", "chat_memory_conversation_id")
-"""Of the tool context, the first that is set: the session that conversation_search looks in. `.session(...)` sets "session"."""
+"""Keys of the tool context, by priority, for the session of conversation_search. `.session(...)` sets "session"."""
 MOST_TERMS = 20
 _LAST_PAGE = 1_000_000
 _THOUGHT = {"type": "string", "description": "Why you search, in a sentence. Nobody else sees it."}
@@ -35,11 +35,10 @@ _PAGE = {"type": ["integer", "null"], "description": "Which page of results, fro
 
 
 class SearchTools:
-    """conversation_search and cross_session_search, to be given to a model: `.tools(searches.conversation_search())`.
+    """Makes conversation_search and cross_session_search for a model: `.tools(searches.conversation_search())`.
 
-    `page_size`: results in a page. `strict`: without a session the model is told so; otherwise a warning is logged and the
-    session "default" is searched. Raises ValueError for a page size below 1, TypeError for a client of the
-    other form.
+    `page_size`: results per page. `strict`: without a session the model receives an error; otherwise a warning is logged and
+    the session "default" is searched. Raises ValueError for a page size below 1, TypeError for a client of the other form.
     """
 
     def __init__(self, client: Client, *, page_size: int = 10, strict: bool = False) -> None:
@@ -51,9 +50,9 @@ class SearchTools:
         self._strict = strict
 
     def conversation_search(self) -> Tool:
-        """`conversation_search(innerThought, query, page?)`: a JSON list of `timestamp`, `type` and `text`, or "No results
-        found.". It looks in the session of the request's tool context, see SESSION_KEYS. `timestamp`: when the event was
-        recorded, unless its writer gave a time."""
+        """Returns `conversation_search(innerThought, query, page?)`: a JSON list of `timestamp`, `type` and `text`, or "No
+        results found.". It searches the session of the request's tool context, see SESSION_KEYS. `timestamp`: the event time,
+        or else the record time."""
         shape = _object(
             {
                 "innerThought": _THOUGHT,
@@ -65,11 +64,11 @@ class SearchTools:
         return schema_tool("conversation_search", shape, self._conversation, description=about)
 
     def cross_session_search(self, user_id: str | None = None) -> Tool:
-        """`cross_session_search(innerThought, query, matchMode?, since?, page?)`: a JSON list of `sessionId`, `timestamp`,
-        `type` and `text`, or "No results found.", of the sessions of this user, by default the client's.
+        """Returns `cross_session_search(innerThought, query, matchMode?, since?, page?)`: a JSON list of `sessionId`,
+        `timestamp`, `type` and `text`, or "No results found.", of the sessions of this user, default the client's.
 
-        `query`: at most 20 texts with commas between; `matchMode` says whether "any" or "all" of them must be there. `since`:
-        ISO 8601, without an offset in UTC. Raises ValueError without a user.
+        `query`: at most 20 texts separated by commas; `matchMode`: "any" or "all" of them. `since`: ISO 8601, UTC without an
+        offset. Raises ValueError without a user.
         """
         whose = self._client.user_id if user_id is None else user_id
         if not whose.strip():
@@ -110,7 +109,7 @@ class SearchTools:
         try:
             rows = [_row(hit.pb, names_session) for hit in self._client.search("", filter=wanted, **where)]
         except SessionNotFound:
-            return NO_RESULTS  # nothing has been said yet
+            return NO_RESULTS  # no message yet
         return json.dumps(rows, ensure_ascii=False) if rows else NO_RESULTS
 
     def _session(self, context: ToolContext) -> Any:

@@ -1,5 +1,5 @@
 # Generated from _async by `make sync-client`. Do not edit.
-"""The loop of tools: asks the model, runs what it calls, and asks again until it calls nothing."""
+"""The tool loop: calls the model and runs its tool calls until an answer has none."""
 
 from __future__ import annotations
 
@@ -23,31 +23,30 @@ Eligible = Callable[[ChatClientResponse], bool]
 
 
 def default_eligible(answer: ChatClientResponse) -> bool:
-    """Whether the loop goes on: the answer calls tools."""
+    """Returns whether the loop continues: the answer has tool calls."""
     return bool(answer.tool_calls)
 
 
 class ToolCallingAdvisor:
-    """Runs tools for a model. Requests whose options are no ToolOptions pass unchanged. One object serves many requests.
+    """Runs tools for a model. Requests whose options are not ToolOptions pass unchanged. One object serves many requests.
 
-    `manager`: runs the tools, by default an ToolCallingManager; `concurrent` is for that one. `eligible`: whether the
-    tools of an answer are run; if not, that answer ends the turn, and so does one without a response. `internal_history`: each
-    round is asked with all of the turn; False: with the first SYSTEM message, if there is one, and the last message, for a
-    memory further in that adds the rest. `max_iterations`: how often the model is asked in one turn, None for no bound.
+    `manager`: runs the tools, default an ToolCallingManager with `concurrent`. `eligible`: decides whether the tools of
+    an answer run; otherwise the answer ends the turn, as does one without a response. `internal_history`: each round's request
+    contains the whole turn; False: the first SYSTEM message and the last message, for an inner memory that adds the rest.
+    `max_iterations`: model calls in one turn, None for no limit.
 
-    A turn also ends when every tool that was called is return-direct, at a limit of the manager's, and after `max_iterations`
-    answers; the response then has one of the finish reasons "returnDirect", "toolCallLimitExceeded" and
-    "toolIterationsExceeded". Memories further in are told of such an end, and of an UnknownTool or ToolFailed that ends a turn,
-    so that no call is stored without a result; an end that they cannot take is in the AnswerNotStored that is raised. Usage is
-    that of the whole turn.
+    A turn also ends when all called tools are return-direct, at a limit of the manager, and after `max_iterations` answers.
+    The finish reason is then "returnDirect", "toolCallLimitExceeded" or "toolIterationsExceeded". Inner memories store such an
+    end, and an UnknownTool or ToolFailed that ends a turn, so that every stored call has a result; if they cannot,
+    AnswerNotStored contains the answer. The usage covers the whole turn.
 
-    As a stream: chunks pass as they come but for tool calls; tools run while the next chunk is waited for, and none is run
-    once the stream is closed. Earlier rounds' usage is added to each chunk that has one; if none of the last answer's has, a
-    chunk without generations follows that tells it.
+    Streams: chunks other than tool calls are passed on at once. Tools run before the next chunk arrives, and no longer once
+    the stream is closed. The usage of earlier rounds is added to each chunk with a usage; if the last answer has none, a chunk
+    without generations follows.
 
-    For a subclass: the hooks are called in the order in which they stand here, those in the middle once in each round; each has
-    a twin for streams. `changed` copies also what a subclass adds: it names its settings in `settings`, keeps each in an
-    attribute of that name after an underscore, and looks at them in `check`.
+    Subclasses: the hooks run in the order of their definition, the middle ones once per round; each has a counterpart for
+    streams. `changed` also copies settings of a subclass that are listed in `settings`, stored in an attribute with an
+    underscore, and validated in `check`.
     """
 
     settings: ClassVar[tuple[str, ...]] = ("manager", "order", "name", "eligible", "internal_history", "max_iterations")
@@ -95,7 +94,7 @@ class ToolCallingAdvisor:
         return self._internal_history
 
     def changed(self, **settings: Any) -> Self:
-        """A copy of the same type with other settings. Raises TypeError for an unknown one."""
+        """Returns a copy of the same type with other settings. Raises TypeError for an unknown one."""
         twin = copy.copy(self)
         for name, value in settings.items():
             if name not in self.settings:
@@ -105,7 +104,7 @@ class ToolCallingAdvisor:
         return twin
 
     def check(self) -> None:
-        """Raises ValueError or TypeError for a setting that cannot be, and names it."""
+        """Raises ValueError or TypeError that names an invalid setting."""
         if not HIGHEST_PRECEDENCE < self._order < LOWEST_PRECEDENCE:
             raise ValueError(f"order: between {HIGHEST_PRECEDENCE} and {LOWEST_PRECEDENCE}, and neither, not {self._order}")
         if not isinstance(self._manager, ToolManager):
@@ -116,54 +115,54 @@ class ToolCallingAdvisor:
             raise ValueError(f"max_iterations: at least 1 or None, not {self._max_iterations}")
 
     def initialize_loop(self, request: ChatClientRequest, chain: AdvisorChain) -> ChatClientRequest:
-        """Once, before the first round. What it returns is what every round starts from."""
+        """Runs once, before the first round. Returns the request from which every round starts."""
         return request
 
     def before_call(self, request: ChatClientRequest, chain: AdvisorChain) -> ChatClientRequest:
-        """What the model is asked in this round. Its tools are those that can be called; options start anew in each round."""
+        """Returns the request of this round. Its tools are those that can be called; options start from the initial ones in
+        each round."""
         return request
 
     def after_call(self, response: ChatClientResponse, chain: AdvisorChain) -> ChatClientResponse:
-        """What the round came to. Its context goes into the next round's request."""
+        """Returns the response of the round. Its context is passed to the next round's request."""
         return response
 
     def next_instructions(
         self, request: ChatClientRequest, response: ChatClientResponse, execution: ToolExecution
     ) -> Sequence[Message]:
-        """The messages of the next round. `execution`: the whole turn, with this round's results as its last message."""
+        """Returns the messages of the next round. `execution`: the whole turn; its last message has this round's results."""
         if self._internal_history:
             return execution.history
         first = next((message for message in execution.history if message.role is Role.SYSTEM), None)
         return execution.history[-1:] if first is None else (first, execution.history[-1])
 
     def finalize_loop(self, response: ChatClientResponse, chain: AdvisorChain) -> ChatClientResponse:
-        """Once, with what goes out."""
+        """Runs once, with the final response."""
         return response
 
     def initialize_loop_stream(self, request: ChatClientRequest, chain: AdvisorChain) -> ChatClientRequest:
-        """As `initialize_loop`, which it calls."""
+        """Calls `initialize_loop` by default."""
         return self.initialize_loop(request, chain)
 
     def before_stream(self, request: ChatClientRequest, chain: AdvisorChain) -> ChatClientRequest:
-        """As `before_call`, which it calls."""
+        """Calls `before_call` by default."""
         return self.before_call(request, chain)
 
     def after_stream(self, response: ChatClientResponse, chain: AdvisorChain) -> ChatClientResponse:
-        """As `after_call`, which it calls. `response`: the chunks of the round put together, tool calls included. The loop goes
-        on with what is returned; the reader has seen the text already: see `finalize_loop_stream`."""
+        """Calls `after_call` by default. `response`: the joined chunks of the round, with tool calls. The loop continues with
+        the result; the reader has already seen the text, see `finalize_loop_stream`."""
         return self.after_call(response, chain)
 
     def next_instructions_stream(
         self, request: ChatClientRequest, response: ChatClientResponse, execution: ToolExecution
     ) -> Sequence[Message]:
-        """As `next_instructions`, which it calls. `response`: the chunks of the round put together."""
+        """Calls `next_instructions` by default. `response`: the joined chunks of the round."""
         return self.next_instructions(request, response, execution)
 
     def finalize_loop_stream(
         self, chunks: Generator[ChatClientResponse, None, None], chain: AdvisorChain
     ) -> Generator[ChatClientResponse, None, None]:
-        """Once, around all that goes out, of every round: what it yields is what the reader sees. In place of `finalize_loop`,
-        which is for whole answers."""
+        """Runs once, around the stream of all rounds; the reader sees what it yields. Replaces `finalize_loop` for streams."""
         return chunks
 
     def advise_call(self, request: ChatClientRequest, chain: AdvisorChain) -> ChatClientResponse:
@@ -231,7 +230,7 @@ class ToolCallingAdvisor:
                 yield chunk
 
     def _pending(self, turn: LoopState, round_request: ChatClientRequest, chain: AdvisorChain) -> ChatClientResponse | None:
-        """What the interrupted turn that is resumed here has left to be executed."""
+        """Returns the open calls of the turn that is resumed."""
         if not turn.resumes:
             return None
         for memory in _memories(chain):
@@ -243,9 +242,9 @@ class ToolCallingAdvisor:
     def _run_tools(
         self, turn: LoopState, round_request: ChatClientRequest, answer: ChatClientResponse, chain: AdvisorChain
     ) -> ToolExecution | ChatClientResponse:
-        """What the round's tools came to, or the response that ends the turn, of which memories have been told."""
+        """Returns the results of the round's tools, or the response that ends the turn, which memories have stored."""
         response = answer.response
-        if response is None:  # never: see `_goes_on`
+        if response is None:  # unreachable, see `_has_calls_to_run`
             return answer
         if self._max_iterations is not None and turn.rounds >= self._max_iterations:
             end = iterations_exceeded(answer, self._max_iterations)
@@ -266,7 +265,7 @@ class ToolCallingAdvisor:
                     complete_results(answer.tool_calls, partial, str(failure)),
                 )
             except Exception as error:
-                failure.add_note(f"and the memory could not be told: {error}")
+                failure.add_note(f"in addition, the memory could not store the results: {error}")
             raise
         if not execution.return_direct:
             return execution
@@ -280,7 +279,7 @@ class ToolCallingAdvisor:
         chain: AdvisorChain,
         results: Message,
     ) -> ChatClientResponse:
-        """The end of a turn, once memories have been told of it. Raises AnswerNotStored."""
+        """Returns the response that ends a turn after memories stored it. Raises AnswerNotStored."""
         said = end.response.generations if end.response is not None else ()
         try:
             _record(round_request.with_context(end.context), chain, results, *(each.message for each in said))

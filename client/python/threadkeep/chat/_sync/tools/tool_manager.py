@@ -20,29 +20,28 @@ from ...types.responses import ChatResponse
 
 @runtime_checkable
 class ToolManager(Protocol):
-    """What a loop of tools asks to run them."""
+    """Runs the tools of a tool loop."""
 
     def definitions(self, options: ChatOptions | None) -> tuple[ToolDefinition, ...]:
-        """What a model is told of the tools of these options."""
+        """Returns the definitions of the options' tools."""
 
     def execute(self, prompt: Prompt, response: ChatResponse) -> ToolExecution:
-        """Runs what the response calls. `prompt`: the whole turn so far, and the options that the model was asked with.
+        """Runs the calls of the response. `prompt`: the whole turn so far, and the options of the model call.
 
         Raises ValueError for a response without calls, UnknownTool, ToolCallLimitExceeded, ToolFailed.
         """
 
 
 class ToolCallingManager:
-    """Runs tools one after the other, or all of a round at once. Immutable: one serves many requests.
+    """Runs tools one after the other, or those of a round at the same time. Immutable: one object serves many requests.
 
-    `resolver`: finds a tool by name that the options do not list; by default nobody looks elsewhere. `errors_to_model`: what a
-    tool raises is told to the model as text; False raises ToolFailed. `concurrent`: the calls of one round run at once, at most
-    `max_concurrency` of them; results stand in the order of the calls, and a call that fails does not keep others from being
-    run. `tool_timeout`: seconds of one call of a tool that has no `timeout` of its own, None for no limit. `record_content`:
-    arguments and results stand in the spans.
+    `resolver`: returns a tool that the options do not list, by name. `errors_to_model`: the model receives the text of a
+    tool's exception; False raises ToolFailed. `concurrent`: the calls of one round run at the same time, at most
+    `max_concurrency`; results keep the order of the calls, and a failed call does not stop the others. `tool_timeout`: seconds
+    of a call of a tool without its own `timeout`, None for no limit. `record_content`: record arguments and results in spans.
 
-    Cancelling a call of `execute` cancels the coroutine functions that it runs. Plain functions, which nothing can stop, run in
-    threads; when one is given up only its result is dropped.
+    Canceling `execute` cancels coroutine functions. Plain functions run in threads that cannot be stopped; their results are
+    dropped.
     """
 
     def __init__(
@@ -84,18 +83,19 @@ class ToolCallingManager:
         return self._limits
 
     def changed(self, **settings: Any) -> Self:
-        """A copy; the settings are those of the constructor. Raises TypeError for an unknown one."""
+        """Returns a copy with other constructor arguments. Raises TypeError for an unknown one."""
         return type(self)(**{**self._settings, **settings})
 
     def definitions(self, options: ChatOptions | None) -> tuple[ToolDefinition, ...]:
-        """What a model is told of the tools of these options."""
+        """Returns the definitions of the options' tools."""
         return tuple(each.definition for each in _tools(options))
 
     def execute(self, prompt: Prompt, response: ChatResponse) -> ToolExecution:
         """Runs the calls of the first generation that has any.
 
-        When a limit is breached the calls before that one are run, and stand in `partial` of the error; so do those that ended
-        well when a tool failed. Unknown tools are found before anything is run. Raises ValueError for a response without calls.
+        If a limit is exceeded, the calls before it run, and the error's `partial` contains their results; so do successful
+        calls when a tool fails. Unknown tools are detected before any tool runs. Raises ValueError for a response without
+        calls.
         """
         message = next((each.message for each in response.generations if each.message.tool_calls), None)
         if message is None:
@@ -148,7 +148,7 @@ class ToolCallingManager:
         return outcomes
 
     def _outcome(self, call: ToolCall, called: Tool, context: ToolContext, breach: str) -> ToolResult | ToolFailed:
-        """What a call comes to, whatever its tool raises; in a span of its own."""
+        """Returns the result of one call, in a span, whatever its tool raises."""
         if breach:
             return error_result(call, breach)
         timeout = called.timeout if called.timeout is not None else self._timeout

@@ -1,2 +1,1 @@
-"""The languages of the models' providers: prompts into requests, answers and events of a stream into responses. Nothing here
-talks to anybody."""
+"""Formats of the model providers: prompts to requests, answers and stream events to responses. No module here does I/O."""

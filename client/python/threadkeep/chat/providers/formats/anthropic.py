@@ -1,4 +1,4 @@
-"""Requests of Anthropic's messages."""
+"""Requests of Anthropic's Messages API."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .signatures import is_own
 
 PROVIDER = "anthropic"
 DEFAULT_MAX_TOKENS = 4096
-"""The limit of an answer is required; this is sent when nobody gave one."""
+"""The API requires a limit; this one applies without `max_tokens`."""
 _CHOICES = {"auto": "auto", "none": "none", "required": "any"}
 _NOT_IN_IDS = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 def request(prompt: Prompt, *, stream: bool = False) -> dict[str, Any]:
-    """The JSON of a request. There is no seed. SYSTEM messages stand before all others. Raises UnsupportedContent."""
+    """Returns the JSON of a request. The API has no seed. SYSTEM messages come before all others. Raises UnsupportedContent."""
     options = prompt.options or ChatOptions()
     system = [{"type": "text", "text": each.text} for each in prompt.messages if each.role is Role.SYSTEM and each.text.strip()]
     body: dict[str, Any] = {
@@ -59,7 +59,7 @@ def _choice(options: ToolOptions) -> dict[str, Any] | None:
 
 
 def _messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """Users and assistants take turns: what one says in a row is one message. What says nothing is left out."""
+    """Returns alternating user and assistant messages: consecutive ones are merged, empty ones left out."""
     found: list[dict[str, Any]] = []
     for message in messages:
         content = [] if message.role is Role.SYSTEM else _content(message)
@@ -93,7 +93,7 @@ def _block(part: Part, own: bool) -> dict[str, Any] | None:
 
 
 def _thinking(part: Reasoning) -> dict[str, Any] | None:
-    """As it came. Reasoning that nobody signed is refused, so it stays here."""
+    """Returns a reasoning block unchanged. Reasoning without a signature is rejected by the API and left out."""
     if part.encrypted and part.encrypted.isascii():
         return {"type": "redacted_thinking", "data": part.encrypted.decode()}
     if part.signature and part.signature.isascii():
@@ -129,5 +129,5 @@ def _source(media: Media) -> dict[str, Any]:
 
 
 def _id(call_id: str) -> str:
-    """Other providers have ids with more characters than are taken here."""
+    """Replaces characters that ids of other providers may have and that this API rejects."""
     return _NOT_IN_IDS.sub("_", call_id)

@@ -1,4 +1,4 @@
-"""Answers of Anthropic's messages, whole and in pieces."""
+"""Answers of Anthropic's Messages API, whole and streamed."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _REFUSED = {"refusal": True}
 
 
 def answer(body: Json) -> ChatResponse:
-    """A whole answer of one generation. Raises Unreadable.
+    """Returns an answer of one generation. Raises Unreadable.
 
-    Its metadata has `refusal`: True if the model refused. Blocks that the kit has no part for are Data of type "anthropic";
-    they go back as they came.
+    Metadata: `refusal` is True if the model refused. Unknown blocks become Data of type "anthropic" and are sent back
+    unchanged.
     """
     if not isinstance(body.get("content"), list):
         raise Unreadable("content is missing")
@@ -51,8 +51,8 @@ def _part(block: Json, ids: CallIds) -> Part | None:
 
 
 def usage(found: Any) -> Usage:
-    """What was written to and read from the cache is counted apart from the input; here it is part of it. Nothing if it is no
-    account."""
+    """Returns the usage, empty without one. The API counts cached tokens separately from the input; here the input includes
+    them."""
     if not isinstance(found, dict):
         return Usage()
     cached, written = count_in(found, "cache_read_input_tokens"), count_in(found, "cache_creation_input_tokens")
@@ -63,7 +63,7 @@ def usage(found: Any) -> Usage:
 
 
 class Chunks:
-    """One stream of one answer."""
+    """Reads the stream of one answer."""
 
     def __init__(self) -> None:
         self._blocks: dict[Any, _Block] = {}
@@ -73,7 +73,7 @@ class Chunks:
         self._ended = False
 
     def add(self, event: Event) -> Iterator[ChatResponse]:
-        """What an event brought. Raises Unreadable, or ErrorEvent if the server tells that it failed."""
+        """Yields the responses of an event. Raises Unreadable, or ErrorEvent if the server reports a failure."""
         found = parsed(event.data)
         match found.get("type"):
             case "message_start":
@@ -96,7 +96,7 @@ class Chunks:
                 raise ErrorEvent(found.get("error"))
 
     def finish(self) -> Iterator[ChatResponse]:
-        """At the end of the stream. Raises Unfinished if the answer has not ended."""
+        """Ends the stream. Raises Unfinished if the answer is incomplete."""
         if not self._ended:
             raise Unfinished
         yield from ()
@@ -108,7 +108,7 @@ class Chunks:
         return block
 
     def _end(self, found: Json) -> Iterator[ChatResponse]:
-        """Its account holds for the whole answer, so far as it goes."""
+        """The reported usage is the total of the answer so far."""
         self._count(found)
         reason = text_in(object_in(found, "delta"), "stop_reason")
         yield ChatResponse((_generation([], reason),), usage(self._usage), self._id, self._model)
@@ -125,7 +125,7 @@ class Chunks:
 
 
 class _Block:
-    """One block of content as it grows. Texts and thinking are given out as they come, all else when it is whole."""
+    """A content block while it is received. Text and thinking are returned in pieces, other blocks when complete."""
 
     def __init__(self, block: Json, ids: CallIds) -> None:
         self._block = dict(block)

@@ -1,4 +1,4 @@
-"""Ids of tool calls: results are told apart by them, and not every server gives them, or gives each only once."""
+"""Unique ids of tool calls: some servers send none, or repeat them."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import uuid
 
 
 class CallIds:
-    """Of one answer. `answer_id`: what the server calls it; empty if it does not."""
+    """The call ids of one answer. `answer_id`: the server's id of the answer; empty if there is none."""
 
     def __init__(self, answer_id: str = "") -> None:
         self._answer_id = answer_id
         self._used: set[str] = set()
 
     def of_answer(self, answer_id: str) -> None:
-        """It has become known."""
+        """Sets the answer's id once it is known."""
         self._answer_id = self._answer_id or answer_id
 
     def unique(self, call_id: str) -> str:
-        """The server's id for the next call, or for one that has none, or that of an earlier call, another."""
+        """Returns the server's id of the next call, or a new one if it is missing or already used."""
         self._answer_id = self._answer_id or uuid.uuid4().hex
         while not call_id or call_id in self._used:
             call_id = f"{call_id or self._answer_id}-{len(self._used)}"

@@ -18,9 +18,10 @@ _CHOICES = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
 
 
 def request(prompt: Prompt) -> dict[str, Any]:
-    """The JSON of a request, whole or streamed; the model stands in its address. SYSTEM messages stand before all others.
+    """Returns the JSON of a request, whole or streamed; the address contains the model. SYSTEM messages come before all
+    others.
 
-    Neither `strict` nor `parallel_tool_calls` can be said. Mappings among `extra` are joined with what is sent anyway.
+    `strict` and `parallel_tool_calls` are not supported. Mappings in `extra` are merged with the request's own.
     """
     options = prompt.options or ChatOptions()
     system = [{"text": each.text} for each in prompt.messages if each.role is Role.SYSTEM and each.text.strip()]
@@ -65,7 +66,7 @@ def _choice(choice: str | None) -> dict[str, Any] | None:
 
 
 def _contents(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """Users and models take turns: what one says in a row is one content. What says nothing is left out."""
+    """Returns alternating user and model contents: consecutive messages are merged, empty ones left out."""
     found: list[dict[str, Any]] = []
     names = {call.id: call.name for message in messages for call in message.tool_calls}
     for message in messages:
@@ -79,7 +80,8 @@ def _contents(messages: Sequence[Message]) -> list[dict[str, Any]]:
 
 
 def _parts(message: Message, names: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """A signature belongs to the part that follows it, or to an empty one at the end. The thoughts are not wanted back."""
+    """Yields the parts. A signature is attached to the part that follows it, or to an empty part at the end. Thoughts are not
+    sent back."""
     own = is_own(message, PROVIDER)
     signature: dict[str, Any] = {}
     for part in message.parts:
@@ -112,7 +114,7 @@ def _said(part: Part, names: Mapping[str, str]) -> Iterator[dict[str, Any]]:
 
 
 def _response(result: ToolResult, names: Mapping[str, str]) -> dict[str, Any]:
-    """A JSON object goes as it is, a text under the names that Google's guide gives to results and errors."""
+    """Returns a JSON object unchanged, and a text under the names of Google's guide for results and errors."""
     told = object_of(result.structured_json) if result.structured_json else {"output": result.text}
     response = {"error": told.get("output", told)} if result.is_error else told
     return {"id": result.call_id, "name": result.name or names.get(result.call_id, "unknown"), "response": response}

@@ -1,4 +1,4 @@
-"""Answers of Gemini's generateContent, whole and in pieces."""
+"""Answers of Gemini's generateContent, whole and streamed."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _TO_STANDARD = str.maketrans("-_", "+/")
 
 
 def answer(body: Json) -> ChatResponse:
-    """A whole answer: one generation for each candidate. Raises Unreadable.
+    """Returns an answer with one generation per candidate. Raises Unreadable.
 
-    A prompt that is refused has one without a word, whose finish reason is why. A refusal's metadata has `refusal`: True.
-    Content that the kit has no part for is Data of type "gemini"; it goes back as it came. Calls without an id get one.
+    A rejected prompt returns one empty generation whose finish reason is the block reason. Metadata: `refusal` is True for a
+    refusal. Unknown content becomes Data of type "gemini" and is sent back unchanged. Calls without an id get one.
     """
     if not {"candidates", "promptFeedback", "usageMetadata"} & body.keys():
         raise Unreadable("candidates is missing")
@@ -48,7 +48,7 @@ def _generation(parts: list[Part], reason: str = "") -> Generation:
 
 
 def usage(body: Json) -> Usage:
-    """Thoughts are counted apart from the answer; here they are part of it. Nothing if there is no account."""
+    """Returns the usage, empty without one. The output includes thoughts, which the API counts separately."""
     counted = body.get("usageMetadata")
     found: Json = counted if isinstance(counted, dict) else {}
     thoughts = count_in(found, "thoughtsTokenCount")
@@ -60,7 +60,7 @@ def usage(body: Json) -> Usage:
 
 
 class Chunks:
-    """One stream of one answer. Of several candidates the first is read. What it cost is told once, at its end."""
+    """Reads the stream of one answer: the first candidate. The usage is reported once, at the end."""
 
     def __init__(self) -> None:
         self._parts = _Parts()
@@ -69,7 +69,7 @@ class Chunks:
         self._id = self._model = ""
 
     def add(self, event: Event) -> Iterator[ChatResponse]:
-        """What an event brought. Raises Unreadable, or ErrorEvent if the server tells that it failed."""
+        """Yields the responses of an event. Raises Unreadable, or ErrorEvent if the server reports a failure."""
         found = parsed(event.data)
         if error := found.get("error"):
             raise ErrorEvent(error)
@@ -84,14 +84,14 @@ class Chunks:
                 yield ChatResponse((_generation([part]),), id=self._id, model=self._model)
 
     def finish(self) -> Iterator[ChatResponse]:
-        """At the end of the stream. Raises Unfinished if the answer has not ended."""
+        """Ends the stream. Raises Unfinished if the answer is incomplete."""
         if not self._reason:
             raise Unfinished
         yield ChatResponse((_generation([], self._reason),), self._usage, self._id, self._model)
 
 
 class _Parts:
-    """Those of one answer."""
+    """The parts of one answer."""
 
     def __init__(self) -> None:
         self._ids = CallIds()
@@ -102,7 +102,7 @@ class _Parts:
         return [part for found in objects_in(content, "parts") for part in self._said(found)]
 
     def _said(self, found: Json) -> Iterator[Part]:
-        """The signature of a part stands before it."""
+        """Yields a part, with its signature before it."""
         signature = _bytes(text_in(found, "thoughtSignature"))
         thought = text_in(found, "text") if found.get("thought") else ""
         if signature or thought:
@@ -125,7 +125,7 @@ class _Parts:
 
 
 def _bytes(text: str) -> bytes:
-    """Of either alphabet of base64, padded or not."""
+    """Decodes base64 of either alphabet, padded or not."""
     text = text.translate(_TO_STANDARD).rstrip("=")
     try:
         return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)

@@ -1,4 +1,4 @@
-"""Requests of OpenAI's chat completions, which many other servers speak as well."""
+"""Requests of OpenAI's chat completions, which many other servers support."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _CHOICES = ("auto", "none", "required")
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """In what servers of this language differ.
+    """Differences between servers.
 
-    `limit`: their name for the most tokens of an answer; OpenAI's newer models refuse "max_tokens", many others know nothing
-    else. `reasoning`: the field of a message in which they want reasoning back; empty to keep it, as OpenAI wants it.
-    `stream_usage`: ask for the usage of a stream, which some refuse to be asked.
+    `limit`: the parameter for the maximum of output tokens; OpenAI's newer models reject "max_tokens", many other servers know
+    only this one. `reasoning`: the message field for reasoning of earlier answers; empty to send none, as OpenAI requires.
+    `stream_usage`: request the usage of a stream, which some servers reject.
     """
 
     limit: str = "max_tokens"
@@ -33,7 +33,7 @@ class Dialect:
 
 
 def request(prompt: Prompt, dialect: Dialect = Dialect(), *, stream: bool = False) -> dict[str, Any]:
-    """The JSON of a request. Raises UnsupportedContent."""
+    """Returns the JSON of a request. Raises UnsupportedContent."""
     options = prompt.options or ChatOptions()
     body: dict[str, Any] = {
         "model": options.model,
@@ -85,7 +85,7 @@ def _answer(message: Message, dialect: Dialect) -> dict[str, Any]:
     if message.tool_calls:
         said["tool_calls"] = [_call(each) for each in message.tool_calls]
     elif said["content"] is None:
-        said["content"] = ""  # nothing at all is refused
+        said["content"] = ""  # a message without content is rejected
     if dialect.reasoning and message.reasoning:
         said[dialect.reasoning] = message.reasoning
     return said
@@ -98,13 +98,14 @@ def _call(call: ToolCall) -> dict[str, Any]:
 
 
 def _results(results: Sequence[ToolResult]) -> Iterator[dict[str, Any]]:
-    """One message each. There is no mark for a failed call. Media cannot be a tool's: they follow as the user's."""
+    """Yields one message per result. The API has no error flag. Media follow in a user message, because a tool message cannot
+    contain them."""
     for result in results:
         yield {"role": "tool", "tool_call_id": result.call_id, "content": result.text}
     shown: list[dict[str, Any]] = []
     for result in results:
         if media := [each for each in result.parts if isinstance(each, Media)]:
-            shown.append({"type": "text", "text": f"What the call {result.call_id} returned beside its text:"})
+            shown.append({"type": "text", "text": f"What the call {result.call_id} returned in addition to its text:"})
             shown.extend(_media(each) for each in media)
     if shown:
         yield {"role": "user", "content": shown}

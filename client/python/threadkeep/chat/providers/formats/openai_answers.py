@@ -1,4 +1,4 @@
-"""Answers of OpenAI's chat completions, whole and in pieces."""
+"""Answers of OpenAI's chat completions, whole and streamed."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _REFUSED = {"refusal": True}
 
 
 def answer(body: Json) -> ChatResponse:
-    """A whole answer: one generation for each choice, none if there is none. Raises Unreadable.
+    """Returns an answer with one generation per choice. Raises Unreadable.
 
-    A refusal is the text of its message, and its generation's metadata has `refusal`: True.
+    A refusal is the text of its message; metadata: `refusal` is True.
     """
     if not isinstance(body.get("choices"), list):
         raise Unreadable("choices is missing")
@@ -42,7 +42,7 @@ def _generation(choice: Json, about: str) -> Generation:
 
 
 def _said(message: Json) -> tuple[list[Part], bool]:
-    """Reasoning, text and refusal of a message or of a piece of one."""
+    """Returns the reasoning, text and refusal of a message or delta."""
     reasoning = text_in(message, "reasoning_content") or text_in(message, "reasoning")
     refusal = text_in(message, "refusal")
     parts: list[Part] = [Reasoning(reasoning)] if reasoning else []
@@ -50,14 +50,14 @@ def _said(message: Json) -> tuple[list[Part], bool]:
 
 
 def _content(message: Json) -> str:
-    """Some servers answer with a list of contents, as they are asked with one."""
+    """Returns the text; some servers answer with a list of contents."""
     if isinstance(message.get("content"), list):
         return "".join(text_in(each, "text") for each in objects_in(message, "content"))
     return text_in(message, "content")
 
 
 def usage(found: Any) -> Usage:
-    """Of an answer or chunk; nothing if it is none."""
+    """Returns the usage of an answer or chunk; empty without one."""
     if not isinstance(found, dict):
         return Usage()
     prompt, completion = found.get("prompt_tokens_details"), found.get("completion_tokens_details")
@@ -75,9 +75,9 @@ def usage(found: Any) -> Usage:
 
 
 class Chunks:
-    """One stream of one answer. Of several choices the first is read; the others have no place in a stream.
+    """Reads the stream of one answer: the first choice; a stream has no place for others.
 
-    Servers differ in how they tell calls apart: by an index, by an id where all have index 0, or by neither.
+    Servers identify calls by an index, by an id where all have index 0, or by neither.
     """
 
     def __init__(self) -> None:
@@ -87,7 +87,7 @@ class Chunks:
         self._ended = False
 
     def add(self, event: Event) -> Iterator[ChatResponse]:
-        """What an event brought. Raises Unreadable, or ErrorEvent if the server tells that it failed."""
+        """Yields the responses of an event. Raises Unreadable, or ErrorEvent if the server reports a failure."""
         if event.data.strip() == _DONE:
             yield from self._left()
             self._ended = True
@@ -104,7 +104,7 @@ class Chunks:
             yield self._chunk((), counted)
 
     def finish(self) -> Iterator[ChatResponse]:
-        """At the end of the stream. Raises Unfinished if the answer has not ended."""
+        """Ends the stream. Raises Unfinished if the answer is incomplete."""
         if not self._ended:
             raise Unfinished
         yield from ()
@@ -136,7 +136,7 @@ class Chunks:
         return [call.whole(self._ids) for call in calls]
 
     def _left(self) -> Iterator[ChatResponse]:
-        """Calls of a server that never gave a reason to finish."""
+        """Yields the calls of a server that sent no finish reason."""
         if calls := self._whole_calls():
             yield self._chunk((Generation(Message(Role.ASSISTANT, tuple(calls)), "tool_calls"),))
 
@@ -145,7 +145,7 @@ class Chunks:
 
 
 class _Call:
-    """A tool call that comes in pieces."""
+    """A tool call while it is received."""
 
     def __init__(self, at: int = 0, index: Any = None) -> None:
         self.index = index
@@ -161,14 +161,14 @@ class _Call:
         self._kind = text_in(delta, "type") or self._kind
         function = object_in(delta, "custom" if "custom" in delta else "function")
         name = text_in(function, "name")
-        if not (repeats and name == self._name):  # who repeats the id repeats the name
+        if not (repeats and name == self._name):  # a server that repeats the id repeats the name
             self._name += name
         written = "input" if "custom" in delta else "arguments"
-        whole = function.get(written)  # some servers write an object and not its text
+        whole = function.get(written)  # some servers send an object instead of its text
         self._arguments.append(compact(whole) if isinstance(whole, dict) else text_in(function, written))
 
     def is_before(self, delta: Json) -> bool:
-        """Whether this piece without an index begins another call: it names one, and this one has its arguments."""
+        """Returns whether a delta without an index starts another call: it has a name, and this call already has arguments."""
         return not text_in(delta, "id") and bool(text_in(object_in(delta, "function"), "name") and any(self._arguments))
 
     def whole(self, ids: CallIds) -> ToolCall:

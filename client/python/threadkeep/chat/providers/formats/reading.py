@@ -1,4 +1,4 @@
-"""Reading of JSON that somebody else wrote: what is missing counts as empty, what is of another kind is refused."""
+"""Reads JSON of other programs: missing values count as empty, values of another type are rejected."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from ...types.texts import make_json_encodable
 
 Json = Mapping[str, Any]
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
-"""Of a surrogate pair, perhaps: whole pairs are written so too."""
+"""Matches a surrogate, possibly of a valid pair."""
 
 
 class Unreadable(ValueError):
-    """An answer is not what it should be."""
+    """The answer is invalid."""
 
 
 class Unfinished(Exception):
-    """A stream ends before the answer does."""
+    """The stream ended before the answer did."""
 
 
 class ErrorEvent(Exception):
-    """A server says in the middle of a stream that it failed. `error`: what it says, as JSON."""
+    """The server reported a failure inside of a stream. `error`: the report as JSON."""
 
     def __init__(self, error: Any) -> None:
         super().__init__("an error in the stream")
@@ -35,7 +35,8 @@ class ErrorEvent(Exception):
 
 
 def parsed(text: str | bytes, **reading: Any) -> dict[str, Any]:
-    """A JSON object, of texts that UTF-8 can say. `reading`: what `json.loads` takes beside the text. Raises Unreadable."""
+    """Returns a JSON object whose texts can be encoded as UTF-8. `reading`: other parameters of `json.loads`. Raises
+    Unreadable."""
     try:
         whole = text.decode("utf-8-sig") if isinstance(text, bytes) else text
         found = json.loads(whole, **reading)
@@ -49,7 +50,8 @@ def parsed(text: str | bytes, **reading: Any) -> dict[str, Any]:
 
 
 def _written(text: str) -> dict[str, Any]:
-    """A JSON object that can be written again: Python reads NaN and 1e999 too, which no JSON has. Raises Unreadable."""
+    """Returns a JSON object that can be written again: Python also reads NaN and 1e999, which JSON does not have. Raises
+    Unreadable."""
     return parsed(text, parse_constant=_finite, parse_float=_finite)
 
 
@@ -75,7 +77,7 @@ def objects_in(holder: Json, name: str) -> Sequence[Json]:
 
 
 def count_in(holder: Json, *names: str) -> int:
-    """The first of these that counts something. An odd account is no reason to lose an answer: it counts as 0."""
+    """Returns the first positive count. An invalid count is 0: it is no reason to lose an answer."""
     counts = (holder.get(name) for name in names)
     return next((count for count in counts if isinstance(count, int) and not isinstance(count, bool) and count > 0), 0)
 
@@ -96,9 +98,9 @@ def data_url(media: Media) -> str:
 
 
 def own_content(part: Part, provider: str) -> dict[str, Any] | None:
-    """The content that a Data part of this provider's type holds: it goes as it is. None for any other part.
+    """Returns the content of a Data part of this provider's type; None for any other part.
 
-    Raises UnsupportedContent if it holds something else than a JSON object.
+    Raises UnsupportedContent if the content is not a JSON object.
     """
     if not isinstance(part, Data) or part.type != provider:
         return None
@@ -109,8 +111,8 @@ def own_content(part: Part, provider: str) -> dict[str, Any] | None:
 
 
 def object_of(arguments: str) -> dict[str, Any]:
-    """A tool call's arguments for a provider that wants an object. What is none is wrapped, in the words of Anthropic's guide
-    to the streaming of tool calls, so that the model sees what it wrote."""
+    """Returns a call's arguments as an object. Invalid JSON is wrapped under the key of Anthropic's streaming guide, so that
+    the model sees its own text."""
     if not arguments.strip():
         return {}
     try:
@@ -120,5 +122,5 @@ def object_of(arguments: str) -> dict[str, Any]:
 
 
 def compact(value: Any) -> str:
-    """JSON text without spaces."""
+    """Returns JSON without spaces."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,4 +1,4 @@
-"""Server-sent events out of bytes, wherever the network cut them. After the HTML standard, section 9.2.6."""
+"""Parser of server-sent events (HTML standard, section 9.2.6) for chunks of any size."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ _LINE_END = re.compile(rb"\r\n|\n|\r")
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event: its `data`, lines joined by a line feed, and the `name` that it came under, mostly none."""
+    """One event. `data`: its data lines, joined by line feeds. `name`: its event name, usually empty."""
 
     data: str
     name: str = ""
 
 
 class EventReader:
-    """Reads one stream. Lines that belong to no field are passed over, as the standard says."""
+    """Reads one stream. Unknown fields are ignored."""
 
     def __init__(self) -> None:
-        self._line: list[bytes] = []  # pieces of a line that has not ended; joined once, for a picture comes in many
+        self._line: list[bytes] = []  # pieces of an unfinished line; joined once, because an image has many
         self._ends_in_cr = False
         self._data: list[str] = []
         self._name = ""
 
     def feed(self, chunk: bytes) -> Iterator[Event]:
-        """The events that end in this chunk. Raises Unreadable for a line that is no UTF-8."""
-        if self._ends_in_cr and chunk:  # the line has ended already; this may be the rest of its CRLF
+        """Yields the events that end in this chunk. Raises Unreadable for a line that is not UTF-8."""
+        if self._ends_in_cr and chunk:  # the line has ended; this may be the LF of its CRLF
             self._ends_in_cr = False
             chunk = chunk.removeprefix(b"\n")
         *ended, rest = _LINE_END.split(chunk)
@@ -43,7 +43,7 @@ class EventReader:
             self._line.append(rest)
 
     def finish(self) -> Iterator[Event]:
-        """The event that the end of the stream ended: some servers leave out the last empty line."""
+        """Yields the last event: some servers omit the final empty line."""
         yield from self._take(b"".join(self._line))
         self._line = []
         yield from self._dispatch()
