@@ -1,6 +1,6 @@
-"""An advisor that writes an audit trail: what was asked, which tools ran, what it cost. `python -m examples.chat.auditing`
+"""An advisor that writes an audit trail: messages, tools and tokens of each round: `python -m examples.chat.auditing`
 
-It stands inside of the loop of tools, so that it sees every round; one that stands outside sees only the turn.
+It is inside of the tool loop and sees every round; an advisor outside of the loop sees only the turn.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from .stopping import quiet
 
 
 class Auditing(chat.AsyncBaseAdvisor):
-    """Writes a line of JSON for each round: never what was said, only that it was."""
+    """Writes one line of JSON per round, without content."""
 
     def __init__(self, out: TextIO) -> None:
         super().__init__(name="audit", order=context_keys.SESSION_MEMORY_ORDER + 1)
         self._out = out
 
     async def before(self, request: ChatClientRequest, chain: chat.AsyncAdvisorChain) -> ChatClientRequest:
-        # What belongs to one request stands in its context: one advisor serves many at once.
+        # The request's context holds its state: one advisor serves many requests.
         return request.with_context({"audit.began": time.monotonic(), "audit.messages": len(request.messages)})
 
     async def after(self, response: ChatClientResponse, chain: chat.AsyncAdvisorChain) -> ChatClientResponse:
@@ -45,7 +45,7 @@ class Auditing(chat.AsyncBaseAdvisor):
 
 
 def refund(order: int) -> str:
-    """Refund an order."""
+    """Refunds an order."""
     return f"refunded order {order}"
 
 

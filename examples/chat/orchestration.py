@@ -1,7 +1,7 @@
-"""Two agents on one session: a planner asks researchers, each on a branch of its own. `python -m examples.chat.orchestration`
+"""Several agents on one session: a planner calls researchers, each on its own branch: `python -m examples.chat.orchestration`
 
-A researcher sees what was said to the planner and what it found itself, and not what the other one found; what it writes is
-stamped with its branch. The planner sees what they report. All of it stands in one log, which is printed in the end.
+A researcher sees the planner's conversation and its own events, not those of the other researcher. The planner sees their
+reports. The program prints the log of the session at the end.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ FACTS = {"Lisbon": "mild, 21 degrees, a tram to the sea", "Oslo": "cold, 4 degre
 
 
 def look_up(city: str) -> str:
-    """What the guide book says about a city."""
+    """Returns the guide book's entry for a city."""
     return FACTS.get(city, "nothing")
 
 
 def think(asked: dict[str, Any]) -> Thought:
-    """The stand-in for both agents; the instructions tell it which one it is."""
+    """The stand-in for both agents; the instructions identify the agent."""
     turn = turn_of(asked)
     answered = [str(message["content"]) for message in turn if message["role"] == "tool"]
     if "researcher" in str(asked["messages"][0]["content"]):
@@ -41,8 +41,8 @@ async def main() -> None:
         session = f"trip-{new_event_id()}"
 
         async def research(city: str, context: ToolContext) -> str:
-            """Have a researcher find out about one city."""
-            # Its branch and author are stamped on each event that it stores.
+            """Lets a researcher report on one city."""
+            # Each event that it stores has its branch and author.
             own = chat.AsyncSessionMemoryAdvisor(memory, author=f"researcher of {city}", branch=f"planner.{city.lower()}")
             agent = chat.AsyncChatClient(model, system="You are a researcher.", tools=[look_up], advisors=[own])
             answer = await agent.prompt(f"Find out about {city}").session(context.values["session"]).call()
@@ -57,13 +57,13 @@ async def main() -> None:
         answer = await planner.prompt("Lisbon or Oslo?").session(session).call()
         print(f"planner says: {answer.text}\n")
         async for event in memory.events(session):
-            print(f"{event.seq:>2}  {event.branch or '-':<15} {event.author or 'user':<21} {_told(event)}")
+            print(f"{event.seq:>2}  {event.branch or '-':<15} {event.author or 'user':<21} {_summary(event)}")
         for branch in ("planner", "planner.oslo"):
             seen = (await memory.get_context(session, branch=branch)).events
             print(f"\non branch {branch}: {[event.seq for event in seen]}")
 
 
-def _told(event: Any) -> str:
+def _summary(event: Any) -> str:
     calls = [part.tool_call for part in event.message.parts if part.HasField("tool_call")]
     results = [part.tool_result for part in event.message.parts if part.HasField("tool_result")]
     if calls:

@@ -1,4 +1,4 @@
-"""The model of the examples: any OpenAI-compatible endpoint, or one on loopback that follows a few rules."""
+"""The model of the examples: an OpenAI-compatible endpoint, or a stand-in on loopback that follows a few rules."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from threadkeep.chat import AsyncOpenAIModel
 
 @asynccontextmanager
 async def a_model(think: Think) -> AsyncIterator[AsyncOpenAIModel]:
-    """MODEL at OPENAI_BASE_URL or at OpenAI, with OPENAI_API_KEY, if either is set; else a stand-in that thinks by rule."""
+    """Yields MODEL at OPENAI_BASE_URL or at OpenAI, with OPENAI_API_KEY, if either is set; else a stand-in."""
     if os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_KEY"):
         yield AsyncOpenAIModel(os.environ.get("MODEL", "gpt-5-mini"), api_key=os.environ.get("OPENAI_API_KEY") or "none")
     else:

@@ -1,4 +1,4 @@
-"""How the examples end when they are interrupted."""
+"""Exit of the examples on Ctrl-C."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Ctrl-C ends the program without a traceback, with the exit code that shells expect."""
+    """Exits on Ctrl-C without a traceback, with the exit code that shells expect."""
     try:
         yield
     except KeyboardInterrupt:

@@ -1,6 +1,7 @@
-"""A chat in the terminal, streamed, that remembers: `python -m examples.chat.terminal [SESSION]`. An empty line ends it.
+"""A chat in the terminal, streamed and stored: `python -m examples.chat.terminal [SESSION]`. An empty line ends it.
 
-Start it again with the same session to go on. THREADKEEP_ADDRESS names the server, OPENAI_API_KEY or OPENAI_BASE_URL the model.
+Run it with the same session to continue. THREADKEEP_ADDRESS is the server; OPENAI_API_KEY or OPENAI_BASE_URL selects the
+model.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ USER = "ada"
 
 
 def today() -> str:
-    """Today's date, as YYYY-MM-DD."""
+    """Returns today's date as YYYY-MM-DD."""
     return datetime.datetime.now().astimezone().date().isoformat()
 
 
 def think(asked: dict[str, Any]) -> Thought:
-    """The stand-in: knows the date from a tool, and the user's name from the history."""
+    """The stand-in: gets the date from a tool, and the user's name from the history."""
     turn = turn_of(asked)
     said = str(turn[0]["content"])
     if turn[-1]["role"] == "tool":
@@ -64,7 +65,7 @@ async def answer(client: chat.AsyncChatClient, session: str, said: str) -> None:
 
 
 def main(session: str) -> None:
-    # The loop runs during a turn only: a line is read in the main thread, where Ctrl-C reaches it.
+    # The event loop runs only during a turn, so that Ctrl-C interrupts input().
     with asyncio.Runner() as runner:
         stack = AsyncExitStack()
         try:

@@ -1,7 +1,7 @@
-"""An agent that calls many tools, and whose long history is compacted while it works. `python -m examples.chat.tool_heavy`
+"""An agent with many tool calls, whose history is compacted between turns: `python -m examples.chat.tool_heavy`
 
-After each reply the window is looked at: past 800 tokens only the newest 3 turns stay in it, whole. Nothing is forgotten:
-what left the window is still found.
+After each reply: if the window has more than 800 tokens, only its newest 3 turns stay. Archived events are still found by
+search.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ ORDERS = 12
 
 
 def order(number: int) -> str:
-    """One order of the shop, with its history."""
+    """Returns an order with its history."""
     steps = "; ".join(f"day {day}: parcel {number}-{day} scanned at depot {day * 7 % 10}" for day in range(1, 12))
     return f"order {number}: 3 lamps, {steps}"
 
 
 def stock(article: str) -> str:
-    """How many of an article there are."""
+    """Returns the stock of an article."""
     return f"{article}: 14"
 
 

@@ -1,4 +1,4 @@
-"""Summarises sessions that grow past a threshold. Run as many as you like: they share the sessions."""
+"""Compacts sessions that grow past a threshold. Run any number of processes: they share the sessions."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import sys
 from threadkeep import AsyncClient, Change, SummaryPrompt, compaction
 from threadkeep.errors import SessionNotFound
 
-THRESHOLD = 200  # tokens; that of a real agent is nearer to 100,000
-STRATEGY = compaction.recursive_summary(4, overlap=1)  # keep the newest events, summarise what is older
+THRESHOLD = 200  # tokens; a real agent uses about 100,000
+STRATEGY = compaction.recursive_summary(4, overlap=1)  # keeps the newest events, summarizes older ones
 
 
-def summarise(prompt: SummaryPrompt) -> str:
-    """Ask your model here: `prompt.system_prompt`, `prompt.prompt`, at most `prompt.max_tokens`. This takes two lines."""
+def summarize(prompt: SummaryPrompt) -> str:
+    """Call your model here with `prompt.system_prompt`, `prompt.prompt` and `prompt.max_tokens`. This stand-in returns two
+    lines."""
     lines = [line.strip() for line in prompt.prompt.splitlines() if line.strip()]
     return f"From: {lines[0][:60]} To: {lines[-1][:60]}"
 
@@ -33,10 +34,10 @@ async def main(name: str) -> None:
             except SessionNotFound:
                 return  # deleted since this change
             if planned.window_version != change.versions.window_version or not planned.plan.archive_event_ids:
-                return  # compacted since this change, or too few events to summarise
-            summary = summarise(planned.plan.summary_prompt)
+                return  # compacted since this change, or too few events to summarize
+            summary = summarize(planned.plan.summary_prompt)
             done = await memory.apply_compaction(change.session, planned, summary=summary, actor=name, report_mismatch=True)
-            if done.applied:  # else somebody compacted while we summarised: theirs stands
+            if done.applied:  # otherwise another process compacted first
                 before, after = done.compaction.before.tokens, done.compaction.after.tokens
                 print(f"{name}: {change.session.session_id}, {before} -> {after} tokens", flush=True)
 

@@ -1,4 +1,4 @@
-"""Runs the example: a server, two compactors, sessions that grow. Ends with 0 if each compactor compacted some of them."""
+"""Runs the example: a server, two compactors and growing sessions. Exits with 0 if each compactor compacted some of them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from threadkeep.errors import ConsumerNotFound
 COMPACTORS = ("compactor-1", "compactor-2")
 SESSIONS = [f"trip-{number:02}" for number in range(1, 33)]
 SECONDS = 25.0
-"""That all of it may take."""
+"""Time limit of the example."""
 
 
 @contextmanager
 def process(*command: str, environment: dict[str, str], log: Path | None = None) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that is asked to end with the block, and ended if it does not."""
+    """Runs a process for the block, then terminates it."""
     with ExitStack() as stack:
         errors = stack.enter_context(log.open("wb")) if log is not None else None
         started = subprocess.Popen([sys.executable, *command], env=environment, stderr=errors)  # noqa: S603 - our own
@@ -40,13 +40,13 @@ def process(*command: str, environment: dict[str, str], log: Path | None = None)
 
 
 class Clock:
-    """What is left of the time."""
+    """The remaining time."""
 
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
 
     def until(self, condition: Callable[[], bool], what: str, *processes: subprocess.Popen[bytes]) -> None:
-        """Waits for it; ends the example if the time is up, or a process that it depends on is gone."""
+        """Waits for the condition. Exits if the time is over or one of the processes ended."""
         while not condition():
             if time.monotonic() > self._end:
                 raise SystemExit(f"gave up waiting: {what}")
@@ -56,13 +56,13 @@ class Clock:
 
 
 def port_in(log: Path) -> str:
-    """The port that the server says it serves gRPC on; empty until then."""
+    """Returns the port from the server's log; empty before it is logged."""
     found = re.search(r"serving gRPC on 127\.0\.0\.1:(\d+)", log.read_text(encoding="utf-8"))
     return found[1] if found else ""
 
 
 def shared(memory: Client) -> bool:
-    """Whether each compactor has its half of the sessions."""
+    """Returns whether each compactor has half of the partitions."""
     try:
         found = memory.get_consumer("compactor")
     except ConsumerNotFound:
@@ -72,16 +72,16 @@ def shared(memory: Client) -> bool:
 
 
 def write(memory: Client) -> None:
-    """Conversations, turn by turn, until they are past the compactors' threshold."""
+    """Writes conversations, turn by turn, past the compactors' threshold."""
     for turn in range(6):
         for session in SESSIONS:
             question = user(f"Question {turn} of {session}: what is there to see on day {turn}, and how do we get there?")
-            answer = assistant(f"On day {turn} take the tram to the harbour, walk along the river and see the old town.")
+            answer = assistant(f"On day {turn} take the tram to the harbor, walk along the river and see the old town.")
             memory.append(session, question, answer, create=turn == 0)
 
 
 def compactors_of(memory: Client) -> list[set[str]]:
-    """Who compacted each session, as the server recorded it."""
+    """Returns the compactors of each session, as the server recorded them."""
     return [{each.actor for each in memory.compactions(session)} for session in SESSIONS]
 
 
@@ -99,12 +99,12 @@ def main() -> int:
         address = f"127.0.0.1:{port_in(log)}"
         own["THREADKEEP_ADDRESS"] = address
         program = str(Path(__file__).with_name("compactor.py"))
-        crew = [stack.enter_context(process(program, name, environment=own)) for name in COMPACTORS]
+        compactors = [stack.enter_context(process(program, name, environment=own)) for name in COMPACTORS]
         memory = stack.enter_context(Client(address, token="", app="travel", user_id="alice"))
-        clock.until(lambda: shared(memory), "the compactors to share the sessions", server, *crew)
+        clock.until(lambda: shared(memory), "the compactors to share the sessions", server, *compactors)
 
         write(memory)
-        clock.until(lambda: all(compactors_of(memory)), "the sessions to be compacted", server, *crew)
+        clock.until(lambda: all(compactors_of(memory)), "the sessions to be compacted", server, *compactors)
         counts = Counter(name for names in compactors_of(memory) for name in names)
         print("\n" + "\n".join(f"{name} compacted {counts[name]} of {len(SESSIONS)} sessions" for name in COMPACTORS))
         return 0 if all(counts[name] for name in COMPACTORS) else 1
