@@ -31,8 +31,8 @@ def test_readme_from_an_empty_directory(live_server: ServerProcess, tmp_path: Pa
         assert found[n + 1][0] == ""
         assert shell(found[n][1], empty, env) == found[n + 1][1]
     five_lines = next(text for language, text in found if language == "python")
-    (empty / "five.py").write_text("from threadkeep import Client, assistant, text_of, user\n\n" + five_lines)
-    assert shell("venv/bin/python five.py", empty, env) == "Is BA117 on time?\nYes, it leaves at 10:05.\n"
+    (empty / "five.py").write_text(five_lines)
+    assert shell("venv/bin/python five.py", empty, env) == "user Is BA117 on time?\nassistant Yes, it leaves at 10:05.\n"
     # What is installed is the wheel, and the SDK alone: neither the server's nor the terminal's libraries.
     where = shell("venv/bin/python -c 'import threadkeep; print(threadkeep.__file__)'", empty, env)
     assert where.startswith(str(empty))

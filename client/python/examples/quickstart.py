@@ -2,20 +2,21 @@
 
 import sys
 
-from threadkeep import Client, assistant, errors, new_event_id, text_of, user
+from threadkeep import Client, errors, new_event_id
 
 
 def main() -> None:
-    with Client(app="shop", user_id="alice") as memory:
-        trip = f"quickstart-{new_event_id()}"  # one of its own, so that it prints the same every time
-        appended = memory.append(trip, user("Is flight BA117 on time?"), assistant("Yes, it leaves at 10:05."), create=True)
+    with Client(app="shop", user_id="alice") as client:
+        trip = client.session(f"quickstart-{new_event_id()}")  # a new session, so that every run prints the same
+        answer = {"role": "assistant", "content": "Yes, it leaves at 10:05."}
+        appended = trip.append("Is flight BA117 on time?", answer, create=True)
         print("appended", len(appended.events), "events, the last one at", appended.last_seq)
-        for event in memory.events(trip):
-            print(event.seq, text_of(event))
-        for hit in memory.search("ba117", session=trip):
+        for event in trip.events():
+            print(event.seq, event.text)
+        for hit in trip.search("ba117"):
             print("found at", hit.event.seq)
         try:
-            memory.get_session("nowhere")
+            client.session("nowhere").get()
         except errors.SessionNotFound as error:
             print("refused:", error.reason, "of session", error.session_id)
 
