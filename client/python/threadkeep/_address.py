@@ -1,4 +1,4 @@
-"""What a client's address means: where to connect, whether with TLS, and whether the connection leaves the machine."""
+"""The address of a server: its gRPC target, TLS, and whether it is on this machine."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import NamedTuple
 
 DEFAULT_PORT = 7443
 _RESOLVERS = re.compile(r"(unix|unix-abstract|vsock|dns|ipv4|ipv6|xds|passthrough):(?!\d+$)")
-"""gRPC's own names, which are passed on as they are; a host of such a name with a port is a host."""
+"""Targets of gRPC's resolvers are passed on unchanged. A host of such a name with a port is a host."""
 
 
 class Endpoint(NamedTuple):
-    """`target` is what gRPC connects to. `tls`: the address says https."""
+    """`target`: the gRPC target. `tls`: whether the address begins with https."""
 
     target: str
     tls: bool = False
 
     @property
     def is_local(self) -> bool:
-        """Whether what is sent stays on this machine."""
+        """Whether the server is on this machine."""
         if self.target.startswith("unix"):
             return True
         host = self.target.rpartition("/")[2].rpartition(":")[0].strip("[]").lower()

@@ -1,4 +1,4 @@
-"""Arguments of a name that a method does not have: refused with the name that was meant."""
+"""Rejects unknown argument names and suggests the right one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def refuse_unknown(method: str, given: Iterable[str], known: Iterable[str]) -> None:
-    """Raises TypeError for the first name that is not known, with the one that resembles it, else with all."""
+    """Raises TypeError for the first unknown name, with the name that resembles it, else with all."""
     names = list(known)
     for name in given:
         if name not in names:
@@ -21,9 +21,9 @@ def refuse_unknown(method: str, given: Iterable[str], known: Iterable[str]) -> N
 
 
 class NamesArguments:
-    """Has the constructors and the public methods of subclasses refuse what they do not take by `refuse_unknown`.
+    """Rejects unknown arguments of the constructors and the public methods of subclasses, by `refuse_unknown`.
 
-    Methods that take any keyword, for example the fields of a ContextSpec, check those themselves.
+    Methods with `**` arguments, for example the fields of a ContextSpec, check those themselves.
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

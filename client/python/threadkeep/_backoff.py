@@ -1,4 +1,4 @@
-"""How long a stream that broke waits before it is opened again."""
+"""The pauses before a broken stream is opened again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import grpc
 from .errors import ThreadkeepError, Unavailable
 
 FIRST, LONGEST = 0.1, 5.0
-"""Seconds: the upper bound of the first pause, which doubles with every failure in a row, and where it stays."""
+"""Seconds: the upper bounds of the first pause, which doubles with every failure in a row, and of the longest."""
 
 
 def doubled(first: float, failures: int) -> float:
@@ -18,9 +18,9 @@ def doubled(first: float, failures: int) -> float:
 
 
 class Backoff:
-    """Exponential backoff with full jitter, so that clients that lost one server do not come back all at once.
+    """Exponential backoff with full jitter, so that clients that lost one server do not reconnect all at once.
 
-    `max_retries`: failures in a row that are borne; None means any number.
+    `max_retries`: the most failures in a row; None is no limit.
     """
 
     def __init__(self, max_retries: int | None = None) -> None:
@@ -28,11 +28,11 @@ class Backoff:
         self._failures = 0
 
     def reset(self) -> None:
-        """The stream is alive: the failures before it no longer count."""
+        """Resets the count of failures; the stream delivered a message."""
         self._failures = 0
 
     def pause(self, error: ThreadkeepError) -> float:
-        """Seconds to wait after this failure, at least what the server asked for. Raises the error if no retry can mend it."""
+        """Returns the seconds to wait, at least the server's retry delay. Raises the error if a retry cannot succeed."""
         is_unavailable = isinstance(error, Unavailable) or error.code is grpc.StatusCode.UNAVAILABLE
         if not is_unavailable and error.retry_after is None:
             raise error

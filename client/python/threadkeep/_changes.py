@@ -1,4 +1,4 @@
-"""Following changes: what a subscription asks for, and what it remembers so that each change is handed out once and whole."""
+"""Subscriptions: their requests, and the state that delivers each change once and whole."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from .v1.subscription_pb2 import SESSION_CHANGE_KIND_UPDATED, Change
 from .v1.subscription_service_pb2 import ChangeScope, WatchAllRequest, WatchSessionRequest
 
 SILENCE = 30.0
-"""Seconds without a frame after which a stream is taken for dead: two heartbeats of the server."""
+"""Seconds without a frame after which a stream counts as broken: two heartbeats of the server."""
 REMEMBERED = 4096
-"""Sessions whose last version is remembered."""
+"""The most sessions whose last version is kept."""
 
 WatchRequest = WatchSessionRequest | WatchAllRequest
 
@@ -26,7 +26,7 @@ def watch_request(
     after_seq: int | None,
     from_beginning: bool,
 ) -> WatchRequest:
-    """The request for what `watch` was told. Raises ValueError where it was told several places to start at."""
+    """The request of a `watch`. Raises ValueError for several starting points."""
     if (resume_token is not None) + (after_seq is not None) + from_beginning > 1:
         raise ValueError("give at most one of resume_token, after_seq and from_beginning")
     request: WatchRequest
@@ -35,7 +35,7 @@ def watch_request(
         if after_seq is not None or from_beginning:
             request.after_seq = 0 if after_seq is None else check(after_seq, int, "after_seq")
     elif after_seq is not None:
-        raise ValueError("after_seq is a place in one session: give session")
+        raise ValueError("after_seq is the seq of an event in one session: give session")
     else:
         request = WatchAllRequest(scope=whose, filter=event_filter)
         if from_beginning:
@@ -48,7 +48,7 @@ def watch_request(
 
 
 class Cursor:
-    """Where a subscription stands: its last resume token, the parts of a change that is arriving, and what was handed out."""
+    """The state of a subscription: its last resume token, the parts of an incomplete change, and the last versions."""
 
     def __init__(self) -> None:
         self._token = ""
@@ -56,7 +56,7 @@ class Cursor:
         self._versions: OrderedDict[tuple[str, str, str], int] = OrderedDict()
 
     def take(self, change: Change) -> Change | None:
-        """The change if it is whole and new. None: parts are missing, or it is a repetition or of an unknown kind."""
+        """Returns the change if it is complete and new. None: parts are missing, or it is a duplicate or of an unknown kind."""
         kind = change.WhichOneof("kind")
         if (kind == "batch" and change.batch.continues) or (kind == "compaction" and change.compaction.continues):
             self._parts.append(change)
@@ -69,17 +69,17 @@ class Cursor:
         return change if kind is not None and self._is_new(change) else None
 
     def resume(self, request: WatchRequest) -> None:
-        """Has the request go on where this stands. A change of which parts arrived will come again as a whole."""
+        """Sets the resume token of the request. A change that arrived in part is delivered again as a whole."""
         self._parts.clear()
         if self._token:
             request.resume_token = self._token
 
     def _is_new(self, change: Change) -> bool:
-        """The resume token makes repetitions impossible; a session's versions, which only grow, make sure of it."""
+        """Resume tokens exclude duplicates; the versions of a session, which only increase, verify it."""
         ref = change.session
         key = (ref.app, ref.user_id, ref.session_id)
         if change.HasField("session_change") and change.session_change.kind != SESSION_CHANGE_KIND_UPDATED:
-            self._versions.pop(key, None)  # a session of this name begins or ends, and with it its versions
+            self._versions.pop(key, None)  # versions begin again with the session
         version = change.versions.log_version
         if not version:
             return True
@@ -93,7 +93,7 @@ class Cursor:
 
 
 def _joined(parts: list[Change]) -> Change:
-    """One change from its parts: the last one's token, time and versions, the events of all."""
+    """Joins the parts of a change: the token, time and versions of the last, the events of all."""
     whole = Change()
     whole.CopyFrom(parts[-1])
     if whole.HasField("compaction"):

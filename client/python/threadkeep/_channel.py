@@ -1,4 +1,4 @@
-"""How clients reach a server: address, credentials, channel options and the retry policy, which comes from the protos."""
+"""The gRPC channel of a client: credentials, options, and the retry policy, which the protos specify."""
 
 from __future__ import annotations
 
@@ -35,33 +35,35 @@ RETRY_POLICY = {
 
 
 def call_metadata(token: str | None) -> tuple[tuple[str, str], ...]:
-    """The credential as call metadata: the token given, else that of THREADKEEP_TOKEN, else none."""
+    """The token as call metadata: the argument, else THREADKEEP_TOKEN, else none."""
     token = os.environ.get("THREADKEEP_TOKEN", "") if token is None else token
     return (("authorization", f"Bearer {token}"),) if token else ()
 
 
 def credentials(tls: bool | grpc.ChannelCredentials | None, endpoint: Endpoint) -> grpc.ChannelCredentials | None:
-    """Credentials for the channel; None means plaintext. `tls` None: as the address says."""
+    """Credentials for the channel; None is plaintext. `tls` None: as in the address."""
     if tls is False and endpoint.tls:
-        raise ValueError(f"https:// in the address asks for TLS, tls=False refuses it; give the address as {endpoint.target!r}")
+        raise ValueError(
+            f"https:// in the address requires TLS, and tls=False excludes it; give the address as {endpoint.target!r}"
+        )
     if tls is None or isinstance(tls, bool):
         return grpc.ssl_channel_credentials() if tls or endpoint.tls else None
     return tls
 
 
 def check_plaintext_token(endpoint: Endpoint, allowed: bool | None) -> None:
-    """Raises ValueError for a token that others could read on its way. `allowed` None: as the environment says."""
+    """Raises ValueError for a token that would leave this machine without TLS. `allowed` None: as in the environment."""
     if allowed is None:
         allowed = os.environ.get("THREADKEEP_ALLOW_PLAINTEXT_TOKEN", "").lower() in ("1", "true", "yes", "on")
     if not allowed and not endpoint.is_local:
         raise ValueError(
-            f"a bearer token to {endpoint.target} without TLS can be read on its way; give the address as "
+            f"a bearer token to {endpoint.target} without TLS can be read in transit; give the address as "
             f"https://{endpoint.target}, or allow it: allow_plaintext_token=True, THREADKEEP_ALLOW_PLAINTEXT_TOKEN=1"
         )
 
 
 def retryable_methods() -> Iterator[dict[str, str]]:
-    """The methods whose idempotency_level lets a client send them again. Not streams: those are resumed, not repeated."""
+    """The methods whose idempotency_level allows retries, without streams, which are resumed."""
     for module in (
         session_service_pb2,
         event_service_pb2,
@@ -80,14 +82,14 @@ def retryable_methods() -> Iterator[dict[str, str]]:
 
 
 def channel_options(extra: Sequence[tuple[str, Any]] = ()) -> list[tuple[str, Any]]:
-    """Options of a channel; those of `extra` win."""
+    """Options of a channel; `extra` overrides them."""
     config = {"methodConfig": [{"name": list(retryable_methods()), "retryPolicy": RETRY_POLICY}]}
     options: dict[str, Any] = {
         "grpc.enable_retries": 1,
         "grpc.service_config": json.dumps(config),
         # The default, 256 KiB, would silently exempt larger appends from the retry policy.
         "grpc.per_rpc_retry_buffer_size": MAX_MESSAGE_BYTES,
-        # By default a channel waits from 1 s up to 2 minutes before it looks again for a server that was away.
+        # By default a channel waits from 1 s up to 2 minutes before it reconnects.
         "grpc.initial_reconnect_backoff_ms": 100,
         "grpc.max_reconnect_backoff_ms": 5_000,
         "grpc.keepalive_time_ms": 30_000,

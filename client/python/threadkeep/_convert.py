@@ -1,4 +1,4 @@
-"""From Python values to protobuf: the conversions that clients, builders and filters share."""
+"""Conversions from Python values to protobuf."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class CreateOptions(TypedDict, total=False):
 
 
 def check(value: object, kind: type[T] | tuple[type[T], ...], argument: str) -> T:
-    """The value if it is of that type; else TypeError naming the argument. A bool is not taken for a number."""
+    """Returns the value. Raises TypeError with the argument's name for another type; a bool is not a number."""
     kinds = kind if isinstance(kind, tuple) else (kind,)
     if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
         raise TypeError(f"{argument} must be {' or '.join(k.__name__ for k in kinds)}, not {type(value).__name__}")
@@ -66,7 +66,7 @@ def encodable(value: str, argument: str) -> str:
 
 
 def json_text(value: Json | None, argument: str) -> str:
-    """JSON text: a str is kept verbatim, None is empty, anything else is written compactly."""
+    """JSON text: a str verbatim, empty for None, compact JSON for other values."""
     if value is None or isinstance(value, str):
         return encodable(value or "", argument)
     if not isinstance(value, Mapping | Sequence) or isinstance(value, bytes | bytearray):
@@ -74,7 +74,7 @@ def json_text(value: Json | None, argument: str) -> str:
     try:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         text.encode()
-    except UnicodeEncodeError:  # a lone surrogate has no UTF-8 form; escaped it travels whole
+    except UnicodeEncodeError:  # UTF-8 cannot represent a lone surrogate; an escape can
         text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     except TypeError as error:
         raise TypeError(f"{argument} is not JSON: {error}") from None
@@ -90,7 +90,7 @@ def timestamp(value: datetime | int | None, argument: str) -> Timestamp | None:
     check(value, (datetime, int), argument)
     if isinstance(value, datetime):
         if value.tzinfo is None:
-            raise ValueError(f"{argument} must bear a time zone, for example datetime.now(UTC)")
+            raise ValueError(f"{argument} must have a time zone, for example datetime.now(UTC)")
         value = (value - _EPOCH) // timedelta(microseconds=1) * 1000
     seconds, nanos = divmod(value, 1_000_000_000)
     return Timestamp(seconds=seconds, nanos=nanos)
@@ -99,7 +99,7 @@ def timestamp(value: datetime | int | None, argument: str) -> Timestamp | None:
 def expiry(
     ttl: timedelta | None = None, expire_time: datetime | int | None = None, never_expires: bool = False
 ) -> Expiry | None:
-    """When a session is to expire; None when nothing is said. At most one argument, else ValueError."""
+    """The expiry of a session; None without arguments. Raises ValueError for several."""
     if (ttl is not None) + (expire_time is not None) + never_expires > 1:
         raise ValueError("give at most one of ttl, expire_time and never_expires")
     if ttl is not None:
@@ -122,7 +122,7 @@ def create_if_missing(options: CreateOptions) -> CreateIfMissing:
 
 
 def session_ref(session: SessionLike, app: str, user_id: str) -> SessionRef:
-    """The reference that a session argument means; `app` and `user_id` complete an id and nothing else."""
+    """The reference of a session argument. `app` and `user_id` complete an id only."""
     if isinstance(session, SessionRef):
         return session
     if isinstance(session, str):
@@ -133,14 +133,14 @@ def session_ref(session: SessionLike, app: str, user_id: str) -> SessionRef:
 
 
 def user_of(user_id: str | None, default: str, all_users: bool) -> str:
-    """The user that a request means: the one it names, else the client's; "" is every user."""
+    """The user of a request: the argument, else the client's; "" is every user."""
     if all_users and user_id:
         raise ValueError("give either user_id or all_users=True")
     return "" if all_users else encodable(user_id or default, "user_id")
 
 
 def app_of(app: str | None, default: str, all_apps: bool) -> str | None:
-    """The app that a request means: the one it names, where "" is none, else the client's; None is every app."""
+    """The app of a request: the argument, where "" is none, else the client's; None is every app."""
     if all_apps and app is not None:
         raise ValueError("give either app or all_apps=True")
     if app is None:
@@ -160,7 +160,7 @@ def enum_value(names: Mapping[str, int], prefix: str, value: int | str, argument
 
 
 def sort_order(value: SortOrder.ValueType | str) -> SortOrder.ValueType:
-    """An order by its number or its name, of which "asc" and "desc" are enough."""
+    """An order by its number or its name; "asc" and "desc" are short forms."""
     short = {"asc": "ascending", "desc": "descending"}
     name = short.get(value.lower(), value) if isinstance(value, str) else value
     order: SortOrder.ValueType = enum_value(dict(SortOrder.items()), "SORT_ORDER_", name, "order")

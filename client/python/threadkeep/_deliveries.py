@@ -1,4 +1,4 @@
-"""What both clients keep of their work for a consumer: what waits to be handled, and what is to be said of it."""
+"""The state of a consumer's member: deliveries to handle and acknowledgements to send. Both clients use it."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import NamedTuple
 from .v1 import consumer_service_pb2 as ns
 
 FAREWELL = 10.0
-"""Seconds that a member which leaves waits for its acknowledgements to be confirmed."""
+"""Seconds that a leaving member waits until the server confirms its acknowledgements."""
 
 
 class Park(Exception):
-    """Raised by a handler: do not deliver this change again, keep it among the parked ones for this reason."""
+    """Raised by a handler to park its change for this reason: it is not delivered again."""
 
 
 class Member:
-    """One Consume stream: which of its deliveries still count, and what is to be sent, in order, acknowledgements together.
+    """One Consume stream: its valid deliveries and its outgoing requests, in order; acknowledgements are grouped.
 
-    `wake` is called when there is something to send. All methods may be called from any thread.
+    `wake` is called when there is a request to send. All methods may be called from any thread.
     """
 
     def __init__(self, wake: Callable[[], None]) -> None:
@@ -33,14 +33,14 @@ class Member:
         self.leaving = False
 
     def joined(self, joined: ns.Joined) -> None:
-        """The server's answer to the join."""
+        """Stores the limits of the server's answer to the join."""
         self._max_attempts = joined.consumer.max_attempts
 
     def counts(self, delivery: ns.Delivery) -> bool:
-        """Whether to handle it now: not if its stream is over, nor if one before it in the partition was rejected.
+        """Whether to handle the delivery: not if its stream ended, nor if an earlier one of the partition was rejected.
 
-        What follows a rejected delivery comes again with it. What was under way by then is known by its attempt: no change is
-        delivered more often than the one before it.
+        A rejected delivery is delivered again with all that follow it. Deliveries sent before the rejection are recognized by
+        their attempt: no change is delivered more often than the change before it.
         """
         with self._lock:
             if self._over:
@@ -54,7 +54,7 @@ class Member:
             return True
 
     def acknowledge(self, delivery: ns.Delivery) -> None:
-        """It has been handled."""
+        """Acknowledges a delivery that was handled."""
         with self._lock:
             if not self._outgoing or not self._outgoing[-1].HasField("acknowledge"):
                 self._outgoing.append(ns.ConsumeRequest(acknowledge=ns.Acknowledge()))
@@ -62,7 +62,7 @@ class Member:
         self._wake()
 
     def reject(self, delivery: ns.Delivery, error: BaseException) -> None:
-        """It could not be handled, because of this."""
+        """Rejects a delivery that could not be handled because of this error."""
         park = isinstance(error, Park)
         reason = str(error) if park else f"{type(error).__name__}: {error}"
         with self._lock:
@@ -74,46 +74,46 @@ class Member:
         self._wake()
 
     def take(self) -> list[ns.ConsumeRequest]:
-        """What is to be sent now."""
+        """Removes and returns the requests to send."""
         with self._lock:
             outgoing, self._outgoing = self._outgoing, []
             return outgoing
 
     def stop(self) -> None:
-        """No more of its deliveries are begun; of those under way the outcome is still told."""
+        """Starts no more deliveries; the outcome of running ones is still sent."""
         with self._lock:
             self._over = True
 
     def leave(self) -> None:
-        """The end: what is to be sent is sent, and nothing after it."""
+        """Ends the stream after the requests that are waiting."""
         self.stop()
         self.leaving = True
         self._wake()
 
 
 class Work(NamedTuple):
-    """A delivery and the member that got it."""
+    """A delivery and its member."""
 
     member: Member
     delivery: ns.Delivery
 
 
 class Lanes:
-    """Work by partition, in order. The first of a lane is under way, so each lane has one worker at a time, whoever's it is."""
+    """Work by partition, in order. The first item of a lane is running, so each lane has one worker at a time."""
 
     def __init__(self) -> None:
         self._lanes: dict[int, deque[Work]] = {}
         self._lock = threading.Lock()
 
     def add(self, work: Work) -> bool:
-        """Appends it; whether it is alone in its lane, so that a worker has to begin."""
+        """Appends work. Returns whether it is alone in its lane, so that a worker must start."""
         with self._lock:
             lane = self._lanes.setdefault(work.delivery.partition, deque())
             lane.append(work)
             return len(lane) == 1
 
     def after(self, done: Work) -> Work | None:
-        """Takes off what has been done, the first of its lane; what comes next there."""
+        """Removes the finished work, the first of its lane. Returns the next."""
         with self._lock:
             lane = self._lanes[done.delivery.partition]
             lane.popleft()
@@ -123,7 +123,7 @@ class Lanes:
             return None
 
     def drop_waiting(self) -> None:
-        """Forgets all that has not begun."""
+        """Removes all work that has not started."""
         with self._lock:
             for lane in self._lanes.values():
                 while len(lane) > 1:

@@ -83,7 +83,7 @@ class Frames(Generic[Frame]):
         return readable(cast("Frame", frame))
 
     async def _read(self) -> Frame | Any:
-        """The next message. A call that the closing of the client cancelled must not look like a cancelled task."""
+        """Returns the next message. A call canceled by closing the client must not look like a canceled task."""
         try:
             return await self._call.read()
         except asyncio.CancelledError:

@@ -1,4 +1,4 @@
-"""From Python values to what searches ask for, and to what is remembered."""
+"""Requests of searches, and memory entries, from Python values."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from .v1.search_service_pb2 import HitGrouping, SearchEventsRequest
 
 
 class SearchOptions(TypedDict, total=False):
-    """How events are searched, beside where.
+    """Options of a search of events.
 
-    mode: "auto" (the default: the server chooses, literally for what is in double quotes or of signs alone, else "hybrid" where
-    it has an embedder, else "ranked"; the response says which), "substring" (literal, case-folded, oldest first), "ranked" (a
-    question or keywords, best first), "semantic" or "hybrid" (these two need an embedder on the server). The rest is for the
-    modes that rank, `neighbors` and `min_score` for all. fields: which to search, of "text", "tool_calls", "tool_results" and
-    "media"; by default all. neighbors: how many events before and after each hit come with it, at most 10. grouping: "turn" or
-    "session", one hit for each. recency: lifts newer events; a timedelta is the age at which the lift is half, `recency(...)`
-    sets its weight too. min_score: the least score of a hit, from 0 to 1 ("semantic": the cosine, from -1); by default a query
-    that has nothing to do with what is there finds nothing, and 0 switches that off. reference_time: what "yesterday" in the
-    query refers to, an aware datetime or nanoseconds since the epoch; by default now. include_synthetic: summaries too.
+    mode: "auto" (the default: the server chooses, literal for text in double quotes or signs only, else "hybrid" where it has
+    an embedder, else "ranked"; the response contains its choice), "substring" (literal, case-folded, oldest first), "ranked" (a
+    question or keywords, best first), "semantic" or "hybrid" (these two require an embedder on the server). The other options
+    apply to the modes that rank, `neighbors` and `min_score` to all. fields: which to search, of "text", "tool_calls",
+    "tool_results" and "media"; by default all. neighbors: how many events before and after each hit come with it, at most 10.
+    grouping: "turn" or "session", one hit for each. recency: lifts newer events; a timedelta is the age at which the lift is
+    half, `recency(...)` sets its weight too. min_score: the least score of a hit, from 0 to 1 ("semantic": the cosine, from
+    -1); by default an unrelated query finds nothing; 0 disables the limit. reference_time: what "yesterday" in the query refers
+    to, an aware datetime or nanoseconds since the epoch; by default now. include_synthetic: summaries too.
     """
 
     mode: SearchMode.ValueType | str
@@ -40,14 +40,14 @@ class SearchOptions(TypedDict, total=False):
 
 
 _SEARCHED = ("session", "user_id", "app", "all_users", "all_apps", "filter", "page_size", "timeout")
-"""What `search` takes beside its options; it is here for the names of wrong ones."""
+"""The arguments of `search` that are not options; errors name them."""
 
 
 class MemorySelection(TypedDict, total=False):
-    """Which memories; conditions combine with AND, values inside one with OR.
+    """Selects memory entries. Conditions combine with AND, values inside one with OR.
 
     session_ids, authors: compared exactly. from_time, to_time: aware datetimes or nanoseconds since the epoch, both inclusive.
-    metadata: top-level values of an entry's metadata, as text; at most 16, all to hold.
+    metadata: top-level values of an entry's metadata, as text; at most 16, all must match.
     """
 
     session_ids: Iterable[str]
@@ -66,7 +66,7 @@ def recency(half_life: timedelta, weight: float = 1.0) -> Recency:
 
 
 def recency_of(value: Recency | timedelta | None) -> Recency | None:
-    """What a caller says of recency."""
+    """The recency of an argument."""
     return recency(value) if isinstance(value, timedelta) else None if value is None else check(value, Recency, "recency")
 
 

@@ -1,6 +1,6 @@
 """Working for a consumer, in tasks; `_worker_threads` does the same with threads, for the synchronous client.
 
-Not generated from each other: tasks are cancelled and wait for two things at once, threads can do neither.
+Neither is generated from the other: tasks can be canceled and wait for two events at once, threads cannot.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Open = Callable[[AsyncIterator[ns.ConsumeRequest]], Awaitable[grpc.aio.StreamStr
 
 
 class Worker:
-    """Handles what the members that it joins as, one after the other, are given, until `stop` is set."""
+    """Handles deliveries as one member after another, until `stop` is set."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Worker:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def run(self, join: ns.JoinConsumer) -> None:
-        """Joins, works, and joins again when a stream breaks. Raises what no retry can mend. Cancelling cancels handlers."""
+        """Joins, works, and rejoins when a stream breaks. Raises errors that no retry resolves. Canceling cancels handlers."""
         backoff = Backoff()
         try:
             while not self._stop.is_set():
@@ -55,7 +55,7 @@ class Worker:
             await self._idle()
 
     async def _serve(self, join: ns.JoinConsumer, backoff: Backoff) -> None:
-        """One stream, to its end."""
+        """Serves one stream to its end."""
         wake = asyncio.Event()
         member = Member(wake.set)
         call = await self._open(_requests(join, member, wake))
@@ -76,7 +76,7 @@ class Worker:
             raise Unavailable("the server ended the stream")
 
     async def _leave(self, member: Member, call: grpc.aio.StreamStreamCall[ns.ConsumeRequest, ns.ConsumeResponse]) -> None:
-        """Told to stop: finish what is under way, say so, and give the server time to confirm it by ending the stream."""
+        """Waits for `stop`, finishes running handlers, and gives the server time to confirm by ending the stream."""
         await self._stop.wait()
         member.stop()
         await self._idle()
@@ -91,7 +91,7 @@ class Worker:
             task.add_done_callback(self._tasks.discard)
 
     async def _work(self, first: Work) -> None:
-        """A lane, from its first delivery until it is empty."""
+        """Handles the deliveries of a lane until it is empty."""
         work: Work | None = first
         while work is not None:
             async with self._slots:
@@ -111,18 +111,18 @@ class Worker:
             work.member.acknowledge(work.delivery)
 
     async def _idle(self) -> None:
-        """Waits until nothing is under way."""
+        """Waits until no handler runs."""
         while self._tasks:
             await asyncio.wait(self._tasks)
 
 
 async def _requests(join: ns.JoinConsumer, member: Member, wake: asyncio.Event) -> AsyncIterator[ns.ConsumeRequest]:
-    """What a member says: what gathers while one request is being sent goes together in the next. Its end is the half-close."""
+    """The requests of a member. Acknowledgements that gather during one request are sent together. The end half-closes."""
     yield ns.ConsumeRequest(join=join)
     leaving = False
     while not leaving:
         await wake.wait()
         wake.clear()
-        leaving = member.leaving  # asked before what is to be sent, so that nothing said before leaving is left behind
+        leaving = member.leaving  # read first, so that requests made before leaving are sent
         for request in member.take():
             yield request

@@ -1,6 +1,6 @@
 """Working for a consumer, with threads; `_worker_aio` does the same in tasks, for the asynchronous client.
 
-The calling thread reads the stream, handlers run in a pool. A thread cannot be cancelled: handlers are always let finish.
+The calling thread reads the stream, handlers run in a pool. A thread cannot be canceled: handlers always finish.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _GLANCE = 0.1
 
 
 class Worker:
-    """Handles what the members that it joins as, one after the other, are given, until `stop` is set."""
+    """Handles deliveries as one member after another, until `stop` is set."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Worker:
         self._changed = threading.Condition()
 
     def run(self, join: ns.JoinConsumer) -> None:
-        """Joins, works, and joins again when a stream breaks. Raises what no retry can mend."""
+        """Joins, works, and joins again when a stream breaks. Raises errors that no retry resolves."""
         backoff = Backoff()
         with self._pool:
             try:
@@ -58,7 +58,7 @@ class Worker:
                 self._idle()
 
     def _serve(self, join: ns.JoinConsumer, backoff: Backoff) -> None:
-        """One stream, to its end."""
+        """Serves one stream to its end."""
         wake, ended = threading.Event(), threading.Event()
         member = Member(wake.set)
         call = self._open(_requests(join, member, wake))
@@ -79,7 +79,7 @@ class Worker:
             raise Unavailable("the server ended the stream")
 
     def _leave(self, member: Member, call: Any, ended: threading.Event) -> None:
-        """Told to stop: finish what is under way, say so, and give the server time to confirm it by ending the stream."""
+        """Waits for `stop`, finishes running handlers, and gives the server time to confirm by ending the stream."""
         while not self._stop.wait(_GLANCE):
             if ended.is_set():
                 return
@@ -116,17 +116,17 @@ class Worker:
             work.member.acknowledge(work.delivery)
 
     def _idle(self) -> None:
-        """Waits until nothing is under way."""
+        """Waits until no handler runs."""
         with self._changed:
             self._changed.wait_for(lambda: not self._under_way)
 
 
 def _requests(join: ns.JoinConsumer, member: Member, wake: threading.Event) -> Iterator[ns.ConsumeRequest]:
-    """What a member says: what gathers while one request is being sent goes together in the next. Its end is the half-close."""
+    """The requests of a member. Acknowledgements that gather during one request are sent together. The end half-closes."""
     yield ns.ConsumeRequest(join=join)
     leaving = False
     while not leaving:
         wake.wait()
         wake.clear()
-        leaving = member.leaving  # asked before what is to be sent, so that nothing said before leaving is left behind
+        leaving = member.leaving  # read first, so that requests made before leaving are sent
         yield from member.take()

@@ -1,6 +1,6 @@
-"""Saying when and how to compact: `compaction.policy(compaction.turns_over(40), compaction.turn_window(20))`.
+"""Builders of policies, triggers and strategies: `compaction.policy(compaction.turns_over(40), compaction.turn_window(20))`.
 
-Numbers that are left out, or 0, are the server's defaults, which stand in parentheses. The protos say what each strategy keeps.
+Numbers that are omitted, or 0, are the server's defaults, in parentheses. The protos specify the events that a strategy keeps.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from .values.incoming import Appendable, events_of
 _SHADOW_PROMPT = "Summarize the conversation we had so far."
 _SOURCE = "summary"
 
-# --- when
+# --- triggers
 
 
 def turns_over(n: int) -> CompactionTrigger:
@@ -61,16 +61,16 @@ def events(n: int) -> CompactionTrigger:
 
 
 def any_of(*triggers: CompactionTrigger) -> CompactionTrigger:
-    """One of these fires."""
+    """Fires if one of these fires."""
     return CompactionTrigger(any_of=TriggerList(triggers=triggers))
 
 
 def all_of(*triggers: CompactionTrigger) -> CompactionTrigger:
-    """All of these fire."""
+    """Fires if all of these fire."""
     return CompactionTrigger(all_of=TriggerList(triggers=triggers))
 
 
-# --- how
+# --- strategies
 
 
 def sliding_window(max_events: int = 0) -> CompactionStrategy:
@@ -97,11 +97,11 @@ def recursive_summary(
     max_summary_tokens: int = 0,
     max_prompt_tokens: int = 0,
 ) -> CompactionStrategy:
-    """Keep the newest events (10) and put a model's summary in the place of all that came before.
+    """Keep the newest events (10) and replace all events before them by a model's summary.
 
     The model is shown `overlap` (2) of the kept events for continuity; its summary may have `max_summary_tokens` (1,024). The
     prompts are the instructions to it, and the user's text that precedes the summary. Of more than `max_prompt_tokens` (64,000)
-    the oldest turns are summarized; the next compaction goes on.
+    the oldest turns are summarized, and the next compaction continues.
     """
     summary = RecursiveSummary(
         max_events_to_keep=keep,
@@ -115,30 +115,30 @@ def recursive_summary(
 
 
 def trim_tool_results(keep_turns: int | None = None, *, min_tokens: int = 0) -> CompactionStrategy:
-    """Put stubs in the place of tool results of `min_tokens` (64) and more, but for those of the newest turns (1)."""
+    """Replace tool results of `min_tokens` (64) or more by stubs, except those of the newest turns (1)."""
     return CompactionStrategy(trim_tool_results=TrimToolResults(keep_turns=keep_turns, min_tokens=min_tokens))
 
 
 def pipeline(*steps: CompactionStrategy) -> CompactionStrategy:
-    """Several strategies, each applied to what the one before it leaves; a recursive summary at most once, and last."""
+    """Several strategies, each applied to the result of the one before it; a recursive summary at most once, and last."""
     return CompactionStrategy(pipeline=StrategyPipeline(steps=steps))
 
 
-# --- by itself
+# --- policies
 
 
 def policy(trigger: CompactionTrigger, strategy: CompactionStrategy) -> CompactionPolicy:
-    """Compact by the strategy whenever an append makes the trigger fire."""
+    """Compact by the strategy when an append makes the trigger fire."""
     return CompactionPolicy(trigger=trigger, strategy=strategy)
 
 
 def disabled() -> CompactionPolicy:
-    """Never compact, whatever a wider policy says."""
+    """Never compact, even if a wider policy would."""
     return CompactionPolicy(disabled=True)
 
 
 def policy_scope(session: SessionRef | None, user_id: str | None, app: str | None, server: bool) -> PolicyScope:
-    """Whom a policy is for: exactly one of a session, a user (of one app or of all), an app, and the server."""
+    """The scope of a policy: exactly one of a session, a user (of one app or of all), an app, and the server."""
     users = user_id is not None or app is not None
     if (session is not None) + users + server != 1:
         raise ValueError("give exactly one scope: session, user_id (with or without app), app, or server=True")
@@ -149,7 +149,7 @@ def policy_scope(session: SessionRef | None, user_id: str | None, app: str | Non
     return PolicyScope(server=True) if app is None else PolicyScope(app=app)
 
 
-# --- with a model of one's own
+# --- with your own model
 
 
 def insert(*events: Appendable | Iterable[Appendable], before: str = "") -> CompactionInsert:
@@ -164,24 +164,26 @@ def replacing(
     through_seq: int | None,
     branch: str,
 ) -> tuple[list[CompactionInsert], int, int]:
-    """What replaces what a context held: the inserts, and from and up to which seq events leave."""
+    """The inserts that replace the events of a context, and the first and last seq to archive."""
     check(context, (Context, GetContextResponse), "context")
     last, new = context.compactable_through_seq, list(inserts)
     if not last:
         raise NothingToCompact(
-            "this context holds nothing that a summary may replace (compactable_through_seq is 0): it is empty, or its filters "
-            "or its branch hide the oldest events",
+            "this context contains no event that a summary may replace (compactable_through_seq is 0): it is empty, or its "
+            "filters or its branch hide the oldest events",
             code=StatusCode.FAILED_PRECONDITION,
         )
     if bool(check(summary, str, "summary").strip()) is bool(new):
         raise ValueError("give either the summary of the context, which is not blank, or inserts")
     if through_seq is not None and not context.first_seq <= through_seq <= last:
-        raise ValueError(f"through_seq must be from {context.first_seq} to {last}, which the context held, not {through_seq}")
+        raise ValueError(
+            f"through_seq must be from {context.first_seq} to {last}, which the context contains, not {through_seq}"
+        )
     return new or [summarized(summary, branch)], context.first_seq, last if through_seq is None else through_seq
 
 
 def archiving(request: ApplyCompactionRequest, archive: Iterable[str], from_seq: int, through_seq: int | None) -> None:
-    """Sets what leaves the window: events by their ids, or up to a seq; nothing where neither is given."""
+    """Sets the events to archive: by their ids, or up to a seq; none without either."""
     ids = list(archive)
     if through_seq is not None:
         if ids:
@@ -200,10 +202,10 @@ def summarized(summary: str, branch: str = "") -> CompactionInsert:
 
 
 def completed(plan: CompactionPlan, summary: str) -> Iterable[CompactionInsert]:
-    """A plan's inserts, with the model's text in the event that the plan leaves empty for it."""
+    """The inserts of a plan, with the model's summary in the event that the plan left empty."""
     wanted = plan.HasField("summary_prompt")
     if wanted is not bool(check(summary, str, "summary").strip()):
-        raise ValueError("the plan asks for a summary, give its text" if wanted else "the plan asks for no summary")
+        raise ValueError("the plan requires a summary, give its text" if wanted else "the plan requires no summary")
     if not wanted:
         return plan.inserts
     filled = CompactionPlan(inserts=plan.inserts)

@@ -1,4 +1,4 @@
-"""Every way a call can fail: one class for each value of `ErrorReason`, all of them `ThreadkeepError`."""
+"""The errors of calls: one class for each value of `ErrorReason`, all of them `ThreadkeepError`."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ class _Text:
 
 
 class _Number(_Text):
-    """The same as an int; 0 when the server did not send it."""
+    """An int attribute; 0 when the server did not send it."""
 
     def __get__(self, error: ThreadkeepError | None, owner: type) -> int:  # type: ignore[override]
         return int(super().__get__(error, owner) or 0)
 
 
 class _Seconds(_Text):
-    """The same as a float; 0.0 when the server did not send it."""
+    """A float attribute; 0.0 when the server did not send it."""
 
     def __get__(self, error: ThreadkeepError | None, owner: type) -> float:  # type: ignore[override]
         return float(super().__get__(error, owner) or 0)
 
 
 class ThreadkeepError(Exception):
-    """Base of all errors of calls; raised itself for codes and reasons that this version has no class for.
+    """Base of all errors of calls; raised itself for codes and reasons without a class.
 
     `reason` is the name in ErrorReason without its prefix, empty when no Threadkeep server gave one. `code` is the gRPC
     status code. `message` is for people. `metadata` is the reason's, always strings. `retry_after` is in seconds, None
-    when the server did not say; only errors that bear it or are `Unavailable` are worth an unchanged retry.
+    when the server sent none; only errors with it and `Unavailable` can succeed in an unchanged retry.
     """
 
     reason: str = ""
@@ -127,27 +127,27 @@ class EventIdConflict(ThreadkeepError):
 
 
 class VersionMismatch(ThreadkeepError):
-    """The log moved: it is at `actual`, not at `expected`; both are text, a log_version or an event id as was asked."""
+    """The log is at `actual`, not at `expected`; both are text: a log_version or an event id, as in the request."""
 
     reason = "VERSION_MISMATCH"
     session_id, expected, actual = _Text(), _Text(), _Text()
 
 
 class AmbiguousSession(ThreadkeepError):
-    """Several sessions bear this id. Name the app and the user."""
+    """The session id is ambiguous. Specify app and user."""
 
     reason = "AMBIGUOUS_SESSION"
     session_id = _Text()
 
 
 class Unauthenticated(ThreadkeepError):
-    """No token, or not one the server knows."""
+    """The token is missing or unknown."""
 
     reason = "UNAUTHENTICATED"
 
 
 class PermissionDenied(ThreadkeepError):
-    """The token does not reach what `field` names."""
+    """The token does not permit the value of `field`."""
 
     reason = "PERMISSION_DENIED"
     field = _Text()
@@ -160,34 +160,34 @@ class ServerDraining(Unavailable):
 
 
 class NothingToCompact(ThreadkeepError):
-    """The compaction would change nothing; there is nothing to do."""
+    """The compaction would change nothing."""
 
     reason = "NOTHING_TO_COMPACT"
     session_id = _Text()
 
 
 class BrokenToolPair(ThreadkeepError):
-    """The compaction would part a tool call from its result: `event_id` from `tied_to`. Archive both or keep both."""
+    """The compaction would separate a tool call from its result: `event_id` from `tied_to`. Archive both or keep both."""
 
     reason = "BROKEN_TOOL_PAIR"
     session_id, event_id, tied_to = _Text(), _Text(), _Text()
 
 
 class SummarizerNotConfigured(ThreadkeepError):
-    """The strategy needs a model and the server has none. Configure one, or summarise with a model of your own."""
+    """The strategy requires a model and the server has none. Configure one, or summarize with your own model."""
 
     reason = "SUMMARIZER_NOT_CONFIGURED"
 
 
 class SummarizerFailed(Unavailable):
-    """The server's model failed, as `problem` says, and the session is as it was. Retry later."""
+    """The server's model failed, as `problem` says, and the session is unchanged. Retry later."""
 
     reason = "SUMMARIZER_FAILED"
     problem = _Text()
 
 
 class MemoryNotConfigured(ThreadkeepError):
-    """Long-term memory is switched off on the server. Have it switched on, or do without."""
+    """Long-term memory is disabled on the server. Enable it there."""
 
     reason = "MEMORY_NOT_CONFIGURED"
 
@@ -200,7 +200,7 @@ class MemoryIdConflict(ThreadkeepError):
 
 
 class EmbedderNotConfigured(ThreadkeepError):
-    """The search needs an embedder and the server has none. Have one configured, or search with mode="ranked"."""
+    """The search requires an embedder and the server has none. Configure one, or search with mode="ranked"."""
 
     reason = "EMBEDDER_NOT_CONFIGURED"
     field = _Text()
@@ -214,21 +214,21 @@ class EmbedderFailed(Unavailable):
 
 
 class StoreUnavailable(Unavailable):
-    """The database does not answer, is full or refuses writes, as `problem` says."""
+    """The database does not respond, is full or rejects writes; see `problem`."""
 
     reason = "STORE_UNAVAILABLE"
     problem = _Text()
 
 
 class InvalidResumeToken(ThreadkeepError):
-    """The resume token belongs to another scope, filter or server. Start anew."""
+    """The resume token belongs to another scope, filter or server. Start without it."""
 
     reason = "INVALID_RESUME_TOKEN"
     field, problem = _Text(), _Text()
 
 
 class ResumePositionExpired(ThreadkeepError):
-    """The feed no longer holds what comes next, so changes would be missed. Read the sessions again, then start at the oldest.
+    """The feed no longer contains the next changes. Read the sessions again, then start at the oldest.
 
     `oldest_resume_token` is where the feed begins; `oldest_seq`, of one session, the seq after which it can be followed.
     """
@@ -238,7 +238,7 @@ class ResumePositionExpired(ThreadkeepError):
 
 
 class WatchTooSlow(ThreadkeepError):
-    """A member of a consumer did not acknowledge within `ack_timeout_s` seconds, and its work is given to others."""
+    """A member of a consumer did not acknowledge within `ack_timeout_s` seconds, and its work was assigned to others."""
 
     reason = "WATCH_TOO_SLOW"
     ack_timeout_s = _Seconds()
@@ -259,7 +259,7 @@ class ConsumerNotFound(ThreadkeepError):
 
 
 class ConsumerMismatch(ThreadkeepError):
-    """The consumer `name` exists with another `field`. Join with what it has, take another name, or delete it."""
+    """The consumer `name` exists with another `field`. Join with its value, use another name, or delete it."""
 
     reason = "CONSUMER_MISMATCH"
     name, field = _Text(), _Text()
@@ -279,7 +279,7 @@ class DeadlineExceeded(ThreadkeepError):
 
 
 class Internal(ThreadkeepError):
-    """A fault of the server; its log has the details under `request_id`."""
+    """The server failed; its log has the details under `request_id`."""
 
     reason = "INTERNAL"
     request_id = _Text()
@@ -296,14 +296,14 @@ _BY_CODE: Mapping[grpc.StatusCode, type[ThreadkeepError]] = {
     grpc.StatusCode.INTERNAL: Internal,
 }
 DOMAIN = "threadkeep.dev"
-"""Of an ErrorInfo that a Threadkeep server made; others are those of proxies."""
+"""The domain of a Threadkeep server's ErrorInfo; proxies use others."""
 _IN_PYTHON = {"append with create_if_missing": "append with create=True"}
 _BROKEN = ("from Core", "RST_STREAM", "Stream removed")
 _CODES: Mapping[int, grpc.StatusCode] = {code.value[0]: code for code in grpc.StatusCode}
 
 
 def from_rpc_error(error: grpc.RpcError, address: str) -> ThreadkeepError:
-    """The typed error for what a gRPC call, synchronous or not, raised."""
+    """The typed error of an error that gRPC raised."""
     call = cast("grpc.Call", error)
     code, message = call.code(), call.details() or ""
     info, retry_after = _details(call)
@@ -311,7 +311,7 @@ def from_rpc_error(error: grpc.RpcError, address: str) -> ThreadkeepError:
         kind = BY_REASON.get(info.reason, ThreadkeepError)
         return kind(_in_python(message), reason=info.reason, code=code, metadata=info.metadata, retry_after=retry_after)
     if code in (grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN) and any(words in message for words in _BROKEN):
-        # gRPC's own words for a connection that broke under a stream; a fault of the server carries an ErrorInfo.
+        # gRPC's messages for a broken connection; errors of the server have an ErrorInfo.
         code = grpc.StatusCode.UNAVAILABLE
     if code is grpc.StatusCode.UNAVAILABLE:
         message = _unavailable(address, message)
@@ -319,14 +319,14 @@ def from_rpc_error(error: grpc.RpcError, address: str) -> ThreadkeepError:
 
 
 def _in_python(message: str) -> str:
-    """The server's advice, in the names of this SDK."""
+    """The server's message, with the names of this SDK."""
     for said, meant in _IN_PYTHON.items():
         message = message.replace(said, meant)
     return message
 
 
 def _unavailable(address: str, message: str) -> str:
-    """Why no server answered, of gRPC's words the ones that say it."""
+    """The message for an unreachable server, with the cause that gRPC reports."""
     if "http1.x server" in message:
         return f"{address} speaks HTTP, not gRPC: give the server's gRPC port, by default 7443, as the address"
     why = message.rpartition(": ")[2].strip("[]() ")
@@ -334,7 +334,7 @@ def _unavailable(address: str, message: str) -> str:
 
 
 def readable(answer: Answer | None) -> Answer:
-    """The answer; grpc.aio gives None for bytes that are no such message, where the synchronous client is told INTERNAL."""
+    """The response. grpc.aio returns None for invalid bytes, where the synchronous client raises INTERNAL."""
     if answer is None:
         raise ThreadkeepError("the server's answer could not be read", code=grpc.StatusCode.INTERNAL)
     return answer

@@ -1,4 +1,4 @@
-"""Saying what a participant sees of a session, and whether it writes to it."""
+"""Memory providers: the events that a participant reads, and whether it writes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ContextFields(TypedDict, total=False):
 
 
 class _Step:
-    """A step of a chain of filters; taken on the class it begins a chain."""
+    """A step of a chain of filters; on the class it starts a chain."""
 
     def __init__(self, *, keeps: bool) -> None:
         self._keeps = keeps
@@ -49,9 +49,9 @@ class _BoundStep:
 
 
 class MemoryFilter:
-    """Whose events are seen: `MemoryFilter.include(roles=["researcher"]).exclude(["critic"])`.
+    """The authors whose events are read: `MemoryFilter.include(roles=["researcher"]).exclude(["critic"])`.
 
-    Steps apply in order, each to what the one before it leaves; steps of one kind merge into the place of the first.
+    Steps apply in order, each to the result of the one before it; steps of one kind merge at the position of the first.
     """
 
     __slots__ = ("steps",)
@@ -72,11 +72,11 @@ class MemoryFilter:
 
 
 class MemoryProvider:
-    """How a participant uses a session: what it reads, and whether it writes. Given to `get_context` and to `append`.
+    """How a participant uses a session: the events it reads, and whether it writes. An argument of `get_context` and `append`.
 
-    Begin with `limited_window()` or `none()`; every method gives a new provider and leaves its own as it is. Unlike in the Akka
-    SDK, where the last of readLast and filtered wins, everything that was said holds: filters apply first, then the newest n
-    events, then the newest turns, then the sizes.
+    Start with `limited_window()` or `none()`; every method returns a new provider. Unlike in the Akka SDK, where the last of
+    readLast and filtered wins, all conditions apply: filters first, then the newest n events, then the newest turns, then the
+    sizes.
     """
 
     __slots__ = ("_spec",)
@@ -98,7 +98,7 @@ class MemoryProvider:
 
     @property
     def spec(self) -> ContextSpec:
-        """What is sent to the server; a copy."""
+        """A copy of the ContextSpec that is sent to the server."""
         spec = ContextSpec()
         spec.CopyFrom(self._spec)
         return spec
@@ -122,15 +122,15 @@ class MemoryProvider:
         return self._with(ContextSpec(mode=ContextMode.CONTEXT_MODE_WRITE_ONLY))
 
     def read_last(self, n: int, filter: MemoryFilter | None = None) -> MemoryProvider:  # noqa: A002
-        """Only the newest n events, of those that the filter leaves, extended back to the start of their turn."""
+        """Only the newest n events that pass the filter, extended back to the start of their turn."""
         return self._with(ContextSpec(last_n=n, author_filters=filter.steps if filter else ()))
 
     def filtered(self, filter: MemoryFilter) -> MemoryProvider:  # noqa: A002
-        """Only events that the filter leaves; a further filter goes on where this one ends."""
+        """Only events that pass the filter; a further filter applies to its result."""
         return self._with(ContextSpec(author_filters=filter.steps))
 
     def with_author_roles(self, roles: Mapping[str, str]) -> MemoryProvider:
-        """Roles of agents by id, for filters; they win over the roles stored with the events."""
+        """Roles of agents by id, for filters; they override the roles stored with the events."""
         return self._with(ContextSpec(author_roles=roles))
 
     def max_turns(self, n: int) -> MemoryProvider:
@@ -146,11 +146,11 @@ class MemoryProvider:
         return self._with(ContextSpec(max_bytes=n))
 
     def on_branch(self, branch: str) -> MemoryProvider:
-        """What an agent on this branch sees: the root, the branch itself and its ancestors."""
+        """Events that an agent on this branch reads: of the root, the branch itself and its ancestors."""
         return self._with(ContextSpec(branch=branch))
 
     def without_system(self) -> MemoryProvider:
-        """Leaves out the SYSTEM event."""
+        """Excludes the SYSTEM event."""
         return self._with(ContextSpec(exclude_system=True))
 
     def _with(self, changes: ContextSpec) -> MemoryProvider:
@@ -168,7 +168,7 @@ class MemoryProvider:
 
 
 def context_spec(spec: ContextSpec | MemoryProvider | None, fields: ContextFields) -> ContextSpec | None:
-    """What a caller says of a context: whole, or by fields; None for nothing."""
+    """The ContextSpec of the arguments; None without any."""
     refuse_unknown("get_context", fields, ContextFields.__annotations__)
     if spec is None:
         return ContextSpec(**fields) if fields else None

@@ -1,4 +1,4 @@
-"""Building events, and reading their text. A value of a wrong type raises TypeError naming the argument."""
+"""Builders of events, and their text. A value of a wrong type raises TypeError with the argument's name."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ Content = str | Part | Sequence[str | Part]
 
 
 class EventFields(TypedDict, total=False):
-    """What any event may carry beside its message. Strings are at most 255 bytes unless said otherwise.
+    """The fields of an event, without its message. Strings are at most 255 bytes unless specified otherwise.
 
     event_id: the idempotency key; a client makes one when it sends the event. author, author_role: the agent that wrote it.
-    branch: dotted path of the agent branch, at most 1,024 bytes; empty is the root, which all see. event_time: an aware
+    branch: dotted path of the agent branch, at most 1,024 bytes; empty is the root, which all agents read. event_time: an aware
     datetime, or nanoseconds since the epoch. invocation_id: groups the events of one run. native: the framework's own
     item. usage: TokenUsage, or its fields as a mapping. metadata: a JSON object, at most 256 KiB; text is kept verbatim.
     synthetic, compaction_source: for summaries.
@@ -80,12 +80,12 @@ def event(role: Role.ValueType | str, content: Content = (), **fields: Unpack[Ev
 
 
 def user(content: Content, **fields: Unpack[EventFields]) -> SessionEvent:
-    """What the user said. On the root branch it starts a turn. See `event`."""
+    """A message of the user. On the root branch it starts a turn. See `event`."""
     return event(Role.ROLE_USER, content, **fields)
 
 
 def assistant(content: Content = (), *, tool_calls: Sequence[Part] = (), **fields: Unpack[EventFields]) -> SessionEvent:
-    """What the model said, followed by the tool calls it asks for. See `event` and `tool_call`."""
+    """A message of the model, followed by its tool calls. See `event` and `tool_call`."""
     parts = [*_parts(content, "content"), *_parts(tool_calls, "tool_calls")]
     return event(Role.ROLE_ASSISTANT, parts, **fields)
 
@@ -98,12 +98,12 @@ def system(content: Content, **fields: Unpack[EventFields]) -> SessionEvent:
 def tool_result(
     call_id: str, content: Content | Mapping[str, Any], *, name: str = "", is_error: bool = False, **fields: Unpack[EventFields]
 ) -> SessionEvent:
-    """The event that answers one tool call. For several in one event: `event("tool", [tool_result_part(...), ...])`."""
+    """The event of one tool result. For several in one event: `event("tool", [tool_result_part(...), ...])`."""
     return event(Role.ROLE_TOOL, [tool_result_part(call_id, content, name=name, is_error=is_error)], **fields)
 
 
 def text(value: str) -> Part:
-    """Plain text: what keyword filters and search look at."""
+    """Plain text, which keyword filters and search read."""
     return Part(text=check(value, str, "text"))
 
 
@@ -142,7 +142,7 @@ def media(
     name: str = "",
     detail: str = "",
 ) -> Part:
-    """Media of an IANA type, from exactly one of: `data`, which counts towards the event's limit, `uri`, `file_id`."""
+    """Media of an IANA type, from exactly one of: `data`, which counts toward the event's limit, `uri`, `file_id`."""
     if sum(source is not None for source in (data, uri, file_id)) != 1:
         raise TypeError("give exactly one of data, uri and file_id")
     part = MediaPart(
@@ -177,7 +177,7 @@ def text_of(event: SessionEvent | Event) -> str:
 
 
 def new_event_id() -> str:
-    """A UUIDv7: ids sort by the time they were made, to a quarter of a microsecond."""
+    """A UUIDv7: ids sort by their creation time, to a quarter of a microsecond."""
     millis, rest = divmod(time.time_ns(), 1_000_000)
     fraction = rest * 4096 // 1_000_000
     return str(uuid.UUID(int=millis << 80 | 7 << 76 | fraction << 64 | 2 << 62 | secrets.randbits(62)))

@@ -120,4 +120,4 @@ def test_a_token_to_another_machine_requires_tls_or_consent(capfd: pytest.Captur
     from threadkeep.cli import main
 
     assert main(["info", "--address", "192.0.2.1:1", "--token", "hush"]) == 2
-    assert "can be read on its way" in capfd.readouterr().err
+    assert "can be read in transit" in capfd.readouterr().err

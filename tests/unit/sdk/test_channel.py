@@ -84,7 +84,7 @@ def test_credentials() -> None:
     assert _channel.credentials(given, plain) is given
     assert isinstance(_channel.credentials(True, plain), grpc.ChannelCredentials)
     assert isinstance(_channel.credentials(None, secure), grpc.ChannelCredentials)
-    with pytest.raises(ValueError, match="https:// in the address asks for TLS"):
+    with pytest.raises(ValueError, match="https:// in the address requires TLS"):
         _channel.credentials(False, secure)
 
 
@@ -134,7 +134,7 @@ def test_a_token_over_plaintext_beyond_this_machine_is_refused(
     make("db:1")
     for address in ("db:1", "http://db:1", "10.0.0.1:1", "dns:///db:1"):
         with pytest.raises(
-            ValueError, match=r"can be read on its way; give the address as https://.*allow_plaintext_token=True"
+            ValueError, match=r"can be read in transit; give the address as https://.*allow_plaintext_token=True"
         ):
             make(address, token="hush")
     make("db:1", token="hush", allow_plaintext_token=True)

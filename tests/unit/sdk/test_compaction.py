@@ -41,8 +41,8 @@ def trimming() -> cs.PlanCompactionResponse:
 
 
 @pytest.fixture
-def summariser(flavour: str) -> Callable[..., Any]:
-    """Makes a summariser for the client's flavour, and the prompts that it was asked."""
+def summarizer(flavour: str) -> Callable[..., Any]:
+    """Makes a summarizer for the client's flavour, and the prompts that it was asked."""
 
     def make(*answers: str) -> tuple[Any, list[str]]:
         left, asked = list(answers), []
@@ -147,9 +147,9 @@ async def test_a_plan_of_the_callers_own_is_applied(client: Any, fake: FakeServe
         await client.apply_compaction("s1", planned(), summary="s", through_seq=7)
     with pytest.raises(ValueError, match="either archive or through_seq"):
         await client.apply_compaction("s1", archive=["e1"], through_seq=7, expected_window_version=2)
-    with pytest.raises(ValueError, match="asks for a summary"):
+    with pytest.raises(ValueError, match="requires a summary"):
         await client.apply_compaction("s1", planned())
-    with pytest.raises(ValueError, match="asks for no summary"):
+    with pytest.raises(ValueError, match="requires no summary"):
         await client.apply_compaction("s1", trimming(), summary="s")
     assert len(fake.requests("ApplyCompaction")) == 2
 
@@ -178,9 +178,9 @@ async def test_apply_compaction_of_a_context_archives_what_the_context_held(clie
     [
         ({"summary": " "}, "either the summary of the context, which is not blank, or inserts"),
         ({"summary": "s", "inserts": [compaction.insert(threadkeep.user("x"))]}, "either the summary"),
-        ({"summary": "s", "through_seq": 41}, "through_seq must be from 26 to 40, which the context held, not 41"),
+        ({"summary": "s", "through_seq": 41}, "through_seq must be from 26 to 40, which the context contains, not 41"),
         ({"summary": "s", "through_seq": 25}, "must be from 26 to 40"),
-        ({"summary": "s", "archive": ["e1"]}, "either a context, or a plan, or what to archive"),
+        ({"summary": "s", "archive": ["e1"]}, "either a context, or a plan, or the events to archive"),
         ({"summary": "s", "from_seq": 1}, "either a context"),
         ({"summary": "s", "expected_window_version": 3}, "either a context"),
         ({"summary": "s", "planned": planned()}, "either a context"),
@@ -192,7 +192,7 @@ async def test_apply_compaction_of_a_context_refuses_what_would_archive_more(cli
 
 
 async def test_apply_compaction_of_a_context_that_lets_nothing_be_replaced_says_so(client: Any, fake: FakeServer) -> None:
-    with pytest.raises(errors.NothingToCompact, match=r"nothing that a summary may replace \(compactable_through_seq is 0\)"):
+    with pytest.raises(errors.NothingToCompact, match=r"no event that a summary may replace \(compactable_through_seq is 0\)"):
         await client.apply_compaction("s1", context=GetContextResponse(window_version=3), summary="s")
     assert not fake.requests("ApplyCompaction")
 
@@ -209,23 +209,23 @@ async def test_a_mismatch_is_an_exception_unless_it_is_to_be_reported(client: An
     assert (await client.apply_compaction("s1", trimming(), report_mismatch=True)).window_version == 4
 
 
-async def test_compacting_with_a_model_of_ones_own(client: Any, fake: FakeServer, summariser: Callable[..., Any]) -> None:
-    summarise, asked = summariser("They met.")
+async def test_compacting_with_a_model_of_ones_own(client: Any, fake: FakeServer, summarizer: Callable[..., Any]) -> None:
+    summarize, asked = summarizer("They met.")
     fake.answers["PlanCompaction"] = [planned()]
     fake.answers["ApplyCompaction"] = [cs.ApplyCompactionResponse(applied=True, compaction=c.Compaction(archived_events=2))]
-    done = await client.compact_with("s1", summarise, compaction.recursive_summary(4), branch="b", actor="me")
+    done = await client.compact_with("s1", summarize, compaction.recursive_summary(4), branch="b", actor="me")
     assert (done.archived_events, asked) == (2, ["what was said"])
     (request,) = fake.requests("ApplyCompaction")
     assert (threadkeep.text_of(request.inserts[0].events[1]), request.actor) == ("They met.", "me")
 
 
 async def test_after_a_lost_race_the_same_prompt_is_not_asked_twice(
-    client: Any, fake: FakeServer, summariser: Callable[..., Any]
+    client: Any, fake: FakeServer, summarizer: Callable[..., Any]
 ) -> None:
-    summarise, asked = summariser("first", "second")
+    summarize, asked = summarizer("first", "second")
     fake.answers["PlanCompaction"] = [planned(version=3), planned(version=4), planned("d2", version=5)]
     fake.answers["ApplyCompaction"] = [LOST, LOST, cs.ApplyCompactionResponse(applied=True)]
-    assert await client.compact_with("s1", summarise) is not None
+    assert await client.compact_with("s1", summarize) is not None
     applied = fake.requests("ApplyCompaction")
     assert [each.expected_window_version for each in applied] == [3, 4, 5]
     texts = [threadkeep.text_of(each.inserts[0].events[1]) for each in applied]
@@ -233,32 +233,32 @@ async def test_after_a_lost_race_the_same_prompt_is_not_asked_twice(
 
 
 async def test_after_the_last_lost_race_the_mismatch_is_raised(
-    client: Any, fake: FakeServer, summariser: Callable[..., Any]
+    client: Any, fake: FakeServer, summarizer: Callable[..., Any]
 ) -> None:
-    summarise, asked = summariser("first")
+    summarize, asked = summarizer("first")
     fake.answers["PlanCompaction"] = [planned(), planned(), planned()]
     fake.answers["ApplyCompaction"] = [LOST, LOST, LOST]
     with pytest.raises(errors.VersionMismatch):
-        await client.compact_with("s1", summarise, attempts=2)
+        await client.compact_with("s1", summarize, attempts=2)
     assert (len(fake.requests("ApplyCompaction")), len(asked)) == (2, 1)
     with pytest.raises(ValueError, match="attempts"):
-        await client.compact_with("s1", summarise, attempts=0)
+        await client.compact_with("s1", summarize, attempts=0)
 
 
-async def test_no_model_is_asked_in_vain(client: Any, fake: FakeServer, summariser: Callable[..., Any]) -> None:
-    summarise, asked = summariser()
-    assert await client.compact_with("s1", summarise) is None
+async def test_no_model_is_asked_in_vain(client: Any, fake: FakeServer, summarizer: Callable[..., Any]) -> None:
+    summarize, asked = summarizer()
+    assert await client.compact_with("s1", summarize) is None
     assert fake.requests("ApplyCompaction") == []
     fake.answers["PlanCompaction"] = [trimming()]
-    assert await client.compact_with("s1", summarise, compaction.trim_tool_results()) is not None
+    assert await client.compact_with("s1", summarize, compaction.trim_tool_results()) is not None
     assert len(fake.requests("ApplyCompaction")) == 1
     assert asked == []
 
 
-async def test_a_blank_summary_changes_nothing(client: Any, fake: FakeServer, summariser: Callable[..., Any]) -> None:
+async def test_a_blank_summary_changes_nothing(client: Any, fake: FakeServer, summarizer: Callable[..., Any]) -> None:
     fake.answers["PlanCompaction"] = [planned()]
     with pytest.raises(ValueError, match="blank"):
-        await client.compact_with("s1", summariser(" \n")[0])
+        await client.compact_with("s1", summarizer(" \n")[0])
     assert fake.requests("ApplyCompaction") == []
 
 

@@ -138,7 +138,7 @@ def test_wrong_types_name_the_argument(build: Any, problem: str) -> None:
 @pytest.mark.parametrize(
     ("build", "problem"),
     [
-        (lambda: threadkeep.user("hi", event_time=datetime(2026, 1, 1)), "event_time must bear a time zone"),  # noqa: DTZ001
+        (lambda: threadkeep.user("hi", event_time=datetime(2026, 1, 1)), "event_time must have a time zone"),  # noqa: DTZ001
         (lambda: threadkeep.user("hi", metadata={"a": float("nan")}), "metadata is not JSON"),
         (lambda: threadkeep.event("robot"), "role must be one of unspecified, user, assistant, system, tool, not 'robot'"),
     ],

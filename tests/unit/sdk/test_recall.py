@@ -74,7 +74,7 @@ async def test_only_who_says_so_searches_all_users(connect: Callable[..., Any], 
         ({"grouping": "user"}, "grouping must be one of"),
         ({"recency": 3}, "recency must be Recency"),
         ({"neighbors": "2"}, "neighbors must be int"),
-        ({"reference_time": datetime(2026, 5, 1)}, "reference_time must bear a time zone"),  # noqa: DTZ001
+        ({"reference_time": datetime(2026, 5, 1)}, "reference_time must have a time zone"),  # noqa: DTZ001
         ({"neighbours": 2}, "no argument 'neighbours'; did you mean neighbors"),
     ],
 )

@@ -30,7 +30,7 @@ from ..v1.subscription_service_pb2 import ChangeScope
 from ..v1.subscription_service_pb2_grpc import SubscriptionServiceStub
 from ..v1.tool_service_pb2_grpc import ToolServiceStub
 
-if TYPE_CHECKING:  # they exist in the stub files alone
+if TYPE_CHECKING:  # they exist in the stub files only
     from ..v1.compaction_service_pb2_grpc import CompactionServiceAsyncStub
     from ..v1.consumer_service_pb2_grpc import ConsumerServiceAsyncStub
     from ..v1.event_service_pb2_grpc import EventServiceAsyncStub
@@ -62,7 +62,7 @@ class _Stubs:
 
 
 class AsyncConnection(NamesArguments):
-    """What every client is made of."""
+    """The connection of a client."""
 
     def __init__(
         self,
@@ -122,17 +122,17 @@ class AsyncConnection(NamesArguments):
         return session_ref(session, self.app, self.user_id)
 
     def _user(self, user_id: str | None, all_users: bool = False) -> str:
-        """The user of a request: the client's where it names none; "" is every user."""
+        """The user of a request, by default the client's; "" is every user."""
         return user_of(user_id, self.user_id, all_users)
 
     def _app(self, app: str | None, all_apps: bool = False) -> str | None:
-        """The app of a request: the client's where it names none; None is every app, "" sessions without one."""
+        """The app of a request, by default the client's; None is every app, "" sessions without one."""
         return app_of(app, self.app, all_apps)
 
     def _scope(
         self, user_id: str | None, app: str | None, labels: Mapping[str, str] | None, all_users: bool, all_apps: bool
     ) -> ChangeScope:
-        """Whose changes."""
+        """The scope of a subscription."""
         return ChangeScope(app=self._app(app, all_apps), user_id=self._user(user_id, all_users), labels=labels)
 
     async def _stubs(self) -> _Stubs:

@@ -37,13 +37,14 @@ class AsyncEvents(AsyncConnection):
         memory: MemoryProvider | None = None,
         timeout: float | None = None,
     ) -> es.AppendEventsResponse:
-        """Append events, all or none; when it returns they are on durable storage.
+        """Append events, all or none; they are on durable storage when it returns.
 
-        Events without an id get one before they are sent, in a copy, so the client's own retries store nothing twice. To
-        retry across errors yourself, append the same `with_ids(...)` again. At most one precondition: the log_version, or
-        the last event's id ("" for an empty log), that you last saw; else VersionMismatch. `ignore_existing`: an id that is
-        stored already is no error whatever its content. `create`: True or CreateOptions makes a missing session. `memory`:
-        of one that does not write nothing is sent, and the response is empty. Limits: `info().limits`. Raises SessionNotFound,
+        An item is a text of the user, an event, a message of OpenAI, Anthropic or `threadkeep.chat`, or a list of these. Events
+        without an id get one before they are sent, in a copy, so the client's retries store nothing twice. To retry after an
+        error, append the same `with_ids(...)` again. At most one precondition: the log_version, or the last event's id ("" for
+        an empty log), that you read last; else VersionMismatch. `ignore_existing`: a stored id is no error, even with other
+        content. `create`: True or CreateOptions creates a missing session. `memory`: a provider that does not write sends
+        nothing, and the response is empty. Limits: `info().limits`. Raises SessionNotFound,
         VersionMismatch, EventIdConflict, EventTooLarge, BatchTooLarge.
         """
         if expected_log_version is not None and expected_last_event_id is not None:
@@ -69,13 +70,13 @@ class AsyncEvents(AsyncConnection):
         max_outstanding: int = 64,
         timeout: float | None = None,
     ) -> AsyncIterator[es.AppendStreamResult]:
-        """Append batch after batch without waiting for each answer; yields one result for each batch, in order.
+        """Append batch after batch without waiting for each response; yields one result per batch, in order.
 
-        A batch is `(session, events)` and is atomic. A batch that failed is told by its result (see `error_of`) and does not
-        end the stream. At most `max_outstanding` batches are unanswered. There is no time limit unless `timeout`, in seconds,
-        sets one for the whole stream. Nothing is retried: to resume a broken stream give the events ids (see `with_ids`) and
-        send again what was not answered. What `batches` raises is raised after the results of the batches before it. The
-        synchronous client iterates `batches` in another thread.
+        A batch is `(session, events)` and is atomic. A failed batch has an error in its result (see `error_of`) and does not
+        end the stream. At most `max_outstanding` batches wait for a result. There is no time limit unless `timeout`, in
+        seconds, sets one for the whole stream. Nothing is retried: to resume a broken stream, use events with ids (see
+        `with_ids`) and send the batches without a result again. An error of `batches` is raised after the results of the
+        batches before it. The synchronous client iterates `batches` in another thread.
         """
         if max_outstanding < 1:
             raise ValueError("max_outstanding must be at least 1")
@@ -110,7 +111,7 @@ class AsyncEvents(AsyncConnection):
             raise failure
 
     async def get_event(self, session: SessionLike, event_id: str, *, timeout: float | None = None) -> Event:
-        """One event by its id. Raises SessionNotFound, EventNotFound, AmbiguousSession."""
+        """Return one event by its id. Raises SessionNotFound, EventNotFound, AmbiguousSession."""
         request = es.GetEventRequest(session=self._ref(session), event_id=event_id)
         return Event((await self._call((await self._stubs()).events.GetEvent, request, timeout)).event)
 
@@ -124,7 +125,7 @@ class AsyncEvents(AsyncConnection):
         page_token: str = "",
         timeout: float | None = None,
     ) -> EventPage:
-        """One page of the events that match, all by default; an unknown session has none.
+        """Return one page of the events that match, by default of all; an unknown session has none.
 
         `order`: "asc" (the default) or "desc". `page_size`: 0 is 100, at most the server's limit (1,000), and must
         be 0 when the filter has a window (last_n or page). Raises InvalidPageToken, AmbiguousSession.
@@ -147,7 +148,7 @@ class AsyncEvents(AsyncConnection):
         page_size: int = 0,
         timeout: float | None = None,
     ) -> AsyncIterator[Event]:
-        """All events that `list_events` finds, page after page."""
+        """Iterate over all events that `list_events` finds."""
         token, more = "", True
         while more:
             page = await self.list_events(session, filter, order=order, page_size=page_size, page_token=token, timeout=timeout)
@@ -156,7 +157,7 @@ class AsyncEvents(AsyncConnection):
             token, more = page.next_page_token, bool(page.next_page_token)
 
     async def info(self, *, totals: bool = False, timeout: float | None = None) -> ns.GetServerInfoResponse:
-        """The server's version, engine, durability and limits; `totals` counts sessions and events too, which costs a scan."""
+        """Return the server's version, engine, durability and limits; `totals` counts sessions and events too, by a scan."""
         request = ns.GetServerInfoRequest(include_totals=totals)
         return await self._call((await self._stubs()).server.GetServerInfo, request, timeout)
 

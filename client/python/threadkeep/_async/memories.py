@@ -1,5 +1,5 @@
 """One user's long-term memory; see `recall`."""
-# ruff: noqa: SLF001 - a part of the client, in a class of its own
+# ruff: noqa: SLF001 - a part of the client
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from .connection import AsyncConnection
 
 
 class AsyncUserMemory(NamesArguments):
-    """What is remembered of one user in one app, across sessions. Made by the client's `memory`, and used as long as it.
+    """The long-term memory of one user in one app, across sessions. Made by the client's `memory`; closes with the client.
 
-    Nothing reaches beyond that user and that app: an empty app is memories without an app, not those of every app. Every method
-    may raise MemoryNotConfigured beside the errors of the client's methods.
+    All methods are limited to that user and app: an empty app is memories without an app, not those of every app. Every method
+    may raise MemoryNotConfigured in addition to the errors of the client's methods.
     """
 
     def __init__(self, connection: AsyncConnection, app: str, user_id: str) -> None:
@@ -41,10 +41,10 @@ class AsyncUserMemory(NamesArguments):
         metadata: Metadata = None,
         timeout: float | None = None,
     ) -> ms.AddSessionToMemoryResponse:
-        """Remember a session of this user: one entry for each event with text, or for those of `event_ids` (at most 1,000).
+        """Add a session of this user: one entry for each event with text, or for those of `event_ids` (at most 1,000).
 
-        What is remembered already is left as it is and what was deleted stays so: call it as often as you like. `metadata` is
-        of every entry that is added. Raises SessionNotFound, AmbiguousSession, EventNotFound; ValueError for a session that
+        Existing entries stay unchanged and deleted ones stay deleted, so the call can be repeated. `metadata` is that of every
+        added entry. Raises SessionNotFound, AmbiguousSession, EventNotFound; ValueError for a session that
         names another user or app.
         """
         if isinstance(event_ids, str):
@@ -61,9 +61,9 @@ class AsyncUserMemory(NamesArguments):
         return await self._connection._call(stubs.memories.AddSessionToMemory, request, timeout)
 
     async def add(self, *memories: str | ChatMessage | MemoryEntry, timeout: float | None = None) -> Sequence[ms.AddedMemory]:
-        """Remember these, all or none; more than text is said with `memory_entry`. Tells what became of each, in order.
+        """Add entries, all or none; `memory_entry` makes those with more than text. Returns one result per entry, in order.
 
-        Entries without an id get one before they are sent, so the client's own retries remember nothing twice. The same id with
+        Entries without an id get one before they are sent, so the client's retries add nothing twice. The same id with
         the same content is a replay. Raises MemoryIdConflict, EventTooLarge, BatchTooLarge.
         """
         request = ms.AddMemoriesRequest(scope=self._scope(), memories=entries(memories))
@@ -82,12 +82,12 @@ class AsyncUserMemory(NamesArguments):
         timeout: float | None = None,
         **selection: Unpack[MemorySelection],
     ) -> ms.SearchMemoryResponse:
-        """The entries that answer the query (at most 1,024 characters), best first; an empty query finds nothing.
+        """Return the entries that match the query (at most 1,024 characters), best first; an empty query finds nothing.
 
         `mode`: "auto" (the default), "substring", "ranked", "semantic" or "hybrid"; see SearchOptions for it and for
-        `min_score`, the least score of an entry. `top_k`: 0 is 5 with "semantic", else 10; at most 1,000.
-        `recency`: lifts newer entries, see SearchOptions. `reference_time`: what "yesterday" refers to, by default now. Of
-        those selected by `session_ids`, `authors`, `from_time`, `to_time` and `metadata` (see MemorySelection). Raises
+        `min_score`, the least score of an entry. `top_k`: 0 is 5 with "semantic", else 10; at most 1,000. `recency`: lifts
+        newer entries, see SearchOptions. `reference_time`: what "yesterday" refers to, by default now. Searches the entries
+        selected by `session_ids`, `authors`, `from_time`, `to_time` and `metadata` (see MemorySelection). Raises
         EmbedderNotConfigured, EmbedderFailed.
         """
         request = ms.SearchMemoryRequest(
@@ -107,7 +107,7 @@ class AsyncUserMemory(NamesArguments):
     async def list_page(
         self, *, page_size: int = 0, page_token: str = "", timeout: float | None = None, **selection: Unpack[MemorySelection]
     ) -> ms.ListMemoriesResponse:
-        """One page of entries, the last added first; `page_size` 0 is 100, at most 1,000. Raises InvalidPageToken."""
+        """Return one page of entries, the last added first; `page_size` 0 is 100, at most 1,000. Raises InvalidPageToken."""
         request = ms.ListMemoriesRequest(
             scope=self._scope(), filter=memory_filter(selection), page_size=page_size, page_token=page_token
         )
@@ -117,7 +117,7 @@ class AsyncUserMemory(NamesArguments):
     async def list(
         self, *, page_size: int = 0, timeout: float | None = None, **selection: Unpack[MemorySelection]
     ) -> AsyncIterator[MemoryEntry]:
-        """All entries that `list_page` finds, page after page."""
+        """Iterate over all entries that `list_page` finds."""
         token, more = "", True
         while more:
             page = await self.list_page(page_size=page_size, page_token=token, timeout=timeout, **selection)
@@ -133,9 +133,9 @@ class AsyncUserMemory(NamesArguments):
         all: bool = False,  # noqa: A002
         timeout: float | None = None,
     ) -> ms.DeleteMemoriesResponse:
-        """Forget entries for good: those with these ids (at most 1,000), those of a session, or all. The response is a receipt.
+        """Delete entries: those with these ids (at most 1,000), those of a session, or all. The response is a receipt.
 
-        Give exactly one of the three. Naming no ids deletes nothing; a session need not exist any more.
+        Give exactly one of the three. Empty ids delete nothing; the session may have been deleted.
         """
         if (ids is not None) + (session_id is not None) + all != 1:
             raise ValueError("give exactly one of ids, session_id and all=True")
@@ -157,7 +157,7 @@ class AsyncUserMemory(NamesArguments):
         return MemoryScope(app=self.app, user_id=self.user_id)
 
     def _own(self, session: SessionLike) -> SessionRef:
-        """The session's name; what it would be remembered for must be what this memory is of."""
+        """The session's reference. Raises ValueError for another user or app than this memory's."""
         ref = session_ref(session, self.app, self.user_id)
         named = ref.app or ref.user_id
         if named and (ref.app != self.app or (ref.user_id and self.user_id and ref.user_id != self.user_id)):

@@ -1,4 +1,4 @@
-"""What a client does to find what was said, and to remember it: searches, memories and the tools for models; see `client`."""
+"""The calls for searches, long-term memory and recall tools; see `client`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .memories import AsyncUserMemory
 
 
 class AsyncRecall(AsyncConnection):
-    """The calls on what was said. `SearchOptions` tells the options of searches."""
+    """The calls for searches and memory. `SearchOptions` describes the options of searches."""
 
     async def search_page(
         self,
@@ -34,12 +34,12 @@ class AsyncRecall(AsyncConnection):
         timeout: float | None = None,
         **options: Unpack[SearchOptions],
     ) -> rs.SearchEventsResponse:
-        """One page of the events that answer `query` (at most 1,024 characters), archived ones included.
+        """Return one page of the events that match `query` (at most 1,024 characters), including archived ones.
 
-        Looks in `session`, or in all sessions of `user_id` (default the client's) in `app` (default the client's, else any, as
-        with `all_apps`), or, with `all_users`, in those of every user of `app` (default the client's; "" is sessions without
-        one), but not of every user in every app. By default answers questions, best first, and finds literally, oldest first,
-        what is in double quotes; see SearchOptions for `mode` and the other options. `page_size`: 0 is 10, at most 1,000.
+        Searches `session`, or all sessions of `user_id` (default the client's) in `app` (default the client's, else any, as
+        with `all_apps`), or, with `all_users`, those of every user of `app` (default the client's; "" is sessions without
+        one), but not of every user in every app. By default ranks hits, best first, and matches text in double quotes
+        literally, oldest first; see SearchOptions for `mode` and the other options. `page_size`: 0 is 10, at most 1,000.
         Raises SessionNotFound, AmbiguousSession, InvalidPageToken,
         EmbedderNotConfigured, EmbedderFailed.
         """
@@ -71,7 +71,7 @@ class AsyncRecall(AsyncConnection):
         timeout: float | None = None,
         **options: Unpack[SearchOptions],
     ) -> AsyncIterator[SearchHit]:
-        """All hits that `search_page` finds, page after page; of ranked ones, take as many as are of use."""
+        """Iterate over all hits that `search_page` finds; stop early with ranked ones."""
         token, more = "", True
         while more:
             page = await self.search_page(
@@ -92,11 +92,11 @@ class AsyncRecall(AsyncConnection):
             token, more = page.next_page_token, bool(page.next_page_token)
 
     def memory(self, *, user_id: str | None = None, app: str | None = None) -> AsyncUserMemory:
-        """The long-term memory of a user in an app, by default the client's. Makes no call."""
+        """Return the long-term memory of a user in an app, by default the client's. Makes no call."""
         return AsyncUserMemory(self, app=self._app(app) or "", user_id=self._user(user_id))
 
     async def list_tools(self, *, timeout: float | None = None) -> Sequence[ts.ToolDefinition]:
-        """The recall tools that the server runs, to be declared to a model as they are, but for those with `declared` false."""
+        """Return the recall tools of the server. Declare them to a model, except those with `declared` false."""
         return (await self._call((await self._stubs()).tools.ListTools, ts.ListToolsRequest(), timeout)).tools
 
     async def call_tool(
@@ -109,9 +109,9 @@ class AsyncRecall(AsyncConnection):
     ) -> ts.CallToolResponse:
         """Run a recall tool with the arguments that the model wrote, as JSON text or parsed.
 
-        `session`: for whom; without it for the client's user and app, which is enough for all but conversation_search. What the
-        model got wrong is a result with `is_error`, in words for the model. Raises MemoryNotConfigured, SessionNotFound,
-        AmbiguousSession.
+        `session`: the session of the call; without it the client's user and app, which suffices for all but
+        conversation_search. A mistake of the model is a result with `is_error` and a text for the model. Raises
+        MemoryNotConfigured, SessionNotFound, AmbiguousSession.
         """
         ref = SessionRef(app=self.app, user_id=self.user_id) if session is None else self._ref(session)
         request = ts.CallToolRequest(session=ref, name=name, arguments_json=arguments_text(arguments))

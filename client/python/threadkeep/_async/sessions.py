@@ -32,13 +32,13 @@ class AsyncSessions(AsyncConnection):
         return_existing: bool = False,
         timeout: float | None = None,
     ) -> Session:
-        """Create a session, by default of the client's user and app; without an id the server makes one.
+        """Create a session, by default of the client's user and app; without an id the server generates one.
 
         It expires after `ttl`, at `expire_time` (an aware datetime, or nanoseconds since the epoch), or never; by default
         after the server's default, 60 days. `metadata` is a JSON object, at most 256 KiB; text is kept verbatim. `labels`: at
-        most 64. `context_bytes`: the size of contexts that ask for none; 0 is the server's. `create_time`: when the
-        conversation began, for one that is imported; by default now. Raises SessionAlreadyExists, unless `return_existing`,
-        which returns what is there unchanged.
+        most 64. `context_bytes`: the default size of contexts; 0 is the server's. `create_time`: the
+        start of an imported conversation; by default now. Raises SessionAlreadyExists, unless `return_existing`, which
+        returns the existing session unchanged.
         """
         request = ss.CreateSessionRequest(
             session=self._new_ref(session_id, app, user_id),
@@ -52,7 +52,7 @@ class AsyncSessions(AsyncConnection):
         return (await self._call((await self._stubs()).sessions.CreateSession, request, timeout)).session
 
     async def get_session(self, session: SessionLike, *, timeout: float | None = None) -> Session:
-        """A session's metadata and counters, without events. Raises SessionNotFound, AmbiguousSession."""
+        """Return a session: metadata and counters, without events. Raises SessionNotFound, AmbiguousSession."""
         request = ss.GetSessionRequest(session=self._ref(session))
         return (await self._call((await self._stubs()).sessions.GetSession, request, timeout)).session
 
@@ -70,8 +70,8 @@ class AsyncSessions(AsyncConnection):
     ) -> ss.ListSessionsResponse:
         """One page of sessions, newest first.
 
-        `user_id`, `app`: by default the client's, where it has them; `app=""` is sessions without one. `all_users`, `all_apps`:
-        those of every user, of every app. `labels`: only sessions with all of them. `page_size`: 0 is 100, at most 1,000.
+        `user_id`, `app`: by default the client's; `app=""` is sessions without one. `all_users`, `all_apps`: sessions of
+        every user, of every app. `labels`: only sessions with all of them. `page_size`: 0 is 100, at most 1,000.
         Raises InvalidPageToken.
         """
         request = ss.ListSessionsRequest(
@@ -94,7 +94,7 @@ class AsyncSessions(AsyncConnection):
         page_size: int = 0,
         timeout: float | None = None,
     ) -> AsyncIterator[Session]:
-        """All sessions that `list_sessions` finds, page after page."""
+        """Iterate over all sessions that `list_sessions` finds."""
         token, more = "", True
         while more:
             page = await self.list_sessions(
@@ -123,7 +123,7 @@ class AsyncSessions(AsyncConnection):
         context_bytes: int | None = None,
         timeout: float | None = None,
     ) -> Session:
-        """Replace what is given, whole; None leaves it. `metadata=""` and `labels={}` clear. Raises SessionNotFound."""
+        """Replace the given fields; None keeps a field. `metadata=""` and `labels={}` clear. Raises SessionNotFound."""
         new_expiry = expiry(ttl, expire_time, never_expires)
         given = {"expiry": new_expiry, "metadata_json": metadata, "labels": labels, "context_bytes": context_bytes}
         request = ss.UpdateSessionRequest(
@@ -137,7 +137,7 @@ class AsyncSessions(AsyncConnection):
         return (await self._call((await self._stubs()).sessions.UpdateSession, request, timeout)).session
 
     async def delete_session(self, session: SessionLike, *, timeout: float | None = None) -> ss.DeleteSessionResponse:
-        """Delete a session and its events; deleting what is not there succeeds, with `deleted` false."""
+        """Delete a session and its events. `deleted` is false if it did not exist."""
         request = ss.DeleteSessionRequest(session=self._ref(session))
         return await self._call((await self._stubs()).sessions.DeleteSession, request, timeout)
 
@@ -151,9 +151,9 @@ class AsyncSessions(AsyncConnection):
         all_apps: bool = False,
         timeout: float | None = None,
     ) -> ss.DeleteExpiredSessionsResponse:
-        """Delete sessions that have expired, at most 1,000; `more` says that some remain.
+        """Delete expired sessions, at most 1,000; `more` is true if some remain.
 
-        `before`: only those that expired by this time; by default now. Whose: as in `list_sessions`.
+        `before`: only those that expired by this time; by default now. The scope is that of `list_sessions`.
         """
         request = ss.DeleteExpiredSessionsRequest(
             before=timestamp(before, "before"), user_id=self._user(user_id, all_users), app=self._app(app, all_apps)

@@ -1,4 +1,4 @@
-"""What a client follows: changes of a session, or of all; see `client`."""
+"""The subscriptions: changes of a session or of many; see `client`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .connection import AsyncConnection
 
 
 class AsyncSubscriptions(AsyncConnection):
-    """The subscriptions."""
+    """The calls that subscribe."""
 
     def watch(
         self,
@@ -34,30 +34,32 @@ class AsyncSubscriptions(AsyncConnection):
         checkpoints: bool = False,
         max_retries: int | None = None,
     ) -> AsyncGenerator[Change]:
-        """Follow every change of one session, or of all sessions of a scope: in order, each once, an append as a whole.
+        """Subscribe to one session or to all of a scope. Delivers every change once, in order; each append is one change.
 
-        `session`: follow this one, which need not exist yet. Else `user_id`, `app`, `all_users`, `all_apps`: whose sessions, as
-        in `list_sessions`, by default the client's; `labels`: only sessions with all of them, at most 64.
-        `filter`: which events to deliver, without a window; an append of which nothing is left is not told.
+        Yields `Appended`, `Compacted`, `SessionCreated`, `SessionUpdated`, `SessionDeleted` and `SessionExpired`.
 
-        It starts with what is committed from now on; or after the change that bore `resume_token`; or, of one session, with
-        what comes after the seq `after_seq`; or `from_beginning`: of the session, or of the feed as far as it reaches back.
-        Keep a change's `resume_token` once it is handled: `watch` with it and the same scope and filter goes on after it.
+        `session`: the session, which need not exist yet. Else `user_id`, `app`, `all_users`, `all_apps`: the scope, as in
+        `list_sessions`, by default the client's; `labels`: only sessions with all of them, at most 64.
+        `filter`: the events to deliver, without a window; an append without such events is not delivered.
 
-        Checkpoints are not handed out unless `checkpoints`. Then the first item is one of kind STARTED, which says that
-        nothing that is committed later will be missed.
+        It starts with changes committed from now on; or after the change with `resume_token`; or, for one session, after the
+        seq `after_seq`; or `from_beginning`: of the session, or of the retained feed. Store the `resume_token` of a handled
+        change: `watch` with it and the same scope and filter resumes after it.
 
-        It has no deadline. When the server is unavailable or silent for 30 seconds it opens the stream again where it stood,
-        after a pause of up to 0.1 seconds that doubles up to 5 (and as long as the server asks for), `max_retries` times in a
-        row, by default for ever; any message begins a new row. Leaving the loop and closing the iterator end the call; what
-        waits in another thread is ended by closing the client, with a ThreadkeepError.
+        `checkpoints`: yield CheckpointReached too. The first item then has the kind STARTED: every change committed later is
+        delivered.
+
+        It has no deadline. When the server is unavailable or silent for 30 seconds it opens the stream again and resumes,
+        after a pause of up to 0.1 seconds that doubles up to 5 (and at least the server's retry delay), `max_retries` times in
+        a row, by default without limit; any message resets the count. Leaving the loop and closing the iterator end the call;
+        closing the client ends the calls of other threads with a ThreadkeepError.
 
         Raises SessionNotFound and AmbiguousSession for a session without user; InvalidResumeToken; QuotaExceeded; and
-        ResumePositionExpired when the feed no longer holds what comes next: then changes were missed, so read the sessions
-        again before you start at its `oldest_resume_token`.
+        ResumePositionExpired when the feed no longer contains the next changes: read the sessions again, then start at
+        its `oldest_resume_token`.
         """
         if session is not None and (user_id is not None or app is not None or labels is not None or all_users or all_apps):
-            raise ValueError("give either session, or whose sessions: user_id, app, labels, all_users, all_apps")
+            raise ValueError("give either session, or a scope: user_id, app, labels, all_users, all_apps")
         if max_retries is not None and max_retries < 0:
             raise ValueError("max_retries must be at least 0")
         whose = self._scope(user_id, app, labels, all_users, all_apps) if session is None else self._ref(session)

@@ -1,4 +1,4 @@
-"""What a client does with context windows: reading, compacting, policies; see `client`."""
+"""The calls on context windows: reading, compacting, policies; see `client`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .connection import AsyncConnection
 
 
 class AsyncWindows(AsyncConnection):
-    """The calls on windows. Strategies, triggers and policies are built by `threadkeep.compaction`."""
+    """The calls on windows. `threadkeep.compaction` builds strategies, triggers and policies."""
 
     async def get_context(
         self,
@@ -37,11 +37,11 @@ class AsyncWindows(AsyncConnection):
         timeout: float | None = None,
         **fields: Unpack[ContextFields],
     ) -> Context:
-        """What an agent should see now: the SYSTEM event, the summaries, then whole turns of the active window.
+        """Return the context of an agent: the SYSTEM event, the summaries, then whole turns of the active window.
 
-        `spec`, or its `fields` (`last_n=20`, `max_tokens=8000`), narrow it; by default it is the window within the session's or
-        the server's size. Messages come as they were appended. An unknown session gives an empty context. Raises
-        AmbiguousSession.
+        `spec`, or its `fields` (`last_n=20`, `max_tokens=8000`), select fewer; by default it is the window within the session's
+        or the server's size. Messages are returned as they were appended; `to_openai()` and the like convert them. The context
+        of an unknown session is empty. Raises AmbiguousSession.
         """
         request = GetContextRequest(session=self._ref(session), spec=context_spec(spec, fields))
         return Context(await self._call((await self._stubs()).events.GetContext, request, timeout))
@@ -57,11 +57,11 @@ class AsyncWindows(AsyncConnection):
         actor: str = "",
         timeout: float | None = None,
     ) -> cs.CompactSessionResponse:
-        """Have the server compact a session: archive events, and insert summaries or stubs. Nothing is deleted.
+        """Compact a session on the server: archive events, and insert summaries or stubs. Nothing is deleted.
 
-        `strategy`: by default that of the session's policy. `trigger`: only if it fires. `branch`: this branch's own events
-        alone. `dry_run`: only say what would be done. `actor`: what the caller calls itself in the record. Nothing to do is no
-        error. A summary takes as long as the server's model does: give it a `timeout`. Raises SessionNotFound,
+        `strategy`: by default that of the session's policy. `trigger`: compact only if it fires. `branch`: only the events of
+        this branch. `dry_run`: return the result without applying it. `actor`: the caller's name in the record. An empty
+        compaction is no error. A summary takes as long as the server's model: set a `timeout`. Raises SessionNotFound,
         SummarizerNotConfigured, SummarizerFailed, VersionMismatch.
         """
         request = cs.CompactSessionRequest(
@@ -77,7 +77,7 @@ class AsyncWindows(AsyncConnection):
         branch: str = "",
         timeout: float | None = None,
     ) -> cs.PlanCompactionResponse:
-        """What a strategy would do, and at which versions, for `apply_compaction` to do it. Raises SessionNotFound."""
+        """Return the plan of a strategy and its versions, for `apply_compaction`. Raises SessionNotFound."""
         request = cs.PlanCompactionRequest(session=self._ref(session), strategy=strategy, branch=branch)
         return await self._call((await self._stubs()).compaction.PlanCompaction, request, timeout)
 
@@ -102,20 +102,21 @@ class AsyncWindows(AsyncConnection):
         dry_run: bool = False,
         timeout: float | None = None,
     ) -> cs.ApplyCompactionResponse:
-        """Archive and insert, unless another compaction happened since the caller looked; appends do not matter.
+        """Archive and insert, unless another compaction happened since the caller read; appends do not conflict.
 
-        With what `get_context` gave as `context`, and a `summary` of it (or `inserts`): what the context held is replaced, what
-        it left out stays; `through_seq` may end earlier. Or with what `plan_compaction` gave, and the `summary` it asks for.
+        With a `context` of `get_context` and a `summary` of it (or `inserts`): the events of the context are replaced, others
+        stay; `through_seq` may end earlier. Or with a plan of `plan_compaction` as `planned`, and the `summary` it requires.
 
-        Or the caller's own: `inserts` (see `compaction.insert`), `archive` (event ids) or `through_seq` (every active event up
-        to it, from `from_seq` on, seen or not), and the `expected_window_version` it read. `expected_log_version`: appends
-        matter too. A mismatch raises VersionMismatch, or with `report_mismatch` answers with `applied` false. `compaction_id`:
-        for retries of your own. Raises SessionNotFound, NothingToCompact, BrokenToolPair, EventNotFound, EventIdConflict.
+        Or with `inserts` (see `compaction.insert`), `archive` (event ids) or `through_seq` (every active event up to it, from
+        `from_seq` on), and the `expected_window_version` that was read. `expected_log_version`: appends conflict too. A
+        mismatch raises VersionMismatch, or with `report_mismatch` returns `applied` false. `compaction_id`: the idempotency
+        key, for retries by the caller. Raises SessionNotFound, NothingToCompact, BrokenToolPair, EventNotFound,
+        EventIdConflict.
         """
         own = bool(archive) or bool(from_seq) or expected_window_version is not None
         if context is not None:
             if planned is not None or own:
-                raise ValueError("give either a context, or a plan, or what to archive")
+                raise ValueError("give either a context, or a plan, or the events to archive")
             inserts, from_seq, through_seq = replacing(context, summary, inserts, through_seq, branch)
             expected_window_version = context.window_version
         request = cs.ApplyCompactionRequest(
@@ -131,7 +132,7 @@ class AsyncWindows(AsyncConnection):
         )
         if planned is not None:
             if own or any((through_seq, request.inserts, branch, strategy)):
-                raise ValueError("give either a plan or what to archive and insert, not both")
+                raise ValueError("give either a plan or the events to archive and insert, not both")
             plan = check(planned, cs.PlanCompactionResponse, "planned").plan
             request.inserts.extend(completed(plan, summary))
             request.branch, request.strategy = plan.branch, plan.strategy
@@ -153,11 +154,11 @@ class AsyncWindows(AsyncConnection):
         attempts: int = 5,
         timeout: float | None = None,
     ) -> Compaction | None:
-        """Compact with a model of the caller's: plan, have `summarize` answer the prompt, apply. None: nothing to do.
+        """Compact with the caller's model: plan, call `summarize` with the prompt, apply. None: nothing to compact.
 
-        When another compaction was faster it plans anew, at most `attempts` times in all, and does not ask again for the same
-        prompt. `timeout` is that of each call to the server. A blank answer raises ValueError and what `summarize` raises is
-        raised; the session is then as it was. Raises SessionNotFound, and VersionMismatch when every race was lost.
+        After a concurrent compaction it plans again, at most `attempts` times in all, and reuses the summary of an equal
+        prompt. `timeout` applies to each call to the server. A blank summary raises ValueError, and errors of `summarize` are
+        raised; the session is then unchanged. Raises SessionNotFound, and VersionMismatch after the last attempt.
         """
         if attempts < 1:
             raise ValueError("attempts must be at least 1")
@@ -192,10 +193,10 @@ class AsyncWindows(AsyncConnection):
         dry_run: bool = False,
         timeout: float | None = None,
     ) -> cs.ReplaceEventsResponse:
-        """Make these events the whole active window, if nothing happened since `expected_log_version`.
+        """Replace the active window by these events, unless the log changed since `expected_log_version`.
 
-        Active events that are given, as they were read and in their order, stay; those that are not are archived; new ones are
-        inserted. `replaced` is false after a mismatch, and nothing is changed. Raises SessionNotFound, BrokenToolPair,
+        Active events among them, unchanged and in their order, stay; other active events are archived; new ones are inserted.
+        `replaced` is false after a mismatch, and nothing changes. Raises SessionNotFound, BrokenToolPair,
         EventIdConflict.
         """
         request = cs.ReplaceEventsRequest(
@@ -211,14 +212,14 @@ class AsyncWindows(AsyncConnection):
     async def list_compactions(
         self, session: SessionLike, *, page_size: int = 0, page_token: str = "", timeout: float | None = None
     ) -> cs.ListCompactionsResponse:
-        """One page of a session's compactions, newest first; `page_size` 0 is 100. Raises SessionNotFound, InvalidPageToken."""
+        """Return one page of compactions, newest first; `page_size` 0 is 100. Raises SessionNotFound, InvalidPageToken."""
         request = cs.ListCompactionsRequest(session=self._ref(session), page_size=page_size, page_token=page_token)
         return await self._call((await self._stubs()).compaction.ListCompactions, request, timeout)
 
     async def compactions(
         self, session: SessionLike, *, page_size: int = 0, timeout: float | None = None
     ) -> AsyncIterator[Compaction]:
-        """All compactions that `list_compactions` finds, page after page."""
+        """Iterate over all compactions that `list_compactions` finds."""
         token, more = "", True
         while more:
             page = await self.list_compactions(session, page_size=page_size, page_token=token, timeout=timeout)
@@ -237,10 +238,10 @@ class AsyncWindows(AsyncConnection):
         server: bool = False,
         timeout: float | None = None,
     ) -> None:
-        """Have the server compact by itself, see `compaction.policy`; or never, see `compaction.disabled`.
+        """Set a policy by which the server compacts, see `compaction.policy`; or never, see `compaction.disabled`.
 
-        For one scope: a session, a user's sessions (of one app, by default the client's, or with `all_apps` of all), an app's,
-        or with `server` all of the tenant. The narrowest that is set applies. Raises SessionNotFound.
+        The scope is a session, the sessions of a user (in one app, by default the client's, or with `all_apps` in all) or of
+        an app, or with `server` all of the tenant. The narrowest policy applies. Raises SessionNotFound.
         """
         scope = self._policy_scope(session, user_id, app, all_apps, server)
         request = cs.SetCompactionPolicyRequest(scope=scope, policy=check(policy, CompactionPolicy, "policy"))
@@ -256,7 +257,7 @@ class AsyncWindows(AsyncConnection):
         server: bool = False,
         timeout: float | None = None,
     ) -> cs.GetCompactionPolicyResponse:
-        """The policy of one scope, and the one that applies there, with the scope that it is set on. Raises SessionNotFound."""
+        """Return the policy of one scope, and the policy that applies there, with its scope. Raises SessionNotFound."""
         scope = self._policy_scope(session, user_id, app, all_apps, server)
         request = cs.GetCompactionPolicyRequest(scope=scope)
         return await self._call((await self._stubs()).compaction.GetCompactionPolicy, request, timeout)
@@ -271,7 +272,7 @@ class AsyncWindows(AsyncConnection):
         server: bool = False,
         timeout: float | None = None,
     ) -> None:
-        """Remove the policy of one scope; the next wider one then applies. Raises SessionNotFound."""
+        """Remove the policy of one scope; the next wider policy then applies. Raises SessionNotFound."""
         scope = self._policy_scope(session, user_id, app, all_apps, server)
         request = cs.SetCompactionPolicyRequest(scope=scope)
         await self._call((await self._stubs()).compaction.SetCompactionPolicy, request, timeout)
@@ -279,7 +280,7 @@ class AsyncWindows(AsyncConnection):
     def _policy_scope(
         self, session: SessionLike | None, user_id: str | None, app: str | None, all_apps: bool, server: bool
     ) -> cs.PolicyScope:
-        """Whom a policy is for; a user's is of the client's app unless it says otherwise."""
+        """The scope of a policy; that of a user is in the client's app by default."""
         if all_apps and user_id is None:
             raise ValueError("all_apps goes with user_id")
         app = app if user_id is None else self._app(app, all_apps)

@@ -17,20 +17,21 @@ class Client(Calls):
     address: "host:port" of the gRPC port, or a host, whose port is then 7443; "https://host:port" turns TLS on. By default the
     value of THREADKEEP_ADDRESS, else 127.0.0.1:7443.
     token: sent as "authorization: Bearer"; by default the value of THREADKEEP_TOKEN, else none is sent.
-    app, user_id: complete a session that is given by its id alone, and are the scope of requests that name none. Give both or
-    neither, unless the token names the user.
-    timeout: seconds a call may take, its retries included; `math.inf` for no limit. A method's own timeout overrides it.
-    tls: True for TLS with the system's roots, or channel credentials; by default as the address says.
-    allow_plaintext_token: send the token without TLS beyond this machine too, which is a ValueError otherwise; by default the
-    value of THREADKEEP_ALLOW_PLAINTEXT_TOKEN.
-    options: further gRPC channel options; they win over the client's.
+    app, user_id: complete a session that is given by its id alone, and are the default scope of requests. Give both or
+    neither, unless the token specifies the user.
+    timeout: the most seconds of a call, including its retries; `math.inf` for no limit. A method's own timeout overrides it.
+    tls: True for TLS with the system's roots, or channel credentials; by default as in the address.
+    allow_plaintext_token: send the token without TLS to other machines too, otherwise a ValueError; by default the value of
+    THREADKEEP_ALLOW_PLAINTEXT_TOKEN.
+    options: further gRPC channel options; they override the client's.
+    database: run a server in this process; see `local`. The address ":memory:" is short for a database in memory.
 
-    A `session` argument is an id, a SessionRef (taken as it is) or a Session. Calls that are safe to repeat are repeated up
-    to four times while the server is unavailable. Iterators fetch page after page, each with its own timeout.
+    A `session` argument is an id, a SessionRef (used unchanged), a Session or a handle. Calls that are safe to repeat are
+    repeated up to four times while the server is unavailable. Iterators fetch page after page, each with its own timeout.
 
     Every method may raise Unavailable, DeadlineExceeded, Unauthenticated, PermissionDenied, InvalidField, StoreUnavailable,
-    ServerDraining and Internal; further errors are named with the method, and all are `ThreadkeepError`. Arguments that no
-    request could hold raise TypeError or ValueError.
+    ServerDraining and Internal; the methods name further errors, and all are `ThreadkeepError`. Invalid arguments
+    raise TypeError or ValueError.
     """
 
     @classmethod

@@ -51,7 +51,7 @@ class _Stubs:
 
 
 class Connection(NamesArguments):
-    """What every client is made of."""
+    """The connection of a client."""
 
     def __init__(
         self,
@@ -109,17 +109,17 @@ class Connection(NamesArguments):
         return session_ref(session, self.app, self.user_id)
 
     def _user(self, user_id: str | None, all_users: bool = False) -> str:
-        """The user of a request: the client's where it names none; "" is every user."""
+        """The user of a request, by default the client's; "" is every user."""
         return user_of(user_id, self.user_id, all_users)
 
     def _app(self, app: str | None, all_apps: bool = False) -> str | None:
-        """The app of a request: the client's where it names none; None is every app, "" sessions without one."""
+        """The app of a request, by default the client's; None is every app, "" sessions without one."""
         return app_of(app, self.app, all_apps)
 
     def _scope(
         self, user_id: str | None, app: str | None, labels: Mapping[str, str] | None, all_users: bool, all_apps: bool
     ) -> ChangeScope:
-        """Whose changes."""
+        """The scope of a subscription."""
         return ChangeScope(app=self._app(app, all_apps), user_id=self._user(user_id, all_users), labels=labels)
 
     def _stubs(self) -> _Stubs:
