@@ -96,7 +96,7 @@ def test_a_consumer_is_listed_and_printed(cli: Cli, parked: None, address: str) 
     (listed,) = lines(cli("list", "--json")[1])
     assert (listed["name"], listed["partitions"], listed["max_attempts"], listed["ack_timeout"]) == ("index", 2, 3, 60.0)
     out = cli("show", "index")[1]
-    assert "no members: nobody works for it now" in out
+    assert "no members" in out
     assert "threadkeep consumers parked index" in out
     with Client(address, user_id="alice") as client:
         client.append("s", threadkeep.user("one more"))

@@ -128,7 +128,7 @@ def test_compact_prints_the_compaction(cli: Cli, filled: str) -> None:
 def test_a_compaction_without_work_is_not_an_error(cli: Cli, filled: str) -> None:
     assert cli("compact", "s", "--strategy", "turn-window=9")[:2] == (
         0,
-        "s: nothing to do, the strategy keeps what is there: 25 events in 6 turns\n",
+        "s: nothing to do, the strategy keeps all events: 25 events in 6 turns\n",
     )
     idle = cli("compact", "s", "--strategy", "turn-window=2", "--if", "turns-over=6", "--if", "events=90")
     assert idle[:2] == (0, "s: nothing done, the window is below what --if says\n")

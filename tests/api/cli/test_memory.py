@@ -224,7 +224,7 @@ def test_an_incomplete_result_is_reported(start_server: object, capfd: pytest.Ca
         client.append("s1", *(threadkeep.user(f"shoe {number}") for number in range(600)), create=True)
         client.append("s1", *(threadkeep.user(f"boot and shoe {number}") for number in range(600)))
         client.memory().add(threadkeep.memory_entry("Shoes are in the hall."))
-    by_words = "the embedder did not answer: this was found by words alone; run it again to search by meaning too"
+    by_words = "the embedder did not respond: these hits match words only; run it again to search by meaning too"
     common = ("--mode", "hybrid", "--user", "alice", "--address", address)
     assert main(["search", "shoes", "--limit", "1", *common]) == 0
     result = capfd.readouterr().err.splitlines()

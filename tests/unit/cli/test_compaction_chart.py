@@ -12,7 +12,7 @@ from threadkeep import Compaction, CompactionInsert, CompactionPlan, SessionEven
 from threadkeep.cli.render.compaction_chart import Cell, Fate, Picture, cells, merged
 
 KEPT, GONE = Cell(Fate.KEPT, Fate.KEPT), Cell(Fate.ARCHIVED, None)
-SUMMARISED, TRIMMED = Cell(Fate.SUMMARISED, None), Cell(Fate.TRIMMED, Fate.TRIMMED)
+SUMMARIZED, TRIMMED = Cell(Fate.SUMMARIZED, None), Cell(Fate.TRIMMED, Fate.TRIMMED)
 NEW, OLD = Cell(None, Fate.SUMMARY), Cell(Fate.SUMMARY, Fate.SUMMARY)
 
 
@@ -47,14 +47,14 @@ def stub(before: str) -> CompactionInsert:
     ("plan", "drawn"),
     [
         (CompactionPlan(archive_event_ids=whole(0, 1)), [GONE, GONE, KEPT]),
-        (CompactionPlan(archive_event_ids=whole(0, 1), inserts=[summary("u2")]), [SUMMARISED, SUMMARISED, NEW, KEPT]),
+        (CompactionPlan(archive_event_ids=whole(0, 1), inserts=[summary("u2")]), [SUMMARIZED, SUMMARIZED, NEW, KEPT]),
         (CompactionPlan(archive_event_ids=["t0"], inserts=[stub("a0")]), [TRIMMED, KEPT, KEPT]),
         (CompactionPlan(archive_event_ids=["a1"]), [KEPT, TRIMMED, KEPT]),
         (CompactionPlan(archive_event_ids=["s"]), [KEPT, KEPT, KEPT]),
-        (CompactionPlan(archive_event_ids=whole(0, 1, 2), inserts=[summary("")]), [SUMMARISED] * 3 + [NEW]),
+        (CompactionPlan(archive_event_ids=whole(0, 1, 2), inserts=[summary("")]), [SUMMARIZED] * 3 + [NEW]),
         (
             CompactionPlan(archive_event_ids=[*whole(0), "t1"], inserts=[summary("u1"), stub("a1")]),
-            [SUMMARISED, NEW, TRIMMED, KEPT],
+            [SUMMARIZED, NEW, TRIMMED, KEPT],
         ),
     ],
 )
@@ -72,7 +72,7 @@ def test_an_earlier_summary_stands_alone_and_a_greeting_too() -> None:
     assert cells([system, *earlier, *turns], CompactionPlan(archive_event_ids=whole(0))) == [OLD, GONE, KEPT]
     assert cells([*earlier, hello, *turns], CompactionPlan(archive_event_ids=["h"])) == [OLD, GONE, KEPT, KEPT]
     again = CompactionPlan(archive_event_ids=["q", "z", *whole(0)], inserts=[summary("u1")])
-    assert cells([system, *earlier, *turns], again) == [SUMMARISED, SUMMARISED, NEW, KEPT]
+    assert cells([system, *earlier, *turns], again) == [SUMMARIZED, SUMMARIZED, NEW, KEPT]
 
 
 def test_a_question_on_a_branch_starts_no_turn() -> None:
@@ -121,7 +121,7 @@ def test_a_picture_tells_what_was_done() -> None:
     assert lines[0] == "before    ▒▒▒▒▒▒ ▒▒▒▒▒▒        ██████"
     assert lines[1] == "after                     S    ██████"
     text = "\n".join(lines)
-    for told in ("S  summary", "█  kept", "▒  summarised and archived", "a block is a turn", "archived  6 events, seq 2 to 7"):
+    for told in ("S  summary", "█  kept", "▒  summarized and archived", "a block is a turn", "archived  6 events, seq 2 to 7"):
         assert told in text
     assert "[bold]twice[/bold] \ufffd[31m" in text
     rows = [line.split() for line in lines]

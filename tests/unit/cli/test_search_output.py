@@ -26,11 +26,11 @@ def test_what_is_cut_fills_the_width_at_either_end() -> None:
     assert cut("", 0, 40) == (0, 0)
 
 
-def test_an_answer_by_words_alone_and_what_waits_are_told() -> None:
+def test_remarks_name_hits_by_words_only_and_missing_vectors() -> None:
     ranked, hybrid = SearchMode.SEARCH_MODE_RANKED, SearchMode.SEARCH_MODE_HYBRID
     assert remarks(SearchEventsResponse(mode=ranked), hybrid=False) == []
     assert remarks(SearchEventsResponse(mode=hybrid), hybrid=True) == []
     (alone,) = remarks(SearchEventsResponse(mode=ranked), hybrid=True)
-    assert "by words alone" in alone
+    assert "match words only" in alone
     assert remarks(SearchMemoryResponse(mode=hybrid, semantic_lag=1), hybrid=True)[0].startswith("1 memory cannot")
     assert remarks(SearchEventsResponse(mode=hybrid, semantic_lag=2), hybrid=True)[0].startswith("2 events cannot")

@@ -8,6 +8,7 @@ import pytest
 
 import threadkeep
 from threadkeep import Event, SessionEvent, chat
+from threadkeep.chat.runtime.arguments import messages_of
 from threadkeep.v1.message_pb2 import ChatMessage
 from threadkeep.values.incoming import events_of
 
@@ -119,6 +120,14 @@ def test_a_message_of_the_agent_kit_becomes_an_event() -> None:
     assert events_of([chat.user("hi")]) == [threadkeep.user("hi")]
     answer = chat.tool(chat.ToolResult("c1", "f", (chat.Text("yes"),)))
     assert events_of([answer]) == [threadkeep.tool_result("c1", "yes", name="f")]
+
+
+def test_events_are_messages_of_the_agent_kit() -> None:
+    said = threadkeep.user("hi", event_id="e1", metadata={"a": 1})
+    prompt = chat.ChatClient(chat.ScriptedModel("Yes.")).prompt()
+    assert prompt.messages(said, Event(threadkeep.assistant("Yes."))) is not None
+    assert messages_of([said, Event(said)]) == (chat.user("hi").with_metadata(a=1),) * 2
+    assert messages_of([said])[0].id == "e1"
 
 
 def test_both_packages_have_one_role() -> None:

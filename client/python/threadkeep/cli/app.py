@@ -29,7 +29,7 @@ def build() -> typer.Typer:
     """The application with all its commands."""
     app = typer.Typer(
         name="threadkeep",
-        help="One session memory for every agent: run the server, and look into what it keeps.",
+        help="One session memory for every agent: run the server, and inspect its data.",
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
         epilog="Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 no server, 130 interrupted.",
@@ -61,7 +61,7 @@ def run(arguments: list[str]) -> int:
         return _invoke(arguments)
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
-    except BrokenPipeError:  # whoever read our output has gone
+    except BrokenPipeError:  # the reader of the output has exited
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.FAILED
     except (CliError, ThreadkeepError, OSError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""What goes wrong, told in one line with what to do next, and the exit codes."""
+"""Errors, each printed in one line with the next step, and the exit codes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Exit(IntEnum):
     """How the command ended."""
 
     OK = 0
-    FAILED = 1  # the server refused, or a file cannot be read or written
+    FAILED = 1  # the server rejected the call, or a file cannot be read or written
     USAGE = 2  # the command line is wrong
     NOT_FOUND = 3  # no such session, event or consumer
     UNAVAILABLE = 4  # no server answers, it cannot serve now, or not in time
@@ -54,9 +54,9 @@ class CliError(Exception):
 
 # What to do in terms of the command line, instead of the server's advice to programs.
 _NEXT: Mapping[type[ThreadkeepError], str] = {
-    SessionNotFound: "`threadkeep sessions list` shows what is there; `events append --create` makes it",
-    EventNotFound: "`threadkeep events list SESSION` shows what is there",
-    ConsumerNotFound: "`threadkeep consumers list` shows what is there",
+    SessionNotFound: "`threadkeep sessions list` lists sessions; `events append --create` creates one",
+    EventNotFound: "`threadkeep events list SESSION` lists events",
+    ConsumerNotFound: "`threadkeep consumers list` lists consumers",
     ResumePositionExpired: "read the sessions again; `watch --from-beginning` then follows from the oldest change",
     AmbiguousSession: "give --user and --app",
     PermissionDenied: "give a --token that reaches it",
@@ -68,7 +68,7 @@ _NEXT: Mapping[type[ThreadkeepError], str] = {
     MemoryNotConfigured: "start the server with THREADKEEP_MEMORY=true",
     EmbedderNotConfigured: "use --mode ranked, or start the server with THREADKEEP_EMBEDDER set (`hashing` needs nothing else)",
     EmbedderFailed: "use --mode ranked, which needs no model",
-    DeadlineExceeded: "run it again; what was appended is not appended twice",
+    DeadlineExceeded: "run it again; no event is appended twice",
 }
 
 
@@ -82,7 +82,7 @@ _OPTIONS: Mapping[str, str] = {
 
 
 def from_server(error: ThreadkeepError) -> CliError:
-    """What the server, or its absence, means to whoever runs the command."""
+    """The message of a server's error, for the user of the command."""
     reason = error.reason or error.code.name
     if isinstance(error, Unavailable) and not error.reason:
         message = one_line(error.message) + (", or give --address" if error.message.endswith("`threadkeep serve`") else "")
@@ -102,13 +102,13 @@ def from_server(error: ThreadkeepError) -> CliError:
 
 
 def from_system(error: OSError) -> CliError:
-    """A file or device that does not do what is asked."""
+    """The message of an error of a file or a device."""
     name = f"{error.filename}: " if error.filename else ""
     return CliError(f"{name}{error.strerror or error}", reason=errno.errorcode.get(error.errno or 0, "OS_ERROR"))
 
 
 def report(error: CliError, *, as_json: bool) -> int:
-    """Tell of a failure on standard error; returns the exit code."""
+    """Prints a failure on standard error; returns the exit code."""
     if as_json:
         facts = {"reason": error.reason, "message": error.message, "metadata": error.metadata, "exit_code": int(error.code)}
         print(json.dumps({"error": facts}), file=sys.stderr)

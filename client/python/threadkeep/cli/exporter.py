@@ -17,7 +17,7 @@ from ..formats.openai import json_text, message_of
 from ..v1 import event_pb2, session_pb2
 from .formats.log import end_line, event_line, header_line, session_line
 
-_SPAN = 1000  # seqs asked for at a time
+_SPAN = 1000  # seqs per request
 
 
 @dataclass(slots=True)
@@ -102,7 +102,7 @@ class Exporter:
 
 @contextlib.contextmanager
 def destination(path: Path | None) -> Iterator[IO[str]]:
-    """Where an export goes: standard output, or a file that bears its name only once it is whole and on disk."""
+    """The target of an export: standard output, or a file that gets its name when it is complete and on disk."""
     if path is None:
         sys.stdout.flush()
         with open(sys.stdout.fileno(), "w", encoding="utf-8", newline="\n", closefd=False) as out:

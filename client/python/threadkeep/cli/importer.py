@@ -71,7 +71,7 @@ class _Target:
 
 
 class Importer:
-    """Imports items. With `skip` it goes on after a problem, without the rest of the session that had it."""
+    """Imports items. With `skip` it continues after a problem, without the rest of that session."""
 
     def __init__(self, client: AsyncClient, *, skip: bool = False, advance: Callable[[Tally], None] | None = None) -> None:
         self.tally = Tally()
@@ -84,7 +84,7 @@ class Importer:
         self._most_events, self._most_bytes = _EVENTS, _BYTES
 
     async def run(self, files: Iterable[Iterable[Item]]) -> Tally:
-        """Reads and sends until the end, or to the first problem. What was sent stays; running again continues."""
+        """Reads and sends until the end or the first problem. Sent events stay; another run continues."""
         limits = (await self._client.info()).limits
         self._most_events = min(_EVENTS, limits.max_batch_events or _EVENTS)
         self._most_bytes = min(_BYTES, limits.max_batch_bytes or _BYTES)
@@ -172,7 +172,7 @@ class Importer:
             except SessionNotFound:
                 await self._create(target)  # an append would create it too, but with another create_time
                 target.stored = 0
-        # What is stored already and what is not go separately: then either is a replay as a whole or stands right behind it.
+        # Stored and new events are sent separately: each request is then either a replay or follows it directly.
         cut = sum(1 for each in items if each.seq <= target.stored)
         for part in (items[:cut], items[cut:]):
             if part:
@@ -192,7 +192,7 @@ class Importer:
         self.tally.events_added += len(answer.events) - found
         for item, stored in zip(items, answer.events, strict=True):
             if item.seq and stored.seq != item.seq:
-                raise ValueError(f"event {stored.event_id} stands at seq {stored.seq}, not {item.seq}; {_elsewhere(target)}")
+                raise ValueError(f"event {stored.event_id} is at seq {stored.seq}, not {item.seq}; {_elsewhere(target)}")
 
     async def _patiently(self, target: _Target, events: list[event_pb2.SessionEvent]) -> AppendEventsResponse:
         for left in reversed(range(_TRIES)):

@@ -39,7 +39,7 @@ class Cli:
     allow_plaintext_token: bool | None = None
 
     def call(self, use: Callable[[AsyncClient], Awaitable[Result]]) -> Result:
-        """Runs calls against the server; CliError tells of its errors."""
+        """Runs calls against the server; raises CliError for its errors."""
 
         async def connected() -> Result:
             async with AsyncClient(self.address, token=self.token, allow_plaintext_token=self.allow_plaintext_token) as client:
@@ -66,7 +66,7 @@ def cli_of(ctx: typer.Context, address: str | None, token: str | None, json: boo
 def ref_of(session_id: str, user: str, app: str | None) -> SessionRef:
     """The session that the arguments mean."""
     if not session_id:
-        raise usage("SESSION must not be empty; `threadkeep sessions list` shows what is there")
+        raise usage("SESSION must not be empty; `threadkeep sessions list` lists sessions")
     return SessionRef(app=app or "", user_id=user, session_id=session_id)
 
 

@@ -18,7 +18,7 @@ _PAUSE = 5.0  # seconds between two lines where there is no terminal
 
 
 class Meter:
-    """Told how far the job is as often as one likes."""
+    """Called with the progress of the job, at any rate."""
 
     def __init__(self, verb: str, bar: Progress | None) -> None:
         self._verb = verb
@@ -52,7 +52,7 @@ class _Counts(ProgressColumn):
 
 @contextlib.contextmanager
 def meter(verb: str, *, quiet: bool = False) -> Iterator[Meter]:
-    """A meter for one job; a quiet one shows nothing on a terminal but still tells lines elsewhere."""
+    """A meter for one job; a quiet one shows nothing on a terminal but still prints lines elsewhere."""
     screen = console(to_stderr=True)
     if not screen.is_terminal or quiet:
         yield Meter(verb, None)

@@ -24,7 +24,7 @@ MinScore = Annotated[
         min=-1,
         max=1,
         help="Only hits that score at least this, from 0 to 1; semantic: from -1. Default: none if the query has nothing "
-        "to do with what is there; 0 is all.",
+        "to do with the events; 0 is all.",
         show_default=False,
     ),
 ]

@@ -1,6 +1,6 @@
 """Strategies and triggers as a command line has them: `turn-window=20`, `trim-tool-results=2,min-tokens=64`, `tokens=9000`.
 
-What is read is written alike. A name bears its main number; other options follow it. Texts, which may hold commas, are given as
+Output has the same form. A name has its main number; other options follow it. Texts, which may contain commas, are given as
 JSON of the protos.
 """
 

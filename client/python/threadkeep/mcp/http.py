@@ -20,14 +20,14 @@ _REFUSED = b'{"error":"send authorization: Bearer and the token that this server
 
 
 class TokenMissing(ValueError):
-    """What listens beyond this machine reads a user's conversations to whoever finds it, unless it asks for a token."""
+    """Rejects an address beyond this machine without a token: anyone could read the user's conversations."""
 
     def __init__(self, host: str) -> None:
         super().__init__(f"{host} is not this machine alone: set THREADKEEP_MCP_TOKEN, or listen on 127.0.0.1")
 
 
 class _Guarded:
-    """Asks for a bearer token."""
+    """Requires a bearer token."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app
@@ -67,8 +67,11 @@ async def serve_http(
     token: str = "",
     ready: Callable[[str], None] = lambda url: None,
 ) -> None:
-    """Serves MCP clients at http://host:port/mcp until it is cancelled or the process is told to end. Port 0 picks a free one;
-    `ready` hears the URL once connections are taken. Raises TokenMissing, and OSError where it cannot listen."""
+    """Serves MCP clients at http://host:port/mcp until it is canceled or the process receives a signal.
+
+    Port 0 picks a free one. `ready` is called with the URL when connections are accepted. Raises TokenMissing, and OSError if
+    it cannot listen.
+    """
     app = http_app(client, binding, host=host, token=token)
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=5)
     with socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as listening:

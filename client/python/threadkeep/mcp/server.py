@@ -1,4 +1,4 @@
-"""The recall tools as MCP tools, bound to one user. What they do is the Threadkeep server's business (ToolService).
+"""The recall tools as MCP tools, bound to one user. The Threadkeep server runs them (ToolService).
 
 The user, the app and the session come from who starts this server, never from the model: no argument of a tool reaches beyond
 them.
@@ -49,8 +49,10 @@ _SESSION_ID: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """Whom a server speaks for. `app` "" is an app of that name; without `session_id` the model names the session, one of this
-    user's. `writes`: offer `remember` too."""
+    """The app, user and session of a server.
+
+    `app` "" is an app of that name. Without `session_id` the model names a session of the user. `writes`: offer `remember` too.
+    """
 
     user_id: str
     app: str = ""

@@ -34,9 +34,7 @@ def compact(
     strategy_json: StrategyJson = "",
     trigger: Triggers = None,
     branch: Annotated[str, typer.Option(help="This branch's own events alone.")] = "",
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Change nothing and ask no model; show what would be done.")
-    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing and call no model; show the result.")] = False,
     actor: Annotated[str, typer.Option(help="Who compacts, for the record.")] = "cli",
     address: Address = None,
     token: Token = None,
@@ -48,9 +46,9 @@ def compact(
 
     sliding-window=20 keeps so many events; turn-window=10 so many turns; token-budget=4000 so many tokens.
 
-    recursive-summary=10,overlap=2,max-summary-tokens=1024 keeps so many events and has a model summarise the others.
+    recursive-summary=10,overlap=2,max-summary-tokens=1024 keeps so many events and lets a model summarize the others.
 
-    trim-tool-results=1,min-tokens=64 puts stubs in the place of tool results, but for those of so many newest turns.
+    trim-tool-results=1,min-tokens=64 replaces tool results by stubs, except those of so many newest turns.
     """
     cli = cli_of(ctx, address, token, json)
     how, when = strategy_of(strategy, strategy_json), trigger_of(trigger)
@@ -84,7 +82,7 @@ def _show(name: str, window: list[SessionEvent], answer: CompactSessionResponse)
     plan = answer.plan
     if not plan.archive_event_ids and not plan.inserts:
         kept = f"{counted(plan.before.events, 'event')} in {counted(plan.before.turns, 'turn')}"
-        print(f"{name}: nothing to do, the strategy keeps what is there: {kept}")
+        print(f"{name}: nothing to do, the strategy keeps all events: {kept}")
         return
     state = "compacted" if answer.compacted else "dry run, nothing was changed"
     screen = console()
@@ -92,7 +90,7 @@ def _show(name: str, window: list[SessionEvent], answer: CompactSessionResponse)
     Picture(window, plan, answer.compaction if answer.compacted else None, ascii=not utf8()).print(screen)
     if answer.lost_races:
         lost = counted(answer.lost_races, "race")
-        print(f"lost {lost} to other compactions; the rows may lack what they did", file=sys.stderr)
+        print(f"lost {lost} to other compactions; the rows may lack their effects", file=sys.stderr)
 
 
 def compactions(

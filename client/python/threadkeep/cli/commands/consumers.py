@@ -28,10 +28,10 @@ _MOST_IDS = 1000
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The consumer's name.")]
 Ids = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="The ids of parked changes.")]
 All = Annotated[bool, typer.Option("--all", help="All that are parked.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 Limit = Annotated[int, typer.Option(min=0, help="At most so many; 0 is all.")]
 
-consumers_app = typer.Typer(help="Look after named consumers and what they parked.", no_args_is_help=True)
+consumers_app = typer.Typer(help="Manage named consumers and their parked changes.", no_args_is_help=True)
 
 
 @consumers_app.command("list")
@@ -54,7 +54,7 @@ def list_consumers(
 
 @consumers_app.command("show")
 def show_consumer(ctx: typer.Context, name: Name, address: Address = None, token: Token = None, json: Json = False) -> None:
-    """Show a consumer: whose changes it gets, who works for it, how far each partition has come and how much is parked."""
+    """Show a consumer: its scope, its members, the progress of each partition and the number of parked changes."""
     cli = cli_of(ctx, address, token, json)
 
     async def got(client: AsyncClient) -> GetConsumerResponse:
@@ -77,7 +77,7 @@ def show_consumer(ctx: typer.Context, name: Name, address: Address = None, token
     ]
     screen.print(facts([(title, plain(value)) for title, value in rows if value]))
     screen.print()
-    screen.print(_members(found) if found.members else "no members: nobody works for it now")
+    screen.print(_members(found) if found.members else "no members")
     screen.print()
     screen.print(_partitions(found))
 
@@ -86,7 +86,7 @@ def show_consumer(ctx: typer.Context, name: Name, address: Address = None, token
 def list_parked(
     ctx: typer.Context, name: Name, limit: Limit = 100, address: Address = None, token: Token = None, json: Json = False
 ) -> None:
-    """List what a consumer parked, oldest first, each with its reason. With --json, one to a line, with the change."""
+    """List parked changes, oldest first, each with its reason. With --json, one per line, with the change."""
     cli = cli_of(ctx, address, token, json)
     listing = Listing(_parked_json if cli.json else None, _parked_table, _add_parked, "nothing is parked")
 
@@ -110,7 +110,7 @@ def replay_parked(
     token: Token = None,
     json: Json = False,
 ) -> None:
-    """Have parked changes delivered again, outside the order of their sessions. What fails again is parked again."""
+    """Deliver parked changes again, outside the order of their sessions. Changes that fail again are parked again."""
     cli = cli_of(ctx, address, token, json)
     chosen = _chosen(ids, everything)
 
@@ -135,7 +135,7 @@ def discard_parked(
     token: Token = None,
     json: Json = False,
 ) -> None:
-    """Forget parked changes, for good: the consumer never handles them. Sessions and events stay as they are."""
+    """Delete parked changes permanently: the consumer never handles them. Sessions and events stay unchanged."""
     cli = cli_of(ctx, address, token, json)
     chosen = _chosen(ids, everything)
     _confirm(cli, yes, f"Discard {'all' if chosen is None else f'{len(chosen):,}'} parked by {plain(name)}, for good?")
@@ -154,9 +154,9 @@ def discard_parked(
 def delete_consumer(
     ctx: typer.Context, name: Name, yes: Yes = False, address: Address = None, token: Token = None, json: Json = False
 ) -> None:
-    """Delete a consumer, its place and what it parked, for good; its members end. Deleting what is not there is no error."""
+    """Delete a consumer, its checkpoints and parked changes, permanently; its members end. A missing consumer is no error."""
     cli = cli_of(ctx, address, token, json)
-    _confirm(cli, yes, f"Delete {plain(name)}, its place and what it parked, for good?")
+    _confirm(cli, yes, f"Delete {plain(name)}, its checkpoints and parked changes, permanently?")
 
     async def deleted(client: AsyncClient) -> DeleteConsumerResponse:
         return await client.delete_consumer(name)

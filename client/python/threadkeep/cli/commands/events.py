@@ -103,11 +103,11 @@ def list_events(
     listing.end()
     if not (order.ascending or cli.json):
         print(
-            "note: seqs do not ascend: a summary is newer than the events after it, and stands where those it replaced stood",
+            "note: seqs do not ascend: a summary is newer than the events after it, and is at the place of those it replaced",
             file=sys.stderr,
         )
     if more:
-        print(f"only the first {limit:,} are shown; --after-seq goes on, --limit 0 shows all", file=sys.stderr)
+        print(f"only the first {limit:,} are shown; --after-seq continues, --limit 0 shows all", file=sys.stderr)
 
 
 @events_app.command("show")
@@ -121,7 +121,7 @@ def show_event(
     token: Token = None,
     json: Json = False,
 ) -> None:
-    """Show one event whole: every part, call and result, verbatim."""
+    """Show one event completely: every part, call and result, verbatim."""
     cli = cli_of(ctx, address, token, json)
 
     async def got(client: AsyncClient) -> event_pb2.SessionEvent:

@@ -83,7 +83,7 @@ def import_files(
         try:
             tally = cli.call(work)
         except KeyboardInterrupt:
-            message = "interrupted; what was sent stays, and importing again continues it"
+            message = "interrupted; sent events stay, and another import continues"
             raise CliError(message, Exit.INTERRUPTED, reason="INTERRUPTED") from None
     seconds = time.monotonic() - began
     _tell_import(cli, tally, seconds, len(files))
@@ -210,7 +210,7 @@ def _tell_import(cli: Cli, tally: Tally, seconds: float, files: int) -> None:
 
 
 def _raise_for(cli: Cli, tally: Tally, *, stopped: bool) -> None:
-    """The problems, told; the first of them decides the exit code."""
+    """Prints the problems; the first one determines the exit code."""
     if not tally.problems:
         return
     first = tally.problems[0]

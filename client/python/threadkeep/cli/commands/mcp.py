@@ -31,7 +31,7 @@ def mcp(
     """Offer the recall tools of one user to MCP clients, by default over standard input and output.
 
     Read-only unless --allow-writes. Over HTTP the endpoint is http://HOST:PORT/mcp; THREADKEEP_MCP_TOKEN, if set, is the
-    bearer token that it asks for, and beyond this machine it must be set.
+    bearer token that it requires; an address beyond this machine requires one.
     """
     user = user or os.environ.get("THREADKEEP_MCP_USER", "")
     if not user:

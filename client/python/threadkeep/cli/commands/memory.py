@@ -24,7 +24,7 @@ from ..render.search_output import blocks, highlights_json, marked, remarks
 from ..search_options import MinScore
 from .search import Mode, ModeOption
 
-memory_app = typer.Typer(help="What is remembered of a user, across sessions.", no_args_is_help=True)
+memory_app = typer.Typer(help="Long-term memory of a user, across sessions.", no_args_is_help=True)
 
 Owner = Annotated[str, typer.Option("--user", help="Whose memory. Not needed with a token that names its user.")]
 App = Annotated[str | None, typer.Option("--app", help="In which application; without it, memories without one.")]
@@ -77,7 +77,7 @@ def ingest(
     token: Token = None,
     json: Json = False,
 ) -> None:
-    """Remember sessions: what their events say. Again is no harm: only what is new is added."""
+    """Add the events of sessions to memory. A repetition adds only new events."""
     cli = cli_of(ctx, address, token, json)
 
     async def ingested(client: AsyncClient) -> list[AddSessionToMemoryResponse]:
@@ -87,14 +87,14 @@ def ingest(
             for each in sessions
         ]
 
-    for session, told in zip(sessions, cli.call(ingested), strict=True):
+    for session, counts in zip(sessions, cli.call(ingested), strict=True):
         if cli.json:
             names = ("added", "existing", "skipped", "deleted")
-            print_json({"session": session, **{name: getattr(told, name) for name in names}})
+            print_json({"session": session, **{name: getattr(counts, name) for name in names}})
             continue
-        rest = [f"{told.existing:,} there already", f"{told.skipped:,} without text", f"{told.deleted:,} deleted before"]
-        told_rest = ", ".join(each for each in rest if not each.startswith("0 "))
-        print(f"{plain(session)}: {told.added:,} added" + (f", {told_rest}" if told_rest else ""))
+        rest = [f"{counts.existing:,} there already", f"{counts.skipped:,} without text", f"{counts.deleted:,} deleted before"]
+        shown_rest = ", ".join(each for each in rest if not each.startswith("0 "))
+        print(f"{plain(session)}: {counts.added:,} added" + (f", {shown_rest}" if shown_rest else ""))
 
 
 @memory_app.command("search")
@@ -112,7 +112,7 @@ def search_memory(
     token: Token = None,
     json: Json = False,
 ) -> None:
-    """Find what is remembered, best first. With --json, one entry to a line."""
+    """Search memory entries, best first. With --json, one entry per line."""
     cli = cli_of(ctx, address, token, json)
     chosen: MemorySelection = {"session_ids": session or [], "metadata": pairs(where or [], "--where")}
     listing = Listing(_found_json if cli.json else None, partial(_table, "score"), _show_found, _nothing("found", app))
@@ -124,9 +124,9 @@ def search_memory(
             listing.add(entry)
         return remarks(answer, hybrid=mode is Mode.HYBRID)
 
-    told = cli.call(found)
+    notes = cli.call(found)
     listing.end()
-    for remark in told:
+    for remark in notes:
         print(remark, file=sys.stderr)
 
 
@@ -142,7 +142,7 @@ def list_memories(
     token: Token = None,
     json: Json = False,
 ) -> None:
-    """List what is remembered, the last added first. With --json, one entry to a line."""
+    """List memory entries, the last added first. With --json, one entry per line."""
     cli = cli_of(ctx, address, token, json)
     chosen: MemorySelection = {"session_ids": session or [], "metadata": pairs(where or [], "--where")}
     listing = Listing(as_json if cli.json else None, _table, _show, _nothing("is remembered", app))
@@ -169,7 +169,7 @@ def delete(
     app: App = None,
     session: Annotated[str, typer.Option("--session", help="Everything from this session instead.")] = "",
     everything: Annotated[bool, typer.Option("--all", help="Everything of the user in the app instead.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     address: Address = None,
     token: Token = None,
     json: Json = False,
@@ -218,7 +218,7 @@ def _table(*first: str) -> Table:
 
 
 def _row(made: Table, entry: MemoryEntry, *first: str, spans: Sequence[tuple[int, int]] = ()) -> None:
-    """On a terminal a line of what it is and one of what it says; elsewhere the columns of a table."""
+    """On a terminal a line of metadata and one of text; elsewhere the columns of a table."""
     time = shown_time(entry.event_time if entry.HasField("event_time") else entry.record_time)
     author, session, text = plain(entry.author), plain(entry.session_id), text_of(SessionEvent(message=entry.content))
     if not sys.stdout.isatty():

@@ -40,7 +40,7 @@ def set_policy(
     trigger: Triggers = None,
     strategy: Strategies = None,
     strategy_json: StrategyJson = "",
-    disabled: Annotated[bool, typer.Option("--disabled", help="Never compact, whatever a wider policy says.")] = False,
+    disabled: Annotated[bool, typer.Option("--disabled", help="Never compact, even if a wider policy would.")] = False,
     json_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The policy, as JSON of CompactionPolicy; - reads standard input.")
     ] = None,

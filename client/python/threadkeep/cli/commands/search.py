@@ -55,7 +55,7 @@ class Group(StrEnum):
 ModeOption = Annotated[
     Mode,
     typer.Option(
-        help="auto: the server chooses, literally for what is in double quotes; substring: any part of the text; "
+        help="auto: the server chooses, literal for text in double quotes; substring: any part of the text; "
         "ranked: a question or keywords; the others need an embedder."
     ),
 ]
@@ -86,7 +86,7 @@ def search(
     token: Token = None,
     json: Json = False,
 ) -> None:
-    """Find what was said: best first, or literally, oldest first. With --json, one hit to a line.
+    """Find events: best first, or literally, oldest first. With --json, one hit per line.
 
     Looks into one session, one user's sessions, an app's, or (auto and substring) all, one user after another.
     """
@@ -101,7 +101,7 @@ def search(
     with_ranking(options, mode, min_score, recency, reference_time)
     if group is not None:
         options["grouping"] = group.value
-    answers: list[SearchEventsResponse] = []  # the newest alone, for what it tells beside its hits
+    answers: list[SearchEventsResponse] = []  # the last one only, for its remarks
     shown = partial(_show, query, answers)
     listing = Listing(_json if cli.json else None, partial(_table, answers), shown, "nothing found")
 
@@ -125,7 +125,7 @@ def _ranked(answers: list[SearchEventsResponse]) -> bool:
 
 
 def _tell_rest(answers: list[SearchEventsResponse], mode: Mode, *, more: bool, limit: int) -> None:
-    """What is not among the hits, and why, on standard error."""
+    """Prints remarks on missing hits on standard error."""
     if more:
         which = "best" if _ranked(answers) else "first"
         shown_hits = f"{which} hit is" if limit == 1 else f"{which} {limit:,} hits are"
@@ -138,7 +138,7 @@ def _tell_rest(answers: list[SearchEventsResponse], mode: Mode, *, more: bool, l
 
 
 def _check(mode: Mode, group: Group | None, fields: list[Part]) -> None:
-    """Refuses what the mode does not take, in the words of the command line."""
+    """Rejects options that the mode does not have."""
     beyond = next((each for each in fields if each is not Part.TEXT), None)
     if mode is Mode.SUBSTRING and (group or beyond):
         wrong = f"--grouping {group}" if group else f"--field {beyond}"
@@ -164,7 +164,7 @@ def _table(answers: list[SearchEventsResponse]) -> Table:
 
 
 def _show(query: str, answers: list[SearchEventsResponse], made: Table, hit: SearchHit) -> None:
-    """On a terminal a line of where it is, what it says, and what is around it; elsewhere the columns of a table."""
+    """On a terminal the place, the text and the neighbors of a hit; elsewhere the columns of a table."""
     event, ref = hit.event, hit.session
     user, session = plain(ref.user_id), plain(ref.session_id)
     time = shown_time(event.event_time if event.HasField("event_time") else event.record_time)

@@ -1,4 +1,4 @@
-"""Commands of the server: `serve`, `config`, `db`, and `info`, which asks a running one."""
+"""Commands of the server: `serve`, `config`, `db`, and `info` of a running one."""
 
 from __future__ import annotations
 
@@ -102,13 +102,13 @@ def info(
     token: Token = None,
     json: Json = False,
 ) -> None:
-    """Ask the server for its version, engine, durability, totals and limits."""
+    """Show the server's version, engine, durability, totals and limits."""
     cli = cli_of(ctx, address, token, json)
 
-    async def asked(client: AsyncClient) -> GetServerInfoResponse:
+    async def got(client: AsyncClient) -> GetServerInfoResponse:
         return await client.info(totals=True)
 
-    answer = cli.call(asked)
+    answer = cli.call(got)
     limits = {field.name: getattr(answer.limits, field.name) for field in answer.limits.DESCRIPTOR.fields}
     index = {"enabled": answer.search_index.enabled, "lag_batches": answer.search_index.lag_batches}
     embeddings = {"enabled": answer.embeddings.enabled, "waiting": answer.embeddings.waiting}
@@ -218,7 +218,7 @@ def _server_part(name: str) -> ModuleType:
 
 
 def _on_database(do: Callable[[str], Any], url: str) -> Any:
-    """Runs an operation on the database. Its failure is told without the URL, which may hold a password."""
+    """Runs an operation on the database. Its error omits the URL, which may contain a password."""
     try:
         return do(url)
     except CliError:

@@ -140,7 +140,7 @@ def update_session(
     token: Token = None,
     json: Json = False,
 ) -> None:
-    """Replace what is given and show the session; the rest stays. --label replaces all labels, --metadata '' clears it."""
+    """Replace the given fields and show the session; others stay. --label replaces all labels, --metadata '' clears it."""
     cli = cli_of(ctx, address, token, json)
     if clear_labels and label:
         raise usage("give either --label or --clear-labels")
@@ -193,12 +193,12 @@ def delete_sessions(
     sessions: Annotated[list[str], typer.Argument(metavar="SESSION...", help="The sessions' ids.")],
     user: User = "",
     app: App = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     address: Address = None,
     token: Token = None,
     json: Json = False,
 ) -> None:
-    """Delete sessions and all their events, for good. Deleting what is not there is no error."""
+    """Delete sessions and all their events, permanently. A missing session is no error."""
     cli = cli_of(ctx, address, token, json)
     refs = [ref_of(each, user, app) for each in sessions]
     if not yes:

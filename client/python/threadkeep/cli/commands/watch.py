@@ -50,7 +50,7 @@ class Whose:
     labels: dict[str, str]
 
     def watch(self, client: AsyncClient, chosen: EventFilter, start: Start) -> AsyncGenerator[Watched]:
-        """Its changes. What breaks ends it: `Tail` goes on, and tells so."""
+        """Returns the changes, without retries: `Tail` retries and prints notes."""
         if self.session is not None:
             return client.watch(self.session, filter=chosen, checkpoints=True, max_retries=0, **start)
         return client.watch(
@@ -65,20 +65,20 @@ class Whose:
         )
 
     def lines(self) -> ChangeLines:
-        """Lines that name sessions by what is not the same for all."""
+        """Lines that name sessions by the fields that differ."""
         one = self.session is not None
         return ChangeLines(console(), app=not one and self.app is None, user=not one and not self.user, session=not one)
 
 
 class Tail:
-    """Follows for as long as the server can be found again. `token` is where it stands."""
+    """Follows changes and resumes when the server is back. `token`: the resume token of the last change."""
 
     def __init__(self, show: Callable[[Change], None], notes: Console, token: str | None) -> None:
         self._show, self._notes = show, notes
         self.token = token
 
     async def follow(self, begin: Open, count: int) -> None:
-        """Shows what `begin` gives, `count` changes, 0 for ever. A server that never answered is an error."""
+        """Shows the changes of `begin`, `count` of them, 0 without limit. A server that never responded is an error."""
         backoff, heard, gone = Backoff(), False, False
         while True:
             try:
@@ -88,11 +88,11 @@ class Tail:
                             self._note("back")
                         heard, gone = True, False
                         backoff.reset()
-                        told = not change.HasField("checkpoint")
-                        if told:
+                        shown = not change.HasField("checkpoint")
+                        if shown:
                             self._show(change.pb)
                         self.token = change.resume_token or self.token
-                        if told and (count := count - 1) == 0:
+                        if shown and (count := count - 1) == 0:
                             return
             except ThreadkeepError as error:
                 if not heard:
@@ -103,10 +103,10 @@ class Tail:
             gone = True
             await asyncio.sleep(seconds)
 
-    def tell_token(self) -> None:
-        """How to go on from here, if it has come anywhere."""
+    def print_token(self) -> None:
+        """Prints how to resume, after the first change."""
         if self.token:
-            self._notes.print(Text(f"\nto go on here: --resume-token {self.token}", "dim"), soft_wrap=True)
+            self._notes.print(Text(f"\nto resume here: --resume-token {self.token}", "dim"), soft_wrap=True)
 
     def _note(self, text: str) -> None:
         self._notes.print(Text(text, "dim"))
@@ -132,16 +132,16 @@ def watch(
         bool, typer.Option("--from-beginning", help="From the beginning, as far as it is there.")
     ] = False,
     after_seq: Annotated[int | None, typer.Option(min=0, help="Begin after this seq of SESSION.")] = None,
-    resume_token: Annotated[str, typer.Option(metavar="TOKEN", help="Go on after the change of this token.")] = "",
+    resume_token: Annotated[str, typer.Option(metavar="TOKEN", help="Resume after the change of this token.")] = "",
     count: Annotated[int, typer.Option(min=0, help="End after so many changes; 0 is never.")] = 0,
     address: Address = None,
     token: Token = None,
     json: Json = False,
 ) -> None:
-    """Follow a session, or all of a user, an app or everything, as it happens, until Ctrl-C. With --json, one change to a line.
+    """Follow a session, or all of a user, an app or the tenant, until Ctrl-C. With --json, one change per line.
 
-    It begins with what comes from now on, or where -n, --from-beginning, --after-seq or --resume-token says. When the server
-    was away it goes on by itself: each change comes once, in order. Options that choose events hide no compaction, update or
+    It starts with new changes, or where -n, --from-beginning, --after-seq or --resume-token says. When the server
+    was away it resumes: each change is shown once, in order. Options that select events hide no compaction, update or
     deletion.
     """
     cli = cli_of(ctx, address, token, json)
@@ -171,7 +171,7 @@ def watch(
         cli.call(followed)
     except KeyboardInterrupt:
         if not cli.json:
-            tail.tell_token()
+            tail.print_token()
 
 
 def _whose(session: str, user: str, app: str | None, all_users: bool, labels: dict[str, str]) -> Whose:

@@ -23,7 +23,7 @@ class ReadOptions:
     default_user: str = "import"
 
     def start(self, origin: Origin, session_id: str, **fields: Any) -> SessionStart:
-        """A session of this import; `fields` are the session's, and `user_id` and `app` where the file tells them."""
+        """A session of this import; `fields` are the session's, and `user_id` and `app` if the file contains them."""
         ref = session_pb2.SessionRef(
             app=self.app or clean(fields.pop("app", "")),
             user_id=self.user_id or clean(fields.pop("user_id", "")) or self.default_user,

@@ -1,4 +1,4 @@
-"""What every reader yields: sessions, each followed by its events, and the places that could not be read."""
+"""The items of all readers: sessions, each followed by its events, and malformed records."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...v1 import event_pb2, session_pb2
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where in a file something stands."""
+    """A place in a file."""
 
     source: str
     record: int
@@ -23,7 +23,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class SessionStart:
-    """A session; the events that follow it are its own. `restore` asks for the very seqs that its events name."""
+    """A session; the events after it belong to it. `restore`: store the events at their seqs."""
 
     origin: Origin
     session: session_pb2.Session
@@ -33,7 +33,7 @@ class SessionStart:
 
 @dataclass(frozen=True, slots=True)
 class EventItem:
-    """An event of the session that was started last. `seq` is where it must stand, 0 when that is free."""
+    """An event of the last session. `seq`: the seq that it must get, 0 for any."""
 
     origin: Origin
     event: event_pb2.SessionEvent

@@ -46,7 +46,7 @@ def session_line(session: session_pb2.Session) -> str:
 
 
 def event_line(session_id: str, event: event_pb2.SessionEvent) -> str:
-    """The line of an event: its bytes, and beside them what makes the line readable."""
+    """The line of an event: its bytes, and fields that make the line readable."""
     return _line(
         {
             "type": "event",
@@ -105,7 +105,7 @@ def read_log(records: Iterable[Record | Malformed]) -> Iterator[Item]:
         else:
             yield Malformed(record.origin, "type", f"must be {KIND}, session, event or end; it is {shown(kind)}")
     if not ended:
-        yield Malformed(last, "", "the export has no end line: it is truncated; what it holds was read", fatal=True)
+        yield Malformed(last, "", "the export has no end line: it is truncated; its sessions were read", fatal=True)
 
 
 def _session(record: Record) -> Iterator[Item]:

@@ -20,9 +20,9 @@ class UnknownFormat(Exception):
 
 
 class FileReader:
-    """Iterates over the sessions and events of a file; without a format its first record tells which it is.
+    """Iterates over the sessions and events of a file; without a format its first record determines it.
 
-    `bytes_read` tells how far it is. Raises UnknownFormat.
+    `bytes_read`: the progress. Raises UnknownFormat.
     """
 
     def __init__(self, stream: BinaryIO, name: str, options: ReadOptions, form: str | None = None) -> None:

@@ -18,14 +18,14 @@ _BLANK = " \t\r\n"
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One JSON value and where it stands."""
+    """One JSON value and its place."""
 
     origin: Origin
     value: Any
 
 
 class RecordReader:
-    """Iterates over the records of a binary stream. `bytes_read` tells how far it is."""
+    """Iterates over the records of a binary stream. `bytes_read`: the progress."""
 
     def __init__(self, stream: BinaryIO, name: str) -> None:
         self._stream = stream
@@ -49,12 +49,12 @@ class RecordReader:
         if unfinished:
             yield from self._document(first)
             return
-        line, told = self._lines, self._malformed(problem) if problem else None
+        line, malformed = self._lines, self._malformed(problem) if problem else None
         second = self._next_line()
         if not second and isinstance(value, list):
             yield from (self._record(element, line) for element in value)
         else:
-            yield told or self._record(value, line)
+            yield malformed or self._record(value, line)
         yield from self._each_line(second)
 
     def _next_line(self, limit: int = _LARGEST) -> bytes:
@@ -107,7 +107,7 @@ class RecordReader:
 
 
 class _Text:
-    """What is not read yet of a document.
+    """The unread part of a document.
 
     `problem`, once set, is why it cannot be read on; `broken` is why the text ends before the file does.
     """
@@ -152,7 +152,7 @@ class _Text:
         return True
 
     def add(self, raw: bytes) -> None:
-        """Lets go of what was read and holds more."""
+        """Drops the text that was read and reads more."""
         self._counted = (self.line, 0)
         self.held, self.position = self.held[self.position :], 0
         self.ended = not raw
@@ -167,7 +167,7 @@ class _Text:
 
 
 def _parsed(line: bytes) -> tuple[Any, str, bool]:
-    """The line's value; or what is wrong with it, and whether it is merely the beginning of JSON."""
+    """The line's value, or its problem and whether it is only the start of JSON."""
     try:
         text = line.decode("utf-8")
         return json.loads(text), "", False

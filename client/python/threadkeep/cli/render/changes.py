@@ -38,7 +38,7 @@ _LEAST = 20
 
 
 class ChangeLines:
-    """Writes changes as lines, each at once. `app`, `user` and `session`: whether sessions are told apart by it."""
+    """Writes changes as lines, each at once. `app`, `user` and `session`: whether lines name it."""
 
     def __init__(self, screen: Console, *, app: bool, user: bool, session: bool) -> None:
         self._screen = screen
@@ -79,7 +79,7 @@ class ChangeLines:
         return head
 
     def _print(self, head: Text, said: Text | str, tail: str = "") -> None:
-        """One line, of which what is said is cut so that it fits a terminal."""
+        """One line; its text is cut to fit a terminal."""
         end = Text(f"  {tail}" if tail else "", "dim")
         width = _TEXT
         if self._screen.is_terminal:
@@ -111,7 +111,7 @@ def change_json(change: Change) -> dict[str, Any]:
 
 
 def in_brief(change: Change) -> str:
-    """What it is, in a few words: "seq 5 to 7", "compaction", "deleted"."""
+    """A short description: "seq 5 to 7", "compaction", "deleted"."""
     kind = change.WhichOneof("kind")
     if kind == "batch":
         seqs = [event.seq for event in change.batch.events]
@@ -139,5 +139,5 @@ def _happened(change: SessionChange) -> Text:
 
 
 def _counters(window: WindowCounters) -> str:
-    """The window, in brief: this stands at the end of a line."""
+    """The window, in brief, for the end of a line."""
     return f"{counted(window.turns, 'turn')}, ~{counted(window.tokens, 'token')}"

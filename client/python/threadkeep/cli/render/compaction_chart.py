@@ -31,7 +31,7 @@ class Fate(IntEnum):
     """What becomes of a turn. Where several share a block the greatest shows."""
 
     ARCHIVED = 0
-    SUMMARISED = 1
+    SUMMARIZED = 1
     TRIMMED = 2
     KEPT = 3
     SUMMARY = 4
@@ -48,7 +48,7 @@ class _Look:
 _LOOKS = {
     Fate.KEPT: _Look("█", "#", "green", "kept"),
     Fate.TRIMMED: _Look("▄", "=", "yellow", "trimmed: it stays, some of its events are archived"),
-    Fate.SUMMARISED: _Look("▒", ":", "magenta", "summarised and archived"),
+    Fate.SUMMARIZED: _Look("▒", ":", "magenta", "summarized and archived"),
     Fate.ARCHIVED: _Look("░", ".", "bright_black", "archived: out of the window, still stored and searchable"),
     Fate.SUMMARY: _Look("S", "S", "bold cyan", "summary"),
 }
@@ -62,7 +62,7 @@ class _Turn:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A turn of the window, or several: what becomes of it, and what it is afterwards; None: nothing."""
+    """One or several turns of the window, before and after the compaction; None: removed."""
 
     before: Fate | None
     after: Fate | None
@@ -71,7 +71,7 @@ class Cell:
 def cells(window: Sequence[SessionEvent], plan: CompactionPlan) -> list[Cell]:
     """The window's turns and summaries, in order, with the new summary at its place. SYSTEM events are not drawn."""
     archived = set(plan.archive_event_ids)
-    gone = Fate.SUMMARISED if _summaries(plan) else Fate.ARCHIVED
+    gone = Fate.SUMMARIZED if _summaries(plan) else Fate.ARCHIVED
     places = {each.before_event_id for each in plan.inserts if _holds_summary(each.events)}
     made: list[Cell] = []
     for turn in _turns(window):
@@ -92,7 +92,7 @@ def cells(window: Sequence[SessionEvent], plan: CompactionPlan) -> list[Cell]:
 
 
 def _turns(window: Sequence[SessionEvent]) -> list[_Turn]:
-    """A summary, a turn of synthetic events, stands alone; what comes before the first turn does too."""
+    """A summary, a turn of synthetic events, is a group of its own; so are events before the first turn."""
     turns: list[_Turn] = []
     for event in window:
         summary = event.synthetic and event.message.role != Role.ROLE_TOOL
@@ -177,7 +177,7 @@ class Picture:
             look = _LOOKS[fate]
             mark = Text(look.ascii if self._ascii else look.block, look.style)
             rows.add_row("", Text.assemble(mark, "  ", look.meaning))
-        rows.add_row("", Text("a block is a turn" if share == 1 else f"a block stands for up to {share:,} turns", "dim"))
+        rows.add_row("", Text("a block is a turn" if share == 1 else f"a block is up to {share:,} turns", "dim"))
         return rows
 
     def _block(self, fate: Fate | None, wide: int) -> tuple[str, str]:

@@ -97,7 +97,7 @@ class Listing(Generic[Item]):
         self.count += 1
 
     def end(self) -> None:
-        """Shows what is not shown yet, or that there is nothing."""
+        """Prints the remaining rows, or that there are none."""
         if self._table is not None:
             self._print()
         elif not self.count and self._value is None:

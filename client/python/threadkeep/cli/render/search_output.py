@@ -1,4 +1,4 @@
-"""How what a search found is shown: marked text in one line, the events around it, and what the answer as a whole tells."""
+"""The output of searches: marked text in one line, the neighbors of a hit, and remarks on the whole response."""
 
 from __future__ import annotations
 
@@ -48,28 +48,28 @@ def hit_text(event: SessionEvent, highlights: Sequence[Highlight], query: str, w
 
 
 def around(event: SessionEvent, width: int) -> Text:
-    """A neighbour of a hit, in brief."""
+    """A neighbor of a hit, in brief."""
     made = Text(f"#{event.seq} {role_of(event)}: ", "dim")
     made.append(excerpt(summary_of(event), "", width - len(made)).plain, "dim")
     return made
 
 
 def blocks() -> Table:
-    """A table of one column as wide as the terminal, for what is shown as a line of where it is and lines of what it says."""
+    """A table of one column as wide as the terminal: a line for the place of a hit and lines for its text."""
     made = Table.grid()
     made.add_column(overflow="fold")
     return made
 
 
 def remarks(answer: SearchEventsResponse | SearchMemoryResponse, *, hybrid: bool) -> list[str]:
-    """What whoever reads the hits should know of the answer; `hybrid` if that was asked for."""
-    told = []
+    """Remarks on a response; `hybrid`: whether the mode was requested."""
+    found = []
     if hybrid and answer.mode == SearchMode.SEARCH_MODE_RANKED:
-        told.append("the embedder did not answer: this was found by words alone; run it again to search by meaning too")
+        found.append("the embedder did not respond: these hits match words only; run it again to search by meaning too")
     if answer.semantic_lag:
         what = ("memory", "memories") if isinstance(answer, SearchMemoryResponse) else ("event", "events")
-        told.append(f"{counted(answer.semantic_lag, *what)} cannot be found by meaning yet; run it again in a while")
-    return told
+        found.append(f"{counted(answer.semantic_lag, *what)} cannot be found by meaning yet; run it again later")
+    return found
 
 
 def highlights_json(highlights: Iterable[Highlight]) -> list[dict[str, object]]:

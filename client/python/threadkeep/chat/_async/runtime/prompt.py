@@ -9,6 +9,8 @@ from typing import Any
 
 from ....memory import MemoryProvider
 from ....v1.context_pb2 import ContextSpec
+from ....v1.event_pb2 import SessionEvent
+from ....values.events import Event
 from ...context_keys import AUTO_TOOLS, RESUME
 from ...errors import InvalidChain
 from ...runtime.arguments import SessionLike, check_form, mapping_of, messages_of, options_of, tools_of, user_message
@@ -68,7 +70,7 @@ class AsyncPromptSpec:
         """Adds the user's message: a text, a part, or several. Messages keep their order."""
         return self._with(self._builder.with_messages(user_message(content)))
 
-    def messages(self, *messages: Message) -> AsyncPromptSpec:
+    def messages(self, *messages: Message | Event | SessionEvent) -> AsyncPromptSpec:
         """Adds messages of any role: a conversation without a memory, or results of tools that the program ran."""
         return self._with(self._builder.with_messages(*messages_of(messages)))
 
