@@ -67,7 +67,7 @@ test("a scheme that contradicts the option tls is rejected", () => {
 test("a token without TLS is rejected beyond loopback unless allowed", () => {
   for (const address of ["10.0.0.1", "http://tk.example:7443", "localhost.example", "127.0.0.1.example", "0.0.0.0"]) {
     for (const connect of [sdk.connect, connectWeb]) {
-      assert.throws(() => connect({ address, token: "secret" }), /the token would go to .* unencrypted; give the address as "https:\/\//);
+      assert.throws(() => connect({ address, token: "secret" }), /the token would go to .* unencrypted; use the address "https:\/\//);
       connect({ address, token: "secret", allowPlaintextToken: true }).close();
       connect({ address, token: "" }).close();
     }

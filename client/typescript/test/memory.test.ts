@@ -51,7 +51,7 @@ test("a memory handle replaces the scope of requests", async () => {
   const [ingest, search, ...deletes] = asked.others.splice(0);
   assert.deepEqual([ingest.session.app, ingest.session.userId, ingest.session.sessionId, ingest.includeTools], ["other", "bob", "s1", true]);
   assert.deepEqual([search.scope.userId, search.query, search.mode, search.topK], ["bob", "tea", sdk.SearchMode.RANKED, 3]);
-  assert.deepEqual(deletes.map(({ scope, what }) => [scope.userId, what.case]), [["bob", "ids"], ["bob", "sessionId"], ["bob", "all"]]);
+  assert.deepEqual(deletes.map(({ scope, selection }) => [scope.userId, selection.case]), [["bob", "ids"], ["bob", "sessionId"], ["bob", "all"]]);
 });
 
 test("memories are listed page by page", async () => {
