@@ -1,4 +1,4 @@
-"""The Threadkeep server. `app` puts the layers together; see the map in README.md."""
+"""The Threadkeep server. `app` puts the layers together; see docs/architecture.md."""
 
 import os
 
