@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-_BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+from tests.support.documents import blocks_of
 
 
 def blocks(readme: Path) -> list[tuple[str, str]]:
     """The language and the text of each block of code, in order."""
-    return _BLOCK.findall(readme.read_text())
+    return [(block.language, block.code) for block in blocks_of(readme)]
 
 
 def run(command: Sequence[str], place: Path, env: Mapping[str, str], *, seconds: float = 300) -> str:

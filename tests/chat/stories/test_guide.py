@@ -9,12 +9,12 @@ import re
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import redirect_stdout
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.documents import Block, blocks_of
 from tests.support.models.model_endpoint import served
 from threadkeep_server.app.server import Running
 
@@ -22,36 +22,9 @@ from ..reasoning import Thinking, Thought, turn_of
 
 ROOT = Path(__file__).parents[3]
 GUIDE = ROOT / "docs" / "guides" / "agent-kit.md"
-_BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-@dataclass(frozen=True)
-class Block:
-    """A block of Python in a document. `printed`: the output that the document shows; None if it shows none."""
-
-    path: Path
-    line: int
-    code: str
-    printed: str | None
-
-
-def blocks_of(path: Path) -> list[Block]:
-    """The blocks of Python. A block without a language right after one of Python is its output."""
-    found = []
-    text = path.read_text("utf-8")
-    matches = list(_BLOCK.finditer(text))
-    for at, match in enumerate(matches):
-        if match[1] != "python":
-            continue
-        next_block = matches[at + 1] if at + 1 < len(matches) else None
-        shows_output = next_block and not next_block[1] and not text[match.end() : next_block.start()].strip()
-        line = text.count("\n", 0, match.start()) + 2
-        found.append(Block(path, line, match[2], next_block[2] if next_block and shows_output else None))
-    return found
-
-
-BLOCKS = blocks_of(GUIDE)
-README_BLOCKS = [block for block in blocks_of(ROOT / "README.md") if "threadkeep.chat" in block.code]
+BLOCKS = [block for block in blocks_of(GUIDE) if block.language == "python"]
 
 
 def rule(said: str, *thoughts: Thought) -> tuple[re.Pattern[str], Sequence[Thought]]:
@@ -137,11 +110,6 @@ async def test_a_block_of_the_guide_runs_alone_and_prints_the_shown_output(
         for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"):
             monkeypatch.delenv(name)
     await run(block)
-
-
-async def test_the_readme_blocks_of_the_kit_run(run: Run) -> None:
-    for block in README_BLOCKS:
-        await run(block)
 
 
 def test_every_block_that_prints_shows_its_output() -> None:
