@@ -123,8 +123,16 @@ lint-clients: setup ## Run the linters and build the documentation of the Rust c
 test-conformance: setup postgres ## Run the conformance cases in every language on both engines; ends with how many passed
 	status=0; THREADKEEP_LONG=1 $(PARALLEL) tests/conformance $(ARGS) || status=$$?; $(BIN)/python -m tests.conformance.matrix; exit $$status
 
+.PHONY: test-docs
+test-docs: setup ## Run the code blocks of the README and the guides, and check links and paths of all documents
+	$(PARALLEL) tests/docs $(ARGS)
+
+.PHONY: docs
+docs: setup ## Build the documentation site into build/site; warnings fail
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 .PHONY: lint
-lint: setup check-gen check-sync ## Check style, types, layering, protos, drift and sizes
+lint: setup check-gen check-sync docs ## Check style, types, layering, protos, drift, sizes, words and documents
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy $(SOURCES) tools tests examples
