@@ -141,6 +141,7 @@ lint: setup check-gen check-sync docs ## Check style, types, layering, protos, d
 	cd proto && ../$(BIN)/buf format --diff --exit-code
 	cd proto && ../$(BIN)/buf breaking --against released.binpb
 	$(BIN)/python tools/size_report.py
+	$(BIN)/python tools/words.py
 
 .PHONY: format
 format: setup ## Format Python and protos
@@ -169,7 +170,7 @@ bench: setup ## Measure against raw baselines of the same run; writes bench.json
 	$(BIN)/python -m tests.bench $(ARGS)
 
 .PHONY: bench-peers
-bench-peers: setup ## Measure beside other session stores, each in its own environment
+bench-peers: setup ## Measure next to other session stores, each in its own environment
 	$(BIN)/python -m tests.bench.peers $(ARGS)
 
 .PHONY: bench-recall

@@ -1,10 +1,12 @@
-"""How large the written code is: `make lint` runs it. Exits 1 for a file or a function that is too long to read at once."""
+"""Reports the size of hand-written code: `make lint` runs it. Exits 1 if a limit is exceeded."""
 
 from __future__ import annotations
 
 import ast
+import re
 import statistics
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -17,11 +19,18 @@ SDKS = {
     "java": ("client/java", "src/main/java/**/*.java", "//"),
     "rust": ("client/rust", "src/*.rs", "//"),
 }
-"""The other clients: where they live, which files are the library, what begins a comment."""
+"""The other clients: their folder, the files of the library, the prefix of a comment."""
 BUILT = {"node_modules", "target", "gen", "generated", "dist", "threadkeep", ".build"}
-"""Directories below a client that hold nothing written."""
+"""Directories below a client without hand-written files."""
 MOST_FILE_LINES = 400
 MOST_FUNCTION_LINES = 60
+SHORT_FUNCTION_LINES = 30
+SHORT_SHARE = 0.95
+"""This share of the functions has at most SHORT_FUNCTION_LINES."""
+MOST_MODULES = 20
+"""Hand-written modules in a folder, without `__init__.py` and, in the other languages, without tests."""
+_TEST_FILE = re.compile(r"(_test\.go|\.test\.ts|Test\.java)$")
+MOST_README_LINES = 150
 
 Sized = tuple[int, str]
 
@@ -40,7 +49,7 @@ def functions(tree: ast.Module, name: str) -> Iterator[Sized]:
 
 
 def contracts(tree: ast.Module) -> Iterator[bool]:
-    """For each public module, class and Protocol method: whether it says what it promises."""
+    """Yields, for each public module, class and Protocol method, whether it has a docstring."""
     yield ast.get_docstring(tree) is not None
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
@@ -56,7 +65,7 @@ def row(what: str, sizes: Sequence[Sized]) -> str:
 
 
 def client_files(top: Path) -> Iterator[Path]:
-    """What is written in a client's directory, whatever it is for."""
+    """Yields the hand-written files of a client, of the library and of its tests."""
     for path in sorted(top.rglob("*")):
         inside = path.relative_to(top)
         if (
@@ -68,27 +77,45 @@ def client_files(top: Path) -> Iterator[Path]:
 
 
 def code_lines(path: Path, comment: str) -> int:
-    """Lines that hold more than a comment; tests that stand in a library's file are not counted."""
+    """Counts the lines with more than a comment, without tests in a file of the library."""
     source = path.read_text().split("#[cfg(test)]\nmod tests {")[0]
     lines = (line.strip() for line in source.splitlines())
     return sum(bool(line) and not line.startswith((comment, "/*", "*")) for line in lines)
 
 
 def clients() -> list[Sized]:
-    """Prints how large each client's library is; gives the sizes of all files."""
+    """Prints the size of the library of each client; returns the sizes of all files."""
     sizes: list[Sized] = []
     for language, (top, library, comment) in SDKS.items():
         sizes += [(path.read_text().count("\n"), str(path.relative_to(ROOT))) for path in client_files(ROOT / top)]
         files = [path for path in (ROOT / top).glob(library) if "test" not in path.stem.lower()]
         lines = sum(code_lines(path, comment) for path in files)
-        print(f"{language:<12}{lines:>5} lines of code in {len(files)} files of the client, comments aside")
+        print(f"{language:<12}{lines:>5} lines of code in {len(files)} files of the client, without comments")
     return sizes
+
+
+def short_functions(sizes: Sequence[Sized]) -> Iterator[str]:
+    """Yields what exceeds the limit of short functions, and prints their share."""
+    share = sum(size <= SHORT_FUNCTION_LINES for size, _ in sizes) / len(sizes)
+    print(f"{share:.1%} of the functions have at most {SHORT_FUNCTION_LINES} lines")
+    if share < SHORT_SHARE:
+        yield f"too many long functions: {1 - share:.1%}, the limit is {1 - SHORT_SHARE:.0%}"
+
+
+def full_folders(names: Sequence[str]) -> Iterator[str]:
+    """Yields the folders with too many modules."""
+    modules = Counter(
+        str(Path(name).parent) for name in names if not name.endswith("/__init__.py") and not _TEST_FILE.search(name)
+    )
+    for folder, count in sorted(modules.items()):
+        if count > MOST_MODULES:
+            yield f"too many modules: {folder} has {count}, the limit is {MOST_MODULES}"
 
 
 def main() -> int:
     file_sizes: list[Sized] = []
     function_sizes: list[Sized] = []
-    told: list[bool] = []
+    documented: list[bool] = []
     comments = 0
     for path in files():
         name, source = str(path.relative_to(ROOT)), path.read_text()
@@ -97,19 +124,24 @@ def main() -> int:
         function_sizes += functions(tree, name)
         comments += sum(line.lstrip().startswith("#") for line in source.splitlines())
         if not name.startswith("tests/"):
-            told += contracts(tree)
+            documented += contracts(tree)
     total = sum(size for size, _ in file_sizes)
     print("              all  median   90%  most lines")
     print(row("files", file_sizes))
     print(row("functions", function_sizes))
     density = comments * 100 / total
-    print(f"{density:.1f} comments per 100 of {total} lines; {sum(told)} of {len(told)} contracts have a docstring")
+    print(f"{density:.1f} comments per 100 of {total} lines; {sum(documented)} of {len(documented)} contracts have a docstring")
     file_sizes += clients()
+    problems = [*short_functions(function_sizes), *full_folders([name for _, name in file_sizes])]
+    readme = (ROOT / "README.md").read_text().count("\n")
+    if readme > MOST_README_LINES:
+        problems.append(f"too long: README.md has {readme} lines, the limit is {MOST_README_LINES}")
     too_long = [(size, name, MOST_FILE_LINES) for size, name in file_sizes if size > MOST_FILE_LINES]
     too_long += [(size, name, MOST_FUNCTION_LINES) for size, name in function_sizes if size > MOST_FUNCTION_LINES]
-    for size, name, most in too_long:
-        print(f"too long: {name} has {size} lines, the limit is {most}", file=sys.stderr)
-    return 1 if too_long else 0
+    problems += [f"too long: {name} has {size} lines, the limit is {most}" for size, name, most in too_long]
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":

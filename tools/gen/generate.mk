@@ -72,7 +72,7 @@ generate: gen-tools
 	$(PROTOC) $(FROM_SET) --plugin=$(GEN)/go/protoc-gen-doc --doc_out=$(OUT)/$(REFERENCE) \
 	  --doc_opt=tools/gen/reference.tmpl,api.md:google/* $(PROTO_NAMES)
 
-# What did not change is left alone, so that nothing is built anew for it.
+# What did not change is left alone, so that nothing is built again for it.
 .PHONY: proto
 proto: generate ## Generate the stubs of all five languages, the API reference and the JSON schemas from proto/
 	@for place in $(GENERATED); do \
