@@ -96,7 +96,7 @@ test-chat: setup postgres ## Run the tests of the agent kit: both forms, whole a
 	$(PARALLEL) tests/chat $(ARGS)
 
 .PHONY: test-feed
-test-feed: setup postgres ## Run the six words of subscriptions against real servers (THREADKEEP_SEED=7)
+test-feed: setup postgres ## Run the tests of subscriptions against real servers (THREADKEEP_SEED=7)
 	$(PARALLEL) tests/feed $(ARGS)
 
 .PHONY: test-migration

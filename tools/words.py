@@ -57,7 +57,7 @@ AVOIDED = {
     r"for ever": "forever, without a limit",
     r"lest": "so that ... not",
     r"dear": "expensive",
-    r"whoever|whatever|whomever": "a noun",
+    r"whoever|whomever|whatever(?!\s+the\b)": "a noun",
     r"of ours|of theirs": "a noun",
     r"(?:stand|stands|stood)(?!-| in\b)": "be, exist",
     r"(?:go|goes|going|went) on": "continue",

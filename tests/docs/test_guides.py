@@ -63,11 +63,5 @@ def test_blocks_name_their_language(path: Path) -> None:
     assert [_place(block) for block in blocks_of(path) if block.language not in RUN | SHOWN] == []
 
 
-def test_the_guide_of_examples_names_every_program() -> None:
-    named = re.findall(r"python -m examples\.chat\.(\w+)", (ROOT / "docs/guides/examples.md").read_text("utf-8"))
-    programs = {path.stem for path in (ROOT / "examples" / "chat").glob("*.py") if "__main__" in path.read_text("utf-8")}
-    assert (len(named), set(named)) == (len(programs), programs)
-
-
 def _place(block: Block) -> str:
     return f"{block.path.name}:{block.line} is {block.language or 'without a language'}"
