@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from threadkeep import Client, SearchHit, assistant, media, system, text_of, tool_call, tool_result, user
+from threadkeep import Client, assistant, media, system, text_of, tool_call, tool_result, user
 from threadkeep_server.app.server import Running
 
 from ..bad_input.requests import eventually
@@ -80,6 +80,6 @@ def texts(hits: Any) -> list[str]:
     return [text_of(hit.event) for hit in hits]
 
 
-def marked(hit: SearchHit) -> list[str]:
+def marked(hit: Any) -> list[str]:
     """Returns the highlighted parts of a hit's text."""
     return [text_of(hit.event)[each.start : each.end] for each in hit.highlights]

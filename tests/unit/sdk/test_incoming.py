@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -110,10 +111,8 @@ def test_an_answer_of_anthropics_sdk_is_its_message() -> None:
 
 
 def test_a_message_of_the_agent_kit_becomes_an_event() -> None:
-    message = chat.assistant(
-        [chat.Reasoning("hm", b"s"), "Let me look.", chat.Media("image/png", data=b"1"), chat.Data("x", "[1]")],
-        tool_calls=[chat.ToolCall("c1", "f", "{}")],
-    ).with_metadata(a=1)
+    parts: list[Any] = [chat.Reasoning("hm", b"s"), "Let me look.", chat.Media("image/png", data=b"1"), chat.Data("x", "[1]")]
+    message = replace(chat.assistant(parts, tool_calls=[chat.ToolCall("c1", "f", "{}")]), metadata={"a": 1})
     event = one(message)
     assert (event.role, event.text, event.metadata) == ("assistant", "Let me look.", {"a": 1})
     assert [part.WhichOneof("content") for part in event.message.parts] == ["reasoning", "text", "media", "data", "tool_call"]
@@ -126,7 +125,7 @@ def test_events_are_messages_of_the_agent_kit() -> None:
     said = threadkeep.user("hi", event_id="e1", metadata={"a": 1})
     prompt = chat.ChatClient(chat.ScriptedModel("Yes.")).prompt()
     assert prompt.messages(said, Event(threadkeep.assistant("Yes."))) is not None
-    assert messages_of([said, Event(said)]) == (chat.user("hi").with_metadata(a=1),) * 2
+    assert messages_of([said, Event(said)]) == (replace(chat.user("hi"), metadata={"a": 1}),) * 2
     assert messages_of([said])[0].id == "e1"
 
 

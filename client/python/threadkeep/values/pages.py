@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..v1 import event_service_pb2 as es
-from ..v1 import recall_service_pb2 as rs
+from ..v1 import search_service_pb2 as ss
 from .events import Event
 from .wrapper import Wrapper
 
@@ -24,7 +24,7 @@ class EventPage(Wrapper[es.ListEventsResponse]):
         return self.pb.next_page_token
 
 
-class SearchHit(Wrapper[rs.SearchHit]):
+class SearchHit(Wrapper[ss.SearchHit]):
     """One hit. Fields of the protobuf SearchHit, such as `session` and `highlights`, are attributes too."""
 
     __slots__ = ()
@@ -37,7 +37,7 @@ class SearchHit(Wrapper[rs.SearchHit]):
     @property
     def score(self) -> float:
         """The relevance, from 0 to 1."""
-        return self.pb.score
+        return float(self.pb.score)
 
     @property
     def before(self) -> list[Event]:
