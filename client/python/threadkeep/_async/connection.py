@@ -53,7 +53,7 @@ class _Stubs:
         self.sessions = cast("SessionServiceAsyncStub", SessionServiceStub(channel))
         self.events = cast("EventServiceAsyncStub", EventServiceStub(channel))
         self.compaction = cast("CompactionServiceAsyncStub", CompactionServiceStub(channel))
-        self.searches = cast("SearchServiceAsyncStub", SearchServiceStub(channel))
+        self.search = cast("SearchServiceAsyncStub", SearchServiceStub(channel))
         self.server = cast("ServerServiceAsyncStub", ServerServiceStub(channel))
         self.subscriptions = cast("SubscriptionServiceAsyncStub", SubscriptionServiceStub(channel))
         self.consumers = cast("ConsumerServiceAsyncStub", ConsumerServiceStub(channel))

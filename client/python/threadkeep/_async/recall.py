@@ -55,7 +55,7 @@ class AsyncRecall(AsyncConnection):
             request.app.CopyFrom(rs.AppScope(app=where or ""))
         else:
             request.user.CopyFrom(rs.UserScope(app=where, user_id=whose))
-        return await self._call((await self._stubs()).searches.SearchEvents, with_options(request, options), timeout)
+        return await self._call((await self._stubs()).search.SearchEvents, with_options(request, options), timeout)
 
     async def search(
         self,

@@ -42,7 +42,7 @@ class _Stubs:
         self.sessions = SessionServiceStub(channel)
         self.events = EventServiceStub(channel)
         self.compaction = CompactionServiceStub(channel)
-        self.searches = SearchServiceStub(channel)
+        self.search = SearchServiceStub(channel)
         self.server = ServerServiceStub(channel)
         self.subscriptions = SubscriptionServiceStub(channel)
         self.consumers = ConsumerServiceStub(channel)

@@ -56,7 +56,7 @@ class Recall(Connection):
             request.app.CopyFrom(rs.AppScope(app=where or ""))
         else:
             request.user.CopyFrom(rs.UserScope(app=where, user_id=whose))
-        return self._call(self._stubs().searches.SearchEvents, with_options(request, options), timeout)
+        return self._call(self._stubs().search.SearchEvents, with_options(request, options), timeout)
 
     def search(
         self,
