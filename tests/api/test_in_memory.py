@@ -43,10 +43,10 @@ def _summary(text: str) -> Any:
 def test_a_conversation_is_appended_read_searched_and_compacted(client: Client) -> None:
     ref = "s1"
     client.append(ref, user("where is the tuna?", event_id="u1"), create=True)
-    client.append(ref, assistant("in the harbour", event_id="a1"), user("thanks", event_id="u2"))
-    assert [text_of(event) for event in client.get_context(ref).events] == ["where is the tuna?", "in the harbour", "thanks"]
+    client.append(ref, assistant("in the harbor", event_id="a1"), user("thanks", event_id="u2"))
+    assert [text_of(event) for event in client.get_context(ref).events] == ["where is the tuna?", "in the harbor", "thanks"]
     for mode in ("substring", "ranked", "hybrid"):
-        assert [hit.event.event_id for hit in client.search("harbour", session=ref, mode=mode)][:1] == ["a1"], mode
+        assert [hit.event.event_id for hit in client.search("harbor", session=ref, mode=mode)][:1] == ["a1"], mode
     window = client.get_session(ref).window_version
     client.apply_compaction(
         ref,

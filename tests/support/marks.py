@@ -32,7 +32,7 @@ def turn(writer: int, number: int) -> list[SessionEvent]:
     names = [f"w{writer}:{number + place}" for place in range(TURN)]
     call = f"call-{writer}-{number}"
     return [
-        threadkeep.user(f"{names[0]} asks", event_id=names[0]),
+        threadkeep.user(f"{names[0]} starts", event_id=names[0]),
         threadkeep.assistant(f"{names[1]} looks", tool_calls=[threadkeep.tool_call(call, "look", "{}")], event_id=names[1]),
         threadkeep.tool_result(call, f"{names[2]} {_LONG}", name="look", event_id=names[2]),
         threadkeep.assistant(f"{names[3]} answers", event_id=names[3]),

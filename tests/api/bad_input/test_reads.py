@@ -228,7 +228,7 @@ def syntax(wire: Wire) -> session_pb2.SessionRef:
 
 
 def test_names_with_pattern_characters_match_only_themselves(wire: Wire) -> None:
-    """Ids, authors, branches and labels are compared exactly, whatever characters they contain."""
+    """Ids, authors, branches and labels are compared exactly, including special characters."""
     for user_id in ("a%", "ab", "a_", "A%"):
         name = session_pb2.SessionRef(app="patterns", user_id=user_id, session_id="s%")
         wire.call("CreateSession", session=name, labels={"k": user_id})

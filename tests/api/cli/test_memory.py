@@ -57,9 +57,9 @@ def test_neighbors_and_groups_are_printed(cli: Cli, filled: str) -> None:
 def test_recency_ranks_newer_events_higher_as_of_a_time(cli: Cli, address: str) -> None:
     may, june = (datetime(2026, month, 1, 12).astimezone() for month in (5, 6))
     with Client(address, user_id="carl") as client:
-        client.append("old", threadkeep.user("The harbour hotel, the harbour.", event_time=may), create=True)
-        client.append("new", threadkeep.user("A hotel near the harbour, which has rooms.", event_time=june), create=True)
-    arguments = ("search", "harbour", "--mode", "ranked", "--user", "carl", "--json")
+        client.append("old", threadkeep.user("The harbor hotel, the harbor.", event_time=may), create=True)
+        client.append("new", threadkeep.user("A hotel near the harbor, which has rooms.", event_time=june), create=True)
+    arguments = ("search", "harbor", "--mode", "ranked", "--user", "carl", "--json")
 
     def found(*options: str) -> dict[str, float]:
         code, out, err = cli(*arguments, *options)

@@ -186,7 +186,7 @@ def _sends(data: bytes) -> Behaviour:
 
 def _head(status: int, length: int, headers: dict[str, str] | None) -> bytes:
     fields = {"content-type": "application/json", "content-length": str(length)} | (headers or {})
-    lines = [f"HTTP/1.1 {status} Whatever", *(f"{name}: {value}" for name, value in fields.items())]
+    lines = [f"HTTP/1.1 {status} Response", *(f"{name}: {value}" for name, value in fields.items())]
     return "\r\n".join([*lines, "", ""]).encode()
 
 
