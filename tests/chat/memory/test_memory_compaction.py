@@ -43,7 +43,7 @@ async def test_a_compaction_that_fails_does_not_fail_the_reply(talk: Talk, caplo
     assert len(await talk.log()) == 6
     assert "SUMMARIZER_NOT_CONFIGURED" in caplog.text
     assert "secret" not in caplog.text
-    assert [event.name for event in span.events] == ["a session could not be compacted"]  # type: ignore[attr-defined]
+    assert [event.name for event in span.events] == ["compaction failed; the next reply retries it"]  # type: ignore[attr-defined]
 
 
 async def test_a_trigger_that_fails_does_not_fail_the_reply(
@@ -57,7 +57,7 @@ async def test_a_trigger_that_fails_does_not_fail_the_reply(
     model = talk.kit.ScriptedModel(["a0"])
     assert text_of(await talk.ask(model, talk.memory(**TWO_TURNS), "q0")) == "a0"
     assert await talk.log() == ["user: q0", "assistant: a0"]
-    assert "a session could not be compacted" in caplog.text
+    assert "compaction failed; the next reply retries it" in caplog.text
     assert "RuntimeError" in caplog.text
     assert "secret" not in caplog.text
 

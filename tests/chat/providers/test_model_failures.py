@@ -203,7 +203,7 @@ async def test_nobody_there(kit: Kit, vendor: Vendor, way: Way) -> None:
 @pytest.mark.parametrize("body", ["{", "no JSON", "[]", '"text"', "null", ""])
 async def test_a_body_that_is_no_json_object_cannot_be_read(endpoint: Loopback, model: Any, kit: Kit, body: str) -> None:
     endpoint.does(replies(body))
-    with pytest.raises(ModelFailed, match="cannot be read") as raised:
+    with pytest.raises(ModelFailed, match="invalid answer") as raised:
         await kit.of(model.call, HELLO)
     assert (raised.value.status, raised.value.retry) == (200, False)
     assert len(endpoint.requests) == 1
@@ -211,7 +211,7 @@ async def test_a_body_that_is_no_json_object_cannot_be_read(endpoint: Loopback, 
 
 async def test_a_body_that_is_packed_badly_cannot_be_read(endpoint: Loopback, model: Any, way: Way) -> None:
     endpoint.does(replies("no gzip", headers={"content-encoding": "gzip"}))
-    assert "cannot be read" in str(await failure_of(way, model))
+    assert "invalid answer" in str(await failure_of(way, model))
 
 
 async def test_nothing_goes_where_an_endpoint_points(endpoint: Loopback, kit: Kit, vendor: Vendor, way: Way) -> None:
@@ -229,7 +229,7 @@ async def test_an_event_that_is_no_json_object_cannot_be_read(
     endpoint: Loopback, model: Any, kit: Kit, vendor: Vendor, line: str
 ) -> None:
     endpoint.does(events([line, *vendor.events("Hello")], done=vendor.done))
-    with pytest.raises(ModelFailed, match="cannot be read"):
+    with pytest.raises(ModelFailed, match="invalid answer"):
         await kit.all(model.stream(HELLO))
 
 

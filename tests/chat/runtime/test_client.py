@@ -137,20 +137,20 @@ async def test_what_a_model_raises_comes_out_as_it_is(kit: Kit, way: Way) -> Non
 
 def test_a_model_of_the_other_form_is_refused_with_the_client_for_it() -> None:
     with pytest.raises(
-        TypeError, match="ChatClient cannot await AsyncScriptedModel: give it to AsyncChatClient, or give a ChatModel"
+        TypeError, match="ChatClient cannot await AsyncScriptedModel: pass it to AsyncChatClient, or pass a ChatModel"
     ):
         chat.ChatClient(chat.AsyncScriptedModel())  # type: ignore[arg-type]
     with pytest.raises(
-        TypeError, match="AsyncChatClient would be blocked by ScriptedModel: give it to ChatClient, or give an Async"
+        TypeError, match="AsyncChatClient would be blocked by ScriptedModel: pass it to ChatClient, or pass an Async"
     ):
         chat.AsyncChatClient(chat.ScriptedModel())  # type: ignore[arg-type]
 
 
 def test_an_advisor_of_the_other_form_is_refused_with_the_client_for_it() -> None:
     there, here = Kit(is_async=True), Kit(is_async=False)
-    with pytest.raises(TypeError, match="ChatClient cannot await Async: give it to AsyncChatClient"):
+    with pytest.raises(TypeError, match="ChatClient cannot await Async: pass it to AsyncChatClient"):
         chat.ChatClient(chat.ScriptedModel(), advisors=[there.advisor()])
-    with pytest.raises(TypeError, match="AsyncChatClient would be blocked by Sync: give it to ChatClient"):
+    with pytest.raises(TypeError, match="AsyncChatClient would be blocked by Sync: pass it to ChatClient"):
         chat.AsyncChatClient(chat.AsyncScriptedModel()).prompt().advisors(here.advisor())
 
 
@@ -168,7 +168,7 @@ WRONG = [
     (
         lambda kit, model: kit.ChatClient(model).mutate(sytem="x"),
         TypeError,
-        "no setting of a client 'sytem'; did you mean 'system'",
+        "unknown setting of a client 'sytem'; did you mean 'system'",
     ),
 ]
 

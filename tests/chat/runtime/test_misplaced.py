@@ -35,8 +35,8 @@ async def test_an_sdk_client_of_the_other_form_is_refused(kit: Kit, clients: tup
     with pytest.raises(TypeError) as caught:
         taker(foreign)
     said = {
-        True: f"Async{name} needs an AsyncClient, not a Client: give it to {name}, or give an AsyncClient here",
-        False: f"{name} needs a Client, not an AsyncClient: give it to Async{name}, or give a Client here",
+        True: f"Async{name} needs an AsyncClient, not a Client: pass it to {name}, or pass an AsyncClient here",
+        False: f"{name} needs a Client, not an AsyncClient: pass it to Async{name}, or pass a Client here",
     }
     assert str(caught.value) == said[kit.is_async]
 
@@ -49,7 +49,7 @@ def test_an_sdk_client_in_place_of_a_model_is_refused(kit: Kit, clients: tuple[A
 
 async def test_a_summarizer_of_the_other_form_is_refused(kit: Kit, clients: tuple[Any, Any]) -> None:
     foreign = Kit(is_async=not kit.is_async).ScriptedModel()
-    with pytest.raises(TypeError, match="ScriptedModel: give it to"):
+    with pytest.raises(TypeError, match="ScriptedModel: pass it to"):
         kit.SessionMemoryAdvisor(clients[0], **POLICY, summarizer=foreign)
 
 
@@ -60,7 +60,7 @@ async def test_a_summarizer_of_the_other_form_is_refused(kit: Kit, clients: tupl
         (lambda window: True, TypeError, r"must be a Compaction\w+ \(see threadkeep.compaction\), not function"),
         (compaction.policy(**POLICY), TypeError, "not CompactionPolicy"),
         (20, TypeError, "not int"),
-        (None, ValueError, "both a trigger and a strategy"),
+        (None, ValueError, "trigger and strategy: pass both"),
         ("empty", ValueError, "is empty: make one with threadkeep.compaction"),
     ],
 )

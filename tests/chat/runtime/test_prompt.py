@@ -130,7 +130,7 @@ async def test_values_alone_fill_the_clients_instructions(kit: Kit, way: Way) ->
 
 
 def test_a_place_without_a_value_is_named(kit: Kit) -> None:
-    with pytest.raises(ValueError, match=r"place \{name\}.*there are: language"):
+    with pytest.raises(ValueError, match=r"placeholder \{name\}.*values are: language"):
         kit.ChatClient(kit.ScriptedModel()).prompt().system("{language} {name}", language="Norse")
 
 
@@ -273,16 +273,16 @@ async def test_only_a_session_can_be_resumed_and_nothing_is_said_then(kit: Kit) 
         await kit.of(client.prompt("Hello").session("s1").resume)
     with pytest.raises(MissingSession):
         client.prompt().resume_stream()
-    with pytest.raises(InvalidChain, match="give a SessionMemoryAdvisor"):
+    with pytest.raises(InvalidChain, match="add a SessionMemoryAdvisor"):
         await kit.of(client.prompt().session("s1").resume)
 
 
 async def test_nothing_said_is_refused_before_anything_runs(kit: Kit, way: Way) -> None:
     client = kit.ChatClient(kit.ScriptedModel(["never"]), system="Be kind.")
-    with pytest.raises(ValueError, match=r"nothing is said: give \.prompt"):
+    with pytest.raises(ValueError, match=r"the request has no message: use \.prompt"):
         await way.ask(client.prompt())
     if way.streams:  # not when the first chunk is waited for
-        with pytest.raises(ValueError, match="nothing is said"):
+        with pytest.raises(ValueError, match="the request has no message"):
             client.prompt().stream()
 
 
@@ -292,17 +292,17 @@ REFUSED = [
     (lambda p: p.tools("weather"), InvalidTool, "not 'weather'"),
     (lambda p: p.tools([weather]), InvalidTool, r"one by one: \.tools\(\*tools\)"),
     (lambda p: p.tools(weather, named("weather")), InvalidTool, "two tools have the name 'weather'.*renamed"),
-    (lambda p: p.options(temprature=0.2), TypeError, "no option 'temprature'; did you mean 'temperature'.*extra="),
-    (lambda p: p.options(zzz=0.2), TypeError, "no option 'zzz'; there are: extra, max_tokens, model"),
+    (lambda p: p.options(temprature=0.2), TypeError, "unknown option 'temprature'; did you mean 'temperature'.*extra="),
+    (lambda p: p.options(zzz=0.2), TypeError, "unknown option 'zzz'; known: extra, max_tokens, model"),
     (lambda p: p.options({"temperature": 0.2}), TypeError, "options are ChatOptions.*not dict"),
     (lambda p: p.options(tools=3), InvalidTool, "tools are a sequence of functions and Tools, not int"),
     (lambda p: p.options(ToolOptions(tools=(3,))), InvalidTool, "not 3"),  # type: ignore[arg-type]
     (lambda p: p.user(""), ValueError, "the user's message is empty"),
     (lambda p: p.user([]), ValueError, "the user's message is empty"),
-    (lambda p: p.user("half \ud83d"), ValueError, "half of a surrogate pair"),
+    (lambda p: p.user("half \ud83d"), ValueError, "a lone surrogate"),
     (lambda p: p.user(3), TypeError, "texts and parts, not int"),
-    (lambda p: p.user(user("Hello")), TypeError, r"give a message to \.messages"),
-    (lambda p: p.messages("Hello"), TypeError, r"who speaks: give chat\.user\('Hello'\)"),
+    (lambda p: p.user(user("Hello")), TypeError, r"pass a message to \.messages"),
+    (lambda p: p.messages("Hello"), TypeError, r"has a role: pass chat\.user\('Hello'\)"),
     (lambda p: p.messages([user("Hello")]), TypeError, r"one by one: \.messages\(\*history\)"),
     (lambda p: p.messages({"role": "user"}), TypeError, "made by chat.user"),
     (lambda p: p.messages(3), TypeError, "not int"),

@@ -151,7 +151,7 @@ async def test_the_embedder_is_asked_for_what_is_new_only(kit: Kit) -> None:
 @pytest.mark.parametrize(
     ("vectors", "said"),
     [
-        ([[1.0]], "must give 6 vectors of one length, for 6 texts; it gave 1"),
+        ([[1.0]], "must return 6 vectors of one length, for 6 texts; it returned 1"),
         ([[1.0], [1.0, 2.0], [1.0], [1.0], [1.0], [1.0]], "vectors of one length"),
         ([[float("nan")]] * 6, "not finite"),
     ],

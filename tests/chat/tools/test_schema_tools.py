@@ -105,7 +105,7 @@ def test_references_reach_no_further_than_the_schema() -> None:
     with socket.create_server(("127.0.0.1", 0)) as elsewhere:
         url = f"http://127.0.0.1:{elsewhere.getsockname()[1]}/schema.json"
         tool = schema_tool("it", {"properties": {"a": {"$ref": url}}}, lambda arguments: "")
-        with pytest.raises(InvalidTool, match=f"refers to '{url}', which it does not hold"):
+        with pytest.raises(InvalidTool, match=f"refers to '{url}', which it does not contain"):
             ran(tool, {"a": 1})
         elsewhere.settimeout(0.2)
         with pytest.raises(TimeoutError):

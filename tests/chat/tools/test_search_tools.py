@@ -156,7 +156,7 @@ async def test_since(talk: Talk, word: str) -> None:
 async def test_what_the_model_gets_wrong(talk: Talk, word: str) -> None:
     await talk.append(threadkeep.user(f"{word} t19"))
     for query in (",", " , ,"):
-        with pytest.raises(ValueError, match="with commas between"):
+        with pytest.raises(ValueError, match="separated by commas"):
             await everywhere(talk, query)
     twenty = ", ".join(f"{word} t{number}" for number in range(20))
     assert len(await everywhere(talk, twenty)) == 1

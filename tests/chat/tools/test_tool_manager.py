@@ -64,7 +64,7 @@ async def test_definitions_are_those_of_the_options(kit: Kit) -> None:
 
 @pytest.mark.parametrize("response", [says("hello"), ChatResponse()])
 async def test_a_response_without_calls_is_refused(kit: Kit, response: ChatResponse) -> None:
-    with pytest.raises(ValueError, match="response: it calls no tool"):
+    with pytest.raises(ValueError, match="response: it has no tool calls"):
         await execute(kit, response, Runs().tool("clock"))
 
 
@@ -77,12 +77,12 @@ async def test_a_tool_that_is_not_listed_is_refused_unless_a_resolver_knows_it(k
     resolver = {"hidden": hidden, "clock": runs.tool("another clock")}.get
     await execute(kit, asks("clock", "hidden"), runs.tool("clock"), resolver=resolver)
     assert runs.made == ["clock", "hidden"]
-    with pytest.raises(UnknownTool, match="has: none"):
+    with pytest.raises(UnknownTool, match="tools: none"):
         await execute(kit, asks("other"), resolver=resolver)
 
 
 async def test_options_that_are_not_for_tools_have_none(kit: Kit) -> None:
-    with pytest.raises(UnknownTool, match="has: none"):
+    with pytest.raises(UnknownTool, match="tools: none"):
         await kit.of(kit.ToolCallingManager().execute, Prompt((user("hi"),), ChatOptions()), asks("clock"))
 
 

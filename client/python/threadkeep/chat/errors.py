@@ -50,7 +50,9 @@ class UnknownTool(ChatError):
     """The model called the tool `name`, which the request does not offer."""
 
     def __init__(self, name: str, known: Sequence[str]) -> None:
-        super().__init__(f"the model called {name!r}, which is no tool of this request; it has: {', '.join(known) or 'none'}")
+        super().__init__(
+            f"the model called {name!r}, which is not a tool of this request; its tools: {', '.join(known) or 'none'}"
+        )
         self.name = name
 
 

@@ -16,7 +16,7 @@ def checked_address(base_url: str | None) -> str | None:
     except (TypeError, ValueError, AttributeError):
         reachable = False
     if not reachable:
-        raise ValueError(f"base_url: begins with http:// or https:// and a host, unlike {base_url!r}")
+        raise ValueError(f"base_url: must begin with http:// or https:// and a host, not {base_url!r}")
     return base_url
 
 
@@ -30,7 +30,7 @@ def checked_key(key: str) -> str:
     if not isinstance(key, str):
         raise TypeError(f"api_key: text, not {type(key).__name__}")
     if not all("!" <= character <= "~" for character in key):
-        raise ValueError("api_key: it holds white space, or characters that no key has; is there a line break at its end?")
+        raise ValueError("api_key: it contains white space or invalid characters; check for a line break at its end")
     return key
 
 

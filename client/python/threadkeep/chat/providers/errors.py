@@ -54,7 +54,7 @@ def failed_in_stream(provider: str, error: Any, secret: str = "") -> ModelFailed
 
 
 def invalid_answer(provider: str, why: str) -> ModelFailed:
-    return ModelFailed(f"{provider} gave an answer that cannot be read: {why}", status=200)
+    return ModelFailed(f"{provider} sent an invalid answer: {why}", status=200)
 
 
 def unreachable(provider: str) -> ModelFailed:

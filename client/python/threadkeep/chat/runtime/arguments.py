@@ -36,7 +36,7 @@ def filled(text: str, values: Mapping[str, Any]) -> str:
             return f"{{{found[1]}}}"
         if found[2] not in values:
             known = ", ".join(sorted(values))
-            raise ValueError(f"the text has a place {{{found[2]}}}, for which no value was given; there are: {known}")
+            raise ValueError(f"the text has a placeholder {{{found[2]}}} without a value; the values are: {known}")
         return str(values[found[2]])
 
     return _PLACE.sub(value, text)
@@ -53,9 +53,9 @@ def _message(item: object) -> Message:
     if isinstance(item, Event | SessionEvent):
         return from_event(item.pb if isinstance(item, Event) else item)
     if isinstance(item, str):
-        raise TypeError(f"a message says who speaks: give chat.user({item!r}) or chat.assistant(...) instead of the text alone")
+        raise TypeError(f"a message has a role: pass chat.user({item!r}) or chat.assistant(...) instead of the text alone")
     if isinstance(item, Sequence | Mapping):
-        raise TypeError("give messages one by one: .messages(*history), each made by chat.user(...), chat.assistant(...) ...")
+        raise TypeError("pass messages one by one: .messages(*history), each made by chat.user(...), chat.assistant(...) ...")
     raise TypeError(f"a message is made by chat.user(...), chat.assistant(...) or chat.tool(...), not {type(item).__name__}")
 
 
@@ -63,12 +63,12 @@ def user_message(content: Content) -> Message:
     """Returns the user's message. Raises ValueError if it is empty or not valid Unicode, TypeError for anything but text and
     parts."""
     if isinstance(content, Message):
-        raise TypeError("give a message to .messages(...) or .prompt(...); .user(...) takes what the user says")
+        raise TypeError("pass a message to .messages(...) or .prompt(...); .user(...) takes the user's text or parts")
     message = user(content)
     if message.is_blank and not message.text:
-        raise ValueError("the user's message is empty; leave it out, or give a text or parts")
+        raise ValueError("the user's message is empty; omit it, or pass a text or parts")
     if not is_encodable(message.text):
-        raise ValueError("the user's message holds half of a surrogate pair, which neither a model nor a memory can be told")
+        raise ValueError("the user's message contains a lone surrogate; remove it")
     return message
 
 
@@ -81,20 +81,20 @@ def tools_of(items: Iterable[object], client: str) -> tuple[Tool, ...]:
         raise InvalidTool(f"tools are a sequence of functions and Tools, not {type(items).__name__}")
     tools = [_tool(item, client) for item in items]
     if twice := duplicates(tool.name for tool in tools):
-        raise InvalidTool(f"two tools have the name {twice[0]!r}; give one of them another: tool.renamed(...)")
+        raise InvalidTool(f"two tools have the name {twice[0]!r}; rename one of them: tool.renamed(...)")
     return tuple(tools)
 
 
 def _tool(item: object, client: str) -> Tool:
     if isinstance(item, Sequence | set | frozenset) and not isinstance(item, str):
-        raise InvalidTool("give tools one by one: .tools(*tools)")
+        raise InvalidTool("pass tools one by one: .tools(*tools)")
     if not isinstance(item, Tool) and (not callable(item) or isinstance(item, type)):
         raise InvalidTool(f"a tool is a Python function, or a Tool (see chat.function_tool), not {item!r}")
     tool = item if isinstance(item, Tool) else function_tool(item)
     if not client.startswith("Async") and runs_async(tool.run):
         raise InvalidTool(
             f"the tool {tool.name!r} is a coroutine function, which {client} cannot await: "
-            f"use Async{client}, or give a function without async"
+            f"use Async{client}, or pass a plain function"
         )
     return tool
 
@@ -121,8 +121,8 @@ def known_name(name: str, known: Iterable[str], what: str, *, hint: str = "") ->
     names = sorted(known)
     if name not in names:
         near = difflib.get_close_matches(name, names, n=1)
-        meant = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(names)}"
-        raise TypeError(f"there is no {what} {name!r}; {meant}{hint}")
+        meant = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names)}"
+        raise TypeError(f"unknown {what} {name!r}; {meant}{hint}")
 
 
 def session_of(session: object) -> str | SessionRef:
@@ -140,7 +140,7 @@ def id_of(name: str, value: object) -> str | None:
     if value is not None and not isinstance(value, str):
         raise TypeError(f"{name} is a text, not {type(value).__name__}")
     if value == "":
-        raise ValueError(f"{name} is empty; leave it out")
+        raise ValueError(f"{name} is empty; omit it")
     return value
 
 
@@ -179,9 +179,9 @@ def check_form(thing: object, kind: type, client: str, way: tuple[str, str]) -> 
     awaits = inspect.iscoroutinefunction(whole) or inspect.isasyncgenfunction(chunks)
     blocks = inspect.isgeneratorfunction(chunks) and not inspect.iscoroutinefunction(whole)
     if awaits and not is_async:
-        raise TypeError(f"{client} cannot await {given}: give it to {other}, or give {_a(name)} here")
+        raise TypeError(f"{client} cannot await {given}: pass it to {other}, or pass {_a(name)} here")
     if blocks and is_async:
-        raise TypeError(f"{client} would be blocked by {given}: give it to {other}, or give {_a(name)} here")
+        raise TypeError(f"{client} would be blocked by {given}: pass it to {other}, or pass {_a(name)} here")
 
 
 def check_sdk(client: object, taker: str) -> None:
@@ -189,7 +189,7 @@ def check_sdk(client: object, taker: str) -> None:
     is_async = taker.startswith("Async")
     if isinstance(client, Client if is_async else AsyncClient):
         own, other = ("AsyncClient", taker.removeprefix("Async")) if is_async else ("Client", f"Async{taker}")
-        raise TypeError(f"{taker} needs {_a(own)}, not {_a(type(client).__name__)}: give it to {other}, or give {_a(own)} here")
+        raise TypeError(f"{taker} needs {_a(own)}, not {_a(type(client).__name__)}: pass it to {other}, or pass {_a(own)} here")
 
 
 def _a(name: str) -> str:

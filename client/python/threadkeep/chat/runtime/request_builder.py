@@ -65,16 +65,16 @@ class RequestBuilder:
     def resuming(self) -> RequestBuilder:
         """Marks the request as resuming. Raises MissingSession without a session, ValueError with a new message."""
         if not self.conversation:
-            raise MissingSession("only a session can be resumed: give one with .session(...)")
+            raise MissingSession("only a session can be resumed: call .session(...)")
         if self.messages:
-            raise ValueError("a resumed turn takes no new message: use .call() or .stream() to say something")
+            raise ValueError("a resumed turn takes no new message: use .call() or .stream() to send one")
         return self.with_context({RESUME: True})
 
     def request(self, defaults: ChatOptions) -> ChatClientRequest:
         """Returns the request for the chain. `defaults`: the model's options. Raises ValueError without messages."""
         if not self.messages and not self.context.get(RESUME):
             raise ValueError(
-                'nothing is said: give .prompt("..."), .user(...) or .messages(...), or .resume() a turn that was interrupted'
+                'the request has no message: use .prompt("..."), .user(...) or .messages(...), or .resume() an interrupted turn'
             )
         first = (system(self.system),) if self.system.strip() else ()
         for_tools = {name: self.session[key] for name, key in _FOR_TOOLS.items() if key in self.session}

@@ -19,5 +19,5 @@ def embedded(embedder: Embedder, texts: Sequence[str]) -> list[tuple[float, ...]
     if inspect.isawaitable(found):
         if inspect.iscoroutine(found):
             found.close()
-        raise TypeError("the embedder is a coroutine function, which nobody awaits here; use AsyncEmbeddingToolIndex")
+        raise TypeError("the embedder is a coroutine function, which cannot be awaited here; use AsyncEmbeddingToolIndex")
     return checked_vectors(found, len(texts))

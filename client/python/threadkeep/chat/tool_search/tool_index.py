@@ -83,7 +83,7 @@ def unit(vector: Sequence[float]) -> tuple[float, ...]:
     """Returns the vector with length 1; zeros stay zeros. Raises ValueError if a number is not finite."""
     values = tuple(float(value) for value in vector)
     if not all(math.isfinite(value) for value in values):
-        raise ValueError("the embedder gave a vector with a number that is not finite")
+        raise ValueError("the embedder returned a vector with a number that is not finite")
     length = math.hypot(*values)
     return tuple(value / length for value in values) if length else values
 
@@ -92,7 +92,7 @@ def checked_vectors(vectors: Sequence[Sequence[float]], texts: int) -> list[tupl
     """Returns unit vectors. Raises ValueError unless there is one per text, all of one length."""
     units = [unit(vector) for vector in vectors]
     if len(units) != texts or len({len(each) for each in units}) > 1:
-        raise ValueError(f"the embedder must give {texts} vectors of one length, for {texts} texts; it gave {len(units)}")
+        raise ValueError(f"the embedder must return {texts} vectors of one length, for {texts} texts; it returned {len(units)}")
     return units
 
 
@@ -115,7 +115,7 @@ class VectorRanking:
         """Returns at most `limit` names, best first, with a cosine above `threshold`. Raises ValueError if the query has
         another length than the tools."""
         if any(len(each.values) != len(query) for each in self._vectors.values()):
-            raise ValueError(f"the embedder gave a vector of length {len(query)} for a query, and others for the tools")
+            raise ValueError(f"the embedder returned a vector of length {len(query)} for a query, and others for the tools")
         cosines = {name: sum(map(mul, each.values, query)) for name, each in self._vectors.items()}
         return best_of({name: cosine for name, cosine in cosines.items() if cosine > threshold}, limit)
 

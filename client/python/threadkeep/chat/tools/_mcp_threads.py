@@ -21,7 +21,9 @@ class Connection:
     def __init__(self, target: Any) -> None:
         library = required("mcp", "McpServer")
         if isinstance(target, library.ClientSession) or is_connected(target):
-            raise TypeError("this connection belongs to an event loop; use AsyncMcpServer, or give what it was made of")
+            raise TypeError(
+                "this connection belongs to an event loop; use AsyncMcpServer, or pass the parameters of the connection"
+            )
         self._target = target
         self._server: Any = None
         self._thread: threading.Thread | None = None

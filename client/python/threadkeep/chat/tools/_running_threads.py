@@ -62,5 +62,5 @@ def _at_once(found: object) -> object:
     if inspect.isawaitable(found):
         if inspect.iscoroutine(found):
             found.close()
-        raise TypeError("the tool is a coroutine function, which nobody awaits here; use AsyncChatClient")
+        raise TypeError("the tool is a coroutine function, which cannot be awaited here; use AsyncChatClient")
     return found

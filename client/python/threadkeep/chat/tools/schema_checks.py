@@ -43,7 +43,9 @@ class Shape:
         try:
             wrong = sorted(self._validator.iter_errors(values), key=relevance, reverse=True)
         except Unresolvable as error:
-            raise InvalidTool(f"the tool {self._tool!r}: its schema refers to {error.ref!r}, which it does not hold") from error
+            raise InvalidTool(
+                f"the tool {self._tool!r}: its schema refers to {error.ref!r}, which it does not contain"
+            ) from error
         except RecursionError:
             return self._refused(["they are nested too deeply"])
         return self._refused([_said(each) for each in wrong[:_MOST_ERRORS]]) if wrong else values

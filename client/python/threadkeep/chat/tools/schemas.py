@@ -97,7 +97,7 @@ def _target(reference: str, whole: Mapping[str, Any]) -> Mapping[str, Any]:
     for step in reference.removeprefix("#").strip("/").split("/") if reference != "#" else ():
         key = step.replace("~1", "/").replace("~0", "~")
         if not reference.startswith("#/") or not isinstance(found, Mapping) or key not in found:
-            raise InvalidTool(f"a schema refers to {reference!r}, which it does not hold")
+            raise InvalidTool(f"a schema refers to {reference!r}, which it does not contain")
         found = found[key]
     return found  # type: ignore[no-any-return]
 
@@ -150,7 +150,9 @@ def _known(tool: str, path: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     if not known.keys() & {"type", "anyOf", "$ref", "const"}:
         why = why or "any value"
     if why:
-        raise InvalidTool(f"the tool {tool!r} cannot be strict: {path or 'its schema'} is {why}, which strict mode cannot say")
+        raise InvalidTool(
+            f"the tool {tool!r} cannot be strict: {path or 'its schema'} is {why}, which strict mode cannot express"
+        )
     if known.get("format") not in _FORMATS:
         known.pop("format", None)
     if "(?" in known.get("pattern", ""):

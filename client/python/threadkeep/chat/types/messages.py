@@ -48,7 +48,7 @@ class Media:
 
     def __post_init__(self) -> None:
         if sum(source is not None for source in (self.data, self.uri, self.file_id)) != 1:
-            raise ValueError("give exactly one of data, uri and file_id")
+            raise ValueError("pass exactly one of data, uri and file_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ def parts_of(content: Content) -> tuple[Part, ...]:
     """Returns content as parts. Raises TypeError for anything but texts and parts."""
     items: Sequence[object] = [content] if isinstance(content, str | Part) else content
     if not isinstance(items, Sequence) or isinstance(items, bytes):
-        raise TypeError(f"a message holds texts and parts, not {type(content).__name__}")
+        raise TypeError(f"a message contains texts and parts, not {type(content).__name__}")
     return tuple(_part(item) for item in items)
 
 
@@ -173,4 +173,4 @@ def _part(item: object) -> Part:
         return Text(item)
     if isinstance(item, Part):
         return item
-    raise TypeError(f"a message holds texts and parts, not {type(item).__name__}")
+    raise TypeError(f"a message contains texts and parts, not {type(item).__name__}")

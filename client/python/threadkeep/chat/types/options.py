@@ -80,7 +80,9 @@ def _kind_of(over: type[ChatOptions], below: type[ChatOptions]) -> type[ChatOpti
     try:
         both = type(f"{below.__name__}And{over.__name__}", (below, over), {})
     except TypeError as error:
-        raise TypeError(f"{below.__name__} and {over.__name__} cannot be joined ({error}); let one inherit the other") from None
+        raise TypeError(
+            f"{below.__name__} and {over.__name__} cannot be combined ({error}); derive one from the other"
+        ) from None
     return dataclass(frozen=True, kw_only=True)(both)
 
 

@@ -60,7 +60,7 @@ class AsyncAnthropicModel(AsyncAdapter):
         self._is_owned = client is None
         self._clients = AsyncConnections(library)
         if not (self._secret or self._clients.first.credentials):
-            raise ValueError("no key for Anthropic: give api_key, or set ANTHROPIC_API_KEY in the environment")
+            raise ValueError("no key for Anthropic: pass api_key, or set ANTHROPIC_API_KEY in the environment")
         checked_key(self._secret)
         _ = self._clients.first.messages  # imports a large part of the library here rather than in the first call
 

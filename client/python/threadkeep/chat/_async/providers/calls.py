@@ -109,7 +109,7 @@ class AsyncModelCall:
         except httpx2.TransportError:
             raise errors.interrupted(self._provider) from None
         except UnicodeEncodeError:
-            raise UnsupportedContent("a text holds half of a surrogate pair, which UTF-8 cannot say: leave it out") from None
+            raise UnsupportedContent("a text contains a lone surrogate, which UTF-8 cannot encode: remove it") from None
         except Unreadable as error:
             raise errors.invalid_answer(self._provider, str(error)) from None
         except Unfinished:

@@ -146,7 +146,7 @@ class AsyncPromptSpec:
         agent, builder = self._agent, self._builder
         request = builder.request(agent.model.default_options)
         if builder.context.get(RESUME) and not has_memory(self._advisors):
-            raise InvalidChain("only a memory knows what was interrupted: give a SessionMemoryAdvisor among the advisors")
+            raise InvalidChain("resuming needs a memory: add a SessionMemoryAdvisor to the advisors")
         if builder.session and not uses_session(self._advisors):
             warnings.warn(_NOT_KEPT, stacklevel=3)
         wanted = builder.context.get(AUTO_TOOLS, True) is not False
@@ -164,6 +164,6 @@ def advisors_of(advisors: object) -> tuple[AsyncAdvisor, ...]:
         raise TypeError(f"advisors are a sequence of advisors, not {type(advisors).__name__}")
     for each in advisors:
         if isinstance(each, list | tuple):
-            raise TypeError("give advisors one by one: .advisors(*advisors)")
+            raise TypeError("pass advisors one by one: .advisors(*advisors)")
         check_form(each, AsyncAdvisor, CLIENT, ("advise_call", "advise_stream"))
     return tuple(advisors)

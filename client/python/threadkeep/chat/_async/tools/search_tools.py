@@ -71,11 +71,11 @@ class AsyncSearchTools:
         """
         whose = self._client.user_id if user_id is None else user_id
         if not whose.strip():
-            raise ValueError("user_id: whose sessions are searched; give it here or to the client")
+            raise ValueError("user_id: required to search the user's sessions; pass it here or to the client")
         shape = _object(
             {
                 "innerThought": _THOUGHT,
-                "query": {"type": "string", "description": f"Texts to look for, at most {MOST_TERMS}, with commas between."},
+                "query": {"type": "string", "description": f"Texts to look for, at most {MOST_TERMS}, separated by commas."},
                 "matchMode": {
                     "type": ["string", "null"],
                     "description": 'Whether a message must hold "any" of the texts, the default, or "all" of them.',
@@ -134,9 +134,9 @@ def _terms(query: str) -> list[str]:
     _check_query(query)
     terms = [term.strip() for term in query.split(",") if term.strip()]
     if not terms:
-        raise ValueError("query must hold texts with commas between")
+        raise ValueError("query must contain texts separated by commas")
     if len(terms) > MOST_TERMS:
-        raise ValueError(f"query must hold at most {MOST_TERMS} texts, not {len(terms)}")
+        raise ValueError(f"query must contain at most {MOST_TERMS} texts, not {len(terms)}")
     return terms
 
 

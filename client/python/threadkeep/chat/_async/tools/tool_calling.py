@@ -63,7 +63,7 @@ class AsyncToolCallingAdvisor:
     ) -> None:
         """Raises ValueError or TypeError, which name the parameter."""
         if manager is not None and concurrent:
-            raise ValueError("concurrent: how tools are run is the manager's setting; give it there")
+            raise ValueError("concurrent: set it on the manager")
         self._manager = AsyncToolCallingManager(concurrent=concurrent) if manager is None else manager
         self._order = order
         self._name = name

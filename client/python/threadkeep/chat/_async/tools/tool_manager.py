@@ -98,7 +98,7 @@ class AsyncToolCallingManager:
         """
         message = next((each.message for each in response.generations if each.message.tool_calls), None)
         if message is None:
-            raise ValueError("response: it calls no tool")
+            raise ValueError("response: it has no tool calls")
         calls = message.tool_calls
         tools = self._resolved(prompt.options, calls)
         breaches = self._limits.breaches(prompt.messages, calls)

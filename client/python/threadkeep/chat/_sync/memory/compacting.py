@@ -35,7 +35,7 @@ class Compactor:
         if summarizer is not None:
             check_form(summarizer, ChatModel, "SessionMemoryAdvisor", ("call", "stream"))
         if (trigger is None) != (strategy is None):
-            raise ValueError("trigger and strategy: give both, or neither to use the server's policy")
+            raise ValueError("trigger and strategy: pass both, or neither to use the server's policy")
         if summarizer is not None and strategy is None:
             raise ValueError("summarizer: it needs a trigger and a strategy that writes summaries")
         self._client = client
@@ -57,7 +57,7 @@ class Compactor:
             else:
                 self._client.compact_with(ref, self._summarize, self._strategy, actor=self._actor, timeout=self._timeout)
         except Exception as error:
-            warn("a session could not be compacted", session=ref.session_id, error=error_kind(error))
+            warn("compaction failed; the next reply retries it", session=ref.session_id, error=error_kind(error))
 
     def _summarize(self, prompt: SummaryPrompt) -> str:
         if self._summarizer is None:

@@ -124,7 +124,7 @@ class SessionLog:
         session, user_id = context.get(SESSION), context.get(USER)
         if not session:
             raise MissingSession(
-                f'this request names no session, so there is nothing to remember it in: call .session("...") on the prompt, '
+                f'this request names no session, which the memory needs: call .session("...") on the prompt, '
                 f"or set the key {SESSION!r} of the request's context to a session's id or SessionRef"
             )
         ref = session_ref(session, self._client.app, user_id or self._client.user_id)
@@ -157,4 +157,4 @@ def _history_message(event: SessionEvent) -> Message:
 
 
 def _wrong_user(ref: SessionRef, user_id: str) -> WrongUser:
-    return WrongUser(f"the session {ref.session_id!r} is not one of the user {user_id!r}")
+    return WrongUser(f"the session {ref.session_id!r} does not belong to the user {user_id!r}")

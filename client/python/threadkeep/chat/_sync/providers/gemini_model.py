@@ -87,5 +87,5 @@ def _key(base_url: str | None) -> str:
         return ""
     key = os.environ.get("GEMINI_API_KEY") or os.environ.get("GOOGLE_API_KEY")
     if not key:
-        raise ValueError("no key for Gemini: give api_key, or set GEMINI_API_KEY in the environment")
+        raise ValueError("no key for Gemini: pass api_key, or set GEMINI_API_KEY in the environment")
     return key

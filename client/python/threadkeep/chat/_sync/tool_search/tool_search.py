@@ -178,5 +178,5 @@ _FIND = "find"
 def _session_of(request: ChatClientRequest) -> str:
     session = request.context.get(SESSION)
     if not session:
-        raise MissingSession(f"a search for tools needs a session: give one with `.session(...)`, the context's {SESSION!r}")
+        raise MissingSession(f"a tool search needs a session: call `.session(...)` or set the context's {SESSION!r}")
     return session_key(session, request.context.get(USER))
