@@ -6,8 +6,8 @@ import pytest
 
 from tests.support.runs.thoroughness import LONG
 
-from .kits import Kit, Way
-from .serving import sdk, server, talk
+from .async_and_sync import Kit, Way
+from .conversations import sdk, server, talk
 
 __all__ = ["kit", "sdk", "server", "talk", "way"]
 

@@ -26,7 +26,7 @@ from threadkeep.chat import (
 )
 from threadkeep.chat.tools.executions import ToolExecution
 
-from .kits import Kit
+from .async_and_sync import Kit
 
 
 def calling(*names: str) -> tuple[ToolCall, ...]:

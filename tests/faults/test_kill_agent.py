@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 import threadkeep
-from tests.chat.serving import told
+from tests.chat.conversations import told
 from tests.support.models.model_endpoint import served
 from tests.support.runs.printed import Say
 from tests.support.runs.thoroughness import KILLS as ALL_KILLS

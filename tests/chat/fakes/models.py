@@ -23,7 +23,7 @@ from threadkeep.chat import (
     user,
 )
 
-from ..kits import Way
+from ..async_and_sync import Way
 
 HELLO = Prompt((user("Hello"),))
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

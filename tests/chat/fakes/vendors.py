@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..kits import Kit
+from ..async_and_sync import Kit
 from . import loopback as openai
 from . import loopback_anthropic as anthropic
 from . import loopback_gemini as gemini

@@ -9,7 +9,7 @@ import pytest
 import threadkeep
 from threadkeep.chat import MissingSession, Text, ToolCall, ToolResult, assistant, context_keys, system, tool
 
-from ..serving import Talk, asked
+from ..conversations import Talk, asked
 
 CALL = assistant(tool_calls=[ToolCall("c1", "look", "{}")])
 FOUND = tool(ToolResult("c1", "look", (Text("found"),)))

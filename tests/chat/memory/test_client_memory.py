@@ -11,8 +11,8 @@ from threadkeep import MemoryProvider
 from threadkeep.chat import Message, MissingSession, ModelFailed, Prompt, ToolCall, WrongUser, assistant, function_tool
 from threadkeep.chat.memory.events import to_event
 
-from ..kits import text_of
-from ..serving import Talk, asked
+from ..async_and_sync import text_of
+from ..conversations import Talk, asked
 
 CALL = assistant(tool_calls=[ToolCall("c1", "weather", '{"city": "Oslo"}')])
 

@@ -26,7 +26,7 @@ from threadkeep.chat import (
 )
 from threadkeep.chat.memory.event_ids import answer_id, results_id
 
-from ..serving import Talk, asked, looks
+from ..conversations import Talk, asked, looks
 
 CALL = ToolCall("call-1", "look", '{"where": "here"}')
 VARIED = (

@@ -12,8 +12,8 @@ from threadkeep import CompactionTrigger, WindowCounters, compaction
 from threadkeep.chat import Tool, ToolCall, ToolDefinition, assistant
 from threadkeep.chat.memory.triggers import fires
 
-from ..kits import text_of
-from ..serving import Counted, Talk, asked, looks
+from ..async_and_sync import text_of
+from ..conversations import Counted, Talk, asked, looks
 
 TWO_TURNS: dict[str, Any] = {"trigger": compaction.turns_over(2), "strategy": compaction.turn_window(1)}
 

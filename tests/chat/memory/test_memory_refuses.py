@@ -9,7 +9,7 @@ import pytest
 from threadkeep import errors
 from threadkeep.chat import AnswerNotStored, Text, Tool, ToolCallLimits, ToolDefinition, ToolOutput, UnknownTool, context_keys
 
-from ..serving import Talk, asked, looks
+from ..conversations import Talk, asked, looks
 from .test_memory_rounds import ROUND, calls
 from .test_resume import Killed, Mortal
 

@@ -29,8 +29,8 @@ from threadkeep.chat import (
 )
 from threadkeep.chat.types.messages import Text
 
-from ..kits import response_of, text_of
-from ..serving import Counted, Talk, asked, looks
+from ..async_and_sync import response_of, text_of
+from ..conversations import Counted, Talk, asked, looks
 
 
 def calls(*ids: str, name: str = "look") -> Any:

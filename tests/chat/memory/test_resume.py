@@ -26,8 +26,8 @@ from threadkeep.chat import (
 from threadkeep.chat.memory.events import from_event
 from threadkeep.v1.event_pb2 import SessionEvent
 
-from ..kits import text_of
-from ..serving import Counted, Talk, asked, looks, told
+from ..async_and_sync import text_of
+from ..conversations import Counted, Talk, asked, looks, told
 
 RESUME = {context_keys.RESUME: True}
 ASKED = ["user: hi", "assistant: [look c1] [look c2]"]

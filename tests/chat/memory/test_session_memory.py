@@ -28,8 +28,8 @@ from threadkeep.chat import (
     system,
 )
 
-from ..kits import text_of
-from ..serving import Counted, Talk, asked, looks, told
+from ..async_and_sync import text_of
+from ..conversations import Counted, Talk, asked, looks, told
 
 CALL = ToolCall("c1", "look", "{}")
 

@@ -27,10 +27,10 @@ from threadkeep.chat import (
     user,
 )
 
+from ..async_and_sync import Kit, Way
 from ..fakes.loopback import KEY, Loopback, events, loopback, replies
 from ..fakes.loopback_anthropic import USAGE, message, streamed, tool_use
 from ..fakes.models import HELLO, WEATHER, answer_of, conversation, merged
-from ..kits import Kit, Way
 
 THINKING = {"type": "thinking", "thinking": "Oslo, perhaps.", "signature": "c2ln+/=="}
 REDACTED = {"type": "redacted_thinking", "data": "ZW5j"}

@@ -28,10 +28,10 @@ from threadkeep.chat import (
     user,
 )
 
+from ..async_and_sync import Kit, Way
 from ..fakes.loopback import KEY, Loopback, events, loopback, replies
 from ..fakes.loopback_gemini import ABOUT, USAGE, content, function_call, streamed
 from ..fakes.models import HELLO, WEATHER, answer_of, conversation, merged
-from ..kits import Kit, Way
 
 
 @pytest.fixture

@@ -14,10 +14,10 @@ import pytest
 from threadkeep.chat import ChatError, ChatOptions, ModelFailed, ModelTimeout, Prompt
 
 from ...support.models.model_endpoint import hangs
+from ..async_and_sync import Kit, Way
 from ..fakes.loopback import KEY, Loopback, cut_short, drips, events, loopback, refuses, replies
 from ..fakes.models import HELLO, answer_of, merged
 from ..fakes.vendors import VENDORS, Vendor
-from ..kits import Kit, Way
 
 MOST_WAITED = 20.0
 """Seconds, on a busy machine, of what takes no time; far less than it would take otherwise."""

@@ -30,10 +30,10 @@ from threadkeep.chat import (
     user,
 )
 
+from ..async_and_sync import Kit, Way
 from ..fakes.loopback import Loopback, completion, drips, loopback, refuses, replies
 from ..fakes.models import HELLO, answer_of
 from ..fakes.vendors import ANTHROPIC, GEMINI, OPENAI, VENDORS, Vendor
-from ..kits import Kit, Way
 
 
 @pytest.fixture(params=VENDORS, ids=lambda vendor: vendor.name)

@@ -24,9 +24,9 @@ from threadkeep.chat import (
     user,
 )
 
+from ..async_and_sync import Kit, Way
 from ..fakes.loopback import KEY, Loopback, call, calls_in_deltas, chunk, completion, events, loopback, replies
 from ..fakes.models import HELLO, WEATHER, answer_of, conversation, merged
-from ..kits import Kit, Way
 
 CALLS = [call("a", "weather", '{"city": "Oslo"}'), call("b", "weather", '{"city": "Bergen"}')]
 

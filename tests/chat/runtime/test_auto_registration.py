@@ -19,8 +19,8 @@ from threadkeep.chat import (
 )
 from threadkeep.chat.context_keys import AUTO_TOOLS, CHAT_MEMORY_ORDER, SESSION_MEMORY_ORDER, TOOL_CALLING_ORDER
 
-from ..kits import Kit, Way, response_of, text_of
-from ..memories import memory_at
+from ..async_and_sync import Kit, Way, response_of, text_of
+from ..recording_memory import memory_at
 
 CALL = assistant(tool_calls=[ToolCall("c1", "weather", '{"city": "Oslo"}')])
 

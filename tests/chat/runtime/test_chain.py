@@ -8,7 +8,7 @@ import pytest
 
 from threadkeep.chat import ChatClientRequest, InvalidChain, user
 
-from ..kits import Kit, Way, text_of
+from ..async_and_sync import Kit, Way, text_of
 
 
 async def test_the_lowest_order_is_outermost_and_equals_stand_as_given(kit: Kit, way: Way) -> None:

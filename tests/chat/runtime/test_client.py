@@ -12,7 +12,7 @@ import pytest
 from threadkeep import chat
 from threadkeep.chat import ChatOptions, ChatResponse, InvalidChain, InvalidTool, Prompt, ToolCall, assistant
 
-from ..kits import Kit, Way, text_of
+from ..async_and_sync import Kit, Way, text_of
 
 # No memory is needed to see what a request says of its session.
 pytestmark = pytest.mark.filterwarnings(r"ignore:\.session\(\.\.\.\) without a memory")

@@ -11,8 +11,8 @@ import pytest
 from threadkeep import CompactionStrategy, CompactionTrigger, compaction
 from threadkeep.chat.context_keys import SESSION_MEMORY_ORDER
 
-from ..kits import Kit, Way, text_of
-from ..memories import memory_at
+from ..async_and_sync import Kit, Way, text_of
+from ..recording_memory import memory_at
 
 POLICY: dict[str, Any] = {"trigger": compaction.turns_over(2), "strategy": compaction.turn_window(1)}
 

@@ -27,8 +27,8 @@ from threadkeep.chat.context_keys import MEMORY, RESUME, RUN, SESSION, SESSION_M
 from threadkeep.v1.context_pb2 import ContextSpec
 from threadkeep.v1.session_pb2 import Session, SessionRef
 
-from ..kits import Kit, Way
-from ..memories import memory_at
+from ..async_and_sync import Kit, Way
+from ..recording_memory import memory_at
 
 # No memory is needed to see what a request says of its session.
 pytestmark = pytest.mark.filterwarnings(r"ignore:\.session\(\.\.\.\) without a memory")

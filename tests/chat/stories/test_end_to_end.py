@@ -16,6 +16,8 @@ from threadkeep.chat import ChatOptions, ModelFailed, ModelTimeout, ToolCallLimi
 from threadkeep.v1.event_pb2 import SessionEvent
 
 from ...support.models.model_endpoint import Behaviour, hangs
+from ..async_and_sync import Way, text_of
+from ..conversations import Talk
 from ..fakes.loopback import (
     KEY,
     USAGE,
@@ -30,8 +32,6 @@ from ..fakes.loopback import (
     refuses,
     replies,
 )
-from ..kits import Way, text_of
-from ..serving import Talk
 
 OSLO, BERGEN = call("a", "weather", '{"city": "Oslo"}'), call("b", "weather", '{"city": "Bergen"}')
 QUESTION, CALLED = "user: How is it?", "assistant: [weather a] [weather b]"

@@ -15,9 +15,9 @@ from threadkeep.chat import Tool, ToolDefinition
 from threadkeep.chat.memory.events import from_event
 from threadkeep.errors import ThreadkeepError
 
-from ..kits import Kit, Way, text_of
+from ..async_and_sync import Kit, Way, text_of
+from ..conversations import told
 from ..reasoning import Thinking, Thought, turn_of
-from ..serving import told
 
 
 def think(asked: dict[str, Any]) -> Thought:

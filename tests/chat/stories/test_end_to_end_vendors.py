@@ -12,13 +12,13 @@ import pytest
 from threadkeep.chat import ModelFailed, function_tool
 
 from ...support.models.model_endpoint import Behaviour
+from ..async_and_sync import text_of
+from ..conversations import Talk
 from ..fakes import loopback as openai
 from ..fakes import loopback_anthropic as anthropic
 from ..fakes import loopback_gemini as gemini
 from ..fakes.loopback import Loopback, events, loopback, refuses, replies
 from ..fakes.vendors import ANTHROPIC, GEMINI, OPENAI, Vendor
-from ..kits import text_of
-from ..serving import Talk
 
 CITY = {"city": "Oslo"}
 SECRET = "c2lnbmF0dXJlL29mK3RoZW0="

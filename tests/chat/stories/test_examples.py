@@ -16,7 +16,7 @@ import pytest
 from tests.api.search.searching import ENGINES
 from threadkeep_server.app.server import Running
 
-from ..serving import server
+from ..conversations import server
 
 __all__ = ["server"]
 # One engine of the server: an example does not see which.

@@ -11,7 +11,7 @@ from opentelemetry.semconv._incubating.metrics import gen_ai_metrics
 
 from threadkeep.chat import ChatResponse, Generation, ModelFailed, Usage, assistant
 
-from ..kits import Kit, Way
+from ..async_and_sync import Kit, Way
 
 WHOLE = ChatResponse((Generation(assistant("Good evening"), "stop"),), Usage(11, 7, 18), model="scripted-2026-11")
 ABOUT = {"gen_ai.operation.name": "chat", "gen_ai.provider.name": "scripted", "gen_ai.request.model": "scripted"}

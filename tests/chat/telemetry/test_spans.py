@@ -36,7 +36,7 @@ from threadkeep.chat import (
 )
 from threadkeep.chat.telemetry.spans import Telemetry
 
-from ..kits import Kit, Way
+from ..async_and_sync import Kit, Way
 
 # No memory is needed to see what a request says of its session.
 pytestmark = pytest.mark.filterwarnings(r"ignore:\.session\(\.\.\.\) without a memory")

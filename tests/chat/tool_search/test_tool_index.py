@@ -14,7 +14,7 @@ import pytest
 from threadkeep.chat import ToolDefinition
 from threadkeep.chat.tool_search.tool_index import KeywordRanking, fingerprint, text_of, words
 
-from ..kits import Kit
+from ..async_and_sync import Kit
 
 TOOLS = [
     ToolDefinition("search_flights", "Finds flights between two cities on a day."),

@@ -30,10 +30,10 @@ from threadkeep.chat import (
 from threadkeep.chat.tool_search.tool_search_results import GUIDANCE, search_output, session_key
 from threadkeep.chat.tools.executions import result_of
 
-from ..kits import Kit, Way, text_of
-from ..searching import NAMES, SEARCH, Searching, request, searches, shown, tools
-from ..serving import Talk
+from ..async_and_sync import Kit, Way, text_of
+from ..conversations import Talk
 from ..tool_loop import Runs, asks, memory
+from ..tool_search_loop import NAMES, SEARCH, Searching, request, searches, shown, tools
 
 
 async def test_tools_are_indexed_once_per_session(kit: Kit, way: Way) -> None:

@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 
 from threadkeep.chat import InvalidTool, Media, Text, Tool, ToolContext, ToolOutput, function_tool
 
-from ..kits import Kit
+from ..async_and_sync import Kit
 
 
 class Colour(enum.Enum):

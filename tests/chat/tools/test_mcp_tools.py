@@ -25,8 +25,8 @@ from tests.support.servers.server_process import free_port
 from threadkeep.chat import AsyncMcpServer, ChatError, InvalidTool, McpServer, Media, Text, Tool, ToolContext, ToolOutput
 from threadkeep.chat.tools.mcp_calls import model_name
 
+from ..async_and_sync import Kit
 from ..fakes.mcp_demo import PIXEL
-from ..kits import Kit
 
 ROOT = Path(__file__).parents[3]
 DEMO = StdioServerParameters(

@@ -13,8 +13,8 @@ from threadkeep.chat import Tool, ToolCall, ToolContext, ToolOptions, ToolOutput
 from threadkeep.chat.types.messages import Text
 from threadkeep.v1.tool_service_pb2 import ToolDefinition as OfServer
 
-from ..kits import Kit, Way, text_of
-from ..serving import Talk, asked
+from ..async_and_sync import Kit, Way, text_of
+from ..conversations import Talk, asked
 
 HERE = "conversation_search"
 EVERYWHERE = "cross_session_search"

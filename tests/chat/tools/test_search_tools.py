@@ -12,8 +12,8 @@ import pytest
 import threadkeep
 from threadkeep.chat import Tool, ToolCall, ToolContext, ToolOutput, assistant
 
-from ..kits import Kit, Way, text_of
-from ..serving import Talk, asked
+from ..async_and_sync import Kit, Way, text_of
+from ..conversations import Talk, asked
 
 NOTHING = "No results found."
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -14,12 +14,12 @@ from threadkeep.chat import ModelFailed, Tool, ToolCallLimits, function_tool
 from threadkeep.chat.types.responses import RETURN_DIRECT, TOOL_CALL_LIMIT_EXCEEDED
 
 from ...support.models.model_endpoint import Behaviour
+from ..async_and_sync import Kit, Way, response_of, text_of
 from ..fakes import loopback as openai
 from ..fakes import loopback_anthropic as anthropic
 from ..fakes import loopback_gemini as gemini
 from ..fakes.loopback import Loopback, events, loopback, refuses, replies
 from ..fakes.vendors import ANTHROPIC, GEMINI, OPENAI, Vendor
-from ..kits import Kit, Way, response_of, text_of
 
 Call = tuple[str, str, dict[str, Any]]
 ROUND: list[Call] = [("a", "weather", {"city": "Oslo"}), ("b", "weather", {"city": "Bergen"}), ("c", "clock", {})]

@@ -25,7 +25,7 @@ from threadkeep.chat.context_keys import RESUME
 from threadkeep.chat.tools.executions import PARTIAL_RESULTS, TOOL_ID, TOOL_NAME, complete_results
 from threadkeep.chat.types.responses import RETURN_DIRECT, TOOL_CALL_LIMIT_EXCEEDED, TOOL_ITERATIONS_EXCEEDED
 
-from ..kits import Kit, Way, response_of, text_of
+from ..async_and_sync import Kit, Way, response_of, text_of
 from ..tool_loop import Runs, asks, failing, loop, memory, request, says
 
 

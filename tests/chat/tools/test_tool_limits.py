@@ -17,7 +17,7 @@ from threadkeep.chat import (
     user,
 )
 
-from ..kits import Kit
+from ..async_and_sync import Kit
 from ..tool_loop import Runs, asks, calling
 
 

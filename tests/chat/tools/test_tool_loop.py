@@ -25,8 +25,8 @@ from threadkeep.chat import (
 from threadkeep.chat.context_keys import HIGHEST_PRECEDENCE, LOWEST_PRECEDENCE
 from threadkeep.chat.tools.executions import ToolExecution
 
-from ..hooks import noting
-from ..kits import Kit, Way, text_of
+from ..async_and_sync import Kit, Way, text_of
+from ..recording_loops import noting
 from ..tool_loop import Runs, asks, loop, memory, request, says, with_execute
 
 

@@ -21,8 +21,8 @@ from threadkeep.chat import (
 )
 from threadkeep.chat.types.responses import RETURN_DIRECT, TOOL_CALL_LIMIT_EXCEEDED, TOOL_ITERATIONS_EXCEEDED
 
-from ..hooks import noting, streaming, twins
-from ..kits import Kit, text_of
+from ..async_and_sync import Kit, text_of
+from ..recording_loops import noting, streaming, twins
 from ..tool_loop import Runs, asks, chunked, loop, request, says
 
 

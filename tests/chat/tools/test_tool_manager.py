@@ -33,7 +33,7 @@ from threadkeep.chat import (
 )
 from threadkeep.chat.tools.executions import ToolExecution
 
-from ..kits import Kit
+from ..async_and_sync import Kit
 from ..tool_loop import Runs, asks, failing, request, says
 
 

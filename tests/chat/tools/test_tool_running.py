@@ -17,7 +17,7 @@ from threadkeep.chat import Tool, ToolContext, ToolDefinition, ToolOptions, user
 from threadkeep.chat.tools import _running_aio, _running_threads
 from threadkeep.chat.types.requests import ChatClientRequest
 
-from ..kits import Kit, Way, text_of
+from ..async_and_sync import Kit, Way, text_of
 from ..tool_loop import Runs, asks, failing, loop, memory, request, slow
 
 

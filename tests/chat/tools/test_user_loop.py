@@ -27,7 +27,7 @@ from threadkeep.chat import (
 )
 from threadkeep.chat.context_keys import AUTO_TOOLS
 
-from ..kits import Kit, Way, text_of
+from ..async_and_sync import Kit, Way, text_of
 from ..tool_loop import Runs, asks, says
 
 

@@ -16,7 +16,7 @@ from threadkeep.chat.memory.events import from_event
 from threadkeep.chat.types.requests import ChatClientResponse
 from threadkeep_server.app.server import Running
 
-from .kits import Kit, Way
+from .async_and_sync import Kit, Way
 
 
 @pytest.fixture(scope="module", params=ENGINES)

@@ -8,7 +8,7 @@ from typing import Any
 from threadkeep.chat import AsyncToolCallingAdvisor, ChatClientRequest, ChatClientResponse, Message, ToolCallingAdvisor
 from threadkeep.chat.tools.executions import ToolExecution
 
-from .kits import Kit
+from .async_and_sync import Kit
 
 
 def noting(kit: Kit, **settings: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 from threadkeep.chat import ChatClientRequest, Message
 
-from .kits import Kit
+from .async_and_sync import Kit
 
 
 def memory_at(kit: Kit, order: int, seen: list[list[str]]) -> Any:

@@ -19,7 +19,7 @@ from threadkeep.chat import (
     user,
 )
 
-from .kits import Kit, Way, text_of
+from .async_and_sync import Kit, Way, text_of
 from .tool_loop import Runs
 
 NAMES = ["weather", "currency", "flights", "hotels", "trains"]
