@@ -106,12 +106,12 @@ def asked(model: Any, at: int = -1) -> list[str]:
     return told(model.prompts[at].messages)
 
 
-def looks(answer: str = "found", name: str = "look", **settings: Any) -> Tool:
+def look_tool(answer: str = "found", name: str = "look", **settings: Any) -> Tool:
     """A tool that answers the same each time."""
     return Tool(ToolDefinition(name), lambda arguments, context: answer, **settings)
 
 
-class Counted:
+class CountingClient:
     """A client of the SDK that counts the calls of its methods."""
 
     def __init__(self, client: Any) -> None:

@@ -11,14 +11,14 @@ from threadkeep.chat.tools.executions import ToolExecution
 from .async_and_sync import Kit
 
 
-def noting(kit: Kit, **settings: Any) -> Any:
+def recording(kit: Kit, **settings: Any) -> Any:
     """Its setting `seen` is the list of what was called, shared by copies."""
-    return AsyncNoting(**settings) if kit.is_async else Noting(**settings)
+    return AsyncRecordingLoop(**settings) if kit.is_async else RecordingLoop(**settings)
 
 
-def twins(kit: Kit, seen: list[str]) -> Any:
+def stream_hooks(kit: Kit, seen: list[str]) -> Any:
     """A loop that has only the hooks of streams."""
-    return AsyncTwins(seen=seen) if kit.is_async else Twins(seen=seen)
+    return AsyncStreamHooks(seen=seen) if kit.is_async else StreamHooks(seen=seen)
 
 
 def streaming(kit: Kit, *, after: Any = None, finalize: Any = None) -> Any:
@@ -46,7 +46,7 @@ def streaming(kit: Kit, *, after: Any = None, finalize: Any = None) -> Any:
     return Sync()
 
 
-class AsyncNoting(AsyncToolCallingAdvisor):
+class AsyncRecordingLoop(AsyncToolCallingAdvisor):
     settings = (*AsyncToolCallingAdvisor.settings, "seen")
 
     def __init__(self, *, seen: list[str] | None = None, **settings: Any) -> None:
@@ -83,7 +83,7 @@ class AsyncNoting(AsyncToolCallingAdvisor):
         self._seen.append("finalize")
 
 
-class Noting(ToolCallingAdvisor):
+class RecordingLoop(ToolCallingAdvisor):
     settings = (*ToolCallingAdvisor.settings, "seen")
 
     def __init__(self, *, seen: list[str] | None = None, **settings: Any) -> None:
@@ -119,7 +119,7 @@ class Noting(ToolCallingAdvisor):
         self._seen.append("finalize")
 
 
-class AsyncTwins(AsyncToolCallingAdvisor):
+class AsyncStreamHooks(AsyncToolCallingAdvisor):
     def __init__(self, *, seen: list[str], **settings: Any) -> None:
         self._seen = seen
         super().__init__(**settings)
@@ -139,7 +139,7 @@ class AsyncTwins(AsyncToolCallingAdvisor):
         return execution.history[-1:]
 
 
-class Twins(ToolCallingAdvisor):
+class StreamHooks(ToolCallingAdvisor):
     def __init__(self, *, seen: list[str], **settings: Any) -> None:
         self._seen = seen
         super().__init__(**settings)

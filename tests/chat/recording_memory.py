@@ -19,20 +19,20 @@ def memory_at(kit: Kit, order: int, seen: list[list[str]]) -> Any:
 
     if kit.is_async:
 
-        class Noting(kit.BaseAdvisor):  # type: ignore[name-defined]
+        class RecordingLoop(kit.BaseAdvisor):  # type: ignore[name-defined]
             async def before(self, request: ChatClientRequest, chain: Any) -> ChatClientRequest:
                 return note(request)
 
             async def record(self, request: ChatClientRequest, messages: Sequence[Message]) -> None: ...
             async def pending(self, request: ChatClientRequest) -> None: ...
 
-        return Noting(order=order)
+        return RecordingLoop(order=order)
 
-    class NotingToo(kit.BaseAdvisor):  # type: ignore[name-defined]
+    class SyncRecording(kit.BaseAdvisor):  # type: ignore[name-defined]
         def before(self, request: ChatClientRequest, chain: Any) -> ChatClientRequest:
             return note(request)
 
         def record(self, request: ChatClientRequest, messages: Sequence[Message]) -> None: ...
         def pending(self, request: ChatClientRequest) -> None: ...
 
-    return NotingToo(order=order)
+    return SyncRecording(order=order)

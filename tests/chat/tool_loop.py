@@ -29,22 +29,22 @@ from threadkeep.chat.tools.executions import ToolExecution
 from .async_and_sync import Kit
 
 
-def calling(*names: str) -> tuple[ToolCall, ...]:
+def calls_of(*names: str) -> tuple[ToolCall, ...]:
     """Calls "c1", "c2" and so on of these tools."""
     return tuple(ToolCall(f"c{at}", name, "{}") for at, name in enumerate(names, 1))
 
 
-def asks(*names: str, usage: Usage | None = None, text: str = "") -> ChatResponse:
+def answer_calling(*names: str, usage: Usage | None = None, text: str = "") -> ChatResponse:
     """An answer that calls these tools."""
-    message = assistant(text or (), tool_calls=calling(*names))
+    message = assistant(text or (), tool_calls=calls_of(*names))
     return ChatResponse((Generation(message, "tool_calls"),), usage or Usage(), "id-1", "scripted")
 
 
-def says(text: str, usage: Usage | None = None) -> ChatResponse:
+def answer_saying(text: str, usage: Usage | None = None) -> ChatResponse:
     return ChatResponse((Generation(assistant(text), "stop"),), usage or Usage(), "id-2", "scripted")
 
 
-class Runs:
+class RecordingTools:
     """Tools that note their runs. `runs.tool("clock")` answers "clock says so", or what `answer` is, or comes to."""
 
     def __init__(self) -> None:
@@ -80,7 +80,7 @@ def failing(error: BaseException) -> Callable[[], Any]:
     return fail
 
 
-def chunked(kit: Kit, *answers: Sequence[ChatResponse]) -> Any:
+def chunked_model(kit: Kit, *answers: Sequence[ChatResponse]) -> Any:
     """A model whose streams are these chunks; `model.opened` counts them, `model.closed` those that were read to their end or
     given up."""
     left = [list(answer) for answer in answers]
@@ -125,7 +125,7 @@ def slow(kit: Kit, seconds: float, answer: str = "at last") -> Callable[[], Any]
     return later if kit.is_async else blocking
 
 
-def with_execute(kit: Kit, execute: Callable[[Prompt, ChatResponse], ToolExecution]) -> Any:
+def manager_with_execute(kit: Kit, execute: Callable[[Prompt, ChatResponse], ToolExecution]) -> Any:
     """A manager of another make."""
 
     class Base:

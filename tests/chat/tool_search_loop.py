@@ -20,13 +20,13 @@ from threadkeep.chat import (
 )
 
 from .async_and_sync import Kit, Way, text_of
-from .tool_loop import Runs
+from .tool_loop import RecordingTools
 
 NAMES = ["weather", "currency", "flights", "hotels", "trains"]
 SEARCH = "search_tools"
 
 
-def noting(kit: Kit) -> Any:
+def recording(kit: Kit) -> Any:
     """The index by words, which notes what it is told; `before_drop` happens while it drops a set."""
     base = kit.KeywordToolIndex
 
@@ -66,8 +66,8 @@ def noting(kit: Kit) -> Any:
     return index
 
 
-def tools(*names: str, runs: Runs | None = None) -> tuple[Tool, ...]:
-    made = runs or Runs()
+def tools(*names: str, runs: RecordingTools | None = None) -> tuple[Tool, ...]:
+    made = runs or RecordingTools()
     return tuple(made.tool(name) for name in names or NAMES)
 
 
@@ -87,13 +87,13 @@ def shown(prompt: Prompt) -> list[str]:
     return [each.name for each in prompt.options.tools]
 
 
-class Searching:
+class SearchLoop:
     """A loop that searches, around a scripted model."""
 
     def __init__(self, kit: Kit, way: Way, *replies: Any, inner: Sequence[Any] = (), **settings: Any) -> None:
         self.way = way
         self.model = kit.ScriptedModel(replies)
-        self.index = noting(kit)
+        self.index = recording(kit)
         self.advisor = kit.ToolSearchAdvisor(**{"index": self.index} | settings)
         self.chain = kit.AdvisorChain([self.advisor, *inner], self.model)
 

@@ -26,7 +26,7 @@ from threadkeep.chat import (
 )
 from threadkeep.chat.memory.event_ids import answer_id, results_id
 
-from ..conversations import Talk, asked, looks
+from ..conversations import Talk, asked, look_tool
 
 CALL = ToolCall("call-1", "look", '{"where": "here"}')
 VARIED = (
@@ -114,7 +114,7 @@ async def test_runs_are_told_apart(talk: Talk) -> None:
 async def test_a_round_of_tools_that_is_repeated_adds_nothing(talk: Talk) -> None:
     for found in ("found", "found later"):
         model = talk.kit.ScriptedModel([assistant(tool_calls=[CALL]), "done"])
-        await talk.ask_with_tools(model, idempotent(talk), "hi", tools=[looks(found)])
+        await talk.ask_with_tools(model, idempotent(talk), "hi", tools=[look_tool(found)])
     assert await talk.log() == ["user: hi", "assistant: [look call-1]", "tool: call-1=found", "assistant: done"]
 
 

@@ -13,7 +13,7 @@ from threadkeep.chat import Tool, ToolCall, ToolDefinition, assistant
 from threadkeep.chat.memory.triggers import fires
 
 from ..async_and_sync import text_of
-from ..conversations import Counted, Talk, asked, looks
+from ..conversations import CountingClient, Talk, asked, look_tool
 
 TWO_TURNS: dict[str, Any] = {"trigger": compaction.turns_over(2), "strategy": compaction.turn_window(1)}
 
@@ -120,12 +120,12 @@ async def test_nothing_is_compacted_between_the_rounds_of_a_turn(talk: Talk) -> 
 async def test_a_result_that_ends_a_turn_may_compact(talk: Talk) -> None:
     await talk.append(*(threadkeep.user(f"q{n}") for n in range(5)))
     model = talk.kit.ScriptedModel([assistant(tool_calls=[ToolCall("c1", "look", "{}")])])
-    await talk.ask_with_tools(model, talk.memory(**TWO_TURNS), "hi", tools=[looks(return_direct=True)])
+    await talk.ask_with_tools(model, talk.memory(**TWO_TURNS), "hi", tools=[look_tool(return_direct=True)])
     assert len(await talk.kit.all(talk.sdk.compactions(talk.session))) == 1
 
 
 async def test_the_server_is_asked_only_when_the_trigger_fires(talk: Talk) -> None:
-    counted = Counted(talk.sdk)
+    counted = CountingClient(talk.sdk)
     memory = talk.kit.SessionMemoryAdvisor(counted, **TWO_TURNS)
     for turn in range(3):
         assert counted.calls["compact"] == 0
@@ -137,7 +137,7 @@ async def test_the_servers_policy_compacts_by_itself(talk: Talk) -> None:
     await talk.append(threadkeep.user("q"))
     policy = compaction.policy(**TWO_TURNS)
     await talk.kit.of(talk.sdk.set_compaction_policy, policy, session=talk.session)
-    counted = Counted(talk.sdk)
+    counted = CountingClient(talk.sdk)
     model = talk.kit.ScriptedModel(["a"] * 4)
     for turn in range(4):
         await talk.ask(model, talk.kit.SessionMemoryAdvisor(counted), f"q{turn}")

@@ -9,7 +9,7 @@ import pytest
 from threadkeep import errors
 from threadkeep.chat import AnswerNotStored, Text, Tool, ToolCallLimits, ToolDefinition, ToolOutput, UnknownTool, context_keys
 
-from ..conversations import Talk, asked, looks
+from ..conversations import Talk, asked, look_tool
 from .test_memory_rounds import ROUND, calls
 from .test_resume import Killed, Mortal
 
@@ -22,10 +22,10 @@ def failing_at(talk: Talk, append: int) -> Any:
 async def test_a_final_answer_is_in_the_error(talk: Talk) -> None:
     model = talk.kit.ScriptedModel([calls("c1"), "done", "done again"])
     with pytest.raises(AnswerNotStored, match=r"\.response") as caught:
-        await talk.ask_with_tools(model, failing_at(talk, 4), "hi", tools=[looks()])
+        await talk.ask_with_tools(model, failing_at(talk, 4), "hi", tools=[look_tool()])
     assert (caught.value.response.text, type(caught.value.__cause__)) == ("done", Killed)
     assert await talk.log() == ROUND
-    await talk.ask_with_tools(model, talk.memory(), tools=[looks()], context={context_keys.RESUME: True})
+    await talk.ask_with_tools(model, talk.memory(), tools=[look_tool()], context={context_keys.RESUME: True})
     assert await talk.log() == [*ROUND, "assistant: done again"]
 
 
@@ -35,7 +35,7 @@ async def test_an_answer_of_the_loop_is_in_the_error(talk: Talk, end: str) -> No
     loop = {"manager": manager, "max_iterations": 1 if end == "toolIterationsExceeded" else 9}
     model = talk.kit.ScriptedModel([calls("c1"), "fine"])
     with pytest.raises(AnswerNotStored) as caught:
-        await talk.ask_with_tools(model, failing_at(talk, 3), "hi", tools=[looks(return_direct=True)], loop=loop)
+        await talk.ask_with_tools(model, failing_at(talk, 3), "hi", tools=[look_tool(return_direct=True)], loop=loop)
     response = caught.value.response.response
     assert response is not None
     assert (response.finish_reason, bool(response.text)) == (end, True)
@@ -48,17 +48,17 @@ async def test_what_is_no_answer_fails_as_the_server_says(talk: Talk) -> None:
     model = talk.kit.ScriptedModel([calls("c1"), calls("c2"), calls("c3", name="unknown")])
     for append, left in ((1, []), (2, ["user: hi"]), (3, ["user: hi", "user: hi", "assistant: [look c2]"])):
         with pytest.raises(Killed):
-            await talk.ask_with_tools(model, failing_at(talk, append), "hi", tools=[looks()])
+            await talk.ask_with_tools(model, failing_at(talk, append), "hi", tools=[look_tool()])
         assert await talk.log() == left
     with pytest.raises(UnknownTool) as caught:
-        await talk.ask_with_tools(model, failing_at(talk, 3), "hi", tools=[looks()])
+        await talk.ask_with_tools(model, failing_at(talk, 3), "hi", tools=[look_tool()])
     assert len(caught.value.__notes__) == 1
 
 
 async def test_a_result_that_no_event_holds_ends_the_turn_and_not_the_session(talk: Talk) -> None:
     model = talk.kit.ScriptedModel([calls("c1"), "fine"])
     with pytest.raises(errors.EventTooLarge):
-        await talk.ask_with_tools(model, talk.memory(), "hi", tools=[looks("x" * (17 << 20))])
+        await talk.ask_with_tools(model, talk.memory(), "hi", tools=[look_tool("x" * (17 << 20))])
     assert await talk.log() == ROUND[:2]
     await talk.ask(model, talk.memory(), "more")
     assert asked(model) == ["user: hi", "user: more"]

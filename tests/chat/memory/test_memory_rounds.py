@@ -30,7 +30,7 @@ from threadkeep.chat import (
 from threadkeep.chat.types.messages import Text
 
 from ..async_and_sync import response_of, text_of
-from ..conversations import Counted, Talk, asked, looks
+from ..conversations import CountingClient, Talk, asked, look_tool
 
 
 def calls(*ids: str, name: str = "look") -> Any:
@@ -71,7 +71,7 @@ async def test_each_round_is_told_everything_once(talk: Talk, internal_history: 
     await talk.append(threadkeep.user("before"), threadkeep.assistant("yes"))
     model = talk.kit.ScriptedModel([calls("c1"), calls("c2", "c3"), "done"])
     loop = {"internal_history": internal_history}
-    answers = await talk.ask_with_tools(model, talk.memory(), system("Be brief."), "hi", tools=[looks()], loop=loop)
+    answers = await talk.ask_with_tools(model, talk.memory(), system("Be brief."), "hi", tools=[look_tool()], loop=loop)
     assert text_of(answers) == "done"
     told = ["system: Be brief.", "user: before", "assistant: yes"]
     assert asked(model, 0) == [*told, "user: hi"]
@@ -82,12 +82,12 @@ async def test_each_round_is_told_everything_once(talk: Talk, internal_history: 
 
 
 async def test_the_history_is_read_once_a_turn(talk: Talk) -> None:
-    counted = Counted(talk.sdk)
+    counted = CountingClient(talk.sdk)
     memory = talk.kit.SessionMemoryAdvisor(counted)
     model = talk.kit.ScriptedModel([*(calls(f"c{n}") for n in range(12)), "done", "again"])
-    await talk.ask_with_tools(model, memory, "hi", tools=[looks()])
+    await talk.ask_with_tools(model, memory, "hi", tools=[look_tool()])
     assert counted.calls == {"get_context": 1, "append": 26}
-    await talk.ask_with_tools(model, memory, "more", tools=[looks()])
+    await talk.ask_with_tools(model, memory, "more", tools=[look_tool()])
     assert counted.calls["get_context"] == 2
     assert len(asked(model)) == 27
 
@@ -95,10 +95,10 @@ async def test_the_history_is_read_once_a_turn(talk: Talk) -> None:
 async def test_all_instructions_hold_in_every_round(talk: Talk) -> None:
     """The loop repeats only the first."""
     model = talk.kit.ScriptedModel([calls("c1"), "done"])
-    await talk.ask_with_tools(model, talk.memory(), system("One."), system("Two."), "hi", tools=[looks()])
+    await talk.ask_with_tools(model, talk.memory(), system("One."), system("Two."), "hi", tools=[look_tool()])
     assert asked(model) == ["system: One.", "system: Two.", *ROUND]
     bare = talk.kit.ScriptedModel([calls("c2"), "done"])
-    await talk.ask_with_tools(bare, talk.memory(), "hi", tools=[looks()])
+    await talk.ask_with_tools(bare, talk.memory(), "hi", tools=[look_tool()])
     assert [each for each in asked(bare) if each.startswith("system")] == [], "none is made up"
 
 
@@ -109,7 +109,7 @@ async def test_a_result_is_stored_if_and_only_if_its_call_is(talk: Talk) -> None
     ):
         session = f"{talk.session}-{len(stored)}"
         memory, model = talk.memory(message_filter=by_role(*roles)), talk.kit.ScriptedModel([calls("c1"), "done"])
-        await talk.ask_with_tools(model, memory, "hi", tools=[looks()], session=session)
+        await talk.ask_with_tools(model, memory, "hi", tools=[look_tool()], session=session)
         assert asked(model) == ROUND
         assert await talk.log(session) == stored
 
@@ -135,7 +135,7 @@ async def test_a_program_that_runs_the_tools_itself(talk: Talk) -> None:
 async def test_rounds_work_whatever_is_remembered(talk: Talk, mode: str) -> None:
     provider = MemoryProvider.none() if mode == "none" else getattr(MemoryProvider.limited_window(), mode)()
     model = talk.kit.ScriptedModel([calls("c1"), calls("c2"), "done"])
-    await talk.ask_with_tools(model, talk.memory(memory=provider), "hi", tools=[looks()])
+    await talk.ask_with_tools(model, talk.memory(memory=provider), "hi", tools=[look_tool()])
     assert asked(model) == [*ROUND, "assistant: [look c2]", "tool: c2=found"]
     assert len(await talk.log()) == (6 if mode == "write_only" else 0)
 
@@ -198,7 +198,7 @@ async def test_an_agent_that_calls_another_on_a_branch_of_the_session(talk: Talk
     """Both write to one session at once; each is told what is its own, and the log has every pair."""
     helper_model = talk.kit.ScriptedModel([calls("h1"), "it is 42"])
     helper_memory = talk.memory(author="helper", branch="chief.helper")
-    kit, options = talk.kit, ToolOptions(tools=(looks(),))
+    kit, options = talk.kit, ToolOptions(tools=(look_tool(),))
 
     def chain() -> Any:
         return kit.AdvisorChain([kit.ToolCallingAdvisor(internal_history=False), helper_memory], helper_model)
@@ -231,7 +231,7 @@ async def test_an_agent_that_calls_another_on_a_branch_of_the_session(talk: Talk
 async def test_turns_at_once_in_one_session_keep_their_pairs(talk: Talk) -> None:
     async def one(number: int) -> None:
         model = talk.kit.ScriptedModel([calls(f"c{number}"), f"done {number}"])
-        await talk.ask_with_tools(model, talk.memory(), f"q{number}", tools=[looks(f"found {number}")])
+        await talk.ask_with_tools(model, talk.memory(), f"q{number}", tools=[look_tool(f"found {number}")])
         assert asked(model)[-2:] == [f"assistant: [look c{number}]", f"tool: c{number}=found {number}"]
 
     await asyncio.gather(*map(one, range(5)))
@@ -246,7 +246,7 @@ async def test_turns_at_once_in_one_session_keep_their_pairs(talk: Talk) -> None
 
 async def test_a_result_that_is_the_answer_is_stored(talk: Talk) -> None:
     model = talk.kit.ScriptedModel([calls("c1", "c2"), "next"])
-    answers = await talk.ask_with_tools(model, talk.memory(), "hi", tools=[looks(return_direct=True)])
+    answers = await talk.ask_with_tools(model, talk.memory(), "hi", tools=[look_tool(return_direct=True)])
     assert response_of(answers).finish_reason == "returnDirect"
     turn = ["user: hi", "assistant: [look c1] [look c2]", "tool: c1=found c2=found", "assistant: found", "assistant: found"]
     assert await talk.log() == turn
@@ -257,7 +257,7 @@ async def test_a_result_that_is_the_answer_is_stored(talk: Talk) -> None:
 async def test_a_turn_that_ends_at_a_limit_leaves_no_call_open(talk: Talk) -> None:
     manager = talk.kit.ToolCallingManager(limits=ToolCallLimits(per_tool=1))
     model = talk.kit.ScriptedModel([calls("c1", "c2"), "next"])
-    answers = await talk.ask_with_tools(model, talk.memory(), "hi", tools=[looks()], loop={"manager": manager})
+    answers = await talk.ask_with_tools(model, talk.memory(), "hi", tools=[look_tool()], loop={"manager": manager})
     assert response_of(answers).finish_reason == "toolCallLimitExceeded"
     await talk.ask(model, talk.memory(), "more")
     user, call, result, answer, more = asked(model)
@@ -270,7 +270,7 @@ async def test_a_turn_that_ends_at_a_limit_leaves_no_call_open(talk: Talk) -> No
 
 async def test_a_turn_that_ends_after_so_many_rounds_leaves_no_call_open(talk: Talk) -> None:
     model = talk.kit.ScriptedModel([calls("c1"), calls("c2")])
-    await talk.ask_with_tools(model, talk.memory(), "hi", tools=[looks()], loop={"max_iterations": 2})
+    await talk.ask_with_tools(model, talk.memory(), "hi", tools=[look_tool()], loop={"max_iterations": 2})
     log = await talk.log()
     assert log[:4] == [*ROUND, "assistant: [look c2]"]
     assert log[4].startswith("tool: c2=not run")
@@ -304,7 +304,7 @@ async def test_what_a_round_is_told_beside_results_is_stored(talk: Talk) -> None
 
     model = talk.kit.ScriptedModel([calls("c1"), "done"])
     steering = talk.kit.advisor(order=context_keys.SESSION_MEMORY_ORDER - 1, before=steered)
-    await talk.ask_with_tools(model, talk.memory(), "hi", tools=[looks()], advisors=[steering])
+    await talk.ask_with_tools(model, talk.memory(), "hi", tools=[look_tool()], advisors=[steering])
     assert asked(model) == [*ROUND, "user: be quick"]
     assert await talk.log() == [*ROUND, "user: be quick", "assistant: done"]
 
@@ -324,7 +324,7 @@ async def test_a_session_that_is_deleted_during_a_turn_is_not_made_again(talk: T
 async def test_a_model_that_fails_in_the_middle_leaves_what_was_done(talk: Talk) -> None:
     model = talk.kit.ScriptedModel([calls("c1"), RuntimeError("overloaded")])
     with pytest.raises(RuntimeError, match="overloaded"):
-        await talk.ask_with_tools(model, talk.memory(), "hi", tools=[looks()])
+        await talk.ask_with_tools(model, talk.memory(), "hi", tools=[look_tool()])
     assert await talk.log() == ROUND
 
 
@@ -332,7 +332,7 @@ async def test_a_model_that_fails_in_the_middle_leaves_what_was_done(talk: Talk)
 async def test_several_generations_with_calls(talk: Talk) -> None:
     both = ChatResponse((Generation(assistant("I look"), "stop"), Generation(calls("c1"), "tool_calls")))
     model = talk.kit.ScriptedModel([both, "done"])
-    await talk.ask_with_tools(model, talk.memory(), "hi", tools=[looks()])
+    await talk.ask_with_tools(model, talk.memory(), "hi", tools=[look_tool()])
     assert asked(model) == ["user: hi", "assistant: I look", "assistant: [look c1]", "tool: c1=found"]
     assert await talk.log() == [*asked(model), "assistant: done"]
 
@@ -345,9 +345,9 @@ async def test_of_several_generations_only_the_calls_that_are_run_are_stored(tal
     said = [f"assistant: {beside.text}"] if beside.text else []
     model = talk.kit.ScriptedModel([both, RuntimeError("overloaded"), "done"])
     with pytest.raises(RuntimeError, match="overloaded"):
-        await talk.ask_with_tools(model, talk.memory(), "hi", tools=[looks()])
+        await talk.ask_with_tools(model, talk.memory(), "hi", tools=[look_tool()])
     told = ["user: hi", *said, "assistant: [look a]", "tool: a=found"]
     assert asked(model) == await talk.log() == told
-    await talk.ask_with_tools(model, talk.memory(), tools=[looks()], context={context_keys.RESUME: True})
+    await talk.ask_with_tools(model, talk.memory(), tools=[look_tool()], context={context_keys.RESUME: True})
     assert asked(model) == told
     assert await talk.log() == [*told, "assistant: done"]

@@ -27,7 +27,7 @@ from threadkeep.chat.memory.events import from_event
 from threadkeep.v1.event_pb2 import SessionEvent
 
 from ..async_and_sync import text_of
-from ..conversations import Counted, Talk, asked, looks, told
+from ..conversations import CountingClient, Talk, asked, look_tool, told
 
 RESUME = {context_keys.RESUME: True}
 ASKED = ["user: hi", "assistant: [look c1] [look c2]"]
@@ -38,7 +38,7 @@ def question(text: str = "hi", **fields: Any) -> SessionEvent:
     return threadkeep.user(text, **fields)
 
 
-def calling(*ids: str, **fields: Any) -> SessionEvent:
+def calls_of(*ids: str, **fields: Any) -> SessionEvent:
     return threadkeep.assistant(tool_calls=[threadkeep.tool_call(each, "look", "{}") for each in ids], **fields)
 
 
@@ -52,7 +52,7 @@ async def resumed(
 ) -> list[Any]:
     memory = memory or talk.memory()
     if looped:
-        return await talk.ask_with_tools(model, memory, *said, tools=[looks(answer)], context=RESUME)
+        return await talk.ask_with_tools(model, memory, *said, tools=[look_tool(answer)], context=RESUME)
     return await talk.ask(model, memory, *said, context=RESUME)
 
 
@@ -65,7 +65,7 @@ async def test_after_the_question(talk: Talk) -> None:
 
 
 async def test_after_the_answer_that_calls_tools(talk: Talk) -> None:
-    await talk.append(question(), calling("c1", "c2"))
+    await talk.append(question(), calls_of("c1", "c2"))
     model = talk.kit.ScriptedModel(["done"])
     assert text_of(await resumed(talk, model, system("One."), system("Two."))) == "done"
     assert asked(model) == ["system: One.", "system: Two.", *ASKED, FOUND]
@@ -74,7 +74,7 @@ async def test_after_the_answer_that_calls_tools(talk: Talk) -> None:
 
 async def test_after_some_of_the_results(talk: Talk) -> None:
     """As another program may have stored them: one event for each."""
-    await talk.append(question(), calling("c1", "c2"), results("c1"))
+    await talk.append(question(), calls_of("c1", "c2"), results("c1"))
     model = talk.kit.ScriptedModel(["done"])
     assert text_of(await resumed(talk, model, answer="found now")) == "done"
     assert asked(model) == [*ASKED, "tool: c1=found", "tool: c2=found now"]
@@ -82,7 +82,7 @@ async def test_after_some_of_the_results(talk: Talk) -> None:
 
 
 async def test_after_the_results(talk: Talk) -> None:
-    await talk.append(question(), calling("c1", "c2"), results("c1", "c2"))
+    await talk.append(question(), calls_of("c1", "c2"), results("c1", "c2"))
     more = assistant(tool_calls=[ToolCall("c3", "look", "{}")])
     model = talk.kit.ScriptedModel([more, "done"])
     assert text_of(await resumed(talk, model, answer="more")) == "done"
@@ -91,7 +91,7 @@ async def test_after_the_results(talk: Talk) -> None:
 
 async def test_after_the_final_answer(talk: Talk) -> None:
     await talk.append(question(), threadkeep.assistant("hello"))
-    model, counted = talk.kit.ScriptedModel(), Counted(talk.sdk)
+    model, counted = talk.kit.ScriptedModel(), CountingClient(talk.sdk)
     memory = talk.kit.SessionMemoryAdvisor(counted)
     for looped in (True, False):
         answers = await resumed(talk, model, memory=memory, looped=looped)
@@ -101,13 +101,13 @@ async def test_after_the_final_answer(talk: Talk) -> None:
 
 
 async def test_twice_one_after_the_other(talk: Talk) -> None:
-    await talk.append(question(), calling("c1", "c2"))
+    await talk.append(question(), calls_of("c1", "c2"))
     for _ in range(2):
         assert text_of(await resumed(talk, talk.kit.ScriptedModel(["done"]))) == "done"
     assert await talk.log() == [*ASKED, FOUND, "assistant: done"]
 
 
-class Together(Counted):
+class Together(CountingClient):
     """A client of several programs that go on only when all have read what was left."""
 
     def __init__(self, client: Any, programs: int) -> None:
@@ -150,7 +150,7 @@ async def at_once(talk: Talk, models: list[Any], ran: list[str] | None = None) -
 @pytest.mark.parametrize("left", ["question", "calls", "results"])
 async def test_twice_at_once(talk: Talk, left: str) -> None:
     """Both finish the turn; what the first stored holds for both, though each found and said something of its own."""
-    events = [question(), calling("c1", "c2"), results("c1", "c2")]
+    events = [question(), calls_of("c1", "c2"), results("c1", "c2")]
     await talk.append(*events[: ["question", "calls", "results"].index(left) + 1])
     models = [talk.kit.ScriptedModel([f"done {n}"]) for n in range(4)]
     answers = await at_once(talk, models)
@@ -191,7 +191,7 @@ async def test_who_is_asked_again_with_other_words_answers_again(talk: Talk) -> 
 
 
 async def test_who_says_something_new_does_not_resume(talk: Talk) -> None:
-    await talk.append(question(), calling("c1"))
+    await talk.append(question(), calls_of("c1"))
     model = talk.kit.ScriptedModel(["fine"])
     await resumed(talk, model, "never mind")
     assert asked(model) == ["user: hi", "user: never mind"]
@@ -199,7 +199,7 @@ async def test_who_says_something_new_does_not_resume(talk: Talk) -> None:
 
 
 async def test_a_program_that_runs_the_tools_itself_gets_the_calls(talk: Talk) -> None:
-    await talk.append(question(), calling("c1", "c2"), results("c1"))
+    await talk.append(question(), calls_of("c1", "c2"), results("c1"))
     model = talk.kit.ScriptedModel()
     [answer] = await resumed(talk, model, looped=False)
     assert told([answer.message]) == ["assistant: [look c2]"]
@@ -209,23 +209,23 @@ async def test_a_program_that_runs_the_tools_itself_gets_the_calls(talk: Talk) -
 
 async def test_a_memory_outside_of_the_loop_asks_again_where_calls_were_left(talk: Talk) -> None:
     """They are of an agent whose memory stood inside: nobody here would run them."""
-    await talk.append(question(), calling("c1"))
+    await talk.append(question(), calls_of("c1"))
     model = talk.kit.ScriptedModel([assistant(tool_calls=[ToolCall("c2", "look", "{}")]), "done"])
     outside = talk.memory(order=context_keys.CHAT_MEMORY_ORDER)
     loop = {"internal_history": True}
-    assert text_of(await talk.ask_with_tools(model, outside, tools=[looks()], context=RESUME, loop=loop)) == "done"
+    assert text_of(await talk.ask_with_tools(model, outside, tools=[look_tool()], context=RESUME, loop=loop)) == "done"
     assert asked(model) == ["user: hi", "assistant: [look c2]", "tool: c2=found"]
     assert await talk.log() == ["user: hi", "assistant: [look c1]", "assistant: done"]
-    assert text_of(await talk.ask_with_tools(model, outside, tools=[looks()], context=RESUME, loop=loop)) == "done"
+    assert text_of(await talk.ask_with_tools(model, outside, tools=[look_tool()], context=RESUME, loop=loop)) == "done"
 
 
 async def test_each_agent_resumes_on_its_branch(talk: Talk) -> None:
     """The chief waits for a helper, which was killed as well."""
     await talk.append(
         question("go", branch="chief"),
-        calling("c1", branch="chief"),
+        calls_of("c1", branch="chief"),
         question("research", branch="chief.helper"),
-        calling("h1", branch="chief.helper"),
+        calls_of("h1", branch="chief.helper"),
         threadkeep.assistant("of another", branch="chief.other"),
     )
     helper, chief = talk.kit.ScriptedModel(["researched"]), talk.kit.ScriptedModel(["done"])
@@ -254,7 +254,7 @@ async def test_an_agent_on_a_branch_resumes_with_more_rounds_as_others_do(talk: 
     await talk.append(question(branch="helper"))
     memory = talk.kit.SessionMemoryAdvisor(Together(talk.sdk, 2), branch="helper")
     models = [talk.kit.ScriptedModel([decided] * 3) for _ in range(2)]
-    await asyncio.gather(*(talk.ask_with_tools(each, memory, tools=[looks()], context=RESUME) for each in models))
+    await asyncio.gather(*(talk.ask_with_tools(each, memory, tools=[look_tool()], context=RESUME) for each in models))
     rounds = [each for n in range(2) for each in (f"assistant: [look c{n}]", f"tool: c{n}=found")]
     assert await talk.log() == ["user: hi", *rounds, "assistant: done"]
 
@@ -292,7 +292,7 @@ class Killed(Exception):
     pass
 
 
-class Mortal(Counted):
+class Mortal(CountingClient):
     """A client whose program dies at its n-th append: before it is stored, or after."""
 
     def __init__(self, client: Any, at: int, *, stores: bool) -> None:
@@ -331,7 +331,7 @@ async def test_an_agent_that_dies_anywhere_is_resumed(talk: Talk, dies_at: int, 
     model = talk.kit.ScriptedModel([decided] * 9)
     mortal = talk.kit.SessionMemoryAdvisor(Mortal(talk.sdk, dies_at, stores=stores))
     with pytest.raises(AnswerNotStored if dies_at == 6 else Killed):
-        await talk.ask_with_tools(model, mortal, "hi", tools=[looks()])
+        await talk.ask_with_tools(model, mortal, "hi", tools=[look_tool()])
     if dies_at == 1 and not stores:
         with pytest.raises(NothingToResume):
             await resumed(talk, model)
@@ -375,7 +375,7 @@ async def test_an_agent_that_is_killed_in_the_middle_of_a_round(talk: Talk) -> N
     before = ["user: hi", "assistant: [look c0]", "tool: c0=found", "assistant: [look c1]"]
     assert await talk.log() == before
     model = talk.kit.ScriptedModel(["done"])
-    client = talk.kit.ChatClient(model, tools=[looks()], advisors=[talk.memory()])
+    client = talk.kit.ChatClient(model, tools=[look_tool()], advisors=[talk.memory()])
     assert (await talk.kit.of(client.prompt().session(talk.session).resume)).text == "done"
     assert asked(model) == [*before, "tool: c1=found"]
     assert await talk.log() == [*before, "tool: c1=found", "assistant: done"]

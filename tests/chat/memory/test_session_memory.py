@@ -29,7 +29,7 @@ from threadkeep.chat import (
 )
 
 from ..async_and_sync import text_of
-from ..conversations import Counted, Talk, asked, looks, told
+from ..conversations import CountingClient, Talk, asked, look_tool, told
 
 CALL = ToolCall("c1", "look", "{}")
 
@@ -167,7 +167,7 @@ async def test_an_answer_that_says_something_is_stored(talk: Talk, parts: Any, k
 async def test_of_several_generations_the_empty_one_is_neither_stored_nor_said_again(talk: Talk) -> None:
     both = ChatResponse((Generation(assistant(tool_calls=[CALL]), "tool_calls"), Generation(assistant(""), "stop")))
     model = talk.kit.ScriptedModel([both, "done", "again"])
-    await talk.ask_with_tools(model, talk.memory(), "hi", tools=[looks()])
+    await talk.ask_with_tools(model, talk.memory(), "hi", tools=[look_tool()])
     turn = ["user: hi", "assistant: [look c1]", "tool: c1=found"]
     assert asked(model) == turn
     assert await talk.log() == [*turn, "assistant: done"]
@@ -178,7 +178,7 @@ async def test_of_several_generations_the_empty_one_is_neither_stored_nor_said_a
 async def test_what_is_not_stored_is_asked_all_the_same(talk: Talk) -> None:
     model = talk.kit.ScriptedModel([assistant(tool_calls=[CALL]), "done"])
     memory = talk.memory(message_filter=by_role(Role.TOOL, Role.SYSTEM))
-    await talk.ask_with_tools(model, memory, "hi", tools=[looks()])
+    await talk.ask_with_tools(model, memory, "hi", tools=[look_tool()])
     assert asked(model, 0) == ["user: hi"]
     assert asked(model, 1) == ["user: hi", "assistant: [look c1]", "tool: c1=found"]
     assert await talk.log() == []
@@ -268,7 +268,7 @@ async def test_usage_run_and_role_are_stored(talk: Talk) -> None:
 
 
 async def test_one_turn_reads_once_and_appends_twice(talk: Talk) -> None:
-    counted = Counted(talk.sdk)
+    counted = CountingClient(talk.sdk)
     memory = talk.kit.SessionMemoryAdvisor(counted)
     await talk.ask(talk.kit.ScriptedModel(["x"]), memory, "hi")
     assert counted.calls == {"get_context": 1, "append": 2}
@@ -303,7 +303,7 @@ async def test_a_session_without_a_user_is_the_default_users(talk: Talk, server:
 async def test_outside_of_the_loop_only_question_and_answer_are_stored(talk: Talk) -> None:
     model = talk.kit.ScriptedModel([assistant(tool_calls=[CALL]), "done"])
     memory = talk.memory(order=context_keys.CHAT_MEMORY_ORDER)
-    answers = await talk.ask_with_tools(model, memory, "hi", tools=[looks()], loop={"internal_history": True})
+    answers = await talk.ask_with_tools(model, memory, "hi", tools=[look_tool()], loop={"internal_history": True})
     assert text_of(answers) == "done"
     assert asked(model) == ["user: hi", "assistant: [look c1]", "tool: c1=found"]
     assert await talk.log() == ["user: hi", "assistant: done"]

@@ -49,13 +49,13 @@ async def model(endpoint: Loopback, kit: Kit) -> AsyncIterator[Any]:
     await kit.of(opened.close)
 
 
-def says(way: Way, *content: Any, cut: int = 4, **about: Any) -> Any:
+def answer_saying(way: Way, *content: Any, cut: int = 4, **about: Any) -> Any:
     whole = message(*content, **about)
     return events(streamed(whole, cut=cut), done=False) if way.streams else replies(whole)
 
 
 async def test_an_answer_with_what_it_cost(endpoint: Loopback, model: Any, way: Way) -> None:
-    endpoint.does(says(way, "Hello there"))
+    endpoint.does(answer_saying(way, "Hello there"))
     found = merged(await answer_of(way, model, HELLO))
     assert (found.text, found.finish_reason, found.id, found.model) == ("Hello there", "end_turn", "m1", "small-2026")
     usage = found.usage
@@ -74,7 +74,7 @@ async def test_usage_is_told_once_in_a_stream(endpoint: Loopback, model: Any, ki
 @pytest.mark.parametrize("cut", [1, 3, 100])
 async def test_thinking_text_and_parallel_calls(endpoint: Loopback, model: Any, way: Way, cut: int) -> None:
     calls = [tool_use("a", "weather", {"city": "Ålesund"}), tool_use("b", "now", {})]
-    endpoint.does(says(way, THINKING, REDACTED, "I look it up.", *calls, reason="tool_use", cut=cut))
+    endpoint.does(answer_saying(way, THINKING, REDACTED, "I look it up.", *calls, reason="tool_use", cut=cut))
     chunks = await answer_of(way, model, HELLO)
     found = merged(chunks)
     assert found.message is not None
@@ -100,7 +100,7 @@ async def test_an_answer_goes_back_as_it_came(endpoint: Loopback, model: Any, wa
         "content": [{"type": "web_search_result", "title": "O"}],
     }
     content = [THINKING, REDACTED, search, found_there, "It rains.", tool_use("a", "weather", {"city": "Oslo"})]
-    endpoint.does(says(way, *content, reason="tool_use"))
+    endpoint.does(answer_saying(way, *content, reason="tool_use"))
     said = merged(await answer_of(way, model, HELLO)).message
     assert said is not None
     assert [part.type for part in said.parts if isinstance(part, Data)] == ["anthropic", "anthropic"]
@@ -125,21 +125,21 @@ async def test_arguments_that_are_no_json_come_as_they_are_and_go_back_wrapped(
 
 @pytest.mark.parametrize(("reason", "refused"), [("max_tokens", False), ("refusal", True), ("pause_turn", False)])
 async def test_why_an_answer_ended(endpoint: Loopback, model: Any, way: Way, reason: str, refused: bool) -> None:
-    endpoint.does(says(way, "Well", reason=reason))
+    endpoint.does(answer_saying(way, "Well", reason=reason))
     found = merged(await answer_of(way, model, HELLO))
     assert (found.text, found.finish_reason) == ("Well", reason)
     assert found.generations[0].metadata.get("refusal", False) is refused
 
 
 async def test_an_answer_without_content(endpoint: Loopback, model: Any, way: Way) -> None:
-    endpoint.does(says(way))
+    endpoint.does(answer_saying(way))
     found = merged(await answer_of(way, model, HELLO))
     assert found.message is not None
     assert (found.message.parts, found.finish_reason) == ((), "end_turn")
 
 
 async def test_the_request_for_a_whole_conversation(endpoint: Loopback, model: Any, way: Way) -> None:
-    endpoint.does(says(way, "Fine"))
+    endpoint.does(answer_saying(way, "Fine"))
     options = ToolOptions(
         temperature=0.5,
         top_p=0.9,
@@ -201,7 +201,7 @@ async def test_the_request_for_a_whole_conversation(endpoint: Loopback, model: A
 
 
 async def test_turns_are_taken_and_nothing_empty_is_sent(endpoint: Loopback, model: Any, way: Way) -> None:
-    endpoint.does(says(way, "Fine"))
+    endpoint.does(answer_saying(way, "Fine"))
     messages = (
         system("One."),
         user("Hi"),
@@ -222,7 +222,7 @@ async def test_turns_are_taken_and_nothing_empty_is_sent(endpoint: Loopback, mod
 
 
 async def test_reasoning_that_another_provider_signed_stays_here(endpoint: Loopback, model: Any, way: Way) -> None:
-    endpoint.does(says(way, "Fine"))
+    endpoint.does(answer_saying(way, "Fine"))
     said = Message(Role.ASSISTANT, (Reasoning("Hmm.", b"sig"), Text("Hello")), {"reasoning_of": "gemini"})
     await answer_of(way, model, Prompt((user("Hi"), said, user("And?"))))
     assert endpoint.body["messages"][1] == {"role": "assistant", "content": [{"type": "text", "text": "Hello"}]}
@@ -287,7 +287,7 @@ async def test_what_has_no_form_is_refused_before_anything_is_sent(endpoint: Loo
 
 async def test_a_request_wins_over_the_models_options(endpoint: Loopback, kit: Kit, way: Way) -> None:
     model = kit.AnthropicModel("small", base_url=endpoint.url, options=ChatOptions(temperature=0.1, max_tokens=9))
-    endpoint.does(says(way, "Fine"))
+    endpoint.does(answer_saying(way, "Fine"))
     await answer_of(way, model, Prompt(HELLO.messages, ChatOptions(model="large", temperature=0.9)))
     assert (endpoint.body["model"], endpoint.body["temperature"], endpoint.body["max_tokens"]) == ("large", 0.9, 9)
     await kit.of(model.close)
@@ -299,7 +299,7 @@ async def test_no_key_of_the_environment_goes_to_another_address(
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
     monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", KEY)
     model = kit.AnthropicModel("small", base_url=endpoint.url)
-    endpoint.does(says(way, "Fine"))
+    endpoint.does(answer_saying(way, "Fine"))
     await answer_of(way, model, HELLO)
     assert KEY not in json.dumps(endpoint.requests[-1].headers)
     await kit.of(model.close)
@@ -318,7 +318,7 @@ async def test_a_client_that_was_given_is_used_and_left_open(endpoint: Loopback,
     library = (anthropic.AsyncAnthropic if kit.is_async else anthropic.Anthropic)(
         base_url=endpoint.url, api_key=KEY, default_headers={"x-team": "blue"}
     )
-    endpoint.does(says(way, "Fine"))
+    endpoint.does(answer_saying(way, "Fine"))
     model = kit.AnthropicModel("small", client=library)
     await answer_of(way, model, HELLO)
     await kit.of(model.close)

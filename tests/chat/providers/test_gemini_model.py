@@ -47,12 +47,12 @@ async def model(endpoint: Loopback, kit: Kit) -> AsyncIterator[Any]:
     await kit.of(opened.close)
 
 
-def says(way: Way, *parts: Any, reason: str = "STOP") -> Any:
+def answer_saying(way: Way, *parts: Any, reason: str = "STOP") -> Any:
     return events(streamed(*parts, reason=reason), done=False) if way.streams else replies(content(*parts, reason=reason))
 
 
 async def test_an_answer_with_what_it_cost(endpoint: Loopback, model: Any, way: Way) -> None:
-    endpoint.does(says(way, "Hello there"))
+    endpoint.does(answer_saying(way, "Hello there"))
     found = merged(await answer_of(way, model, HELLO))
     assert (found.text, found.finish_reason, found.id, found.model) == ("Hello there", "STOP", "g1", "small-2026")
     usage = found.usage
@@ -71,7 +71,9 @@ async def test_usage_is_told_once_in_a_stream(endpoint: Loopback, model: Any, ki
 
 async def test_thoughts_text_and_parallel_calls(endpoint: Loopback, model: Any, way: Way) -> None:
     first = function_call("weather", {"city": "Ålesund"}, signature="c2ln")
-    endpoint.does(says(way, {"text": "Hmm.", "thought": True}, "I look it up.", first, function_call("now", {}, call_id="own")))
+    endpoint.does(
+        answer_saying(way, {"text": "Hmm.", "thought": True}, "I look it up.", first, function_call("now", {}, call_id="own"))
+    )
     found = merged(await answer_of(way, model, HELLO))
     assert found.message is not None
     assert found.message.parts == (
@@ -89,7 +91,9 @@ async def test_an_answer_goes_back_as_it_came(endpoint: Loopback, model: Any, wa
     picture = {"inlineData": {"mimeType": "image/png", "data": "iVBORw=="}}
     call = function_call("weather", {"city": "Oslo"}, call_id="a", signature="/+8=")
     endpoint.does(
-        says(way, {"text": "Hmm.", "thought": True}, "It rains.", code, picture, call, {"text": "", "thoughtSignature": "AA=="})
+        answer_saying(
+            way, {"text": "Hmm.", "thought": True}, "It rains.", code, picture, call, {"text": "", "thoughtSignature": "AA=="}
+        )
     )
     said = merged(await answer_of(way, model, HELLO)).message
     assert said is not None
@@ -106,7 +110,7 @@ async def test_an_answer_goes_back_as_it_came(endpoint: Loopback, model: Any, wa
 
 @pytest.mark.parametrize(("reason", "refused"), [("MAX_TOKENS", False), ("SAFETY", True), ("MALFORMED_FUNCTION_CALL", False)])
 async def test_why_an_answer_ended(endpoint: Loopback, model: Any, way: Way, reason: str, refused: bool) -> None:
-    endpoint.does(says(way, "Well", reason=reason))
+    endpoint.does(answer_saying(way, "Well", reason=reason))
     found = merged(await answer_of(way, model, HELLO))
     assert (found.text, found.finish_reason) == ("Well", reason)
     assert found.generations[0].metadata.get("refusal", False) is refused
@@ -152,7 +156,7 @@ CONTENTS = [
 
 
 async def test_the_request_for_a_whole_conversation(endpoint: Loopback, model: Any, way: Way) -> None:
-    endpoint.does(says(way, "Fine"))
+    endpoint.does(answer_saying(way, "Fine"))
     options = ToolOptions(
         temperature=0.5,
         top_p=0.9,
@@ -199,7 +203,7 @@ async def test_the_request_for_a_whole_conversation(endpoint: Loopback, model: A
 
 
 async def test_turns_are_taken_and_nothing_empty_is_sent(endpoint: Loopback, model: Any, way: Way) -> None:
-    endpoint.does(says(way, "Fine"))
+    endpoint.does(answer_saying(way, "Fine"))
     calls = (ToolCall("a", "look"), ToolCall("b", "count"))
     messages = (
         system("One."),
@@ -227,7 +231,7 @@ async def test_turns_are_taken_and_nothing_empty_is_sent(endpoint: Loopback, mod
 
 
 async def test_reasoning_that_another_provider_signed_stays_here(endpoint: Loopback, model: Any, way: Way) -> None:
-    endpoint.does(says(way, "Fine"))
+    endpoint.does(answer_saying(way, "Fine"))
     said = Message(Role.ASSISTANT, (Reasoning("Hmm.", b"sig"), Text("Hello")), {"reasoning_of": "anthropic"})
     await answer_of(way, model, Prompt((user("Hi"), said, user("And?"))))
     assert endpoint.body["contents"][1] == {"role": "model", "parts": [{"text": "Hello"}]}
@@ -253,7 +257,7 @@ async def test_a_wait_that_stands_in_the_body_is_told(endpoint: Loopback, kit: K
 
 async def test_a_request_wins_over_the_models_options(endpoint: Loopback, kit: Kit, way: Way) -> None:
     model = kit.GeminiModel("small", base_url=endpoint.url, options=ChatOptions(temperature=0.1, max_tokens=9))
-    endpoint.does(says(way, "Fine"))
+    endpoint.does(answer_saying(way, "Fine"))
     await answer_of(way, model, Prompt(HELLO.messages, ChatOptions(model="tunedModels/mine", temperature=0.9)))
     assert endpoint.body["generationConfig"] == {"temperature": 0.9, "maxOutputTokens": 9}
     assert endpoint.requests[-1].path.startswith("/v1beta/tunedModels/mine:")
@@ -265,7 +269,7 @@ async def test_no_key_of_the_environment_goes_to_another_address(
 ) -> None:
     monkeypatch.setenv("GEMINI_API_KEY", KEY)
     model = kit.GeminiModel("small", base_url=endpoint.url)
-    endpoint.does(says(way, "Fine"))
+    endpoint.does(answer_saying(way, "Fine"))
     await answer_of(way, model, HELLO)
     assert KEY not in json.dumps(endpoint.requests[-1].headers)
     await kit.of(model.close)
@@ -280,7 +284,7 @@ def test_without_a_key_it_says_so_at_once(kit: Kit, monkeypatch: pytest.MonkeyPa
 
 async def test_a_client_that_was_given_is_used_and_left_open(endpoint: Loopback, kit: Kit, way: Way) -> None:
     library: Any = (httpx2.AsyncClient if kit.is_async else httpx2.Client)(headers={"x-team": "blue"})
-    endpoint.does(says(way, "Fine"))
+    endpoint.does(answer_saying(way, "Fine"))
     model = kit.GeminiModel("small", base_url=endpoint.url, client=library)
     await answer_of(way, model, HELLO)
     await kit.of(model.close)

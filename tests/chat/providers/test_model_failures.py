@@ -43,7 +43,7 @@ async def model(endpoint: Loopback, kit: Kit, vendor: Vendor) -> AsyncIterator[A
     await kit.of(opened.close)
 
 
-def says(vendor: Vendor, way: Way, text: str = "Hello") -> Any:
+def answer_saying(vendor: Vendor, way: Way, text: str = "Hello") -> Any:
     return events(vendor.events(text), done=vendor.done) if way.streams else replies(vendor.whole(text))
 
 
@@ -87,7 +87,7 @@ async def test_too_many_requests_are_told_with_the_wait(endpoint: Loopback, kit:
 
 
 async def test_the_wait_that_is_asked_for_is_kept(endpoint: Loopback, model: Any, vendor: Vendor, way: Way) -> None:
-    endpoint.does(refuses(429, headers={"retry-after-ms": "150"}), says(vendor, way))  # longer than BACKOFF
+    endpoint.does(refuses(429, headers={"retry-after-ms": "150"}), answer_saying(vendor, way))  # longer than BACKOFF
     begun = time.monotonic()
     assert merged(await answer_of(way, model, HELLO)).text == "Hello"
     assert time.monotonic() - begun >= 0.15
@@ -103,7 +103,7 @@ async def test_a_wait_beyond_the_timeout_is_not_begun(endpoint: Loopback, model:
 
 @pytest.mark.parametrize("status", [409, 500])
 async def test_what_may_pass_is_tried_again(endpoint: Loopback, model: Any, vendor: Vendor, way: Way, status: int) -> None:
-    endpoint.does(refuses(status), says(vendor, way))
+    endpoint.does(refuses(status), answer_saying(vendor, way))
     assert merged(await answer_of(way, model, HELLO)).text == "Hello"
     assert len(endpoint.requests) == 2
 
@@ -217,7 +217,7 @@ async def test_a_body_that_is_packed_badly_cannot_be_read(endpoint: Loopback, mo
 async def test_nothing_goes_where_an_endpoint_points(endpoint: Loopback, kit: Kit, vendor: Vendor, way: Way) -> None:
     model = vendor.model(kit, endpoint, max_retries=0)
     async with loopback(vendor.name) as elsewhere:
-        elsewhere.does(says(vendor, way))
+        elsewhere.does(answer_saying(vendor, way))
         endpoint.does(refuses(307, headers={"location": f"http://127.0.0.1:{elsewhere.port}/"}))
         assert (await failure_of(way, model)).status == 307
         assert elsewhere.requests == []
@@ -271,14 +271,14 @@ async def test_closing_a_stream_hangs_up(endpoint: Loopback, model: Any, kit: Ki
 
 
 async def test_a_connection_serves_one_call_after_the_other(endpoint: Loopback, model: Any, vendor: Vendor, way: Way) -> None:
-    endpoint.does(says(vendor, way))
+    endpoint.does(answer_saying(vendor, way))
     for _ in range(3):
         assert merged(await answer_of(way, model, HELLO)).text == "Hello"
     assert endpoint.connections == 1
 
 
 async def test_many_at_once(endpoint: Loopback, model: Any, vendor: Vendor, way: Way) -> None:
-    endpoint.does(says(vendor, way))
+    endpoint.does(answer_saying(vendor, way))
     answers = await asyncio.gather(*(answer_of(way, model, HELLO) for _ in range(20)))
     assert {merged(each).text for each in answers} == {"Hello"}
 

@@ -44,7 +44,7 @@ async def model(endpoint: Loopback, kit: Kit) -> AsyncIterator[Any]:
     await kit.of(opened.close)
 
 
-def says(way: Way, text: str, *, reason: str = "stop", usage: Any = None) -> Any:
+def answer_saying(way: Way, text: str, *, reason: str = "stop", usage: Any = None) -> Any:
     """The same answer in the way that is asked for."""
     if not way.streams:
         return replies(completion(text, reason=reason))
@@ -133,7 +133,7 @@ async def test_a_refusal_is_text_that_is_marked(endpoint: Loopback, model: Any, 
 
 @pytest.mark.parametrize("reason", ["length", "content_filter"])
 async def test_an_answer_that_was_cut_off_says_why(endpoint: Loopback, model: Any, way: Way, reason: str) -> None:
-    endpoint.does(says(way, "Well", reason=reason))
+    endpoint.does(answer_saying(way, "Well", reason=reason))
     found = merged(await answer_of(way, model, HELLO))
     assert (found.text, found.finish_reason) == ("Well", reason)
 
@@ -169,7 +169,7 @@ MESSAGES = [
 
 
 async def test_the_request_for_a_whole_conversation(endpoint: Loopback, model: Any, way: Way) -> None:
-    endpoint.does(says(way, "Fine"))
+    endpoint.does(answer_saying(way, "Fine"))
     options = ToolOptions(
         temperature=0.5,
         top_p=0.9,
@@ -217,7 +217,7 @@ async def test_the_request_for_a_whole_conversation(endpoint: Loopback, model: A
 
 async def test_reasoning_goes_back_to_who_wants_it(endpoint: Loopback, kit: Kit, way: Way) -> None:
     model = kit.OpenAIModel("small", base_url=endpoint.url, reasoning_field="reasoning_content", stream_usage=False)
-    endpoint.does(says(way, "Fine"))
+    endpoint.does(answer_saying(way, "Fine"))
     await answer_of(way, model, Prompt((user("Hi"), assistant([Reasoning("Hmm."), "Hello"]), user("And?"))))
     assert endpoint.body["messages"][1] == {"role": "assistant", "content": "Hello", "reasoning_content": "Hmm."}
     assert "stream_options" not in endpoint.body
@@ -233,7 +233,7 @@ async def test_what_has_no_form_is_refused_before_anything_is_sent(endpoint: Loo
 
 async def test_a_request_wins_over_the_models_options(endpoint: Loopback, kit: Kit, way: Way) -> None:
     model = kit.OpenAIModel("small", base_url=endpoint.url, options=ChatOptions(temperature=0.1, max_tokens=9))
-    endpoint.does(says(way, "Fine"))
+    endpoint.does(answer_saying(way, "Fine"))
     await answer_of(way, model, Prompt(HELLO.messages, ChatOptions(model="large", temperature=0.9)))
     assert (endpoint.body["model"], endpoint.body["temperature"], endpoint.body["max_tokens"]) == ("large", 0.9, 9)
     await kit.of(model.close)
@@ -244,7 +244,7 @@ async def test_no_key_of_the_environment_goes_to_another_address(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     model = kit.OpenAIModel("small", base_url=endpoint.url)
-    endpoint.does(says(way, "Fine"))
+    endpoint.does(answer_saying(way, "Fine"))
     await answer_of(way, model, HELLO)
     assert KEY not in json.dumps(endpoint.requests[-1].headers)
     await kit.of(model.close)
@@ -256,7 +256,7 @@ async def test_a_client_that_was_given_is_used_and_left_open(endpoint: Loopback,
     library = (openai.AsyncOpenAI if kit.is_async else openai.OpenAI)(
         base_url=endpoint.url, api_key=KEY, default_headers={"x-team": "blue"}
     )
-    endpoint.does(says(way, "Fine"))
+    endpoint.does(answer_saying(way, "Fine"))
     model = kit.OpenAIModel("small", client=library)
     await answer_of(way, model, HELLO)
     await kit.of(model.close)
@@ -305,7 +305,7 @@ async def test_openai_itself_is_told_the_limit_by_its_newer_name(kit: Kit) -> No
 
 async def test_messages_cost_little_beside_their_bytes(endpoint: Loopback, model: Any, way: Way) -> None:
     """The library of OpenAI looks at each message that it is given, which took seconds for so many."""
-    endpoint.does(says(way, "Fine"))
+    endpoint.does(answer_saying(way, "Fine"))
     messages = tuple(user(str(number)) if number % 2 == 0 else assistant(str(number)) for number in range(10_001))
     began = time.process_time()
     await answer_of(way, model, Prompt(messages))

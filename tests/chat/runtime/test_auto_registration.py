@@ -161,10 +161,10 @@ async def test_the_loop_runs_tools_with_the_clients_manager(kit: Kit, way: Way, 
 
 async def test_two_loops_are_refused_by_name(kit: Kit, way: Way) -> None:
     loop, own = kit.ToolCallingAdvisor(name="first loop"), passing_tool_advisor(kit)
-    says = "one loop of tools, not 2: leave out one of 'first loop' and 'own loop'"
-    with pytest.raises(InvalidChain, match=says):
+    answer_saying = "one loop of tools, not 2: leave out one of 'first loop' and 'own loop'"
+    with pytest.raises(InvalidChain, match=answer_saying):
         kit.ChatClient(kit.ScriptedModel(), advisors=[loop, own])
-    with pytest.raises(InvalidChain, match=says):
+    with pytest.raises(InvalidChain, match=answer_saying):
         await way.ask(kit.ChatClient(kit.ScriptedModel(), advisors=[loop]).prompt("Hello").advisors(own))
 
 

@@ -14,13 +14,13 @@ from ..async_and_sync import Kit, Way, text_of
 async def test_the_lowest_order_is_outermost_and_equals_stand_as_given(kit: Kit, way: Way) -> None:
     seen: list[str] = []
 
-    def noting(name: str, order: int) -> Any:
+    def recording(name: str, order: int) -> Any:
         return kit.advisor(
             name=name, order=order, before=lambda _: seen.append(f"> {name}"), after=lambda _: seen.append(f"< {name}")
         )
 
     model = kit.ScriptedModel(["hello there"])
-    chain = kit.AdvisorChain([noting("b", 5), noting("c", 5), noting("a", -1)], model)
+    chain = kit.AdvisorChain([recording("b", 5), recording("c", 5), recording("a", -1)], model)
     assert text_of(await way.ask(chain, ChatClientRequest((user("hi"),)))) == "hello there"
     assert seen == ["> a", "> b", "> c", "< c", "< b", "< a"]
 

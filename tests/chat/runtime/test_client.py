@@ -84,10 +84,10 @@ async def test_what_a_client_was_given_may_change_afterwards(kit: Kit, way: Way)
 async def test_advisors_of_a_request_stand_beside_those_of_the_client(kit: Kit, way: Way) -> None:
     seen: list[str] = []
 
-    def noting(name: str, order: int) -> Any:
+    def recording(name: str, order: int) -> Any:
         return kit.advisor(name=name, order=order, before=lambda _: seen.append(name))
 
-    first, second = noting("a", 0), noting("b", 1)
+    first, second = recording("a", 0), recording("b", 1)
     client = kit.ChatClient(kit.ScriptedModel(["1", "2"]), advisors=[second])
     await way.ask(client.prompt("Hello").advisors(first))
     await way.ask(client.prompt("Hello"))
@@ -174,8 +174,8 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("make", "error", "says"), WRONG)
-def test_wrong_use_is_told_when_the_client_is_made(kit: Kit, make: Any, error: type[Exception], says: str) -> None:
-    with pytest.raises(error, match=says):
+def test_wrong_use_is_told_when_the_client_is_made(kit: Kit, make: Any, error: type[Exception], answer_saying: str) -> None:
+    with pytest.raises(error, match=answer_saying):
         make(kit, kit.ScriptedModel())
 
 

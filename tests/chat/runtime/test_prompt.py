@@ -322,8 +322,10 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("step", "error", "says"), REFUSED)
-def test_wrong_use_is_told_at_the_step_and_says_what_to_do(kit: Kit, step: Any, error: type[Exception], says: str) -> None:
-    with pytest.raises(error, match=says):
+def test_wrong_use_is_told_at_the_step_and_says_what_to_do(
+    kit: Kit, step: Any, error: type[Exception], answer_saying: str
+) -> None:
+    with pytest.raises(error, match=answer_saying):
         step(kit.ChatClient(kit.ScriptedModel()).prompt())
 
 

@@ -92,13 +92,13 @@ async def agent(talk: Talk, endpoint: Loopback) -> AsyncIterator[Agent]:
     await talk.kit.of(model.close)
 
 
-def asks(way: Way, *calls: dict[str, Any], cut: int = 5) -> Behaviour:
+def answer_calling(way: Way, *calls: dict[str, Any], cut: int = 5) -> Behaviour:
     if not way.streams:
         return replies(completion(calls=calls))
     return events([*calls_in_deltas(calls), chunk({}, reason="tool_calls"), chunk(usage=USAGE)], cut=cut)
 
 
-def says(way: Way, text: str) -> Behaviour:
+def answer_saying(way: Way, text: str) -> Behaviour:
     if not way.streams:
         return replies(completion(text))
     return events([*(chunk({"content": each}) for each in text), chunk({}, reason="stop"), chunk(usage=USAGE)], cut=9)
@@ -108,7 +108,9 @@ def says(way: Way, text: str) -> Behaviour:
 async def test_calls_in_pieces_are_run_stored_and_told_again(agent: Agent, concurrent: bool) -> None:
     talk, way = agent.talk, agent.talk.way
     loop = talk.kit.ToolCallingAdvisor(concurrent=concurrent)
-    agent.endpoint.does(asks(way, OSLO, BERGEN, cut=1), says(way, "Take an umbrella."), says(way, "Yes."))
+    agent.endpoint.does(
+        answer_calling(way, OSLO, BERGEN, cut=1), answer_saying(way, "Take an umbrella."), answer_saying(way, "Yes.")
+    )
     assert await agent.ask(client=agent.client(advisors=[loop])) == "Take an umbrella."
     assert sorted(agent.seen) == ["Bergen", "Oslo"]
     turn = [QUESTION, CALLED, FOUND, "assistant: Take an umbrella."]
@@ -131,7 +133,12 @@ async def test_calls_in_pieces_are_run_stored_and_told_again(agent: Agent, concu
 @pytest.mark.parametrize("arguments", ['{"city": "Os', "", "[1, 2]", '{"town": "Oslo"}'])
 async def test_arguments_that_cannot_be_read_are_told_to_the_model_and_kept_as_they_were(agent: Agent, arguments: str) -> None:
     way = agent.talk.way
-    agent.endpoint.does(asks(way, call("x", "weather", arguments)), asks(way, OSLO), says(way, "Rain."), says(way, "Yes."))
+    agent.endpoint.does(
+        answer_calling(way, call("x", "weather", arguments)),
+        answer_calling(way, OSLO),
+        answer_saying(way, "Rain."),
+        answer_saying(way, "Yes."),
+    )
     assert await agent.ask() == "Rain."
     assert agent.seen == ["Oslo"]
     stored = await agent.talk.events()
@@ -149,7 +156,7 @@ def _result(event: SessionEvent) -> Any:
 async def test_a_tool_that_fails_beside_one_that_does_not(agent: Agent) -> None:
     way = agent.talk.way
     sunken = call("z", "weather", '{"city": "Atlantis"}')
-    agent.endpoint.does(asks(way, sunken, OSLO), says(way, "Rain in Oslo."))
+    agent.endpoint.does(answer_calling(way, sunken, OSLO), answer_saying(way, "Rain in Oslo."))
     assert await agent.ask() == "Rain in Oslo."
     assert (await agent.talk.log())[2] == "tool: z=it is under water a=rain in Oslo"
     results = [part.tool_result for part in (await agent.talk.events())[2].message.parts]
@@ -160,7 +167,11 @@ async def test_what_is_tried_again_is_stored_once(agent: Agent) -> None:
     talk, way = agent.talk, agent.talk.way
     at_once = {"retry-after-ms": "1"}
     agent.endpoint.does(
-        refuses(429, headers=at_once), asks(way, OSLO, BERGEN), refuses(500), refuses(503, headers=at_once), says(way, "Rain.")
+        refuses(429, headers=at_once),
+        answer_calling(way, OSLO, BERGEN),
+        refuses(500),
+        refuses(503, headers=at_once),
+        answer_saying(way, "Rain."),
     )
     model = talk.kit.OpenAIModel("small", base_url=agent.endpoint.url, api_key=KEY)
     assert await agent.ask(client=agent.client().mutate(model=model)) == "Rain."
@@ -195,7 +206,7 @@ FAILURES: dict[str, Failure] = {
 @pytest.mark.parametrize("failure", FAILURES)
 async def test_a_model_that_fails_leaves_a_whole_log_that_is_resumed(agent: Agent, failure: str, rounds: int) -> None:
     way = agent.talk.way
-    agent.endpoint.does(*[asks(way, OSLO, BERGEN)] * rounds, FAILURES[failure](way))
+    agent.endpoint.does(*[answer_calling(way, OSLO, BERGEN)] * rounds, FAILURES[failure](way))
     with pytest.raises(ModelFailed) as failed:
         await agent.ask()
     assert not isinstance(failed.value, ModelTimeout)
@@ -206,7 +217,7 @@ async def test_a_model_that_fails_leaves_a_whole_log_that_is_resumed(agent: Agen
 async def test_a_model_that_does_not_answer_in_time_leaves_a_whole_log_that_is_resumed(agent: Agent, rounds: int) -> None:
     way = agent.talk.way
     stalls = events(HALF, done=False, then="hang") if way.streams else hangs
-    agent.endpoint.does(*[asks(way, OSLO, BERGEN)] * rounds, stalls)
+    agent.endpoint.does(*[answer_calling(way, OSLO, BERGEN)] * rounds, stalls)
     with pytest.raises(ModelTimeout):
         await agent.ask(timeout=0.5 + 2 * rounds)  # what answers may take its time on a busy machine
     await _is_whole_and_resumed(agent, rounds)
@@ -217,7 +228,7 @@ async def _is_whole_and_resumed(agent: Agent, rounds: int) -> None:
     way, before = agent.talk.way, [QUESTION, CALLED, FOUND][: 1 + 2 * rounds]
     assert await agent.talk.log() == before
     asked = agent.endpoint.requests[-1].json["messages"]
-    agent.endpoint.does(*[asks(way, OSLO, BERGEN)] * (1 - rounds), says(way, "Take an umbrella."))
+    agent.endpoint.does(*[answer_calling(way, OSLO, BERGEN)] * (1 - rounds), answer_saying(way, "Take an umbrella."))
     first = len(agent.endpoint.requests)
     assert await agent.resume() == "Take an umbrella."
     assert agent.endpoint.requests[first].json["messages"] == asked
@@ -229,10 +240,10 @@ async def _is_whole_and_resumed(agent: Agent, rounds: int) -> None:
 
 async def test_after_a_failure_the_user_may_just_go_on(agent: Agent) -> None:
     way = agent.talk.way
-    agent.endpoint.does(asks(way, OSLO, BERGEN), refuses(503))
+    agent.endpoint.does(answer_calling(way, OSLO, BERGEN), refuses(503))
     with pytest.raises(ModelFailed):
         await agent.ask()
-    agent.endpoint.does(says(way, "Rain."))
+    agent.endpoint.does(answer_saying(way, "Rain."))
     assert await agent.ask("Well?") == "Rain."
     assert [role for role, _ in agent.told()] == ["user", "assistant", "tool", "tool", "user"]
     assert await agent.talk.log() == [QUESTION, CALLED, FOUND, "user: Well?", "assistant: Rain."]
@@ -241,7 +252,7 @@ async def test_after_a_failure_the_user_may_just_go_on(agent: Agent) -> None:
 @pytest.mark.parametrize("way", ["stream"], indirect=True)
 async def test_who_leaves_a_stream_ends_the_request_and_resumes_later(agent: Agent) -> None:
     talk = agent.talk
-    agent.endpoint.does(asks(talk.way, OSLO, BERGEN), events(HALF, done=False, then="hang"))
+    agent.endpoint.does(answer_calling(talk.way, OSLO, BERGEN), events(HALF, done=False, then="hang"))
     stream = agent.client().prompt("How is it?").session(talk.session).stream()
 
     def read() -> str:
@@ -265,7 +276,7 @@ async def test_a_turn_that_ends_early_is_stored_with_every_result(agent: Agent, 
     if end == "limit":
         loop["manager"] = talk.kit.ToolCallingManager(limits=ToolCallLimits(per_tool=1))
     client = agent.client(advisors=[talk.kit.ToolCallingAdvisor(**loop)], return_direct=end == "direct")
-    agent.endpoint.does(asks(way, OSLO, BERGEN), says(way, "Yes."))
+    agent.endpoint.does(answer_calling(way, OSLO, BERGEN), answer_saying(way, "Yes."))
     await agent.ask(client=client)
     assert len(agent.endpoint.requests) == 1
     log = await talk.log()
@@ -289,9 +300,9 @@ async def test_a_long_conversation_is_summarised_by_the_same_endpoint(agent: Age
     )
     client = agent.client(memory=memory)
     for said in ("one", "two"):
-        agent.endpoint.does(asks(way, OSLO, BERGEN), says(way, f"To {said}."))
+        agent.endpoint.does(answer_calling(way, OSLO, BERGEN), answer_saying(way, f"To {said}."))
         await agent.ask(said, client=client)
-    agent.endpoint.does(says(way, "To three."), replies(completion("They spoke of rain.")))
+    agent.endpoint.does(answer_saying(way, "To three."), replies(completion("They spoke of rain.")))
     assert await agent.ask("three", client=client) == "To three."
     assert len(await talk.kit.all(talk.sdk.compactions(talk.session))) == 1
     agent.endpoint.does(refuses(400, "never again"))
@@ -309,7 +320,7 @@ async def test_a_long_conversation_is_summarised_by_the_same_endpoint(agent: Age
 
 
 async def test_options_of_a_request_reach_the_endpoint_and_its_key_no_log(agent: Agent) -> None:
-    agent.endpoint.does(says(agent.talk.way, "Rain."))
+    agent.endpoint.does(answer_saying(agent.talk.way, "Rain."))
     client = agent.client(system="Be brief.", options=ChatOptions(temperature=0.5, max_tokens=9))
     await agent.ask(client=client, temperature=0.25)
     body = agent.endpoint.body
@@ -328,7 +339,7 @@ async def test_one_client_serves_many_sessions_at_once(agent: Agent) -> None:
         messages = asked.body["messages"]
         city = messages[0]["content"].rpartition(" ")[2]
         found = messages[-1]["role"] == "tool"
-        answer = says(talk.way, f"{messages[-1]['content']}.") if found else asks(talk.way, _call_for(city))
+        answer = answer_saying(talk.way, f"{messages[-1]['content']}.") if found else answer_calling(talk.way, _call_for(city))
         return answer(writer)
 
     asked.does(thinks)

@@ -86,23 +86,23 @@ TURN = ["user: Where is it?", "assistant:", "tool", "assistant: It is there."]
 async def test_a_server_that_is_killed_and_comes_back_in_the_middle_of_a_turn(
     kit: Kit, way: Way, sdk: Any, model: Any, process: ServerProcess, session: str
 ) -> None:
-    looks = Looks(process.kill, process.start)
-    client = kit.ChatClient(model, tools=[looks.tool()], advisors=[kit.SessionMemoryAdvisor(sdk)])
+    look_tool = Looks(process.kill, process.start)
+    client = kit.ChatClient(model, tools=[look_tool.tool()], advisors=[kit.SessionMemoryAdvisor(sdk)])
     assert text_of(await way.ask(client.prompt("Where is it?").session(session))) == "It is there."
-    assert (looks.runs, await log_of(kit, sdk, session)) == (1, TURN)
+    assert (look_tool.runs, await log_of(kit, sdk, session)) == (1, TURN)
 
 
 async def test_a_turn_whose_results_could_not_be_stored_is_resumed_and_its_tool_runs_again(
     kit: Kit, way: Way, sdk: Any, model: Any, process: ServerProcess, session: str
 ) -> None:
-    looks = Looks(process.kill)
-    client = kit.ChatClient(model, tools=[looks.tool()], advisors=[kit.SessionMemoryAdvisor(sdk)])
+    look_tool = Looks(process.kill)
+    client = kit.ChatClient(model, tools=[look_tool.tool()], advisors=[kit.SessionMemoryAdvisor(sdk)])
     with pytest.raises(ThreadkeepError):
         await way.ask(client.prompt("Where is it?").session(session))
     await asyncio.to_thread(process.start)
     assert await log_of(kit, sdk, session) == TURN[:2]
     assert (await kit.of(client.prompt().session(session).resume)).text == "It is there."
-    assert (looks.runs, await log_of(kit, sdk, session)) == (2, TURN)
+    assert (look_tool.runs, await log_of(kit, sdk, session)) == (2, TURN)
 
 
 async def test_a_turn_does_not_begin_without_its_server(
@@ -110,8 +110,8 @@ async def test_a_turn_does_not_begin_without_its_server(
 ) -> None:
     """What cannot be remembered is not asked."""
     process.kill()
-    looks = Looks()
-    client = kit.ChatClient(model, tools=[looks.tool()], advisors=[kit.SessionMemoryAdvisor(sdk)])
+    look_tool = Looks()
+    client = kit.ChatClient(model, tools=[look_tool.tool()], advisors=[kit.SessionMemoryAdvisor(sdk)])
     with pytest.raises(ThreadkeepError):
         await way.ask(client.prompt("Where is it?").session(session))
-    assert looks.runs == 0
+    assert look_tool.runs == 0

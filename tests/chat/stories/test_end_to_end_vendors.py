@@ -54,7 +54,7 @@ class Speaking:
             )
         )
 
-    def says(self, text: str) -> tuple[Any, list[Any]]:
+    def answer_saying(self, text: str) -> tuple[Any, list[Any]]:
         return self.vendor.whole(text), self.vendor.events(text)
 
     async def ask(self, said: str) -> str:
@@ -98,7 +98,7 @@ def _thinks() -> tuple[Any, list[Any]]:
 
 async def test_signed_thinking_goes_back_as_it_came_in_the_next_round_and_turn(talk: Talk, speak: Speak) -> None:
     claude = await speak(ANTHROPIC)
-    claude.does(_thinks(), claude.says("Rain."), claude.says("Yes."))
+    claude.does(_thinks(), claude.answer_saying("Rain."), claude.answer_saying("Yes."))
     said = [THOUGHT, HIDDEN, {"type": "text", "text": "I look."}, CALL]
     assert (await claude.ask("How is it?")).endswith("Rain.")
     assert claude.asked["messages"][1]["content"] == said
@@ -118,7 +118,7 @@ async def test_signed_thinking_goes_back_from_the_log_when_another_process_resum
     claude.does(_thinks(), refuses(529, "overloaded"))
     with pytest.raises(ModelFailed):
         await claude.ask("How is it?")
-    later.does(later.says("Rain."))
+    later.does(later.answer_saying("Rain."))
     assert await later.resume() == "Rain."
     assert later.asked["messages"] == claude.asked["messages"]
     assert later.asked["messages"][1]["content"][:2] == [THOUGHT, HIDDEN]
@@ -127,10 +127,10 @@ async def test_signed_thinking_goes_back_from_the_log_when_another_process_resum
 
 async def test_a_signature_of_geminis_goes_back_to_its_part(talk: Talk, speak: Speak) -> None:
     model, later = await speak(GEMINI), await speak(GEMINI)
-    model.does((gemini.content(SIGNED_CALL), gemini.streamed(SIGNED_CALL)), model.says("Rain."))
+    model.does((gemini.content(SIGNED_CALL), gemini.streamed(SIGNED_CALL)), model.answer_saying("Rain."))
     assert await model.ask("How is it?") == "Rain."
     assert model.asked["contents"][1]["parts"] == [SIGNED_CALL]
-    later.does(later.says("Yes."))
+    later.does(later.answer_saying("Yes."))
     assert await later.ask("Really?") == "Yes."
     assert later.asked["contents"][1]["parts"] == [SIGNED_CALL]
     assert [each["role"] for each in later.asked["contents"]] == ["user", "model", "user", "model", "user"]
@@ -138,20 +138,20 @@ async def test_a_signature_of_geminis_goes_back_to_its_part(talk: Talk, speak: S
 
 async def test_a_session_passes_from_one_vendor_to_the_next_without_what_was_signed(talk: Talk, speak: Speak) -> None:
     claude, model, other = await speak(ANTHROPIC), await speak(GEMINI), await speak(OPENAI)
-    claude.does(_thinks(), claude.says("Rain."))
+    claude.does(_thinks(), claude.answer_saying("Rain."))
     await claude.ask("one?")
-    model.does((gemini.content(SIGNED_CALL), gemini.streamed(SIGNED_CALL)), model.says("Still rain."))
+    model.does((gemini.content(SIGNED_CALL), gemini.streamed(SIGNED_CALL)), model.answer_saying("Still rain."))
     await model.ask("two?")
     assert SECRET not in str(model.asked["contents"][:-2]), "that is Anthropic's"
     assert [each["role"] for each in model.asked["contents"]] == ["user", "model", "user", "model", "user", "model", "user"]
     call = openai.call("o1", "weather", '{"city": "Oslo"}')
-    asks = openai.completion(calls=[call]), [*openai.calls_in_deltas([call]), openai.chunk({}, reason="tool_calls")]
-    other.does(asks, other.says("Rain."))
+    answer_calling = openai.completion(calls=[call]), [*openai.calls_in_deltas([call]), openai.chunk({}, reason="tool_calls")]
+    other.does(answer_calling, other.answer_saying("Rain."))
     await other.ask("three?")
     assert SECRET not in str(other.asked)
     pairs = [(each["role"], [call["id"] for call in each.get("tool_calls", [])]) for each in other.asked["messages"]]
     assert [ids for role, ids in pairs if role == "assistant"] == [["a1"], [], ["g1"], [], ["o1"]]
-    claude.does(claude.says("Rain for ever."))
+    claude.does(claude.answer_saying("Rain for ever."))
     assert await claude.ask("four?") == "Rain for ever."
     assert claude.asked["messages"][1]["content"][:2] == [THOUGHT, HIDDEN], "its own it gets back"
     assert str(claude.asked).count(SECRET) == 1

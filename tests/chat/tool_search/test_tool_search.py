@@ -32,12 +32,12 @@ from threadkeep.chat.tools.executions import result_of
 
 from ..async_and_sync import Kit, Way, text_of
 from ..conversations import Talk
-from ..tool_loop import Runs, asks, memory
-from ..tool_search_loop import NAMES, SEARCH, Searching, request, searches, shown, tools
+from ..tool_loop import RecordingTools, answer_calling, memory
+from ..tool_search_loop import NAMES, SEARCH, SearchLoop, request, searches, shown, tools
 
 
 async def test_tools_are_indexed_once_per_session(kit: Kit, way: Way) -> None:
-    loop = Searching(kit, way, searches("weather"), asks("weather"), "done", "again", "other")
+    loop = SearchLoop(kit, way, searches("weather"), answer_calling("weather"), "done", "again", "other")
     await loop.ask(request())
     await loop.ask(request(given=reversed(tools())))
     assert loop.noted("put") == [("put", tuple(NAMES))], "whatever the order, and however many rounds"
@@ -47,7 +47,7 @@ async def test_tools_are_indexed_once_per_session(kit: Kit, way: Way) -> None:
 
 
 async def test_tools_that_have_changed_are_indexed_again(kit: Kit, way: Way) -> None:
-    loop = Searching(kit, way, "a", "b", "c", searches("boats"), asks("boats"), "d")
+    loop = SearchLoop(kit, way, "a", "b", "c", searches("boats"), answer_calling("boats"), "d")
     await loop.ask(request())
     await loop.ask(request(given=tools("weather", "boats")))
     described = (Tool(ToolDefinition("weather", "Said otherwise."), lambda arguments, context: ""), *tools("boats"))
@@ -58,7 +58,7 @@ async def test_tools_that_have_changed_are_indexed_again(kit: Kit, way: Way) -> 
 
 
 async def test_agents_with_tools_of_their_own_share_a_session(kit: Kit, way: Way) -> None:
-    loop = Searching(kit, way, *["ok"] * 30)
+    loop = SearchLoop(kit, way, *["ok"] * 30)
     for _ in range(3):
         await loop.ask(request())
         await loop.ask(request(given=tools("boats")))
@@ -70,7 +70,7 @@ async def test_agents_with_tools_of_their_own_share_a_session(kit: Kit, way: Way
 
 
 async def test_the_session_that_was_not_used_for_longest_leaves_the_index(kit: Kit, way: Way) -> None:
-    loop = Searching(kit, way, *["ok"] * 5, eviction=EvictLeastRecentlyUsed(2))
+    loop = SearchLoop(kit, way, *["ok"] * 5, eviction=EvictLeastRecentlyUsed(2))
     for session in ("s1", "s2", "s1", "s3"):
         await loop.ask(request(session=session))
     assert (len(loop.noted("put")), len(loop.noted("drop"))) == (3, 1)
@@ -79,7 +79,7 @@ async def test_the_session_that_was_not_used_for_longest_leaves_the_index(kit: K
 
 
 async def test_a_session_can_be_dropped_by_hand(kit: Kit, way: Way) -> None:
-    loop = Searching(kit, way, "a", "b", "c", "d")
+    loop = SearchLoop(kit, way, "a", "b", "c", "d")
     await loop.ask(request())
     await kit.of(loop.advisor.evict, "unknown")
     assert len(loop.advisor.sessions) == 1
@@ -96,7 +96,7 @@ async def test_a_session_can_be_dropped_by_hand(kit: Kit, way: Way) -> None:
 
 
 async def test_what_is_dropped_at_the_end_of_a_turn_is_there_for_the_next(kit: Kit, way: Way) -> None:
-    loop = Searching(kit, way, searches("weather"), "a", RuntimeError("no answer"), "b", eviction=AlwaysEvict())
+    loop = SearchLoop(kit, way, searches("weather"), "a", RuntimeError("no answer"), "b", eviction=AlwaysEvict())
     await loop.ask(request())
     assert loop.advisor.sessions == ()
     with pytest.raises(RuntimeError):
@@ -108,7 +108,7 @@ async def test_what_is_dropped_at_the_end_of_a_turn_is_there_for_the_next(kit: K
 
 async def test_tools_that_come_back_while_they_are_dropped_stay(kit: Kit, way: Way) -> None:
     """Another turn of the session may begin while the end of one takes its time."""
-    loop = Searching(kit, way, "a", searches("weather"), "b")
+    loop = SearchLoop(kit, way, "a", searches("weather"), "b")
     await loop.ask(request())
     definitions = [each.definition for each in tools()]
     again = [lambda: loop.advisor._catalog.hold(session_key("s1"), definitions)]
@@ -122,29 +122,29 @@ async def test_tools_that_come_back_while_they_are_dropped_stay(kit: Kit, way: W
 
 
 async def test_requests_that_begin_at_once_share_one_set(kit: Kit, way: Way) -> None:
-    loop = Searching(kit, way, *["ok"] * 20)
+    loop = SearchLoop(kit, way, *["ok"] * 20)
     await asyncio.gather(*(loop.ask(request(session=f"s{at % 2}")) for at in range(20)))
     assert len(loop.noted("put")) - len(loop.noted("drop")) == 2
     assert len(loop.advisor.sessions) == 2
 
 
 async def test_the_system_message_tells_of_the_search_once(kit: Kit, way: Way) -> None:
-    loop = Searching(kit, way, searches("weather"), asks("weather"), "done", "alone")
+    loop = SearchLoop(kit, way, searches("weather"), answer_calling("weather"), "done", "alone")
     await loop.ask(request(system("Be brief."), user("hi")))
     guidance = GUIDANCE.replace("{name}", SEARCH)
     for prompt in loop.model.prompts:
         assert [each.text for each in prompt.messages if each.role is Role.SYSTEM] == [f"Be brief.\n\n{guidance}"]
     await loop.ask(request())
     assert [each.text for each in loop.model.prompts[-1].messages] == [guidance, "hi"]
-    own = Searching(kit, way, "ok", guidance="Use {name}.", search_tool_name="find")
+    own = SearchLoop(kit, way, "ok", guidance="Use {name}.", search_tool_name="find")
     await own.ask(request())
     assert own.model.prompts[0].messages[0].text == "Use find."
     assert own.shown == [["find"]]
 
 
 async def test_only_the_search_tool_is_shown_and_then_what_it_has_found(kit: Kit, way: Way) -> None:
-    runs = Runs()
-    loop = Searching(kit, way, searches("weather"), asks("weather"), "sunny")
+    runs = RecordingTools()
+    loop = SearchLoop(kit, way, searches("weather"), answer_calling("weather"), "sunny")
     assert await loop.ask(request(given=tools(runs=runs))) == "sunny"
     assert loop.shown == [[SEARCH], [SEARCH, "weather"], [SEARCH, "weather"]]
     assert runs.made == ["weather"]
@@ -162,13 +162,13 @@ async def test_what_was_found_in_an_earlier_turn_is_read_from_the_history(kit: K
     broken = tool(
         result_of(ToolCall("s1", SEARCH), "no JSON"), result_of(ToolCall("s2", SEARCH), '{"tools": [3, {"name": 4}]}')
     )
-    loop = Searching(kit, way, "ok")
+    loop = SearchLoop(kit, way, "ok")
     await loop.ask(request(user("a"), searches("x"), found, spoof, broken, assistant("b"), user("c")))
     assert loop.shown == [[SEARCH, "flights"]], "tools that are there, that a search has found"
 
 
 async def test_a_session_is_required(kit: Kit, way: Way) -> None:
-    loop = Searching(kit, way, "ok")
+    loop = SearchLoop(kit, way, "ok")
     with pytest.raises(MissingSession, match="needs a session"):
         await loop.ask(request(session=None))
     assert loop.model.prompts == []
@@ -176,21 +176,21 @@ async def test_a_session_is_required(kit: Kit, way: Way) -> None:
 
 async def test_the_tools_that_run_are_the_requests_own(kit: Kit, way: Way) -> None:
     """The index keeps names: what a session's first request could do is not kept for its next."""
-    first, second = Runs(), Runs()
-    loop = Searching(kit, way, "ok", searches("weather"), asks("weather"), "done")
+    first, second = RecordingTools(), RecordingTools()
+    loop = SearchLoop(kit, way, "ok", searches("weather"), answer_calling("weather"), "done")
     await loop.ask(request(given=tools(runs=first)))
     await loop.ask(request(given=tools(runs=second)))
     assert (first.made, second.made, len(loop.noted("put"))) == ([], ["weather"], 1)
 
 
 async def test_what_was_found_accumulates(kit: Kit, way: Way) -> None:
-    loop = Searching(kit, way, searches("weather"), searches("currency"), asks("weather"), "done")
+    loop = SearchLoop(kit, way, searches("weather"), searches("currency"), answer_calling("weather"), "done")
     await loop.ask(request())
     assert loop.shown[2:] == [[SEARCH, "weather", "currency"]] * 2
 
 
 async def test_without_accumulation_the_last_searches_count(kit: Kit, way: Way) -> None:
-    loop = Searching(kit, way, searches("weather"), searches("currency"), asks("currency"), "done", accumulate=False)
+    loop = SearchLoop(kit, way, searches("weather"), searches("currency"), answer_calling("currency"), "done", accumulate=False)
     await loop.ask(request())
     assert loop.shown == [[SEARCH], [SEARCH, "weather"], [SEARCH, "currency"], [SEARCH, "currency"]]
 
@@ -199,21 +199,21 @@ async def test_without_accumulation_the_last_searches_count(kit: Kit, way: Way) 
 async def test_searches_of_earlier_turns_count_alike(kit: Kit, way: Way, accumulate: bool, names: list[str]) -> None:
     said = [tool(result_of(ToolCall("s0", SEARCH), search_output([ToolDefinition(name)]))) for name in ("flights", "trains")]
     other = tool(result_of(ToolCall("x0", "trains"), "late"))
-    loop = Searching(kit, way, "ok", accumulate=accumulate)
-    [call] = (each.message for each in asks("trains").generations)
+    loop = SearchLoop(kit, way, "ok", accumulate=accumulate)
+    [call] = (each.message for each in answer_calling("trains").generations)
     await loop.ask(request(user("a"), searches("x"), said[0], searches("y"), said[1], call, other, user("c")))
     assert loop.shown == [[SEARCH, *names]]
 
 
 @pytest.mark.parametrize("accumulate", [True, False])
 async def test_searches_that_are_made_at_once_all_count(kit: Kit, way: Way, accumulate: bool) -> None:
-    loop = Searching(kit, way, searches("weather", "currency", "trains"), "done", accumulate=accumulate)
+    loop = SearchLoop(kit, way, searches("weather", "currency", "trains"), "done", accumulate=accumulate)
     await loop.ask(request())
     assert loop.shown[1] == [SEARCH, "weather", "currency", "trains"]
 
 
 async def test_the_end_of_a_turn_does_not_clear_the_index(kit: Kit, way: Way) -> None:
-    loop = Searching(kit, way, "a", "b")
+    loop = SearchLoop(kit, way, "a", "b")
     await loop.ask(request())
     assert len(loop.advisor.sessions) == 1
     assert loop.noted("drop") == []
@@ -221,7 +221,7 @@ async def test_the_end_of_a_turn_does_not_clear_the_index(kit: Kit, way: Way) ->
 
 async def test_how_many_the_model_wants_goes_before_the_default(kit: Kit, way: Way) -> None:
     many = [f"mail_{at}" for at in range(60)]
-    loop = Searching(kit, way, searches("mail", most=3), searches("mail"), searches("mail", most=1000), "ok", max_results=2)
+    loop = SearchLoop(kit, way, searches("mail", most=3), searches("mail"), searches("mail", most=1000), "ok", max_results=2)
     await loop.ask(request(given=tools(*many)))
     assert [limit for _, _, limit in loop.noted("find")] == [3, 2, 50]
     assert [len(names) for names in loop.shown] == [1, 4, 4, 51]
@@ -229,7 +229,7 @@ async def test_how_many_the_model_wants_goes_before_the_default(kit: Kit, way: W
 
 async def test_a_search_that_finds_nothing_and_one_that_is_wrong_say_so(kit: Kit, way: Way) -> None:
     wrong = assistant(tool_calls=[ToolCall("s1", SEARCH, '{"query": "", "max_results": 0}')])
-    loop = Searching(kit, way, searches("zebra"), wrong, "ok")
+    loop = SearchLoop(kit, way, searches("zebra"), wrong, "ok")
     await loop.ask(request())
     [nothing] = loop.model.prompts[1].messages[-1].tool_results
     assert json.loads(nothing.text)["tools"] == []
@@ -241,20 +241,20 @@ async def test_a_search_that_finds_nothing_and_one_that_is_wrong_say_so(kit: Kit
 
 
 async def test_tools_may_be_shown_always_and_one_that_must_be_called_is(kit: Kit, way: Way) -> None:
-    loop = Searching(kit, way, searches("weather"), "ok", shown=["trains", "unknown"])
+    loop = SearchLoop(kit, way, searches("weather"), "ok", shown=["trains", "unknown"])
     await loop.ask(request(tool_choice="hotels"))
     assert loop.shown == [[SEARCH, "hotels", "trains"], [SEARCH, "hotels", "trains", "weather"]]
 
 
 async def test_a_tool_runs_though_it_is_not_shown(kit: Kit, way: Way) -> None:
-    runs = Runs()
-    loop = Searching(kit, way, asks("weather"), "ok")
+    runs = RecordingTools()
+    loop = SearchLoop(kit, way, answer_calling("weather"), "ok")
     assert await loop.ask(request(given=tools(runs=runs))) == "ok"
     assert runs.made == ["weather"], "the model may know it from a conversation that it no longer sees whole"
 
 
 async def test_without_tools_nothing_is_searched(kit: Kit, way: Way) -> None:
-    loop = Searching(kit, way, "a", "b")
+    loop = SearchLoop(kit, way, "a", "b")
     await loop.ask(request(given=(), session=None))
     await loop.ask(ChatClientRequest((user("hi"),), ChatOptions()))
     assert loop.index.noted == []
@@ -262,18 +262,25 @@ async def test_without_tools_nothing_is_searched(kit: Kit, way: Way) -> None:
 
 
 async def test_the_usual_rules_of_the_loop_hold(kit: Kit, way: Way) -> None:
-    runs = Runs()
+    runs = RecordingTools()
     held = (runs.tool("weather", return_direct=True), *tools("currency"))
-    loop = Searching(kit, way, searches("weather"), asks("weather"))
+    loop = SearchLoop(kit, way, searches("weather"), answer_calling("weather"))
     assert await loop.ask(request(given=held)) == "weather says so"
-    capped = Searching(kit, way, searches("weather"), searches("weather"), max_iterations=2)
+    capped = SearchLoop(kit, way, searches("weather"), searches("weather"), max_iterations=2)
     assert "after 2 answers" in await capped.ask(request())
 
 
 async def test_a_nested_memory_without_internal_history_does_not_forget_what_was_found(kit: Kit, way: Way) -> None:
     """The first system message and the last message are all that a round is given; an earlier search is in neither."""
-    loop = Searching(
-        kit, way, searches("weather"), asks("weather"), asks("weather"), "ok", inner=[memory(kit)], internal_history=False
+    loop = SearchLoop(
+        kit,
+        way,
+        searches("weather"),
+        answer_calling("weather"),
+        answer_calling("weather"),
+        "ok",
+        inner=[memory(kit)],
+        internal_history=False,
     )
     assert await loop.ask(request()) == "ok"
     assert [each.role for each in loop.model.prompts[3].messages] == [Role.SYSTEM, Role.TOOL]
@@ -282,8 +289,10 @@ async def test_a_nested_memory_without_internal_history_does_not_forget_what_was
 
 async def test_a_session_memory_brings_back_what_earlier_turns_have_found(talk: Talk) -> None:
     """The client switches the loop's own history off: the memory further in has it."""
-    runs = Runs()
-    model = talk.kit.ScriptedModel([searches("weather"), asks("weather"), "sunny", asks("weather"), "still sunny"])
+    runs = RecordingTools()
+    model = talk.kit.ScriptedModel(
+        [searches("weather"), answer_calling("weather"), "sunny", answer_calling("weather"), "still sunny"]
+    )
 
     async def ask(text: str) -> str:
         """In a client of its own, as another process would have it."""
@@ -299,7 +308,7 @@ async def test_a_session_memory_brings_back_what_earlier_turns_have_found(talk: 
 
 
 async def test_a_copy_shares_the_index_until_it_is_given_another(kit: Kit, way: Way) -> None:
-    loop = Searching(kit, way, "a", "b")
+    loop = SearchLoop(kit, way, "a", "b")
     await loop.ask(request())
     copied = loop.advisor.changed(internal_history=False, max_results=1)
     assert type(copied) is type(loop.advisor)
@@ -331,6 +340,6 @@ def test_settings_that_cannot_be_are_refused_by_name(kit: Kit, settings: Any, er
 
 
 async def test_a_tool_of_the_search_tools_name_is_refused(kit: Kit, way: Way) -> None:
-    loop = Searching(kit, way, "never")
+    loop = SearchLoop(kit, way, "never")
     with pytest.raises(InvalidTool, match="two tools have the name 'search_tools'; give another search_tool_name"):
         await loop.ask(request(given=tools(SEARCH)))

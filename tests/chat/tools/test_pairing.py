@@ -73,7 +73,7 @@ def test_what_is_left_open_at_the_end(messages: list[Message]) -> None:
         assert asked.text == messages[-1].text
 
 
-def calling(call_id: str, event_id: str, branch: str = "") -> Message:
+def calls_of(call_id: str, event_id: str, branch: str = "") -> Message:
     return replace(assistant(tool_calls=[ToolCall(call_id, "look")]), id=event_id, branch=branch)
 
 
@@ -84,12 +84,12 @@ def finding(call_id: str, text: str, **stored: Any) -> Message:
 @pytest.mark.parametrize("turned", [False, True])
 def test_agents_that_wrote_at_once_keep_their_results_though_call_ids_are_the_same(turned: bool) -> None:
     """Of two processes on one branch the ids of the events tell, of other writers the branch."""
-    one, other = calling("0", "e1"), calling("0", "e2")
+    one, other = calls_of("0", "e1"), calls_of("0", "e2")
     found = [finding("0", f"of {each.id}", id=results_id([(each.id, "0")])) for each in (one, other)]
     shown, dropped = pairing.paired([one, other, *(found[::-1] if turned else found)])
     assert (shown, dropped) == ((one, found[0], other, found[1]), 0)
 
-    one, other = calling("0", "e1", "writer"), calling("0", "e2", "researcher")
+    one, other = calls_of("0", "e1", "writer"), calls_of("0", "e2", "researcher")
     found = [finding("0", f"of {each.branch}", id="x", branch=each.branch) for each in (one, other)]
     shown, dropped = pairing.paired([one, other, *(found[::-1] if turned else found)])
     assert (shown, dropped) == ((one, found[0], other, found[1]), 0)
@@ -97,6 +97,6 @@ def test_agents_that_wrote_at_once_keep_their_results_though_call_ids_are_the_sa
 
 def test_a_result_that_is_not_stored_yet_answers_the_latest_call_of_its_id() -> None:
     """A helper's: its chief waits with a call of the same id."""
-    chief, helper, found = calling("0", "e1"), calling("0", "e2", "helper"), finding("0", "found")
+    chief, helper, found = calls_of("0", "e1"), calls_of("0", "e2", "helper"), finding("0", "found")
     assert pairing.paired([chief, user("go"), helper, found]) == ((user("go"), helper, found), 1)
     assert pairing.answers([chief, user("go"), helper, found]) == {3: [(2, found.tool_results[0])]}

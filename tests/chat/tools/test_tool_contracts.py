@@ -32,11 +32,11 @@ class Speaker:
     vendor: Vendor
     calls: Callable[[Sequence[Call]], tuple[Any, list[Any]]]
 
-    def asks(self, way: Way, calls: Sequence[Call]) -> Behaviour:
+    def answer_calling(self, way: Way, calls: Sequence[Call]) -> Behaviour:
         whole, pieces = self.calls(calls)
         return events(pieces, done=self.vendor.done, cut=7) if way.streams else replies(whole)
 
-    def says(self, way: Way, text: str) -> Behaviour:
+    def answer_saying(self, way: Way, text: str) -> Behaviour:
         return events(self.vendor.events(text), done=self.vendor.done) if way.streams else replies(self.vendor.whole(text))
 
 
@@ -102,7 +102,7 @@ async def test_calls_are_run_and_their_results_go_back(
     kit: Kit, way: Way, speaker: Speaker, endpoint: Loopback, model: Any, concurrent: bool
 ) -> None:
     town = Town()
-    endpoint.does(speaker.asks(way, ROUND), speaker.says(way, "Take an umbrella."))
+    endpoint.does(speaker.answer_calling(way, ROUND), speaker.answer_saying(way, "Take an umbrella."))
     client = kit.ChatClient(model, tools=town.tools(), advisors=[kit.ToolCallingAdvisor(concurrent=concurrent)])
     answers = await way.ask(client.prompt("How is it?"))
     assert text_of(answers) == "Take an umbrella."
@@ -117,9 +117,9 @@ async def test_the_usage_of_both_requests_is_summed(
     kit: Kit, way: Way, speaker: Speaker, endpoint: Loopback, model: Any
 ) -> None:
     town = Town()
-    endpoint.does(speaker.asks(way, ROUND[2:]), speaker.asks(way, ROUND[2:]))
+    endpoint.does(speaker.answer_calling(way, ROUND[2:]), speaker.answer_calling(way, ROUND[2:]))
     once = await way.ask(kit.ChatClient(model, tools=town.tools(return_direct=True)).prompt("What time is it?"))
-    endpoint.does(speaker.asks(way, ROUND[2:]), speaker.asks(way, ROUND[:1]))
+    endpoint.does(speaker.answer_calling(way, ROUND[2:]), speaker.answer_calling(way, ROUND[:1]))
     mixed = (town.tools(return_direct=True)[0], town.tools()[1])
     twice = await way.ask(kit.ChatClient(model, tools=mixed).prompt("And how is it?"))
     assert once[-1].usage.total_tokens > 0
@@ -127,7 +127,7 @@ async def test_the_usage_of_both_requests_is_summed(
 
 
 async def test_results_may_be_the_answer(kit: Kit, way: Way, speaker: Speaker, endpoint: Loopback, model: Any) -> None:
-    endpoint.does(speaker.asks(way, ROUND))
+    endpoint.does(speaker.answer_calling(way, ROUND))
     answers = await way.ask(kit.ChatClient(model, tools=Town().tools(return_direct=True)).prompt("How is it?"))
     end = response_of(answers)
     assert [each.message.text for each in end.generations] == ["rain in Oslo", "rain in Bergen", "ten past nine"]
@@ -137,7 +137,7 @@ async def test_results_may_be_the_answer(kit: Kit, way: Way, speaker: Speaker, e
 
 async def test_a_limit_ends_the_turn(kit: Kit, way: Way, speaker: Speaker, endpoint: Loopback, model: Any) -> None:
     town = Town()
-    endpoint.does(speaker.asks(way, ROUND[:1]))
+    endpoint.does(speaker.answer_calling(way, ROUND[:1]))
     manager = kit.ToolCallingManager(limits=ToolCallLimits(per_tool=2))
     answers = await way.ask(kit.ChatClient(model, tools=town.tools(), tool_manager=manager).prompt("How is it?"))
     assert response_of(answers).finish_reason == TOOL_CALL_LIMIT_EXCEEDED
@@ -148,7 +148,7 @@ async def test_arguments_that_do_not_fit_are_told_to_the_model(
     kit: Kit, way: Way, speaker: Speaker, endpoint: Loopback, model: Any
 ) -> None:
     town = Town()
-    endpoint.does(speaker.asks(way, [("a", "weather", {"town": "Oslo"})]), speaker.says(way, "Sorry."))
+    endpoint.does(speaker.answer_calling(way, [("a", "weather", {"town": "Oslo"})]), speaker.answer_saying(way, "Sorry."))
     assert text_of(await way.ask(kit.ChatClient(model, tools=town.tools()).prompt("How is it?"))) == "Sorry."
     assert town.seen == []
     assert "city" in json.dumps(endpoint.body)
@@ -158,7 +158,7 @@ async def test_an_endpoint_that_fails_between_the_rounds_ends_the_turn(
     kit: Kit, way: Way, speaker: Speaker, endpoint: Loopback, model: Any
 ) -> None:
     town = Town()
-    endpoint.does(speaker.asks(way, ROUND[2:]), refuses(503, "overloaded, sorry"))
+    endpoint.does(speaker.answer_calling(way, ROUND[2:]), refuses(503, "overloaded, sorry"))
     with pytest.raises(ModelFailed) as failed:
         await way.ask(kit.ChatClient(model, tools=town.tools()).prompt("How is it?"))
     assert (failed.value.status, failed.value.retry, town.seen) == (503, True, ["clock"])

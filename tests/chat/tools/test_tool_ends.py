@@ -26,7 +26,7 @@ from threadkeep.chat.tools.executions import PARTIAL_RESULTS, TOOL_ID, TOOL_NAME
 from threadkeep.chat.types.responses import RETURN_DIRECT, TOOL_CALL_LIMIT_EXCEEDED, TOOL_ITERATIONS_EXCEEDED
 
 from ..async_and_sync import Kit, Way, response_of, text_of
-from ..tool_loop import Runs, asks, failing, loop, memory, request, says
+from ..tool_loop import RecordingTools, answer_calling, answer_saying, failing, loop, memory, request
 
 
 def told(messages: tuple[Message, ...]) -> list[tuple[str, str, bool]]:
@@ -36,9 +36,9 @@ def told(messages: tuple[Message, ...]) -> list[tuple[str, str, bool]]:
 
 
 async def test_a_return_direct_result_is_the_answer(kit: Kit, way: Way) -> None:
-    runs = Runs()
+    runs = RecordingTools()
     kept = memory(kit)
-    model = kit.ScriptedModel([asks("clock")])
+    model = kit.ScriptedModel([answer_calling("clock")])
     answers = await way.ask(loop(kit, model, kept), request(runs.tool("clock", "9:10", return_direct=True)))
     end = response_of(answers)
     assert (text_of(answers), end.finish_reason, runs.made, len(model.prompts)) == ("9:10", RETURN_DIRECT, ["clock"], 1)
@@ -50,18 +50,22 @@ async def test_a_return_direct_result_is_the_answer(kit: Kit, way: Way) -> None:
 
 
 async def test_each_return_direct_result_is_a_generation(kit: Kit, way: Way) -> None:
-    runs = Runs()
+    runs = RecordingTools()
     kept = memory(kit)
     structured = runs.tool("weather", ToolOutput(structured_json='{"rain": true}'), return_direct=True)
     clock = runs.tool("clock", ToolOutput((Text("9:"), Text("10"))), return_direct=True)
-    answers = await way.ask(loop(kit, kit.ScriptedModel([asks("weather", "clock")]), kept), request(structured, clock))
+    answers = await way.ask(
+        loop(kit, kit.ScriptedModel([answer_calling("weather", "clock")]), kept), request(structured, clock)
+    )
     assert [each.message.text for each in response_of(answers).generations] == ['{"rain": true}', "9:10"]
     assert [message.text for message in kept.recorded[0][1][1:]] == ['{"rain": true}', "9:10"]
 
 
 async def test_usage_is_summed_when_a_later_round_returns_direct(kit: Kit, way: Way) -> None:
-    runs = Runs()
-    model = kit.ScriptedModel([asks("weather", usage=Usage(10, 20, 30)), asks("clock", usage=Usage(1, 2, 3))])
+    runs = RecordingTools()
+    model = kit.ScriptedModel(
+        [answer_calling("weather", usage=Usage(10, 20, 30)), answer_calling("clock", usage=Usage(1, 2, 3))]
+    )
     tools = (runs.tool("weather"), runs.tool("clock", "9:10", return_direct=True))
     answers = await way.ask(loop(kit, model), request(*tools))
     assert (text_of(answers), answers[-1].usage) == ("9:10", Usage(11, 22, 33))
@@ -69,10 +73,10 @@ async def test_usage_is_summed_when_a_later_round_returns_direct(kit: Kit, way: 
 
 @pytest.mark.parametrize("concurrent", [False, True])
 async def test_a_breached_limit_ends_the_turn_and_says_so(kit: Kit, way: Way, concurrent: bool) -> None:
-    runs = Runs()
+    runs = RecordingTools()
     kept = memory(kit)
     manager = kit.ToolCallingManager(limits=ToolCallLimits(per_tool=1), concurrent=concurrent)
-    model = kit.ScriptedModel([asks("weather", "clock", "clock", "weather")])
+    model = kit.ScriptedModel([answer_calling("weather", "clock", "clock", "weather")])
     chain = loop(kit, model, kept, manager=manager)
     answers = await way.ask(chain, request(runs.tool("clock"), runs.tool("weather")))
     end = response_of(answers)
@@ -93,9 +97,9 @@ async def test_a_breached_limit_ends_the_turn_and_says_so(kit: Kit, way: Way, co
 
 
 async def test_the_model_is_asked_so_often_and_not_more(kit: Kit, way: Way) -> None:
-    runs = Runs()
+    runs = RecordingTools()
     kept = memory(kit)
-    model = kit.ScriptedModel([asks("clock", usage=Usage(1, 1, 2))] * 3)
+    model = kit.ScriptedModel([answer_calling("clock", usage=Usage(1, 1, 2))] * 3)
     answers = await way.ask(loop(kit, model, kept, max_iterations=3), request(runs.tool("clock")))
     end = response_of(answers)
     assert (end.finish_reason, end.text) == (
@@ -110,14 +114,14 @@ async def test_the_model_is_asked_so_often_and_not_more(kit: Kit, way: Way) -> N
 
 async def test_the_last_round_that_is_allowed_may_answer(kit: Kit, way: Way) -> None:
     kept = memory(kit)
-    chain = loop(kit, kit.ScriptedModel([asks("clock"), "done"]), kept, max_iterations=2)
-    assert text_of(await way.ask(chain, request(Runs().tool("clock")))) == "done"
+    chain = loop(kit, kit.ScriptedModel([answer_calling("clock"), "done"]), kept, max_iterations=2)
+    assert text_of(await way.ask(chain, request(RecordingTools().tool("clock")))) == "done"
     assert kept.recorded == []
 
 
 async def test_the_number_of_rounds_may_be_without_bound(kit: Kit, way: Way) -> None:
-    runs = Runs()
-    chain = loop(kit, kit.ScriptedModel([asks("clock")] * 60 + ["done"]), max_iterations=None, manager=unlimited(kit))
+    runs = RecordingTools()
+    chain = loop(kit, kit.ScriptedModel([answer_calling("clock")] * 60 + ["done"]), max_iterations=None, manager=unlimited(kit))
     assert text_of(await way.ask(chain, request(runs.tool("clock")))) == "done"
     assert len(runs.made) == 60
 
@@ -127,10 +131,10 @@ def unlimited(kit: Kit) -> object:
 
 
 async def test_an_unknown_tool_is_raised_and_no_call_is_left_without_a_result(kit: Kit, way: Way) -> None:
-    runs = Runs()
+    runs = RecordingTools()
     kept = memory(kit)
     with pytest.raises(UnknownTool, match="'clocks', which is not a tool of this request; its tools: clock"):
-        await way.ask(loop(kit, kit.ScriptedModel([asks("clock", "clocks")]), kept), request(runs.tool("clock")))
+        await way.ask(loop(kit, kit.ScriptedModel([answer_calling("clock", "clocks")]), kept), request(runs.tool("clock")))
     assert runs.made == []
     [(_, messages)] = kept.recorded
     assert [(call, is_error) for call, _, is_error in told(messages)] == [("c1", True), ("c2", True)]
@@ -138,11 +142,11 @@ async def test_an_unknown_tool_is_raised_and_no_call_is_left_without_a_result(ki
 
 
 async def test_a_tool_that_fails_is_raised_when_asked_for_and_what_was_done_is_kept(kit: Kit, way: Way) -> None:
-    runs = Runs()
+    runs = RecordingTools()
     kept = memory(kit)
     chain = loop(
         kit,
-        kit.ScriptedModel([asks("clock", "broken", "clock")]),
+        kit.ScriptedModel([answer_calling("clock", "broken", "clock")]),
         kept,
         manager=kit.ToolCallingManager(errors_to_model=False),
     )
@@ -156,18 +160,21 @@ async def test_a_tool_that_fails_is_raised_when_asked_for_and_what_was_done_is_k
 async def test_a_memory_that_cannot_be_told_does_not_hide_why_the_turn_ended(kit: Kit, way: Way) -> None:
     kept = memory(kit, error=OSError("no server"))
     with pytest.raises(UnknownTool) as unknown:
-        await way.ask(loop(kit, kit.ScriptedModel([asks("clock")]), kept), request())
+        await way.ask(loop(kit, kit.ScriptedModel([answer_calling("clock")]), kept), request())
     assert unknown.value.__notes__ == ["in addition, the memory could not store the results: no server"]
     with pytest.raises(AnswerNotStored, match="no server") as ended:  # it is not given out as if it were stored
-        await way.ask(loop(kit, kit.ScriptedModel([asks("clock")]), kept), request(Runs().tool("clock", return_direct=True)))
+        await way.ask(
+            loop(kit, kit.ScriptedModel([answer_calling("clock")]), kept),
+            request(RecordingTools().tool("clock", return_direct=True)),
+        )
     assert ended.value.response.text == "clock says so"
 
 
 async def test_a_memory_is_told_with_what_the_round_left_in_the_context(kit: Kit, way: Way) -> None:
     kept = memory(kit)
     marking = kit.advisor(order=1, before=lambda request: request.with_context({"mark": 1}))
-    chain = loop(kit, kit.ScriptedModel([asks("clock")]), kept, marking)
-    await way.ask(chain, request(Runs().tool("clock", return_direct=True)).with_context({"mine": 2}))
+    chain = loop(kit, kit.ScriptedModel([answer_calling("clock")]), kept, marking)
+    await way.ask(chain, request(RecordingTools().tool("clock", return_direct=True)).with_context({"mine": 2}))
     [(asked, _)] = kept.recorded
     assert dict(asked.context) == {"mine": 2, "mark": 1}
 
@@ -185,16 +192,16 @@ def test_every_call_gets_one_result_even_if_ids_come_twice() -> None:
 
 async def test_a_memory_further_out_is_not_told(kit: Kit, way: Way) -> None:
     kept = memory(kit)
-    chain = kit.AdvisorChain([kept, kit.ToolCallingAdvisor(order=5)], kit.ScriptedModel([asks("clock")]))
-    await way.ask(chain, request(Runs().tool("clock", return_direct=True)))
+    chain = kit.AdvisorChain([kept, kit.ToolCallingAdvisor(order=5)], kit.ScriptedModel([answer_calling("clock")]))
+    await way.ask(chain, request(RecordingTools().tool("clock", return_direct=True)))
     assert kept.recorded == []
 
 
 async def test_a_resumed_turn_begins_with_what_was_left_open(kit: Kit, way: Way) -> None:
-    runs = Runs()
-    left = ChatClientResponse(asks("clock"), {"history": "kept"})
+    runs = RecordingTools()
+    left = ChatClientResponse(answer_calling("clock"), {"history": "kept"})
     kept = memory(kit, pending=left)
-    model = kit.ScriptedModel([asks("weather"), "done"])
+    model = kit.ScriptedModel([answer_calling("weather"), "done"])
     asked = request(runs.tool("clock"), runs.tool("weather")).with_messages().with_context({RESUME: True})
     answers = await way.ask(loop(kit, model, kept, internal_history=False), asked)
     assert (text_of(answers), runs.made, kept.asked) == ("done", ["clock", "weather"], 1)
@@ -214,10 +221,10 @@ async def test_a_resumed_turn_with_nothing_open_asks_further_in(kit: Kit, way: W
 
 async def test_the_exception_holds_what_was_run(kit: Kit) -> None:
     manager = kit.ToolCallingManager(limits=ToolCallLimits(total=1))
-    asked = request(Runs().tool("clock"))
+    asked = request(RecordingTools().tool("clock"))
     with pytest.raises(ToolCallLimitExceeded) as breach:
-        await kit.of(manager.execute, asked.prompt, asks("clock", "clock"))
+        await kit.of(manager.execute, asked.prompt, answer_calling("clock", "clock"))
     assert breach.value.partial is not None
     assert [result.call_id for result in breach.value.partial.tool_results] == ["c1"]
     with pytest.raises(ValueError, match="no tool calls"):
-        await kit.of(manager.execute, asked.prompt, says("hello"))
+        await kit.of(manager.execute, asked.prompt, answer_saying("hello"))

@@ -18,28 +18,28 @@ from threadkeep.chat import (
 )
 
 from ..async_and_sync import Kit
-from ..tool_loop import Runs, asks, calling
+from ..tool_loop import RecordingTools, answer_calling, calls_of
 
 
 def rounds(*names: str) -> tuple[Message, ...]:
     """Earlier rounds of one call each."""
     messages: list[Message] = []
     for name in names:
-        messages += [assistant(tool_calls=calling(name)), tool(ToolResult("c1", name))]
+        messages += [assistant(tool_calls=calls_of(name)), tool(ToolResult("c1", name))]
     return tuple(messages)
 
 
 async def execute(
-    kit: Kit, runs: Runs, limits: ToolCallLimits | None, history: tuple[Message, ...], *names: str
+    kit: Kit, runs: RecordingTools, limits: ToolCallLimits | None, history: tuple[Message, ...], *names: str
 ) -> ToolExecution:
     options = ToolOptions(tools=(runs.tool("clock"), runs.tool("weather")))
     manager = kit.ToolCallingManager(limits=limits)
-    found: ToolExecution = await kit.of(manager.execute, Prompt(history, options), asks(*names))
+    found: ToolExecution = await kit.of(manager.execute, Prompt(history, options), answer_calling(*names))
     return found
 
 
 async def test_a_breach_raises_with_what_was_answered_before_it(kit: Kit) -> None:
-    runs = Runs()
+    runs = RecordingTools()
     with pytest.raises(ToolCallLimitExceeded, match="'clock' cannot be called again in this turn: the limit is 2") as breach:
         await execute(kit, runs, ToolCallLimits(per_tool=2), (user("hi"),), "clock", "weather", "clock", "clock", "weather")
     assert runs.made == ["clock", "weather", "clock"]
@@ -49,12 +49,12 @@ async def test_a_breach_raises_with_what_was_answered_before_it(kit: Kit) -> Non
 
 async def test_a_breach_by_the_first_call_has_nothing_to_tell(kit: Kit) -> None:
     with pytest.raises(ToolCallLimitExceeded) as breach:
-        await execute(kit, Runs(), ToolCallLimits(total=0), (user("hi"),), "clock")
+        await execute(kit, RecordingTools(), ToolCallLimits(total=0), (user("hi"),), "clock")
     assert breach.value.partial is None
 
 
 async def test_a_breach_may_be_told_to_the_model_instead(kit: Kit) -> None:
-    runs = Runs()
+    runs = RecordingTools()
     limits = ToolCallLimits(per_tool=1, on_breach="answer")
     found = await execute(kit, runs, limits, (user("hi"),), "clock", "clock", "weather")
     assert runs.made == ["clock", "weather"]
@@ -67,14 +67,14 @@ async def test_a_breach_may_be_told_to_the_model_instead(kit: Kit) -> None:
 
 
 async def test_a_refused_call_is_for_the_model_even_if_results_are_the_answer(kit: Kit) -> None:
-    options = ToolOptions(tools=(Runs().tool("clock", return_direct=True),))
+    options = ToolOptions(tools=(RecordingTools().tool("clock", return_direct=True),))
     manager = kit.ToolCallingManager(limits=ToolCallLimits(per_tool=1, on_breach="answer"))
-    found = await kit.of(manager.execute, Prompt((user("hi"),), options), asks("clock", "clock"))
+    found = await kit.of(manager.execute, Prompt((user("hi"),), options), answer_calling("clock", "clock"))
     assert not found.return_direct
 
 
 async def test_an_excluded_tool_counts_only_to_the_total(kit: Kit) -> None:
-    runs = Runs()
+    runs = RecordingTools()
     limits = ToolCallLimits(per_tool=1, total=4, excluded=frozenset({"clock"}))
     await execute(kit, runs, limits, (user("hi"),), "clock", "clock", "clock", "weather")
     assert runs.made == ["clock", "clock", "clock", "weather"]
@@ -83,27 +83,27 @@ async def test_an_excluded_tool_counts_only_to_the_total(kit: Kit) -> None:
 
 
 async def test_the_total_counts_whatever_is_called(kit: Kit) -> None:
-    runs = Runs()
+    runs = RecordingTools()
     with pytest.raises(ToolCallLimitExceeded, match="the limit is 3"):
         await execute(kit, runs, ToolCallLimits(per_tool=None, total=3), (user("hi"),), "clock", "weather", "clock", "weather")
     assert runs.made == ["clock", "weather", "clock"]
 
 
 async def test_the_defaults_are_40_of_a_tool_and_150_in_all(kit: Kit) -> None:
-    runs = Runs()
+    runs = RecordingTools()
     assert (ToolCallLimits().per_tool, ToolCallLimits().total) == (40, 150)
     await execute(kit, runs, None, (user("hi"),), *["clock"] * 40)
     assert len(runs.made) == 40
     with pytest.raises(ToolCallLimitExceeded, match=r"'clock'.*the limit is 40"):
-        await execute(kit, Runs(), None, (user("hi"),), *["clock"] * 41)
+        await execute(kit, RecordingTools(), None, (user("hi"),), *["clock"] * 41)
     every = ToolCallLimits(per_tool=None)
-    await execute(kit, Runs(), every, (user("hi"),), *["clock"] * 150)
+    await execute(kit, RecordingTools(), every, (user("hi"),), *["clock"] * 150)
     with pytest.raises(ToolCallLimitExceeded, match="the limit is 150"):
-        await execute(kit, Runs(), every, (user("hi"),), *["clock"] * 151)
+        await execute(kit, RecordingTools(), every, (user("hi"),), *["clock"] * 151)
 
 
 async def test_there_may_be_no_bound(kit: Kit) -> None:
-    runs = Runs()
+    runs = RecordingTools()
     await execute(kit, runs, ToolCallLimits(per_tool=None, total=None), (user("hi"),), *["clock"] * 200)
     assert len(runs.made) == 200
 
@@ -111,7 +111,7 @@ async def test_there_may_be_no_bound(kit: Kit) -> None:
 async def test_earlier_turns_do_not_count_and_earlier_rounds_of_this_one_do(kit: Kit) -> None:
     limits = ToolCallLimits(per_tool=2)
     earlier = (user("hi"), *rounds("clock", "clock"), assistant("hello"), user("again"))
-    runs = Runs()
+    runs = RecordingTools()
     await execute(kit, runs, limits, (*earlier, *rounds("clock")), "clock")
     assert runs.made == ["clock"]
     with pytest.raises(ToolCallLimitExceeded):

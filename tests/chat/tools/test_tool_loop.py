@@ -26,8 +26,8 @@ from threadkeep.chat.context_keys import HIGHEST_PRECEDENCE, LOWEST_PRECEDENCE
 from threadkeep.chat.tools.executions import ToolExecution
 
 from ..async_and_sync import Kit, Way, text_of
-from ..recording_loops import noting
-from ..tool_loop import Runs, asks, loop, memory, request, says, with_execute
+from ..recording_loops import recording
+from ..tool_loop import RecordingTools, answer_calling, answer_saying, loop, manager_with_execute, memory, request
 
 
 async def test_settings_that_cannot_be_are_refused_by_name(kit: Kit) -> None:
@@ -57,7 +57,7 @@ async def test_defaults_and_what_is_given(kit: Kit) -> None:
 
 async def test_a_copy_keeps_the_type_and_what_it_does_not_change(kit: Kit, way: Way) -> None:
     seen: list[str] = []
-    advisor = noting(kit, seen=seen, name="mine")
+    advisor = recording(kit, seen=seen, name="mine")
     copied = advisor.changed(internal_history=False, order=7)
     assert type(copied) is type(advisor)
     assert (copied.name, copied.order, copied.internal_history) == ("mine", 7, False)
@@ -74,8 +74,8 @@ async def test_a_copy_keeps_the_type_and_what_it_does_not_change(kit: Kit, way: 
 
 
 async def test_nothing_is_run_when_the_checker_says_no(kit: Kit, way: Way) -> None:
-    runs = Runs()
-    model = kit.ScriptedModel([asks("clock", text="let me see")])
+    runs = RecordingTools()
+    model = kit.ScriptedModel([answer_calling("clock", text="let me see")])
     answers = await way.ask(loop(kit, model, eligible=lambda answer: False), request(runs.tool("clock")))
     assert (text_of(answers), runs.made, len(model.prompts)) == ("let me see", [], 1)
     assert [call.name for answer in answers for call in answer.tool_calls] == ["clock"]  # for whoever runs them
@@ -90,7 +90,7 @@ async def test_the_checker_decides_even_for_an_answer_without_calls(kit: Kit, wa
 
     verdicts = iter([True, False])
     model = kit.ScriptedModel(["looking", "found"])
-    chain = loop(kit, model, manager=with_execute(kit, execute), eligible=lambda answer: next(verdicts))
+    chain = loop(kit, model, manager=manager_with_execute(kit, execute), eligible=lambda answer: next(verdicts))
     answers = await way.ask(chain, request())
     assert text_of(answers).endswith("found")
     assert (len(model.prompts), len(executed)) == (2, 1)
@@ -98,8 +98,8 @@ async def test_the_checker_decides_even_for_an_answer_without_calls(kit: Kit, wa
 
 @pytest.mark.parametrize("options", [None, ChatOptions(model="plain")])
 async def test_without_options_for_tools_the_request_passes_unchanged(kit: Kit, way: Way, options: ChatOptions | None) -> None:
-    advisor = noting(kit)
-    model = kit.ScriptedModel([asks("clock")])
+    advisor = recording(kit)
+    model = kit.ScriptedModel([answer_calling("clock")])
     answers = await way.ask(kit.AdvisorChain([advisor], model), ChatClientRequest((user("hi"),), options))
     assert [call.name for answer in answers for call in answer.tool_calls] == ["clock"]
     assert model.prompts == [Prompt((user("hi"),), options)]
@@ -107,9 +107,9 @@ async def test_without_options_for_tools_the_request_passes_unchanged(kit: Kit, 
 
 
 async def test_an_answer_without_calls_is_asked_for_once(kit: Kit, way: Way) -> None:
-    runs = Runs()
+    runs = RecordingTools()
     usage = Usage(1, 2, 3, native={"tokens": 3})
-    model = kit.ScriptedModel([says("ten past nine", usage)])
+    model = kit.ScriptedModel([answer_saying("ten past nine", usage)])
     answers = await way.ask(loop(kit, model), request(runs.tool("clock")))
     assert (text_of(answers), len(model.prompts), runs.made) == ("ten past nine", 1, [])
     assert (answers[-1].usage, answers[-1].usage.native) == (usage, {"tokens": 3})
@@ -117,14 +117,14 @@ async def test_an_answer_without_calls_is_asked_for_once(kit: Kit, way: Way) -> 
 
 async def test_a_response_without_an_answer_is_given_as_it_is(kit: Kit) -> None:
     silent = kit.advisor(after=lambda response: response.with_response(None))
-    chain = loop(kit, kit.ScriptedModel([asks("clock")]), silent, eligible=lambda answer: True)
-    answer = await kit.of(chain.next_call, request(Runs().tool("clock")))
+    chain = loop(kit, kit.ScriptedModel([answer_calling("clock")]), silent, eligible=lambda answer: True)
+    answer = await kit.of(chain.next_call, request(RecordingTools().tool("clock")))
     assert answer.response is None
 
 
 async def test_a_round_of_tools(kit: Kit, way: Way) -> None:
-    runs = Runs()
-    model = kit.ScriptedModel([asks("clock"), "ten past nine"])
+    runs = RecordingTools()
+    model = kit.ScriptedModel([answer_calling("clock"), "ten past nine"])
     answers = await way.ask(loop(kit, model), request(runs.tool("clock", "9:10")))
     assert (text_of(answers), runs.made) == ("ten past nine", ["clock"])
     assert not any(answer.tool_calls for answer in answers)
@@ -134,8 +134,8 @@ async def test_a_round_of_tools(kit: Kit, way: Way) -> None:
 
 
 async def test_two_rounds_of_tools(kit: Kit, way: Way) -> None:
-    runs = Runs()
-    model = kit.ScriptedModel([asks("clock"), asks("weather", "clock"), "rain at ten past nine"])
+    runs = RecordingTools()
+    model = kit.ScriptedModel([answer_calling("clock"), answer_calling("weather", "clock"), "rain at ten past nine"])
     answers = await way.ask(loop(kit, model), request(runs.tool("clock"), runs.tool("weather")))
     assert (text_of(answers), runs.made) == ("rain at ten past nine", ["clock", "weather", "clock"])
     assert [len(prompt.messages) for prompt in model.prompts] == [1, 3, 5]
@@ -144,8 +144,8 @@ async def test_two_rounds_of_tools(kit: Kit, way: Way) -> None:
 async def test_the_usage_of_all_rounds_is_summed(kit: Kit, way: Way) -> None:
     first = Usage(10, 20, 30, cache_read_tokens=100, cache_write_tokens=5, reasoning_tokens=4, native={"n": 1})
     last = Usage(1, 2, 3, cache_read_tokens=200, native={"n": 2})
-    model = kit.ScriptedModel([asks("clock", usage=first), says("done", last)])
-    answers = await way.ask(loop(kit, model), request(Runs().tool("clock")))
+    model = kit.ScriptedModel([answer_calling("clock", usage=first), answer_saying("done", last)])
+    answers = await way.ask(loop(kit, model), request(RecordingTools().tool("clock")))
     assert answers[-1].usage == Usage(11, 22, 33, cache_read_tokens=300, cache_write_tokens=5, reasoning_tokens=4)
     assert answers[-1].usage.native is None
 
@@ -153,8 +153,8 @@ async def test_the_usage_of_all_rounds_is_summed(kit: Kit, way: Way) -> None:
 async def test_without_internal_history_the_model_gets_the_last_message_and_the_tools_the_whole_turn(
     kit: Kit, way: Way
 ) -> None:
-    runs = Runs()
-    model = kit.ScriptedModel([asks("clock"), asks("clock"), "done"])
+    runs = RecordingTools()
+    model = kit.ScriptedModel([answer_calling("clock"), answer_calling("clock"), "done"])
     chain = loop(kit, model, internal_history=False)
     await way.ask(chain, request(runs.tool("clock")))
     assert [[message.role for message in prompt.messages] for prompt in model.prompts] == [
@@ -166,21 +166,23 @@ async def test_without_internal_history_the_model_gets_the_last_message_and_the_
 
 
 async def test_without_internal_history_a_system_message_is_kept_and_none_is_made_up(kit: Kit, way: Way) -> None:
-    model = kit.ScriptedModel([asks("clock"), "done"])
-    asked = request(Runs().tool("clock")).with_messages(user("first"), system("be brief"), system("and kind"), user("now"))
+    model = kit.ScriptedModel([answer_calling("clock"), "done"])
+    asked = request(RecordingTools().tool("clock")).with_messages(
+        user("first"), system("be brief"), system("and kind"), user("now")
+    )
     await way.ask(loop(kit, model, internal_history=False), asked)
     assert [message.role for message in model.prompts[1].messages] == [Role.SYSTEM, Role.TOOL]
     assert model.prompts[1].messages[0].text == "be brief"
 
 
 async def test_hooks_are_called_in_order_once_or_once_in_each_round(kit: Kit, way: Way) -> None:
-    advisor = noting(kit)
-    model = kit.ScriptedModel(["hello", asks("clock"), "done"])
+    advisor = recording(kit)
+    model = kit.ScriptedModel(["hello", answer_calling("clock"), "done"])
     chain = kit.AdvisorChain([advisor], model)
-    await way.ask(chain, request(Runs().tool("clock")))
+    await way.ask(chain, request(RecordingTools().tool("clock")))
     assert advisor._seen == ["initialize", "before", "after", "finalize"]
     advisor._seen.clear()
-    await way.ask(chain, request(Runs().tool("clock")))
+    await way.ask(chain, request(RecordingTools().tool("clock")))
     assert advisor._seen == ["initialize", "before", "after", "next", "before", "after", "finalize"]
 
 
@@ -199,10 +201,10 @@ def changing(kit: Kit, change: Callable[[ChatClientRequest], ChatClientRequest])
 
 
 async def test_tools_added_before_a_round_can_be_run(kit: Kit, way: Way) -> None:
-    runs = Runs()
+    runs = RecordingTools()
     added = ToolOptions(tools=(runs.tool("clock"),))
     adding = changing(kit, lambda asked: asked.with_options(added.over(asked.options)))
-    model = kit.ScriptedModel([asks("clock"), "done"])
+    model = kit.ScriptedModel([answer_calling("clock"), "done"])
     answers = await way.ask(kit.AdvisorChain([adding], model), request())
     assert (text_of(answers), runs.made) == ("done", ["clock"])
     assert all(isinstance(prompt.options, ToolOptions) and len(prompt.options.tools) == 1 for prompt in model.prompts)
@@ -216,8 +218,8 @@ async def test_options_start_anew_in_each_round(kit: Kit, way: Way) -> None:
         seen.append(len(asked.options.tools))
         return asked.with_options(asked.options.changed(tools=asked.options.tools[:1]))
 
-    runs = Runs()
-    model = kit.ScriptedModel([asks("clock"), "done"])
+    runs = RecordingTools()
+    model = kit.ScriptedModel([answer_calling("clock"), "done"])
     await way.ask(kit.AdvisorChain([changing(kit, take_one)], model), request(runs.tool("clock"), runs.tool("weather")))
     assert seen == [2, 2]
 
@@ -228,8 +230,8 @@ async def test_what_a_hook_does_to_the_messages_stays_in_the_turn(kit: Kit, way:
     def hinted(asked: ChatClientRequest) -> ChatClientRequest:
         return asked.with_messages(*asked.messages, user(f"hint {len(asked.messages)}"))
 
-    runs = Runs()
-    model = kit.ScriptedModel([asks("clock"), asks("clock"), "done"])
+    runs = RecordingTools()
+    model = kit.ScriptedModel([answer_calling("clock"), answer_calling("clock"), "done"])
     await way.ask(kit.AdvisorChain([changing(kit, hinted)], model), request(runs.tool("clock"), text="hi"))
     said = [[message.text for message in context.history if message.role is Role.USER] for context in runs.contexts]
     assert said == [["hi", "hint 1"], ["hi", "hint 1", "hint 4"]]
@@ -238,24 +240,24 @@ async def test_what_a_hook_does_to_the_messages_stays_in_the_turn(kit: Kit, way:
 
 async def test_the_context_of_a_round_goes_into_the_next(kit: Kit, way: Way) -> None:
     counting = kit.advisor(before=lambda request: request.with_context({"rounds": request.context.get("rounds", 0) + 1}))
-    model = kit.ScriptedModel([asks("clock"), asks("clock"), "done"])
-    answers = await way.ask(loop(kit, model, counting), request(Runs().tool("clock")).with_context({"mine": 1}))
+    model = kit.ScriptedModel([answer_calling("clock"), answer_calling("clock"), "done"])
+    answers = await way.ask(loop(kit, model, counting), request(RecordingTools().tool("clock")).with_context({"mine": 1}))
     assert dict(answers[-1].context) == {"mine": 1, "rounds": 3}
 
 
 async def test_tools_see_their_own_context_and_never_that_of_advisors(kit: Kit, way: Way) -> None:
-    runs = Runs()
+    runs = RecordingTools()
     asked = request(runs.tool("clock"), tool_context={"tenant": "acme"}).with_context({"secret": "for advisors"})
-    await way.ask(loop(kit, kit.ScriptedModel([asks("clock"), "done"])), asked)
+    await way.ask(loop(kit, kit.ScriptedModel([answer_calling("clock"), "done"])), asked)
     [context] = runs.contexts
     assert (dict(context.values), context.call_id) == ({"tenant": "acme"}, "c1")
 
 
 async def test_the_model_failing_in_a_later_round_ends_the_turn_and_nothing_more_is_recorded(kit: Kit, way: Way) -> None:
     kept = memory(kit)
-    model = kit.ScriptedModel([asks("clock"), InvalidChain("the line is cut")])
+    model = kit.ScriptedModel([answer_calling("clock"), InvalidChain("the line is cut")])
     with pytest.raises(InvalidChain, match="the line is cut"):
-        await way.ask(loop(kit, model, kept), request(Runs().tool("clock")))
+        await way.ask(loop(kit, model, kept), request(RecordingTools().tool("clock")))
     assert kept.recorded == []
 
 
@@ -268,16 +270,16 @@ async def test_an_advisor_further_in_sees_every_round_and_one_further_out_the_tu
             kit.ToolCallingAdvisor(),
             kit.advisor(before=lambda request: inner.append(len(request.messages))),
         ],
-        kit.ScriptedModel([asks("clock"), "done"]),
+        kit.ScriptedModel([answer_calling("clock"), "done"]),
     )
-    await way.ask(chain, request(Runs().tool("clock")))
+    await way.ask(chain, request(RecordingTools().tool("clock")))
     assert (outer, inner) == ([1], [1, 3])
 
 
 async def test_the_calls_of_a_later_generation_are_found(kit: Kit) -> None:
-    runs = Runs()
-    first = says("I could look").generations[0]
-    model = kit.ScriptedModel([ChatResponse((first, *asks("clock").generations)), "done"])
+    runs = RecordingTools()
+    first = answer_saying("I could look").generations[0]
+    model = kit.ScriptedModel([ChatResponse((first, *answer_calling("clock").generations)), "done"])
     answer = await kit.of(loop(kit, model).next_call, request(runs.tool("clock")))
     assert (answer.text, runs.made) == ("done", ["clock"])
     assert model.prompts[1].messages[1].tool_calls == (ToolCall("c1", "clock", "{}"),)

@@ -22,8 +22,8 @@ from threadkeep.chat import (
 from threadkeep.chat.types.responses import RETURN_DIRECT, TOOL_CALL_LIMIT_EXCEEDED, TOOL_ITERATIONS_EXCEEDED
 
 from ..async_and_sync import Kit, text_of
-from ..recording_loops import noting, streaming, twins
-from ..tool_loop import Runs, asks, chunked, loop, request, says
+from ..recording_loops import recording, stream_hooks, streaming
+from ..tool_loop import RecordingTools, answer_calling, answer_saying, chunked_model, loop, request
 
 
 def usages(chunks: list[ChatClientResponse]) -> list[tuple[int, int, int]]:
@@ -31,8 +31,8 @@ def usages(chunks: list[ChatClientResponse]) -> list[tuple[int, int, int]]:
 
 
 async def test_the_one_chunk_passes_untouched(kit: Kit) -> None:
-    chunk = says("hello", Usage(1, 2, 3, native="as it came"))
-    [passed] = await kit.all(loop(kit, chunked(kit, [chunk])).next_stream(request()))
+    chunk = answer_saying("hello", Usage(1, 2, 3, native="as it came"))
+    [passed] = await kit.all(loop(kit, chunked_model(kit, [chunk])).next_stream(request()))
     assert passed.response is chunk
 
 
@@ -56,18 +56,20 @@ async def test_chunks_without_an_answer_pass_as_they_are(kit: Kit) -> None:
 
 
 async def test_only_the_chunks_of_the_last_round_pass(kit: Kit) -> None:
-    runs = Runs()
-    final = says("ten past nine")
-    chunks = await kit.all(loop(kit, chunked(kit, [asks("clock")], [final])).next_stream(request(runs.tool("clock"))))
+    runs = RecordingTools()
+    final = answer_saying("ten past nine")
+    chunks = await kit.all(
+        loop(kit, chunked_model(kit, [answer_calling("clock")], [final])).next_stream(request(runs.tool("clock")))
+    )
     assert ([chunk.response for chunk in chunks], runs.made) == ([final], ["clock"])
 
 
 async def test_text_and_reasoning_pass_at_once_and_what_says_nothing_after_calls_does_not(kit: Kit) -> None:
     thought = ChatResponse((Generation(assistant([Reasoning("hm")])),))
     ending = ChatResponse((Generation(assistant(), "tool_calls"),), Usage(1, 1, 2))
-    first = [thought, says("let me see"), asks("clock"), says("one moment"), ending]
-    runs = Runs()
-    model = chunked(kit, first, [says("done", Usage(2, 2, 4))])
+    first = [thought, answer_saying("let me see"), answer_calling("clock"), answer_saying("one moment"), ending]
+    runs = RecordingTools()
+    model = chunked_model(kit, first, [answer_saying("done", Usage(2, 2, 4))])
     stream = loop(kit, model).next_stream(request(runs.tool("clock")))
     seen: list[tuple[str, int]] = []
     if kit.is_async:
@@ -78,16 +80,16 @@ async def test_text_and_reasoning_pass_at_once_and_what_says_nothing_after_calls
 
 
 async def test_what_is_said_in_one_chunk_with_a_call_is_not_lost(kit: Kit) -> None:
-    both = asks("clock", text="let me see", usage=Usage(1, 2, 3))
-    model = chunked(kit, [both], [says("done", Usage(10, 20, 30))])
-    chunks = await kit.all(loop(kit, model).next_stream(request(Runs().tool("clock"))))
+    both = answer_calling("clock", text="let me see", usage=Usage(1, 2, 3))
+    model = chunked_model(kit, [both], [answer_saying("done", Usage(10, 20, 30))])
+    chunks = await kit.all(loop(kit, model).next_stream(request(RecordingTools().tool("clock"))))
     assert [(chunk.text, chunk.tool_calls, chunk.response.finish_reason) for chunk in chunks] == [
         ("let me see", (), ""),
         ("done", (), "stop"),
     ]
     assert usages(chunks) == [(0, 0, 0), (11, 22, 33)]
-    left = loop(kit, chunked(kit, [both]), eligible=lambda answer: False)
-    chunks = await kit.all(left.next_stream(request(Runs().tool("clock"))))
+    left = loop(kit, chunked_model(kit, [both]), eligible=lambda answer: False)
+    chunks = await kit.all(left.next_stream(request(RecordingTools().tool("clock"))))
     assert [(chunk.text, len(chunk.tool_calls), chunk.response.finish_reason) for chunk in chunks] == [
         ("let me see", 0, ""),
         ("", 1, "tool_calls"),
@@ -96,39 +98,41 @@ async def test_what_is_said_in_one_chunk_with_a_call_is_not_lost(kit: Kit) -> No
 
 
 async def test_after_a_call_the_end_of_the_answer_waits_even_if_it_comes_with_a_text(kit: Kit) -> None:
-    ending = says("one moment", Usage(1, 2, 3))
-    model = chunked(kit, [asks("clock"), ending], [says("done", Usage(10, 20, 30))])
-    chunks = await kit.all(loop(kit, model).next_stream(request(Runs().tool("clock"))))
+    ending = answer_saying("one moment", Usage(1, 2, 3))
+    model = chunked_model(kit, [answer_calling("clock"), ending], [answer_saying("done", Usage(10, 20, 30))])
+    chunks = await kit.all(loop(kit, model).next_stream(request(RecordingTools().tool("clock"))))
     assert [(chunk.text, chunk.response.finish_reason) for chunk in chunks] == [("one moment", ""), ("done", "stop")]
     assert usages(chunks) == [(0, 0, 0), (11, 22, 33)]
 
 
 async def test_earlier_usage_is_added_only_to_the_chunk_that_has_one(kit: Kit) -> None:
-    final = [says("ten "), says("past ", Usage(1, 2, 3)), says("nine")]
-    model = chunked(kit, [asks("clock", usage=Usage(10, 20, 30))], final)
-    chunks = await kit.all(loop(kit, model).next_stream(request(Runs().tool("clock"))))
+    final = [answer_saying("ten "), answer_saying("past ", Usage(1, 2, 3)), answer_saying("nine")]
+    model = chunked_model(kit, [answer_calling("clock", usage=Usage(10, 20, 30))], final)
+    chunks = await kit.all(loop(kit, model).next_stream(request(RecordingTools().tool("clock"))))
     assert usages(chunks) == [(0, 0, 0), (11, 22, 33), (0, 0, 0)]
     assert text_of(chunks) == "ten past nine"
 
 
 async def test_a_chunk_without_generations_tells_the_usage_that_the_last_round_does_not(kit: Kit) -> None:
-    model = chunked(kit, [asks("clock", usage=Usage(10, 20, 30))], [says("ten "), says("past nine")])
-    chunks = await kit.all(loop(kit, model).next_stream(request(Runs().tool("clock"))))
+    model = chunked_model(
+        kit, [answer_calling("clock", usage=Usage(10, 20, 30))], [answer_saying("ten "), answer_saying("past nine")]
+    )
+    chunks = await kit.all(loop(kit, model).next_stream(request(RecordingTools().tool("clock"))))
     assert usages(chunks) == [(0, 0, 0), (0, 0, 0), (10, 20, 30)]
     assert [len(chunk.response.generations) for chunk in chunks if chunk.response] == [1, 1, 0]
 
 
 async def test_nothing_trails_when_nobody_told_a_usage(kit: Kit) -> None:
-    model = chunked(kit, [asks("clock")], [says("done")])
-    assert len(await kit.all(loop(kit, model).next_stream(request(Runs().tool("clock"))))) == 1
+    model = chunked_model(kit, [answer_calling("clock")], [answer_saying("done")])
+    assert len(await kit.all(loop(kit, model).next_stream(request(RecordingTools().tool("clock"))))) == 1
 
 
 async def test_each_stream_counts_for_itself(kit: Kit) -> None:
-    replies = [asks("clock", usage=Usage(10, 20, 30)), says("done", Usage(1, 2, 3))]
+    replies = [answer_calling("clock", usage=Usage(10, 20, 30)), answer_saying("done", Usage(1, 2, 3))]
     model = kit.ScriptedModel(replies * 2)
     chain = loop(kit, model)
     for _ in range(2):
-        chunks = await kit.all(chain.next_stream(request(Runs().tool("clock"))))
+        chunks = await kit.all(chain.next_stream(request(RecordingTools().tool("clock"))))
         assert usages(chunks)[-1] == (11, 22, 33)
     assert len(model.prompts) == 4
 
@@ -144,10 +148,10 @@ async def test_each_stream_counts_for_itself(kit: Kit) -> None:
 async def test_an_early_end_is_one_chunk_and_hides_the_calls(
     kit: Kit, return_direct: bool, per_tool: int, max_iterations: int, made: list[str], reason: str
 ) -> None:
-    runs = Runs()
+    runs = RecordingTools()
     called = runs.tool("clock", return_direct=return_direct)
     manager = kit.ToolCallingManager(limits=ToolCallLimits(per_tool=per_tool))
-    model = chunked(kit, [says("let me see "), asks("clock", usage=Usage(1, 2, 3))])
+    model = chunked_model(kit, [answer_saying("let me see "), answer_calling("clock", usage=Usage(1, 2, 3))])
     chain = loop(kit, model, manager=manager, max_iterations=max_iterations)
     text, end = await kit.all(chain.next_stream(request(called)))
     assert (text.text, runs.made) == ("let me see ", made)
@@ -156,22 +160,22 @@ async def test_an_early_end_is_one_chunk_and_hides_the_calls(
 
 
 async def test_what_ends_the_stream_passes_the_last_hook(kit: Kit) -> None:
-    advisor = noting(kit)
-    model = chunked(kit, [asks("clock", usage=Usage(10, 20, 30))], [says("done")])
-    chunks = await kit.all(kit.AdvisorChain([advisor], model).next_stream(request(Runs().tool("clock"))))
+    advisor = recording(kit)
+    model = chunked_model(kit, [answer_calling("clock", usage=Usage(10, 20, 30))], [answer_saying("done")])
+    chunks = await kit.all(kit.AdvisorChain([advisor], model).next_stream(request(RecordingTools().tool("clock"))))
     assert usages(chunks) == [(0, 0, 0), (10, 20, 30)]
     assert advisor._seen[-1] == "finalize"
 
 
 async def test_a_stream_has_hooks_of_its_own(kit: Kit) -> None:
     seen: list[str] = []
-    model = kit.ScriptedModel([asks("clock"), "done", asks("clock"), "done"])
-    chain = kit.AdvisorChain([twins(kit, seen)], model)
-    await kit.all(chain.next_stream(request(Runs().tool("clock"))))
+    model = kit.ScriptedModel([answer_calling("clock"), "done", answer_calling("clock"), "done"])
+    chain = kit.AdvisorChain([stream_hooks(kit, seen)], model)
+    await kit.all(chain.next_stream(request(RecordingTools().tool("clock"))))
     assert seen == ["initialize", "before", "next after ['clock']", "before"]
     assert len(model.prompts[1].messages) == 1
     seen.clear()
-    await kit.of(chain.next_call, request(Runs().tool("clock")))
+    await kit.of(chain.next_call, request(RecordingTools().tool("clock")))
     assert seen == []
 
 
@@ -182,9 +186,13 @@ async def test_after_stream_once_a_round_is_handed_the_chunks_put_together(kit: 
         rounds.append(response)
         return response.with_context({"rounds": len(rounds)})
 
-    model = chunked(kit, [says("let "), says("me see"), asks("clock", usage=Usage(1, 2, 3))], [says("ten "), says("past")])
+    model = chunked_model(
+        kit,
+        [answer_saying("let "), answer_saying("me see"), answer_calling("clock", usage=Usage(1, 2, 3))],
+        [answer_saying("ten "), answer_saying("past")],
+    )
     chain = kit.AdvisorChain([streaming(kit, after=after)], model)
-    chunks = await kit.all(chain.next_stream(request(Runs().tool("clock"))))
+    chunks = await kit.all(chain.next_stream(request(RecordingTools().tool("clock"))))
     assert [(each.text, len(each.tool_calls)) for each in rounds] == [("let me see", 1), ("ten past", 0)]
     assert rounds[0].usage == Usage(1, 2, 3)
     assert [chunk.context.get("rounds") for chunk in chunks if chunk.text] == [None, None, 1, 1]
@@ -195,8 +203,8 @@ async def test_after_stream_that_takes_the_calls_away_ends_the_turn_without_them
         refused = Generation(assistant(response.text), "stop")
         return response.with_response(ChatResponse((refused,), response.usage))
 
-    runs = Runs()
-    model = chunked(kit, [says("let me see"), asks("clock", usage=Usage(1, 2, 3))])
+    runs = RecordingTools()
+    model = chunked_model(kit, [answer_saying("let me see"), answer_calling("clock", usage=Usage(1, 2, 3))])
     chain = kit.AdvisorChain([streaming(kit, after=after)], model)
     chunks = await kit.all(chain.next_stream(request(runs.tool("clock"))))
     assert (runs.made, text_of(chunks), [chunk.tool_calls for chunk in chunks]) == ([], "let me see", [(), ()])
@@ -204,26 +212,32 @@ async def test_after_stream_that_takes_the_calls_away_ends_the_turn_without_them
 
 
 async def test_after_call_alone_serves_streams_too(kit: Kit) -> None:
-    advisor = noting(kit)
-    model = chunked(kit, [asks("clock")], [says("done")])
-    await kit.all(kit.AdvisorChain([advisor], model).next_stream(request(Runs().tool("clock"))))
+    advisor = recording(kit)
+    model = chunked_model(kit, [answer_calling("clock")], [answer_saying("done")])
+    await kit.all(kit.AdvisorChain([advisor], model).next_stream(request(RecordingTools().tool("clock"))))
     assert advisor._seen == ["initialize", "before", "after", "next", "before", "after", "finalize"]
 
 
 async def test_finalize_loop_stream_transforms_the_output_of_every_round(kit: Kit) -> None:
     def louder(chunk: ChatClientResponse) -> ChatClientResponse:
-        return chunk.with_response(says(chunk.text.upper(), chunk.usage))
+        return chunk.with_response(answer_saying(chunk.text.upper(), chunk.usage))
 
-    model = chunked(kit, [says("let me see "), asks("clock", usage=Usage(1, 2, 3))], [says("ten "), says("past")])
+    model = chunked_model(
+        kit,
+        [answer_saying("let me see "), answer_calling("clock", usage=Usage(1, 2, 3))],
+        [answer_saying("ten "), answer_saying("past")],
+    )
     chain = kit.AdvisorChain([streaming(kit, finalize=louder)], model)
-    chunks = await kit.all(chain.next_stream(request(Runs().tool("clock"))))
+    chunks = await kit.all(chain.next_stream(request(RecordingTools().tool("clock"))))
     assert text_of(chunks) == "LET ME SEE TEN PAST"
     assert chunks[-1].usage == Usage(1, 2, 3)
 
 
 async def test_no_tool_is_run_once_the_reader_has_left(kit: Kit) -> None:
-    runs = Runs()
-    model = chunked(kit, [says("let "), says("me see"), asks("clock")], [says("never")])
+    runs = RecordingTools()
+    model = chunked_model(
+        kit, [answer_saying("let "), answer_saying("me see"), answer_calling("clock")], [answer_saying("never")]
+    )
     stream = loop(kit, model).next_stream(request(runs.tool("clock")))
     if kit.is_async:
         async with aclosing(stream) as chunks:
@@ -238,8 +252,8 @@ async def test_no_tool_is_run_once_the_reader_has_left(kit: Kit) -> None:
 
 async def test_the_stream_of_a_round_is_closed_before_its_tools_are_run(kit: Kit) -> None:
     open_then: list[int] = []
-    model = chunked(kit, [asks("clock")], [says("done")])
-    called = Runs().tool("clock", lambda: open_then.append(model.opened - model.closed))
+    model = chunked_model(kit, [answer_calling("clock")], [answer_saying("done")])
+    called = RecordingTools().tool("clock", lambda: open_then.append(model.opened - model.closed))
     await kit.all(loop(kit, model).next_stream(request(called)))
     assert (open_then, model.opened, model.closed) == ([0], 2, 2)
 
@@ -257,7 +271,9 @@ async def test_giving_up_a_stream_while_a_tool_runs_cancels_the_tool() -> None:
             raise
         return ""
 
-    stream = loop(kit, chunked(kit, [asks("clock")])).next_stream(request(Runs().tool("clock", forever)))
+    stream = loop(kit, chunked_model(kit, [answer_calling("clock")])).next_stream(
+        request(RecordingTools().tool("clock", forever))
+    )
     reader = asyncio.create_task(kit.all(stream))
     await asyncio.wait_for(started.wait(), 30)
     reader.cancel()

@@ -34,7 +34,7 @@ from threadkeep.chat import (
 from threadkeep.chat.tools.executions import ToolExecution
 
 from ..async_and_sync import Kit
-from ..tool_loop import Runs, asks, failing, request, says
+from ..tool_loop import RecordingTools, answer_calling, answer_saying, failing, request
 
 
 def calls(*made: ToolCall) -> ChatResponse:
@@ -55,41 +55,41 @@ async def test_settings_that_cannot_be_are_refused_by_name(kit: Kit) -> None:
 
 
 async def test_definitions_are_those_of_the_options(kit: Kit) -> None:
-    runs = Runs()
+    runs = RecordingTools()
     clock, weather = runs.tool("clock"), runs.tool("weather")
     manager = kit.ToolCallingManager()
     assert manager.definitions(ToolOptions(tools=(clock, weather))) == (clock.definition, weather.definition)
     assert manager.definitions(None) == manager.definitions(ChatOptions()) == ()
 
 
-@pytest.mark.parametrize("response", [says("hello"), ChatResponse()])
+@pytest.mark.parametrize("response", [answer_saying("hello"), ChatResponse()])
 async def test_a_response_without_calls_is_refused(kit: Kit, response: ChatResponse) -> None:
     with pytest.raises(ValueError, match="response: it has no tool calls"):
-        await execute(kit, response, Runs().tool("clock"))
+        await execute(kit, response, RecordingTools().tool("clock"))
 
 
 async def test_a_tool_that_is_not_listed_is_refused_unless_a_resolver_knows_it(kit: Kit) -> None:
-    runs = Runs()
+    runs = RecordingTools()
     hidden = runs.tool("hidden")
     with pytest.raises(UnknownTool, match="'hidden'") as unknown:
-        await execute(kit, asks("clock", "hidden"), runs.tool("clock"))
+        await execute(kit, answer_calling("clock", "hidden"), runs.tool("clock"))
     assert (unknown.value.name, runs.made) == ("hidden", [])
     resolver = {"hidden": hidden, "clock": runs.tool("another clock")}.get
-    await execute(kit, asks("clock", "hidden"), runs.tool("clock"), resolver=resolver)
+    await execute(kit, answer_calling("clock", "hidden"), runs.tool("clock"), resolver=resolver)
     assert runs.made == ["clock", "hidden"]
     with pytest.raises(UnknownTool, match="tools: none"):
-        await execute(kit, asks("other"), resolver=resolver)
+        await execute(kit, answer_calling("other"), resolver=resolver)
 
 
 async def test_options_that_are_not_for_tools_have_none(kit: Kit) -> None:
     with pytest.raises(UnknownTool, match="tools: none"):
-        await kit.of(kit.ToolCallingManager().execute, Prompt((user("hi"),), ChatOptions()), asks("clock"))
+        await kit.of(kit.ToolCallingManager().execute, Prompt((user("hi"),), ChatOptions()), answer_calling("clock"))
 
 
 @pytest.mark.parametrize("concurrent", [False, True])
 async def test_the_history_is_what_was_asked_the_calls_and_one_message_of_results(kit: Kit, concurrent: bool) -> None:
-    runs = Runs()
-    response = asks("clock", "weather", "clock", text="let me see")
+    runs = RecordingTools()
+    response = answer_calling("clock", "weather", "clock", text="let me see")
     asked = Prompt((system("be brief"), user("hi")), request(runs.tool("clock"), runs.tool("weather")).options)
     found = await kit.of(kit.ToolCallingManager(concurrent=concurrent).execute, asked, response)
     assert found.history[:3] == (*asked.messages, response.message)
@@ -116,12 +116,12 @@ async def test_spans_of_tools_are_children_of_what_is_current(kit: Kit, concurre
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(spans))
     within: list[Any] = []
-    runs = Runs()
+    runs = RecordingTools()
     clock = runs.tool("clock", lambda: within.append(trace.get_current_span().get_span_context().span_id))
     broken = runs.tool("broken", failing(OSError("a secret path")))
     with provider.get_tracer("test").start_as_current_span("turn") as turn:
         settings = {"tracer_provider": provider, "concurrent": concurrent, "tool_timeout": timeout}
-        await execute(kit, asks("clock", "broken", "clock"), clock, broken, **settings)
+        await execute(kit, answer_calling("clock", "broken", "clock"), clock, broken, **settings)
     finished = [span for span in spans.get_finished_spans() if span.name != "turn"]
     assert sorted(span.name for span in finished) == ["execute_tool broken", "execute_tool clock", "execute_tool clock"]
     for span in finished:
@@ -139,16 +139,16 @@ async def test_spans_of_tools_are_children_of_what_is_current(kit: Kit, concurre
     ("called", "expected"), [(["a"], True), (["a", "b"], True), (["a", "b", "no"], False), (["no"], False)]
 )
 async def test_results_are_the_answer_only_if_every_called_tool_says_so(kit: Kit, called: list[str], expected: bool) -> None:
-    runs = Runs()
+    runs = RecordingTools()
     tools = (runs.tool("a", return_direct=True), runs.tool("b", return_direct=True), runs.tool("no"))
-    assert (await execute(kit, asks(*called), *tools)).return_direct is expected
+    assert (await execute(kit, answer_calling(*called), *tools)).return_direct is expected
 
 
 @pytest.mark.parametrize("concurrent", [False, True])
 async def test_what_a_tool_raises_is_told_to_the_model_and_the_others_are_run(kit: Kit, concurrent: bool) -> None:
-    runs = Runs()
+    runs = RecordingTools()
     tools = (runs.tool("clock"), runs.tool("broken", failing(OSError("no battery"))), runs.tool("mute", failing(KeyError())))
-    found = await execute(kit, asks("broken", "mute", "clock"), *tools, concurrent=concurrent)
+    found = await execute(kit, answer_calling("broken", "mute", "clock"), *tools, concurrent=concurrent)
     assert [(result.text, result.is_error) for result in found.results] == [
         ("no battery", True),
         ("KeyError", True),
@@ -158,17 +158,19 @@ async def test_what_a_tool_raises_is_told_to_the_model_and_the_others_are_run(ki
 
 async def test_a_tool_may_say_itself_that_it_failed(kit: Kit) -> None:
     said = ToolOutput((Text("no such city"),), is_error=True)
-    [result] = (await execute(kit, asks("weather"), Runs().tool("weather", said), errors_to_model=False)).results
+    [result] = (
+        await execute(kit, answer_calling("weather"), RecordingTools().tool("weather", said), errors_to_model=False)
+    ).results
     assert result == ToolResult("c1", "weather", (Text("no such city"),), is_error=True)
 
 
 async def test_errors_are_raised_when_that_is_asked_for(kit: Kit) -> None:
-    runs = Runs()
+    runs = RecordingTools()
     tools = (runs.tool("clock"), runs.tool("broken", failing(OSError("no battery"))))
     for concurrent, made in ((False, ["clock", "broken"]), (True, ["broken", "clock", "clock"])):
         runs.made.clear()
         with pytest.raises(ToolFailed, match="no battery") as failed:
-            await execute(kit, asks("clock", "broken", "clock"), *tools, errors_to_model=False, concurrent=concurrent)
+            await execute(kit, answer_calling("clock", "broken", "clock"), *tools, errors_to_model=False, concurrent=concurrent)
         assert (sorted(runs.made), failed.value.name) == (sorted(made), "broken")
         assert failed.value.partial is not None
         kept = [result.call_id for result in failed.value.partial.tool_results]
@@ -177,7 +179,7 @@ async def test_errors_are_raised_when_that_is_asked_for(kit: Kit) -> None:
 
 @pytest.mark.parametrize("written", ["", "  ", "\n"])
 async def test_arguments_that_were_not_written_are_an_empty_object(kit: Kit, written: str) -> None:
-    runs = Runs()
+    runs = RecordingTools()
     found = await execute(kit, calls(ToolCall("c1", "clock", written)), runs.tool("clock"))
     assert runs.arguments == ["{}"]
     assert found.history[1].tool_calls[0].arguments == written  # what the model wrote stays as it is
@@ -187,7 +189,7 @@ async def test_arguments_that_were_not_written_are_an_empty_object(kit: Kit, wri
     "written", ['{"a": {"b": [1, "\\u00e9", null]}, "c": 12345678901234567890}', "{not json", "[1]", "null"]
 )
 async def test_arguments_reach_the_tool_as_they_were_written(kit: Kit, written: str) -> None:
-    runs = Runs()
+    runs = RecordingTools()
     await execute(kit, calls(ToolCall("c1", "clock", written)), runs.tool("clock"))
     assert runs.arguments == [written]
 
@@ -211,16 +213,18 @@ async def test_no_result_is_the_empty_text_and_other_results_are_kept_as_they_ar
         "json": (ToolOutput(structured_json='{"a": 1}'), ToolResult("c1", "json", (), '{"a": 1}')),
     }
     for name, (output, expected) in outputs.items():
-        assert (await execute(kit, asks(name), Runs().tool(name, output))).results == (expected,)
-    [result] = (await execute(kit, asks("number"), Runs().tool("number", 7))).results
+        assert (await execute(kit, answer_calling(name), RecordingTools().tool(name, output))).results == (expected,)
+    [result] = (await execute(kit, answer_calling("number"), RecordingTools().tool("number", 7))).results
     assert (result.text, result.is_error) == ("a tool returns a text, a ToolOutput or None, not a int", True)
 
 
 async def test_the_first_generation_with_calls_is_the_one_that_counts(kit: Kit) -> None:
-    runs = Runs()
-    response = ChatResponse((*says("hm").generations, *asks("clock").generations, *asks("weather").generations))
+    runs = RecordingTools()
+    response = ChatResponse(
+        (*answer_saying("hm").generations, *answer_calling("clock").generations, *answer_calling("weather").generations)
+    )
     found = await execute(kit, response, runs.tool("clock"), runs.tool("weather"))
-    assert (runs.made, found.history[1]) == (["clock"], asks("clock").message)
+    assert (runs.made, found.history[1]) == (["clock"], answer_calling("clock").message)
 
 
 async def test_a_copy_differs_in_what_is_changed(kit: Kit) -> None:
@@ -230,10 +234,14 @@ async def test_a_copy_differs_in_what_is_changed(kit: Kit) -> None:
     manager = Mine(errors_to_model=False, tool_timeout=3)
     copied = manager.changed(errors_to_model=True)
     assert type(copied) is Mine
-    found = await kit.of(copied.execute, request(Runs().tool("broken", failing(OSError("x")))).prompt, asks("broken"))
+    found = await kit.of(
+        copied.execute, request(RecordingTools().tool("broken", failing(OSError("x")))).prompt, answer_calling("broken")
+    )
     assert found.results[0].is_error
     with pytest.raises(ToolFailed):
-        await kit.of(manager.execute, request(Runs().tool("broken", failing(OSError("x")))).prompt, asks("broken"))
+        await kit.of(
+            manager.execute, request(RecordingTools().tool("broken", failing(OSError("x")))).prompt, answer_calling("broken")
+        )
     with pytest.raises(TypeError):
         manager.changed(colour="red")
 
@@ -243,7 +251,7 @@ async def test_a_tool_that_has_to_be_awaited_is_an_error_where_nobody_awaits() -
         return "never"
 
     kit = Kit(is_async=False)
-    [result] = (await execute(kit, asks("clock"), Runs().tool("clock", answer))).results
+    [result] = (await execute(kit, answer_calling("clock"), RecordingTools().tool("clock", answer))).results
     assert result.is_error
     assert "AsyncChatClient" in result.text
 
@@ -261,19 +269,19 @@ async def test_a_coroutine_function_runs_in_the_caller_s_loop_and_a_plain_one_do
             asyncio.get_running_loop()
         return "elsewhere"
 
-    clock = Runs().tool("clock")
-    tools = (replace(clock, run=answer), Runs().tool("plain", blocking))
-    found = await execute(kit, asks("clock", "plain"), *tools)
+    clock = RecordingTools().tool("clock")
+    tools = (replace(clock, run=answer), RecordingTools().tool("plain", blocking))
+    found = await execute(kit, answer_calling("clock", "plain"), *tools)
     assert [result.text for result in found.results] == ["here", "elsewhere"]
     assert loops == [asyncio.get_running_loop()]
 
 
 async def test_a_text_that_no_provider_takes_does_not_end_the_turn(kit: Kit) -> None:
     """A tool may list names of files that are no UTF-8, and its error may name one."""
-    runs = Runs()
+    runs = RecordingTools()
     tools = (
         runs.tool("list", "caf\udce9.txt"),
         runs.tool("open", failing(FileNotFoundError("no caf\udce9.txt"))),
     )
-    found = await execute(kit, asks("list", "open"), *tools)
+    found = await execute(kit, answer_calling("list", "open"), *tools)
     assert [each.text for each in found.results] == ["caf\ufffd.txt", "no caf\ufffd.txt"]

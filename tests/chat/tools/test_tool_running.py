@@ -18,13 +18,13 @@ from threadkeep.chat.tools import _running_aio, _running_threads
 from threadkeep.chat.types.requests import ChatClientRequest
 
 from ..async_and_sync import Kit, Way, text_of
-from ..tool_loop import Runs, asks, failing, loop, memory, request, slow
+from ..tool_loop import RecordingTools, answer_calling, failing, loop, memory, request, slow
 
 
 @pytest.mark.parametrize("concurrent", [False, True])
 async def test_results_stand_in_the_order_of_the_calls(kit: Kit, way: Way, concurrent: bool) -> None:
-    runs = Runs()
-    model = kit.ScriptedModel([asks("slow", "broken", "quick"), "done"])
+    runs = RecordingTools()
+    model = kit.ScriptedModel([answer_calling("slow", "broken", "quick"), "done"])
     tools = (
         runs.tool("slow", slow(kit, 0.1)),
         runs.tool("broken", failing(OSError("no battery"))),
@@ -66,7 +66,7 @@ class Meeting:
 
 async def test_the_calls_of_a_round_run_at_once(kit: Kit, way: Way) -> None:
     meeting = Meeting(of=3)
-    model = kit.ScriptedModel([asks("a", "b", "c"), "done"])
+    model = kit.ScriptedModel([answer_calling("a", "b", "c"), "done"])
     await way.ask(loop(kit, model, concurrent=True), request(*map(meeting.tool, "abc")))
     assert [result.text for result in model.prompts[1].messages[-1].tool_results] == ["met"] * 3
 
@@ -74,15 +74,15 @@ async def test_the_calls_of_a_round_run_at_once(kit: Kit, way: Way) -> None:
 async def test_no_more_run_at_once_than_may(kit: Kit) -> None:
     meeting = Meeting(of=2)
     manager = kit.ToolCallingManager(concurrent=True, max_concurrency=2)
-    found = await kit.of(manager.execute, request(*map(meeting.tool, "abcdef")).prompt, asks(*"abcdef"))
+    found = await kit.of(manager.execute, request(*map(meeting.tool, "abcdef")).prompt, answer_calling(*"abcdef"))
     assert [result.text for result in found.results] == ["met"] * 6
     assert meeting.most == 2
 
 
 @pytest.mark.parametrize("concurrent", [False, True])
 async def test_a_tool_that_is_too_slow_is_given_up_and_the_model_is_told(kit: Kit, way: Way, concurrent: bool) -> None:
-    runs = Runs()
-    model = kit.ScriptedModel([asks("stuck", "clock"), "done"])
+    runs = RecordingTools()
+    model = kit.ScriptedModel([answer_calling("stuck", "clock"), "done"])
     manager = kit.ToolCallingManager(tool_timeout=0.05, concurrent=concurrent)
     tools = (runs.tool("stuck", slow(kit, 60)), runs.tool("clock", timeout=60.0))
     began = time.monotonic()
@@ -96,19 +96,19 @@ async def test_a_tool_that_is_too_slow_is_given_up_and_the_model_is_told(kit: Ki
 
 
 async def test_a_tool_s_own_timeout_wins(kit: Kit) -> None:
-    runs = Runs()
+    runs = RecordingTools()
     manager = kit.ToolCallingManager(tool_timeout=0.01)
     patient = replace(runs.tool("slow", slow(kit, 0.1)), timeout=5.0)
-    found = await kit.of(manager.execute, request(patient).prompt, asks("slow"))
+    found = await kit.of(manager.execute, request(patient).prompt, answer_calling("slow"))
     assert [result.text for result in found.results] == ["at last"]
 
 
 @pytest.mark.parametrize("timeout", [None, 5.0])
 async def test_a_tool_may_raise_a_timeout_of_its_own(kit: Kit, timeout: float | None) -> None:
-    runs = Runs()
+    runs = RecordingTools()
     manager = kit.ToolCallingManager(tool_timeout=timeout)
     asked = request(runs.tool("far", failing(TimeoutError("the printer does not answer"))))
-    found = await kit.of(manager.execute, asked.prompt, asks("far"))
+    found = await kit.of(manager.execute, asked.prompt, answer_calling("far"))
     assert [result.text for result in found.results] == ["the printer does not answer"]
 
 
@@ -117,7 +117,9 @@ async def test_a_tool_that_blocks_is_given_up_where_others_await() -> None:
     release = threading.Event()
     manager = kit.ToolCallingManager(tool_timeout=0.05)
     try:
-        found = await manager.execute(request(Runs().tool("stuck", lambda: release.wait(10) and "")).prompt, asks("stuck"))
+        found = await manager.execute(
+            request(RecordingTools().tool("stuck", lambda: release.wait(10) and "")).prompt, answer_calling("stuck")
+        )
     finally:
         release.set()
     assert found.results[0].is_error
@@ -150,7 +152,10 @@ async def test_nothing_that_a_tool_raises_is_taken_for_the_end_of_the_turn(error
     raised: Any = raising if isinstance(error, asyncio.CancelledError) else failing(error)
     manager = kit.ToolCallingManager(concurrent=concurrent)
     found = await asyncio.wait_for(
-        manager.execute(request(Runs().tool("odd", raised), Runs().tool("clock")).prompt, asks("odd", "clock")), 5
+        manager.execute(
+            request(RecordingTools().tool("odd", raised), RecordingTools().tool("clock")).prompt, answer_calling("odd", "clock")
+        ),
+        5,
     )
     assert [result.is_error for result in found.results] == [True, False]
 
@@ -178,9 +183,9 @@ async def test_cancelling_a_turn_cancels_its_tools_and_nothing_is_recorded(concu
         return run
 
     kept = memory(kit)
-    runs = Runs()
+    runs = RecordingTools()
     tools = (runs.tool("a", forever("a")), runs.tool("b", forever("b")))
-    model = kit.ScriptedModel([asks("a", "b")])
+    model = kit.ScriptedModel([answer_calling("a", "b")])
     turn = asyncio.create_task(Way(kit, streams).ask(loop(kit, model, kept, concurrent=concurrent), request(*tools)))
     await asyncio.wait_for(begun.wait(), 30)
     turn.cancel()
@@ -236,7 +241,7 @@ async def test_two_turns_over_one_advisor_do_not_mix(kit: Kit, way: Way) -> None
             started.wait(5)
             return f"{name}: {context.values['name']}, {len(context.history)}"
 
-        model = kit.ScriptedModel([asks("who"), asks("who"), f"done {name}"])
+        model = kit.ScriptedModel([answer_calling("who"), answer_calling("who"), f"done {name}"])
         options = ToolOptions(tools=(Tool(ToolDefinition("who"), run),), tool_context={"name": name})
         return model, ChatClientRequest((user(name),), options, {"for": name})
 

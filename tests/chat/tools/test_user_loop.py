@@ -28,7 +28,7 @@ from threadkeep.chat import (
 from threadkeep.chat.context_keys import AUTO_TOOLS
 
 from ..async_and_sync import Kit, Way, text_of
-from ..tool_loop import Runs, asks, says
+from ..tool_loop import RecordingTools, answer_calling, answer_saying
 
 
 class Program:
@@ -60,8 +60,10 @@ class Program:
 
 
 async def test_a_program_runs_the_tools_itself(kit: Kit, way: Way) -> None:
-    runs = Runs()
-    model = kit.ScriptedModel([asks("clock", text="let me see"), asks("weather", "clock"), "rain at ten past nine"])
+    runs = RecordingTools()
+    model = kit.ScriptedModel(
+        [answer_calling("clock", text="let me see"), answer_calling("weather", "clock"), "rain at ten past nine"]
+    )
     program = Program(way, kit.ChatClient(model), (runs.tool("clock"), runs.tool("weather")))
     answer = await program.converse(user("how is it?"))
     assert (answer.text, runs.made) == ("rain at ten past nine", ["clock", "weather", "clock"])
@@ -79,8 +81,8 @@ async def test_a_program_runs_the_tools_itself(kit: Kit, way: Way) -> None:
 
 async def test_as_a_program_writes_it() -> None:
     """In chunks and awaiting; with `stream` and `aclosing` replaced by `call` it is the other style."""
-    runs = Runs()
-    model = AsyncScriptedModel([asks("clock", text="let me see: "), "ten past nine"])
+    runs = RecordingTools()
+    model = AsyncScriptedModel([answer_calling("clock", text="let me see: "), "ten past nine"])
     client, manager = AsyncChatClient(model, auto_tool_calling=False), AsyncToolCallingManager()
     options, shown = ToolOptions(tools=(runs.tool("clock"),)), ""
     messages: tuple[Message, ...] = (user("what time is it?"),)
@@ -96,8 +98,8 @@ async def test_as_a_program_writes_it() -> None:
 
 
 def test_as_a_blocking_program_writes_it() -> None:
-    runs = Runs()
-    model = ScriptedModel([asks("clock"), "ten past nine"])
+    runs = RecordingTools()
+    model = ScriptedModel([answer_calling("clock"), "ten past nine"])
     client, manager = ChatClient(model, auto_tool_calling=False), ToolCallingManager()
     options = ToolOptions(tools=(runs.tool("clock"),))
     messages: tuple[Message, ...] = (user("what time is it?"),)
@@ -109,23 +111,23 @@ def test_as_a_blocking_program_writes_it() -> None:
 
 
 async def test_limits_hold_for_the_turn_of_a_program_too(kit: Kit, way: Way) -> None:
-    runs = Runs()
+    runs = RecordingTools()
     manager = kit.ToolCallingManager(limits=ToolCallLimits(per_tool=2))
-    program = Program(way, kit.ChatClient(kit.ScriptedModel([asks("clock")] * 5)), (runs.tool("clock"),), manager)
+    program = Program(way, kit.ChatClient(kit.ScriptedModel([answer_calling("clock")] * 5)), (runs.tool("clock"),), manager)
     with pytest.raises(ToolCallLimitExceeded, match="'clock'"):
         await program.converse(user("hi"))
     assert runs.made == ["clock", "clock"]
 
 
 async def test_each_answer_of_a_program_has_its_own_usage(kit: Kit, way: Way) -> None:
-    model = kit.ScriptedModel([asks("clock", usage=Usage(10, 20, 30)), says("done", Usage(1, 2, 3))])
-    program = Program(way, kit.ChatClient(model), (Runs().tool("clock"),))
+    model = kit.ScriptedModel([answer_calling("clock", usage=Usage(10, 20, 30)), answer_saying("done", Usage(1, 2, 3))])
+    program = Program(way, kit.ChatClient(model), (RecordingTools().tool("clock"),))
     assert (await program.converse(user("hi"))).usage == Usage(1, 2, 3)
 
 
 async def test_a_loop_whose_checker_says_no_leaves_the_tools_to_the_program(kit: Kit, way: Way) -> None:
-    runs = Runs()
-    model = kit.ScriptedModel([asks("clock"), "done"])
+    runs = RecordingTools()
+    model = kit.ScriptedModel([answer_calling("clock"), "done"])
     client = kit.ChatClient(model, advisors=[kit.ToolCallingAdvisor(eligible=lambda answer: False)])
     assert (await Program(way, client, (runs.tool("clock"),)).converse(user("hi"))).text == "done"
     assert (runs.made, len(model.prompts)) == (["clock"], 2)
