@@ -23,7 +23,7 @@ from tests.support.documents import Block
 BIN = Path(sys.executable).parent
 GRPC, HTTP = "127.0.0.1:7443", "127.0.0.1:7480"
 """The addresses that the documents name."""
-_BLOCK_SECONDS, _START_SECONDS = 60.0, 60.0
+_BLOCK_SECONDS, _START_SECONDS = 120.0, 120.0
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _SERVING = re.compile(rb"serving gRPC on ([\d.:]+), HTTP on ([\d.:]+);")
 _SERVE = re.compile(r"((?:\w+=\S+ )*)make serve\n")
