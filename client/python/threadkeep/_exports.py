@@ -35,21 +35,21 @@ _NAMES = {
         "DeleteConsumerResponse DeleteParkedChangesResponse GetConsumerResponse ListConsumersResponse "
         "ListParkedChangesResponse ReplayParkedChangesResponse"
     ),
-    "v1.context_pb2": "ContextSpec MemoryMode",
+    "v1.context_pb2": "ContextMode ContextSpec",
     "v1.error_reason_pb2": "ErrorReason",
     "v1.event_pb2": "NativeContent SessionEvent",
     "v1.event_service_pb2": (
         "AppendedEvent AppendEventsResponse AppendStreamResult GetContextResponse ListEventsResponse SortOrder"
     ),
-    "v1.filter_pb2": "AuthorFilter AuthorSet EventFilter KeywordMatch LogView PageWindow",
+    "v1.filter_pb2": "AuthorFilter AuthorSet EventFilter KeywordMatch LogView NumberedPage",
     "v1.memory_pb2": "MemoryEntry MemoryScope",
     "v1.memory_service_pb2": (
         "AddedMemory AddMemoriesResponse AddSessionToMemoryResponse DeleteMemoriesResponse ListMemoriesResponse "
         "SearchMemoryResponse"
     ),
     "v1.message_pb2": "ChatMessage Part",
-    "v1.recall_pb2": "Highlight Recency SearchField SearchMode",
-    "v1.recall_service_pb2": "HitGrouping SearchEventsResponse",
+    "v1.search_pb2": "Highlight Recency SearchField SearchMode",
+    "v1.search_service_pb2": "HitGrouping SearchEventsResponse",
     "v1.server_service_pb2": "GetServerInfoResponse ServerLimits",
     "v1.session_pb2": "Session SessionParent SessionRef TokenUsage WindowCounters",
     "v1.session_service_pb2": "DeleteExpiredSessionsResponse DeleteSessionResponse ListSessionsResponse",

@@ -173,9 +173,9 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("make", "error", "says"), WRONG)
-def test_wrong_use_is_told_when_the_client_is_made(kit: Kit, make: Any, error: type[Exception], answer_saying: str) -> None:
-    with pytest.raises(error, match=answer_saying):
+@pytest.mark.parametrize(("make", "error", "message"), WRONG)
+def test_wrong_use_is_told_when_the_client_is_made(kit: Kit, make: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
         make(kit, kit.ScriptedModel())
 
 

@@ -321,11 +321,9 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("step", "error", "says"), REFUSED)
-def test_wrong_use_is_told_at_the_step_and_says_what_to_do(
-    kit: Kit, step: Any, error: type[Exception], answer_saying: str
-) -> None:
-    with pytest.raises(error, match=answer_saying):
+@pytest.mark.parametrize(("step", "error", "message"), REFUSED)
+def test_wrong_use_is_told_at_the_step_and_says_what_to_do(kit: Kit, step: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
         step(kit.ChatClient(kit.ScriptedModel()).prompt())
 
 

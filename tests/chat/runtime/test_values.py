@@ -108,7 +108,7 @@ def test_options_of_an_own_class_are_joined_with_those_for_tools() -> None:
         assert (options.seed, options.depth, options.tools) == (1, 2, ())
         again = options.changed(depth=3).over(Own(depth=2)).over(ToolOptions(seed=1, temperature=0.5))
         assert (type(again), again.temperature) == (type(options), 0.5)
-    with pytest.raises(TypeError, match=r"Own and Other .* inherit"):
+    with pytest.raises(TypeError, match=r"Own and Other cannot be combined"):
         Other(width=1).over(Own(depth=2))
 
 
