@@ -223,7 +223,7 @@ async def test_what_makes_no_sense_is_refused(talk: Talk) -> None:
         with pytest.raises(TypeError, match=next(iter(wrong))):
             talk.memory(**wrong)
     for alone in ({"trigger": trigger}, {"strategy": strategy}, {"summarizer": talk.kit.ScriptedModel()}):
-        with pytest.raises(ValueError, match="trigger and (a )?strategy"):
+        with pytest.raises(ValueError, match=r"trigger and (a )?strategy"):
             talk.memory(**alone)
 
 
