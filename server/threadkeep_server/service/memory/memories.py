@@ -9,36 +9,19 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 from ...domain.errors import BatchTooLarge, EventTooLarge, InvalidField, MemoryNotConfigured, SessionNotFound
-from ...domain.memories import ALL_MEMORIES, Forget, Memory, MemoryDraft, MemoryFilter, MemoryOutcome, MemoryScope
+from ...domain.memories import Forget, MemoryDraft, MemoryFilter, MemoryOutcome, MemoryScope
 from ...domain.model import Caller, Role, Session, SessionRef, StoredEvent
-from ...domain.search import ALL_FIELDS, Scored, SearchMode, Texts, WordQuery, understood
-from ...domain.text import fold
-from ...domain.validation import DEFAULT_HITS, Limits
-from ...search import query as questions
-from ...search.ranking.fusion import recency
+from ...domain.search import Texts
+from ...domain.validation import Limits
 from ...store.contract.events import EventQuery, EventStore
 from ...store.contract.memories import MemoriesStore, MemoryPage
 from ...store.contract.sessions import SessionStore
-from ...store.contract.vectors import Source
 from ..access import own_memories, own_ref
 from ..run_in_thread import MOST_EVENTS, aside
-from ..search.search_pipeline import (
-    MOST_RANKED,
-    Highlights,
-    Recency,
-    check_min_score,
-    depth,
-    floored,
-    marked_all,
-    marked_literally,
-    rank_words,
-    ranked,
-    reach,
-)
 from ..search.vector_search import VectorSearch
+from .memory_search import FoundMemories, MemoryQuery, MemorySearch, fitting_memories
 
 MOST_IDS = 1_000
-_SEMANTIC_HITS = 5
 _EVENTS_AT_ONCE = 500
 # Of a session's events, read and added at a time: on SQLite all writers wait for as long as it takes to index them.
 _BYTES_AT_ONCE = 1 << 20
@@ -127,40 +110,6 @@ class AddedMemory(NamedTuple):
     replayed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryQuery:
-    """A search of memories. `min_score`: the least score of an entry; None is the default of `recall.relevance`. `top_k` 0: 5
-    with SEMANTIC, else 10; more than the server's page size is coerced to it. `reference_time` None: now."""
-
-    scope: MemoryScope
-    text: str
-    mode: SearchMode = SearchMode.AUTO
-    top_k: int = 0
-    min_score: float | None = None
-    filter: MemoryFilter = ALL_MEMORIES
-    recency: Recency | None = None
-    reference_time: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class FoundMemory:
-    """An entry that answers. `score`: its relevance, see `recall.relevance`; with SEMANTIC the cosine, with SUBSTRING 1."""
-
-    memory: Memory
-    score: float = 1.0
-    highlights: Highlights = ()
-
-
-@dataclass(frozen=True, slots=True)
-class FoundMemories:
-    """Best first, or (SUBSTRING) newest first. `mode`: how the query was understood. `semantic_lag`: memories that wait for
-    their embedding (0 with SUBSTRING and RANKED)."""
-
-    entries: Sequence[FoundMemory]
-    mode: SearchMode
-    semantic_lag: int = 0
-
-
 class Receipt(NamedTuple):
     """Of what was forgotten, and when. `not_found`: ids that named no memory of the scope."""
 
@@ -193,7 +142,7 @@ class MemoryService:
         self._store = store
         self._limits = limits
         self._reader = reader
-        self._vectors = vectors
+        self._search = MemorySearch(store, limits, reader.memory_texts, vectors, clock)
         self._clock = clock
         self._enabled = enabled
         self._added = added
@@ -209,7 +158,7 @@ class MemoryService:
         AmbiguousSession, EventNotFound for an id of `event_ids`."""
         self._check_enabled()
         if len(what.event_ids) > MOST_IDS:
-            raise InvalidField("event_ids", f"must have at most {MOST_IDS}")
+            raise InvalidField("event_ids", f"must have at most {MOST_IDS:,} entries")
         return await self.ingest(caller.tenant, own_ref(caller, ref), what)
 
     async def ingest(self, tenant: str, ref: SessionRef, what: Remembering = TEXT_ONLY) -> Ingested:
@@ -282,15 +231,17 @@ class MemoryService:
         if len(drafts) > self._limits.max_batch_events:
             raise BatchTooLarge("memories", len(drafts), self._limits.max_batch_events, "entries")
         seen: set[str] = set()
+        size = 0
         for index, draft in enumerate(drafts):
-            if len(draft.content) > self._limits.max_event_bytes:
-                raise EventTooLarge(f"memories[{index}].content", len(draft.content), self._limits.max_event_bytes)
+            bytes_ = len(draft.content) + len(draft.metadata_json.encode())
+            if bytes_ > self._limits.max_event_bytes:
+                raise EventTooLarge(f"memories[{index}]", bytes_, self._limits.max_event_bytes)
             if not draft.text.strip():
                 raise InvalidField(f"memories[{index}].content", "must have text that is not blank")
             if draft.id in seen:
                 raise InvalidField(f"memories[{index}].id", "occurs twice in the batch")
             seen.add(draft.id)
-        size = sum(len(draft.content) for draft in drafts)
+            size += bytes_
         if size > self._limits.max_batch_bytes:
             raise BatchTooLarge("memories", size, self._limits.max_batch_bytes, "bytes")
 
@@ -299,69 +250,7 @@ class MemoryService:
     async def search(self, caller: Caller, query: MemoryQuery) -> FoundMemories:
         """A blank query finds nothing. Raises InvalidField, EmbedderNotConfigured, EmbedderFailed."""
         self._check_enabled()
-        best = SearchMode.RANKED if self._vectors is None else SearchMode.HYBRID
-        ranks = query.recency is not None or query.reference_time is not None
-        mode, text = understood(query.mode, query.text, best, ranks=ranks)
-        if query.top_k < 0:
-            raise InvalidField("top_k", "must not be negative")
-        check_min_score(query.min_score, mode)
-        if query.recency is not None and mode is SearchMode.SUBSTRING:
-            raise InvalidField("recency", "is not for SUBSTRING")
-        default = _SEMANTIC_HITS if mode is SearchMode.SEMANTIC else DEFAULT_HITS
-        count = min(query.top_k or default, MOST_RANKED)
-        query = replace(query, scope=own_memories(caller, query.scope), text=text, mode=mode, top_k=count)
-        if not text.strip():
-            return FoundMemories([], mode)
-        if mode is SearchMode.SUBSTRING:
-            return await self._substring(caller.tenant, query)
-        return await self._ranked(caller, query, mode)
-
-    async def _substring(self, tenant: str, query: MemoryQuery) -> FoundMemories:
-        folded = fold(query.text)
-        found = await self._store.memories_holding(tenant, query.scope, folded, query.filter, query.top_k)
-        found = found[: _fitting(found, self._limits.max_response_bytes)]
-        texts = (self._reader.memory_texts(memory.draft.content) for memory in found)
-        marks = (marked_literally(each, ALL_FIELDS, [folded]) for each in texts)
-        entries = [FoundMemory(memory, highlights=mark) for memory, mark in zip(found, marks, strict=True)]
-        return FoundMemories(entries, SearchMode.SUBSTRING)
-
-    async def _ranked(self, caller: Caller, query: MemoryQuery, mode: SearchMode) -> FoundMemories:
-        tenant = caller.tenant
-        now = self._clock() if query.reference_time is None else query.reference_time
-        question = questions.parse(query.text, now)
-        times: dict[int, int] = {}
-        lag = 0
-
-        async def by_words() -> Sequence[Scored]:
-            asked = WordQuery(tuple(question.terms), limit=depth(query.top_k))
-            candidates = await self._store.memory_candidates(tenant, query.scope, asked, query.filter)
-            times.update((each.key, each.time) for each in candidates.found)
-            return await rank_words(question, candidates)
-
-        async def by_meaning() -> Sequence[Scored]:
-            nonlocal lag
-            assert vectors is not None  # noqa: S101 - it is not called otherwise; mypy cannot see it
-            count = reach(mode, query.top_k, ordered=query.recency is None)
-            least = query.min_score if mode is SearchMode.SEMANTIC else None
-            near = await vectors.memories(tenant, query.scope, query.text, query.filter, count, least)
-            lag = await vectors.lag(Source.MEMORIES, caller)
-            times.update((each.memory.key, each.memory.time) for each in near)
-            told = await vectors.relevance(mode, [each.score for each in near])
-            return [Scored(each.memory.key, each.score, score) for each, score in zip(near, told, strict=True)]
-
-        vectors = self._vectors
-        mode, scored = await ranked(mode, by_words, None if vectors is None else by_meaning)
-        scored = floored(mode, scored, query.min_score)
-        if query.recency is not None:
-            scored = recency(scored, times, now, query.recency.half_life_ns, query.recency.weight)
-        best = scored[: query.top_k]
-        found = await self._store.memories_by_key(tenant, query.scope, [each.key for each in best], query.filter)
-        scores = {each.key: each.relevance for each in best}
-        found = found[: _fitting(found, self._limits.max_response_bytes)]
-        terms = () if mode is SearchMode.SEMANTIC else tuple(question.terms)
-        marks = await marked_all(self._reader.memory_texts, [each.draft.content for each in found], ALL_FIELDS, terms)
-        entries = [FoundMemory(each, scores[each.key], mark) for each, mark in zip(found, marks, strict=True)]
-        return FoundMemories(entries, mode, lag)
+        return await self._search.search(caller, query)
 
     async def list(
         self, caller: Caller, scope: MemoryScope, wanted: MemoryFilter, limit: int, cursor: int | None
@@ -370,7 +259,7 @@ class MemoryService:
         self._check_enabled()
         limit = min(limit, self._limits.max_page_size)
         page = await self._store.list_memories(caller.tenant, own_memories(caller, scope), wanted, limit, cursor)
-        fit = _fitting(page.memories, self._limits.max_response_bytes)
+        fit = fitting_memories(page.memories, self._limits.max_response_bytes)
         if fit == len(page.memories):
             return page
         return MemoryPage(page.memories[:fit], page.memories[fit - 1].key)
@@ -380,8 +269,10 @@ class MemoryService:
     async def forget(self, caller: Caller, scope: MemoryScope, what: Forget) -> Receipt:
         """Deletes for good."""
         self._check_enabled()
-        if what.ids is not None and not 1 <= len(what.ids) <= MOST_IDS:
-            raise InvalidField("ids.ids", f"must have between 1 and {MOST_IDS}")
+        if what.ids is not None and not what.ids:
+            raise InvalidField("ids.ids", "must not be empty")
+        if what.ids is not None and len(what.ids) > MOST_IDS:
+            raise InvalidField("ids.ids", f"must have at most {MOST_IDS:,} entries")
         now = self._clock()
         forgotten = await self._store.forget(caller.tenant, own_memories(caller, scope), what, now)
         return Receipt(*forgotten, now)
@@ -394,12 +285,3 @@ class MemoryService:
 def entry_id(session_uid: str, event_id: str) -> str:
     """The id of the entry of an event: the same whenever it is ingested, another for a session that took over the name."""
     return "m-" + hashlib.blake2b(f"{session_uid}\0{event_id}".encode(), digest_size=16).hexdigest()
-
-
-def _fitting(memories: Sequence[Memory], room: int) -> int:
-    """How many fit, but at least one."""
-    for taken, memory in enumerate(memories):
-        room -= len(memory.draft.content) + len(memory.draft.metadata_json)
-        if taken and room < 0:
-            return taken
-    return len(memories)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from ...domain.errors import InvalidField
@@ -13,32 +13,29 @@ from ...domain.model import Caller
 from ...domain.scopes import EventScope
 from ...domain.search import ALL_FIELDS, Candidate, Candidates, Field, Scored, SearchMode, WordQuery
 from ...domain.validation import DEFAULT_HITS, Limits
-from ...search import query as questions
-from ...search.query import Query
-from ...search.ranking.fusion import recency
+from ...search.query import Query, parse
 from ...store.contract.search import FoundEvent, SearchStore
 from ...store.contract.vectors import Source
 from ..access import own_scope
 from .search_pipeline import (
     MOST_RANKED,
     Highlights,
+    RankingRequest,
     Recency,
     TextsOf,
+    best_mode,
     check_min_score,
     check_neighbors,
-    depth,
     fitting,
-    floored,
     marked_all,
+    rank_documents,
     rank_words,
-    ranked,
-    reach,
 )
 from .vector_search import VectorSearch
 
 _LOADED_AT_ONCE = 32
-# Of the ranked, those whose neighbours are ranked too.
-_BESIDE_BEST = 10
+# The ranked events whose neighbors are ranked too.
+_BEST_WITH_ADJACENT = 10
 
 
 class Grouping(IntEnum):
@@ -97,26 +94,88 @@ class RankedPage:
     next_offset: int | None = None
 
 
-@dataclass(slots=True)
-class _Ranking:
-    """What was ranked, best first, and what is known of it by key."""
+class _Events:
+    """The events of one search, and what is known of those that were found, by key."""
 
-    mode: SearchMode
-    scored: Sequence[Scored] = ()
-    truncated: bool = False
-    lag: int = 0
-    times: dict[int, int] = field(default_factory=dict)
-    sessions: dict[int, int] = field(default_factory=dict)
-    turns: dict[int, int] = field(default_factory=dict)
+    source = Source.EVENTS
 
-    def take_words(self, candidates: Candidates) -> None:
+    def __init__(self, store: SearchStore, texts: TextsOf, tenant: str, query: RankedQuery, question: Query) -> None:
+        self._store = store
+        self._texts = texts
+        self._tenant = tenant
+        self._query = query
+        self._question = question
+        self.truncated = False
+        self.times: dict[int, int] = {}
+        self._sessions: dict[int, int] = {}
+        self._turns: dict[int, int] = {}
+
+    async def by_terms(self, limit: int) -> Sequence[Scored]:
+        """Ranks the events that share a term with the question, and those next to the best of them."""
+        query = self._query
+        wanted = WordQuery(tuple(self._question.terms), query.fields, limit)
+        candidates = await self._store.word_candidates(self._tenant, query.scope, wanted, query.filter)
+        self._take_candidates(candidates)
+        scored = await rank_words(self._question, candidates)
+        adjacent = await self._adjacent(candidates, scored)
+        if not adjacent:
+            return scored
+        joined = replace(candidates, found=[*candidates.found, *adjacent])
+        self._take_candidates(joined)
+        return await rank_words(self._question, joined)
+
+    async def _adjacent(self, candidates: Candidates, scored: Sequence[Scored]) -> Sequence[Candidate]:
+        """The candidates next to the best. The answer to a question often shares no word with it and follows, or precedes, an
+        event that does. Keywords are not a question."""
+        if not self._question.asks:
+            return []
+        query = self._query
+        best = [each.key for each in scored[:_BEST_WITH_ADJACENT]]
+        known = {each.key for each in candidates.found}
+        near = (
+            await self._store.neighbor_candidates(self._tenant, query.scope, best, query.fields, query.filter) if best else []
+        )
+        return [each for each in near if each.key not in known]
+
+    async def nearest(self, vectors: VectorSearch, count: int, min_score: float | None) -> Sequence[tuple[int, float]]:
+        """Returns the nearest events that have text in one of the query's fields; an embedding covers all fields."""
+        query = self._query
+        near = await vectors.events(self._tenant, query.scope, query.text, query.filter, count, min_score)
+        if query.fields != ALL_FIELDS:
+            near = [each for each in near if self._texts(each.document.event.body).of(query.fields)]
+        self._take_found([each.document for each in near])
+        return [(each.document.key, each.cosine) for each in near]
+
+    async def group(self, scored: Sequence[Scored]) -> tuple[Sequence[Scored], Mapping[int, int]]:
+        """Returns the best event of each turn or session, and the size of its group by its key."""
+        by_turn = self._query.grouping is Grouping.TURN
+        if self._query.grouping is Grouping.NONE:
+            return scored, {}
+        if by_turn:
+            await self._load_turns([each.key for each in scored if each.key not in self._turns])
+        best: dict[tuple[int, int], Scored] = {}
+        sizes: Counter[tuple[int, int]] = Counter()
+        for each in scored:
+            if by_turn and each.key not in self._turns:
+                continue  # deleted meanwhile
+            group = (self._sessions[each.key], self._turns[each.key] if by_turn else 0)
+            best.setdefault(group, each)
+            sizes[group] += 1
+        return list(best.values()), {each.key: sizes[group] for group, each in best.items()}
+
+    async def _load_turns(self, keys: Sequence[int]) -> None:
+        for start in range(0, len(keys), _LOADED_AT_ONCE):
+            some = keys[start : start + _LOADED_AT_ONCE]
+            self._take_found(await self._store.events_by_key(self._tenant, self._query.scope, some, self._query.filter))
+
+    def _take_candidates(self, candidates: Candidates) -> None:
         self.truncated = not candidates.complete
         for each in candidates.found:
-            self.times[each.key], self.sessions[each.key] = each.time, each.session
+            self.times[each.key], self._sessions[each.key] = each.time, each.session
 
-    def take_found(self, found: Sequence[FoundEvent]) -> None:
+    def _take_found(self, found: Sequence[FoundEvent]) -> None:
         for each in found:
-            self.times[each.key], self.sessions[each.key], self.turns[each.key] = each.time, each.session, each.turn
+            self.times[each.key], self._sessions[each.key], self._turns[each.key] = each.time, each.session, each.turn
 
 
 class RankedSearch:
@@ -133,8 +192,7 @@ class RankedSearch:
 
     @property
     def best_mode(self) -> SearchMode:
-        """HYBRID where there is an embedder of events, else RANKED."""
-        return SearchMode.RANKED if self._vectors is None else SearchMode.HYBRID
+        return best_mode(self._vectors)
 
     async def search(self, caller: Caller, query: RankedQuery) -> RankedPage:
         """A question without a word finds nothing by RANKED. Raises InvalidField, PermissionDenied, SessionNotFound,
@@ -144,96 +202,39 @@ class RankedSearch:
         limit = min(query.limit, self._limits.max_page_size)
         query = replace(query, scope=own_scope(caller, query.scope), filter=wanted, limit=limit)
         now = self._clock() if query.reference_time is None else query.reference_time
-        question = questions.parse(query.text, now)
-        ranking = await self._rank(caller, query, question)
-        ranking.scored = floored(ranking.mode, ranking.scored, query.min_score)
-        if query.recency is not None:
-            how = query.recency
-            ranking.scored = recency(ranking.scored, ranking.times, now, how.half_life_ns, how.weight)
-        groups = await self._group(caller.tenant, query, ranking)
-        return await self._page(caller.tenant, query, question, ranking, groups)
+        question = parse(query.text, now)
+        events = _Events(self._store, self._texts, caller.tenant, query, question)
+        request = RankingRequest(
+            mode=query.mode,
+            wanted=query.wanted,
+            now=now,
+            min_score=query.min_score,
+            recency=query.recency,
+            grouped=query.grouping is not Grouping.NONE,
+        )
+        ranking = await rank_documents(events, self._vectors, caller, request)
+        scored, sizes = await events.group(ranking.scored)
+        terms = () if ranking.mode is SearchMode.SEMANTIC else tuple(question.terms)
+        taken, reached = await self._fill(caller.tenant, query, scored)
+        marks = await marked_all(self._texts, [event.event.body for event, _ in taken], query.fields, terms)
+        hits = [
+            RankedHit(event, score, highlights, sizes.get(event.key, 0))
+            for (event, score), highlights in zip(taken, marks, strict=True)
+        ]
+        more = reached < min(len(scored), MOST_RANKED)
+        return RankedPage(hits, ranking.mode, events.truncated, ranking.semantic_lag, reached if more else None)
 
-    # --- ranking
-
-    async def _rank(self, caller: Caller, query: RankedQuery, question: Query) -> _Ranking:
-        tenant = caller.tenant
-        ranking = _Ranking(query.mode)
-
-        async def by_words() -> Sequence[Scored]:
-            asked = WordQuery(tuple(question.terms), query.fields, depth(query.wanted))
-            candidates = await self._store.word_candidates(tenant, query.scope, asked, query.filter)
-            ranking.take_words(candidates)
-            scored = await rank_words(question, candidates)
-            beside = await self._beside(tenant, query, question, candidates, scored)
-            if not beside:
-                return scored
-            joined = replace(candidates, found=[*candidates.found, *beside])
-            ranking.take_words(joined)
-            return await rank_words(question, joined)
-
-        async def by_meaning() -> Sequence[Scored]:
-            assert vectors is not None  # noqa: S101 - it is not called otherwise; mypy cannot see it
-            ordered = query.recency is None and query.grouping is Grouping.NONE
-            count = reach(query.mode, query.wanted, ordered=ordered)
-            least = query.min_score if query.mode is SearchMode.SEMANTIC else None
-            near = await vectors.events(tenant, query.scope, query.text, query.filter, count, least)
-            ranking.lag = await vectors.lag(Source.EVENTS, caller)
-            if query.fields != ALL_FIELDS:  # an embedding is of all that an event says; one that says nothing there is no hit
-                near = [each for each in near if self._texts(each.found.event.body).of(query.fields)]
-            ranking.take_found([each.found for each in near])
-            told = await vectors.relevance(query.mode, [each.score for each in near])
-            return [Scored(each.found.key, each.score, score) for each, score in zip(near, told, strict=True)]
-
-        vectors = self._vectors
-        ranking.mode, ranking.scored = await ranked(query.mode, by_words, None if vectors is None else by_meaning)
-        return ranking
-
-    async def _beside(
-        self, tenant: str, query: RankedQuery, question: Query, candidates: Candidates, scored: Sequence[Scored]
-    ) -> Sequence[Candidate]:
-        """What answers a question often shares no word with it and stands beside what does: the reply to who asked the same, or
-        what somebody is answered. So what stands beside the best is ranked too, by what they say of it. Keywords are meant as
-        they are."""
-        if not question.asks:
-            return []
-        best = [each.key for each in scored[:_BESIDE_BEST]]
-        known = {each.key for each in candidates.found}
-        near = await self._store.neighbor_candidates(tenant, query.scope, best, query.fields, query.filter) if best else []
-        return [each for each in near if each.key not in known]
-
-    async def _group(self, tenant: str, query: RankedQuery, ranking: _Ranking) -> Mapping[int, int]:
-        """Leaves the best of each turn or session; how many there were, by its key."""
-        if query.grouping is Grouping.NONE:
-            return {}
-        if query.grouping is Grouping.TURN:
-            unknown = [each.key for each in ranking.scored if each.key not in ranking.turns]
-            for start in range(0, len(unknown), _LOADED_AT_ONCE):
-                keys = unknown[start : start + _LOADED_AT_ONCE]
-                ranking.take_found(await self._store.events_by_key(tenant, query.scope, keys, query.filter))
-        best: dict[tuple[int, int], Scored] = {}
-        counted: Counter[tuple[int, int]] = Counter()
-        for each in ranking.scored:
-            if query.grouping is Grouping.TURN and each.key not in ranking.turns:
-                continue  # deleted meanwhile
-            turn = ranking.turns[each.key] if query.grouping is Grouping.TURN else 0
-            group = (ranking.sessions[each.key], turn)
-            best.setdefault(group, each)
-            counted[group] += 1
-        ranking.scored = list(best.values())
-        return {scored.key: counted[group] for group, scored in best.items()}
-
-    # --- the page
-
-    async def _page(
-        self, tenant: str, query: RankedQuery, question: Query, ranking: _Ranking, groups: Mapping[int, int]
-    ) -> RankedPage:
-        """As many of the ranked as the page and its bytes allow, and at least one."""
-        end = min(query.offset + query.limit, len(ranking.scored), MOST_RANKED)
+    async def _fill(
+        self, tenant: str, query: RankedQuery, scored: Sequence[Scored]
+    ) -> tuple[list[tuple[FoundEvent, float]], int]:
+        """Loads as many events as the page and its bytes allow, at least one. Returns them with their scores, and the offset of
+        the next page."""
+        end = min(query.offset + query.limit, len(scored), MOST_RANKED)
         taken: list[tuple[FoundEvent, float]] = []
         room = self._limits.max_response_bytes
         reached = query.offset
         while reached < end and room > 0:
-            some = ranking.scored[reached : min(reached + _LOADED_AT_ONCE, end)]
+            some = scored[reached : min(reached + _LOADED_AT_ONCE, end)]
             loaded = await self._store.events_by_key(
                 tenant, query.scope, [each.key for each in some], query.filter, neighbors=query.neighbors
             )
@@ -251,23 +252,18 @@ class RankedSearch:
                     room -= size
                     taken.append((event, score))
                 reached += 1
-        terms = () if ranking.mode is SearchMode.SEMANTIC else tuple(question.terms)
-        marks = await marked_all(self._texts, [event.event.body for event, _ in taken], query.fields, terms)
-        hits = [
-            RankedHit(event, score, highlights, groups.get(event.key, 0))
-            for (event, score), highlights in zip(taken, marks, strict=True)
-        ]
-        more = reached < min(len(ranking.scored), MOST_RANKED)
-        return RankedPage(hits, ranking.mode, ranking.truncated, ranking.lag, reached if more else None)
+        return taken, reached
 
 
 def _check(query: RankedQuery) -> None:
     if not query.text.strip():
-        raise InvalidField("query", "must not be blank")
+        raise InvalidField("query", "must not be blank with a mode that ranks")
     if query.mode not in (SearchMode.RANKED, SearchMode.SEMANTIC, SearchMode.HYBRID):
         raise InvalidField("mode", "must be RANKED, SEMANTIC or HYBRID for a search that ranks")
-    if query.filter.has_window:
-        raise InvalidField("filter", "must have neither last_n nor a page where hits are ranked; use page_size and page_token")
+    if query.filter.last_n is not None:
+        raise InvalidField("filter.last_n", "is not for searches; use page_size and page_token")
+    if query.filter.page_size is not None:
+        raise InvalidField("filter.page", "is for SEARCH_MODE_SUBSTRING only; use page_size and page_token")
     if query.limit < 1:
         raise InvalidField("page_size", "must not be negative")
     check_neighbors(query.neighbors)

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from ...domain.errors import EmbedderFailed, EmbedderNotConfigured, InvalidField
-from ...domain.model import StoredEvent
+from ...domain.model import Caller, StoredEvent
 from ...domain.search import FIELDS, Candidates, Field, Scored, SearchMode, Span, Texts
 from ...providers.embedders.base import EmbedFailed
 from ...search.highlight import highlights, literal_highlights
 from ...search.query import Query
-from ...search.ranking.fusion import fuse
+from ...search.ranking.fusion import fuse, recency
 from ...search.ranking.relevance import answering
 from ...search.ranking.scoring import rank
+from ...store.contract.vectors import Source
 from ..run_in_thread import aside
+from .vector_search import VectorSearch
 
 _log = logging.getLogger(__name__)
 
@@ -30,7 +32,8 @@ _FUSED = 100
 _MOST_BYTES_AT_ONCE = 32 << 10
 # Characters of candidates' words: some ten milliseconds.
 _MOST_WORDS_AT_ONCE = 512 << 10
-MOST_WEIGHT = 100.0
+_MOST_WEIGHT = 100.0
+NOT_FOR_SUBSTRING = "is not for SEARCH_MODE_SUBSTRING, which finds literal text; leave it out, or choose another mode"
 
 TextsOf = Callable[[bytes], Texts]
 """The searchable texts of a message's stored bytes, not folded."""
@@ -47,8 +50,8 @@ class Recency:
     def __post_init__(self) -> None:
         if self.half_life_ns <= 0:
             raise InvalidField("recency.half_life", "must be above zero")
-        if not (math.isfinite(self.weight) and 0 <= self.weight <= MOST_WEIGHT):
-            raise InvalidField("recency.weight", f"must be between 0 and {MOST_WEIGHT:g}")
+        if not (math.isfinite(self.weight) and 0 <= self.weight <= _MOST_WEIGHT):
+            raise InvalidField("recency.weight", f"must be between 0 and {_MOST_WEIGHT:g}; 0 means 1")
 
 
 class Highlight(NamedTuple):
@@ -61,52 +64,111 @@ class Highlight(NamedTuple):
 Highlights = Sequence[Highlight]
 
 
-Ranking = Callable[[], Awaitable[Sequence[Scored]]]
-"""Documents that answer, best first."""
+class Documents(Protocol):
+    """The documents of one search: the events or the memories of a scope."""
+
+    @property
+    def source(self) -> Source: ...
+
+    @property
+    def times(self) -> Mapping[int, int]:
+        """The time of each document that was found, in nanoseconds, by key."""
+        ...
+
+    async def by_terms(self, limit: int) -> Sequence[Scored]:
+        """Ranks up to `limit` documents that share a term with the question, best first."""
+        ...
+
+    async def nearest(self, vectors: VectorSearch, count: int, min_score: float | None) -> Sequence[tuple[int, float]]:
+        """Returns the keys and cosines of the `count` documents nearest to the question, best first. Raises EmbedFailed."""
+        ...
 
 
-def depth(wanted: int) -> int:
-    """How many are ranked by their words where so many are wanted: one of two, so that pages are of one ranking."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankingRequest:
+    """How to rank. `wanted`: hits from the start of the ranking. `now`: nanoseconds, the reference of `recency`. `grouped`: the
+    caller groups the hits."""
+
+    mode: SearchMode
+    wanted: int
+    now: int
+    min_score: float | None = None
+    recency: Recency | None = None
+    grouped: bool = False
+
+
+class Ranking(NamedTuple):
+    """Documents, best first, and the mode that ranked them. `semantic_lag`: documents that wait for an embedding (0 with
+    RANKED)."""
+
+    mode: SearchMode
+    scored: Sequence[Scored]
+    semantic_lag: int = 0
+
+
+def best_mode(vectors: VectorSearch | None) -> SearchMode:
+    """Returns HYBRID with an embedder, else RANKED."""
+    return SearchMode.RANKED if vectors is None else SearchMode.HYBRID
+
+
+async def rank_documents(
+    documents: Documents, vectors: VectorSearch | None, caller: Caller, request: RankingRequest
+) -> Ranking:
+    """Ranks by terms, by vectors or both, then applies the least score and the recency. HYBRID falls back to RANKED if the
+    embedder fails. Raises EmbedderNotConfigured, EmbedderFailed."""
+    mode, lag = request.mode, 0
+    if mode is SearchMode.RANKED:
+        scored = await documents.by_terms(_term_depth(request.wanted))
+    elif vectors is None:
+        raise EmbedderNotConfigured
+    else:
+        try:
+            scored, lag = await _by_vectors(documents, vectors, caller, request)
+        except EmbedFailed as failed:
+            if mode is SearchMode.SEMANTIC:
+                raise EmbedderFailed(failed.problem) from None
+            _log.warning("searching without embeddings: %s", failed.problem)
+            mode, scored = SearchMode.RANKED, await documents.by_terms(_term_depth(request.wanted))
+        else:
+            if mode is SearchMode.HYBRID:
+                scored = fuse([await documents.by_terms(_term_depth(request.wanted)), scored])
+    # SEMANTIC has no default least score: it returns the nearest documents, however far they are.
+    if mode is not SearchMode.SEMANTIC or request.min_score is not None:
+        scored = answering(scored, request.min_score)
+    if request.recency is not None:
+        scored = recency(scored, documents.times, request.now, request.recency.half_life_ns, request.recency.weight)
+    return Ranking(mode, scored, lag)
+
+
+async def _by_vectors(
+    documents: Documents, vectors: VectorSearch, caller: Caller, request: RankingRequest
+) -> tuple[Sequence[Scored], int]:
+    """The nearest documents, and the number of those that wait for an embedding."""
+    least = request.min_score if request.mode is SearchMode.SEMANTIC else None
+    near = await documents.nearest(vectors, _vector_depth(request), least)
+    lag = await vectors.lag(documents.source, caller)
+    relevances = await vectors.relevance(request.mode, [cosine for _, cosine in near])
+    return [Scored(key, cosine, score) for (key, cosine), score in zip(near, relevances, strict=True)], lag
+
+
+def _term_depth(wanted: int) -> int:
+    """Returns one of two depths, so that all pages are of one ranking."""
     return _RANKED if wanted <= _RANKED else MOST_RANKED
 
 
-def reach(mode: SearchMode, wanted: int, *, ordered: bool) -> int:
-    """How many are looked for by meaning: each is read, so no more than matter. `ordered`: the nearest are the answer as they
-    are."""
-    if mode is SearchMode.HYBRID:
-        return _FUSED if wanted <= _FUSED else MOST_RANKED
-    return min(wanted + 1, MOST_RANKED) if ordered else depth(wanted)
-
-
-async def ranked(mode: SearchMode, by_words: Ranking, by_meaning: Ranking | None) -> tuple[SearchMode, Sequence[Scored]]:
-    """How a query by RANKED, SEMANTIC or HYBRID is understood in the end, and what it finds. `by_meaning` raises EmbedFailed;
-    HYBRID does without it then. Raises EmbedderNotConfigured without it, EmbedderFailed."""
-    if mode is SearchMode.RANKED:
-        return mode, await by_words()
-    if by_meaning is None:
-        raise EmbedderNotConfigured
-    try:
-        near = await by_meaning()
-    except EmbedFailed as failed:
-        if mode is SearchMode.SEMANTIC:
-            raise EmbedderFailed(failed.problem) from None
-        _log.warning("a search goes without embeddings: %s", failed.problem)
-        return SearchMode.RANKED, await by_words()
-    if mode is SearchMode.SEMANTIC:
-        return mode, near
-    return mode, fuse([await by_words(), near])
+def _vector_depth(request: RankingRequest) -> int:
+    """Returns no more documents than matter, since each is read."""
+    if request.mode is SearchMode.HYBRID:
+        return _FUSED if request.wanted <= _FUSED else MOST_RANKED
+    if request.recency is None and not request.grouped:
+        return min(request.wanted + 1, MOST_RANKED)
+    return _term_depth(request.wanted)
 
 
 async def rank_words(question: Query, candidates: Candidates) -> Sequence[Scored]:
     """`recall.ranking.rank`; beside the event loop where candidates are long, for all their words are gone through."""
     size = sum(len(each.words) for each in candidates.found)
     return await aside(size, _MOST_WORDS_AT_ONCE, rank, question, candidates)
-
-
-def floored(mode: SearchMode, scored: Sequence[Scored], min_score: float | None) -> Sequence[Scored]:
-    """Those that reach the floor, or where none is given the default one. SEMANTIC has no default: the nearest are its answer,
-    however far they are."""
-    return scored if mode is SearchMode.SEMANTIC and min_score is None else answering(scored, min_score)
 
 
 def check_min_score(value: float | None, mode: SearchMode) -> None:

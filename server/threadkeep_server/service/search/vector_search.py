@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -33,19 +33,15 @@ _QUERIES_KEPT = 256
 # Numbers of a matrix that are gone through while the event loop waits, for some milliseconds: 20,000 vectors of 384.
 _MOST_AT_ONCE = 8_000_000
 
-Near = list[tuple[int, float]]
+_Keys = list[tuple[int, float]]
 _T = TypeVar("_T", FoundEvent, Memory)
 
 
-class NearEvent(NamedTuple):
-    found: FoundEvent
-    score: float
-    """The cosine."""
+class Near(NamedTuple, Generic[_T]):
+    """A document and its cosine."""
 
-
-class NearMemory(NamedTuple):
-    memory: Memory
-    score: float
+    document: _T
+    cosine: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +71,7 @@ class VectorSearch:
 
     async def events(
         self, tenant: str, scope: EventScope, text: str, wanted: EventFilter, count: int, min_score: float | None = None
-    ) -> Sequence[NearEvent]:
+    ) -> Sequence[Near[FoundEvent]]:
         """The `count` events of the scope nearest to the text that satisfy the filter, best first. Fewer where the filter
         leaves fewer of the nearest 16,384. Raises EmbedFailed, SessionNotFound, AmbiguousSession."""
         if isinstance(scope, SessionRef) and scope.is_bare:  # the id alone may come to mean another session
@@ -87,11 +83,11 @@ class VectorSearch:
         async def check(keys: Sequence[int]) -> Sequence[FoundEvent]:
             return await self._store.events_by_key(tenant, scope, keys, wanted)
 
-        return [NearEvent(*each) for each in await self._search(place, query, check, count, min_score)]
+        return await self._search(place, query, check, count, min_score)
 
     async def memories(
         self, tenant: str, scope: MemoryScope, text: str, wanted: MemoryFilter, count: int, min_score: float | None = None
-    ) -> Sequence[NearMemory]:
+    ) -> Sequence[Near[Memory]]:
         """The same of memories."""
         query, model = await self._query(text), await self._model.number()
         read = partial(self._store.memory_vectors, tenant, scope, model)
@@ -100,7 +96,7 @@ class VectorSearch:
         async def check(keys: Sequence[int]) -> Sequence[Memory]:
             return await self._store.memories_by_key(tenant, scope, keys, wanted)
 
-        return [NearMemory(*each) for each in await self._search(place, query, check, count, min_score)]
+        return await self._search(place, query, check, count, min_score)
 
     async def relevance(self, mode: SearchMode, cosines: Sequence[float]) -> Sequence[float]:
         """What is reported of cosines: with SEMANTIC they themselves, with HYBRID where they are on the scale of
@@ -133,9 +129,9 @@ class VectorSearch:
         check: Callable[[Sequence[int]], Awaitable[Sequence[_T]]],
         count: int,
         min_score: float | None,
-    ) -> list[tuple[_T, float]]:
+    ) -> list[Near[_T]]:
         """What `check` leaves of the nearest, looking deeper as long as that is too little."""
-        found: list[tuple[_T, float]] = []
+        found: list[Near[_T]] = []
         seen: set[int] = set()
         depth = count
         while query.any():
@@ -144,7 +140,7 @@ class VectorSearch:
             fresh = [(key, score) for key, score in near if key not in seen]
             scores = {key: score for key, score in fresh if min_score is None or score >= min_score}
             if scores:
-                found += [(each, scores[each.key]) for each in await check(list(scores))]
+                found += [Near(each, scores[each.key]) for each in await check(list(scores))]
             exhausted = len(near) < depth or len(scores) < len(fresh)
             if len(found) >= count or exhausted or depth >= _DEEPEST:
                 break
@@ -152,7 +148,7 @@ class VectorSearch:
             depth = min(depth * _DEEPER, _DEEPEST)
         return found[:count]
 
-    async def _nearest(self, place: _Place, query: Vectors, k: int) -> Near:
+    async def _nearest(self, place: _Place, query: Vectors, k: int) -> _Keys:
         """Keys and cosines of the nearest, best first. By the store's own index where it has one."""
         answer = await self._store.nearest(place.source, place.tenant, place.scope, place.model, query, k)
         if answer is not None:
@@ -164,7 +160,7 @@ class VectorSearch:
         return [(int(entry.keys[row]), score) for row, score in rows]
 
 
-async def _streamed(read: Read, query: Vectors, k: int) -> Near:
+async def _streamed(read: Read, query: Vectors, k: int) -> _Keys:
     """Of a scope that is larger than memory is to hold."""
     best, keys = BestRows(query, k), []
     after = 0

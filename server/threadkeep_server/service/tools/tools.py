@@ -19,7 +19,8 @@ from ...store.contract.events import EventQuery, EventStore
 from ...store.contract.search import SearchQuery
 from ...store.contract.sessions import SessionStore
 from ..access import own_ref
-from ..memory.memories import EventReader, FoundMemory, MemoryQuery, MemoryService
+from ..memory.memories import EventReader, MemoryService
+from ..memory.memory_search import FoundMemory, MemoryQuery
 from ..search.literal_search import RecallService
 from ..search.ranked_search import RankedQuery, RankedSearch
 from .tool_schemas import Declared, Flag, Ignored, Number, PageNumber, Parameters, Text, WrongArguments

@@ -8,17 +8,16 @@ from threadkeep.v1 import memory_pb2
 from threadkeep.v1 import memory_service_pb2 as pb
 
 from ...domain import validation
-from ...domain.errors import BatchTooLarge, EventTooLarge, InvalidField
+from ...domain.errors import InvalidField
 from ...domain.memories import Forget, Memory, MemoryDraft, MemoryFilter, MemoryScope
-from ...domain.search import SearchMode
-from ...service.memory.memories import FoundMemory, MemoryQuery, Remembering
+from ...service.memory.memories import Remembering
+from ...service.memory.memory_search import FoundMemory, MemoryQuery
 from ..wire.codec import message_text
 from ..wire.memory_text import searched_text
 from .events import check_nesting
-from .search import highlights_to, mode_of, recency_of, refuse_ranking
+from .search import highlights_to, mode_of, recency_of
 from .sessions import role_of, set_time, time_of
 
-MOST_IDS = 1000
 MOST_CONDITIONS = 16
 _MOST_FILTER_VALUES = 1000
 
@@ -49,31 +48,9 @@ def ingestion_of(request: pb.AddSessionToMemoryRequest) -> Remembering:
     )
 
 
-def drafts_of(
-    entries: Sequence[memory_pb2.MemoryEntry], limits: validation.Limits, new_id: Callable[[], str]
-) -> list[MemoryDraft]:
-    """Returns drafts in order. Raises InvalidField, BatchTooLarge, EventTooLarge."""
-    if not entries:
-        raise InvalidField("memories", "must not be empty")
-    if len(entries) > limits.max_batch_events:
-        raise BatchTooLarge("memories", len(entries), limits.max_batch_events, "entries")
-    drafts: list[MemoryDraft] = []
-    seen: set[str] = set()
-    size = 0
-    for index, entry in enumerate(entries):
-        within = f"memories[{index}]"
-        draft = _draft(within, entry, new_id)
-        if draft.id in seen:
-            raise InvalidField(f"{within}.id", "occurs twice in the batch")
-        seen.add(draft.id)
-        bytes_ = len(draft.content) + len(draft.metadata_json.encode())
-        if bytes_ > limits.max_event_bytes:
-            raise EventTooLarge(within, bytes_, limits.max_event_bytes)
-        size += bytes_
-        drafts.append(draft)
-    if size > limits.max_batch_bytes:
-        raise BatchTooLarge("memories", size, limits.max_batch_bytes, "bytes")
-    return drafts
+def drafts_of(entries: Sequence[memory_pb2.MemoryEntry], new_id: Callable[[], str]) -> list[MemoryDraft]:
+    """Returns drafts in order. Raises InvalidField."""
+    return [_draft(f"memories[{index}]", entry, new_id) for index, entry in enumerate(entries)]
 
 
 def _draft(within: str, entry: memory_pb2.MemoryEntry, new_id: Callable[[], str]) -> MemoryDraft:
@@ -99,15 +76,10 @@ def _draft(within: str, entry: memory_pb2.MemoryEntry, new_id: Callable[[], str]
 
 
 def query_of(request: pb.SearchMemoryRequest) -> MemoryQuery:
-    mode = mode_of(request.mode)
-    if mode is SearchMode.SUBSTRING:
-        refuse_ranking(request)
-    if request.top_k < 0:
-        raise InvalidField("top_k", "must not be negative")
     return MemoryQuery(
         scope=scope_of(request),
         text=validation.term("query", request.query),
-        mode=mode,
+        mode=mode_of(request.mode),
         top_k=request.top_k,
         min_score=request.min_score if request.HasField("min_score") else None,
         filter=memory_filter_of(request.filter),
@@ -147,8 +119,6 @@ def forget_of(request: pb.DeleteMemoriesRequest) -> Forget:
     """Returns which memories to delete. Raises InvalidField if the request does not specify them."""
     what = request.WhichOneof("selection")
     if what == "ids":
-        if not request.ids.ids:
-            raise InvalidField("ids.ids", "must not be empty")
         return Forget(ids=_ids("ids.ids", request.ids.ids))
     if what == "session_id":
         return Forget(session_id=validation.identifier("session_id", request.session_id, required=True))
@@ -160,8 +130,6 @@ def forget_of(request: pb.DeleteMemoriesRequest) -> Forget:
 
 
 def _ids(field: str, ids: Sequence[str]) -> tuple[str, ...]:
-    if len(ids) > MOST_IDS:
-        raise InvalidField(field, f"must have at most {MOST_IDS:,} entries")
     return tuple(validation.identifier(f"{field}[{index}]", each, required=True) for index, each in enumerate(ids))
 
 

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from google.protobuf.duration_pb2 import Duration
 
-from threadkeep.v1 import memory_service_pb2, search_pb2, session_pb2
+from threadkeep.v1 import search_pb2, session_pb2
 from threadkeep.v1 import search_service_pb2 as pb
 
 from ...domain import validation
 from ...domain.errors import InvalidField
-from ...domain.filters import EventFilter
 from ...domain.model import SECOND_NS, SessionRef
 from ...domain.scopes import AppScope, EventScope, UserScope
 from ...domain.search import ALL_FIELDS, FIELDS, Field, SearchMode, Understood, understood
 from ...service.search.ranked_search import Grouping, RankedQuery
-from ...service.search.search_pipeline import MOST_WEIGHT, Highlights, Recency, check_min_score
+from ...service.search.search_pipeline import NOT_FOR_SUBSTRING, Highlights, Recency, check_min_score
 from .sessions import filter_of, ref_of, time_of
 
-MOST_NEIGHBORS = 10
 # The range of google.protobuf.Duration.
 _MAX_DURATION_S = 315_576_000_000
 _FIELDS = dict(enumerate(FIELDS, start=1))
 _NUMBERS = {field: number for number, field in _FIELDS.items()}
 _GROUPINGS = {int(grouping): grouping for grouping in Grouping}
-_OF_SUBSTRING = "is not for SEARCH_MODE_SUBSTRING, which finds literal text; leave it out, or choose another mode"
 
 
 def mode_of(value: int) -> SearchMode:
@@ -67,46 +63,31 @@ def check_substring(request: pb.SearchEventsRequest) -> None:
     if fields_of(request.fields) & ~Field.TEXT:
         raise InvalidField("fields", "must be SEARCH_FIELD_TEXT with SEARCH_MODE_SUBSTRING, which searches no other field")
     if grouping_of(request.grouping) is not Grouping.NONE:
-        raise InvalidField("grouping", _OF_SUBSTRING)
-    refuse_ranking(request)
-    check_min_score(request.min_score, SearchMode.SUBSTRING)
-
-
-def refuse_ranking(request: pb.SearchEventsRequest | memory_service_pb2.SearchMemoryRequest) -> None:
-    """Rejects the fields of a search that require a mode that ranks."""
+        raise InvalidField("grouping", NOT_FOR_SUBSTRING)
     for name in ("recency", "reference_time"):
         if request.HasField(name):
-            raise InvalidField(name, _OF_SUBSTRING)
+            raise InvalidField(name, NOT_FOR_SUBSTRING)
+    check_min_score(request.min_score, SearchMode.SUBSTRING)
 
 
 def ranked_query_of(request: pb.SearchEventsRequest, how: Understood, limit: int, offset: int) -> RankedQuery:
     """Returns the validated search. Does not check access. Raises InvalidField."""
     mode, text = how
-    if not text.strip():
-        raise InvalidField("query", "must not be blank with a mode that ranks")
     return RankedQuery(
         scope=scope_of(request),
         text=text,
         mode=mode,
-        filter=_without_window(filter_of(request.filter)),
+        filter=filter_of(request.filter),
         fields=fields_of(request.fields) or ALL_FIELDS,
         limit=limit,
         offset=offset,
-        neighbors=neighbors_of(request.neighbors),
+        neighbors=request.neighbors,
         grouping=grouping_of(request.grouping),
         recency=recency_of(request.recency) if request.HasField("recency") else None,
         min_score=request.min_score if request.HasField("min_score") else None,
         reference_time=time_of("reference_time", request.reference_time) if request.HasField("reference_time") else None,
         include_synthetic=request.include_synthetic,
     )
-
-
-def _without_window(wanted: EventFilter) -> EventFilter:
-    if wanted.last_n is not None:
-        raise InvalidField("filter.last_n", "is not for searches; use page_size and page_token")
-    if wanted.page_size is not None:
-        raise InvalidField("filter.page", "is for SEARCH_MODE_SUBSTRING only; use page_size and page_token")
-    return wanted
 
 
 def fields_of(values: Sequence[int]) -> Field:
@@ -125,27 +106,16 @@ def grouping_of(value: int) -> Grouping:
     return _GROUPINGS[value]
 
 
-def neighbors_of(value: int) -> int:
-    if not 0 <= value <= MOST_NEIGHBORS:
-        raise InvalidField("neighbors", f"must be between 0 and {MOST_NEIGHBORS}")
-    return value
-
-
 def recency_of(recency: search_pb2.Recency) -> Recency:
     if not recency.HasField("half_life"):
         raise InvalidField("recency.half_life", "is required")
-    if not (math.isfinite(recency.weight) and 0 <= recency.weight <= MOST_WEIGHT):
-        raise InvalidField("recency.weight", f"must be between 0 and {MOST_WEIGHT:g}; 0 means 1")
     return Recency(_nanoseconds("recency.half_life", recency.half_life), recency.weight or 1.0)
 
 
 def _nanoseconds(field: str, value: Duration) -> int:
     if abs(value.seconds) > _MAX_DURATION_S or abs(value.nanos) >= SECOND_NS or value.seconds * value.nanos < 0:
         raise InvalidField(field, "must be a duration: seconds within 10,000 years, nanos of the same sign and below a second")
-    total = value.seconds * SECOND_NS + value.nanos
-    if total <= 0:
-        raise InvalidField(field, "must be above zero")
-    return total
+    return value.seconds * SECOND_NS + value.nanos
 
 
 def tool_ref_of(session: session_pb2.SessionRef) -> SessionRef:

@@ -32,7 +32,7 @@ class MemoryServicer:
 
     async def AddMemories(self, request: pb.AddMemoriesRequest, caller: Caller) -> pb.AddMemoriesResponse:
         scope = scope_of(request)
-        added = await self._memory.add(caller, scope, drafts_of(request.memories, self._limits, self._new_id))
+        added = await self._memory.add(caller, scope, drafts_of(request.memories, self._new_id))
         return pb.AddMemoriesResponse(memories=[pb.AddedMemory(id=each.id, replayed=each.replayed) for each in added])
 
     async def SearchMemory(self, request: pb.SearchMemoryRequest, caller: Caller) -> pb.SearchMemoryResponse:

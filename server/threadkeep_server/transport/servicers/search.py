@@ -16,7 +16,7 @@ from ...service.search.literal_search import RecallService
 from ...service.search.ranked_search import RankedSearch
 from ...store.contract.search import SearchCursor, SearchQuery
 from ..convert.responses import literal_events_response, ranked_events_response
-from ..convert.search import check_substring, neighbors_of, ranked_query_of, scope_of, understood_as
+from ..convert.search import check_substring, ranked_query_of, scope_of, understood_as
 from ..convert.sessions import filter_of
 from ..page_tokens import PageTokens
 
@@ -34,7 +34,7 @@ class SearchServicer:
         if how.mode is not SearchMode.SUBSTRING:
             return await self._search_ranked(request, caller, how)
         check_substring(request)
-        page = await self._recall.search(caller, self._query_of(request, how.text, caller), neighbors_of(request.neighbors))
+        page = await self._recall.search(caller, self._query_of(request, how.text, caller), request.neighbors)
         cursor = page.cursor
         numbers = () if cursor is None else (cursor.time, cursor.session, cursor.position, cursor.left)
         token = self._tokens.make(request, caller, *numbers) if numbers else ""

@@ -18,7 +18,8 @@ from threadkeep_server.domain.search import SearchMode
 from threadkeep_server.domain.validation import Limits
 from threadkeep_server.providers.embedders.base import EmbedFailed, Vectors
 from threadkeep_server.search.vectors import VectorCache, normalised
-from threadkeep_server.service.memory.memories import FoundMemories, MemoryQuery, MemoryService
+from threadkeep_server.service.memory.memories import MemoryService
+from threadkeep_server.service.memory.memory_search import FoundMemories, MemoryQuery
 from threadkeep_server.service.search.embedding import EmbeddingWorker
 from threadkeep_server.service.search.embedding_backlog import WaitingCounts
 from threadkeep_server.service.search.literal_search import RecallService

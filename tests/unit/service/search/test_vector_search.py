@@ -36,8 +36,8 @@ async def near(
 ) -> list[str]:
     assert recalling.vectors is not None
     found = await recalling.vectors.events(TENANT, scope, text, wanted, count, **how)
-    assert [each.score for each in found] == sorted((each.score for each in found), reverse=True)
-    return [CODEC.text(each.found.event.body) for each in found]
+    assert [each.cosine for each in found] == sorted((each.cosine for each in found), reverse=True)
+    return [CODEC.text(each.document.event.body) for each in found]
 
 
 def room_for(count: int, dimension: int = DIMENSION) -> int:
@@ -294,7 +294,7 @@ async def test_memories_are_searched_in_their_scope_with_their_filter() -> None:
     async def found(**wanted: Any) -> set[str]:
         assert recalling.vectors is not None
         near = await recalling.vectors.memories(TENANT, SCOPE, "car", MemoryFilter(**wanted), 2)
-        return {each.memory.draft.text for each in near}
+        return {each.document.draft.text for each in near}
 
     assert await found() == {"my automobile", "your vehicle is a car"}
     assert await found(session_ids=frozenset({"s1"})) == {"my automobile", "my vessel"}
