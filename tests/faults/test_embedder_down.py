@@ -26,8 +26,9 @@ from .harness.search_invariants import caught_up, check_found, check_tables, eve
 from .harness.searching import BATCH, EMBEDDED, Embeddings, append_facts, chance, embedding_with, embeddings, remember
 
 IMPATIENT = """
+from threadkeep_server.domain.backoff import Backoff
 from threadkeep_server.service.search import embedding
-embedding._FIRST_DELAY_S, embedding._LONGEST_DELAY_S, embedding._COUNTED_EVERY_S = 0.2, 0.6, 0.2
+embedding._BACKOFF, embedding._COUNTED_EVERY_S = Backoff(0.2, 0.6), 0.2
 from threadkeep_server.providers.embedders.options import EmbedderOptions
 EmbedderOptions.__init__.__kwdefaults__["backoff"] = 0.05
 """

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+import math
 import random
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from ..domain.backoff import Backoff
 from .errors import AskFailed
 
 _Answer = TypeVar("_Answer")
@@ -36,12 +38,13 @@ class Patience:
 
     async def attempts(self, model: str, attempt: Callable[[], Awaitable[_Answer]]) -> _Answer:
         """The first answer. Raises the last AskFailed. `model` is named in the log; cancelling ends an attempt at once."""
+        backoff = Backoff(self.backoff, math.inf, self.jitter)
         give_up_at = self.clock() + self.deadline
         for number in itertools.count(1):
             try:
                 return await self._within_time(attempt, give_up_at - self.clock())
             except AskFailed as error:
-                failed, wait = error, max(error.retry_after, self._wait(number))
+                failed, wait = error, max(error.retry_after, backoff.delay(number))
                 retry = error.retry and number < self.max_attempts and self.clock() + wait < give_up_at
             what_next = f"retrying in {wait:.1f} s" if retry else "giving up"
             _log.warning("%s %s (attempt %d), %s", model, failed.problem, number, what_next)
@@ -57,6 +60,3 @@ class Patience:
                 return await attempt()
         except TimeoutError:
             raise AskFailed("timed out", retry=True) from None
-
-    def _wait(self, number: int) -> float:
-        return self.backoff * 2.0 ** min(number - 1, 10) * (0.5 + self.jitter() / 2)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol, TypeVar
 
+from ...domain.backoff import Backoff
 from ...domain.errors import StoreUnavailable
 from ...domain.model import SECOND_NS
 from ...store.contract.consumers import Consumer, ConsumerStore, Parked
@@ -185,7 +186,7 @@ class Checkpoints:
             self._assignment.drop([owned.number])
 
     def _pause(self, owned: OwnedPartition, attempts: int) -> None:
-        pause = min(self._pace.first_pause * 2.0 ** min(attempts - 1, 20), self._pace.longest_pause)
+        pause = Backoff(self._pace.first_pause, self._pace.longest_pause).limit(attempts)
         owned.retry(attempts, self._time() + pause)
         asyncio.get_running_loop().call_later(pause, self._signals.room.set)
 

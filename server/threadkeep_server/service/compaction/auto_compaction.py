@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
-from collections import OrderedDict
 from collections.abc import Callable
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol
 
+from cachetools import FIFOCache
+
+from ...domain.backoff import Backoff
 from ...domain.errors import AmbiguousSession, SessionNotFound, ThreadkeepError
 from ...domain.model import SECOND_NS, Counters, Session, SessionRef
 from ...store.contract.compaction import CompactionStore
@@ -26,13 +27,12 @@ _log = logging.getLogger(__name__)
 Key = tuple[str, SessionRef]
 Later = Callable[[float, Callable[[], None]], asyncio.TimerHandle]
 """Calls something after some seconds."""
-_T = TypeVar("_T")
 
 _MOST_WAITING = 10_000
 _REMEMBERED = 10_000
 # A lease is extended while the work goes on; when its server dies, another takes over after this long.
 _LEASE_S, _LEASE_EXTENDED_S = 60.0, 20.0
-_FIRST_DELAY_S, _LONGEST_DELAY_S = 1.0, 300.0
+_BACKOFF = Backoff(1.0, 300.0)
 # Whether another server has finished, or died, is asked this often.
 _LEASED_DELAY_S = 5.0
 # A window that a policy could not make small enough is looked at again once it has grown by this part.
@@ -89,8 +89,8 @@ class AutoCompactor:
         self._timers: dict[Key, asyncio.TimerHandle] = {}
         self._working: dict[Key, bool] = {}
         """Being compacted; True: noted again meanwhile."""
-        self._quiet: OrderedDict[Key, _Quiet] = OrderedDict()
-        self._names: OrderedDict[Key, _Name] = OrderedDict()
+        self._quiet: FIFOCache[Key, _Quiet] = FIFOCache(_REMEMBERED)
+        self._names: FIFOCache[Key, _Name] = FIFOCache(_REMEMBERED)
         self._failures: dict[Key, int] = {}
 
     # --- noting
@@ -155,7 +155,7 @@ class AutoCompactor:
     def _whole(self, key: Key, ref: SessionRef) -> Key:
         """The key by the session's whole name."""
         if key[1].is_bare:
-            _remember(self._names, key, _Name(ref, self._clock() + _NAME_HOLDS_NS))
+            self._names[key] = _Name(ref, self._clock() + _NAME_HOLDS_NS)
         return key[0], ref
 
     async def _alone(self, key: Key, session: Session) -> bool:
@@ -199,7 +199,7 @@ class AutoCompactor:
         if outcome.prepared is None:
             return False
         if outcome.compaction is None:
-            _remember(self._quiet, key, _Quiet(outcome.prepared.session.window, policy))
+            self._quiet[key] = _Quiet(outcome.prepared.session.window, policy)
             return False
         done = outcome.compaction
         _log.info(
@@ -229,7 +229,7 @@ class AutoCompactor:
 
     def _retry_later(self, key: Key, exc: Exception) -> None:
         failures = self._failures[key] = self._failures.get(key, 0) + 1
-        delay = min(_FIRST_DELAY_S * 2.0 ** min(failures - 1, 10), _LONGEST_DELAY_S) * random.uniform(0.5, 1.0)  # noqa: S311 - jitter
+        delay = _BACKOFF.delay(failures)
         reason = exc.message if isinstance(exc, ThreadkeepError) else type(exc).__name__
         _log.warning("compaction by policy failed (%s), next try in %.1f s", reason, delay)
         self._put_off(key, delay)
@@ -249,14 +249,6 @@ class AutoCompactor:
         self._failures.pop(key, None)
         self._quiet.pop(key, None)
         self._names.pop((tenant, SessionRef("", "", ref.session_id)), None)
-
-
-def _remember(known: OrderedDict[Key, _T], key: Key, value: _T) -> None:
-    """Notes a value, at the price of the oldest if there are too many."""
-    known[key] = value
-    known.move_to_end(key)
-    if len(known) > _REMEMBERED:
-        known.popitem(last=False)
 
 
 def _grown(before: Counters, now: Counters) -> bool:

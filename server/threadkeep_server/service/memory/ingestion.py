@@ -11,12 +11,12 @@ import asyncio
 import heapq
 import json
 import logging
-import random
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from ...domain.backoff import Backoff
 from ...domain.errors import SessionNotFound, StoreUnavailable, ThreadkeepError
 from ...domain.feed import Change, ChangeKind, FeedTrimmed, Position
 from ...domain.model import SECOND_NS, Session, SessionRef
@@ -35,7 +35,7 @@ _GATHER_S = 0.5
 _POLL_S = 5.0
 _SAVED_EVERY_NS = 5 * SECOND_NS
 _LEASE_NS = 60 * SECOND_NS
-_FIRST_DELAY_S, _LONGEST_DELAY_S = 2.0, 300.0
+_BACKOFF = Backoff(2.0, 300.0)
 
 Key = tuple[str, SessionRef]
 
@@ -139,8 +139,8 @@ class AutoIngestion:
                 await asyncio.sleep(_POLL_S)
                 troubles = 0
             except Exception as exc:  # the database may be away for a while
-                delay = _delay(troubles)
                 troubles += 1
+                delay = _BACKOFF.delay(troubles)
                 _log.warning("sessions are not remembered for now (%s), next try in %.1f s", _reason(exc), delay)
                 await asyncio.sleep(delay)
 
@@ -230,7 +230,7 @@ class AutoIngestion:
             _log.warning("a session is given up after %d attempts to remember it (%s)", pending.attempts, _reason(exc))
             del self._pending[key]
             return
-        delay = _delay(pending.attempts - 1)
+        delay = _BACKOFF.delay(pending.attempts)
         _log.warning("a session could not be remembered (%s), next try in %.1f s", _reason(exc), delay)
         pending.due = self._clock() + round(delay * SECOND_NS)
         heapq.heappush(self._due, (pending.due, key))
@@ -260,11 +260,6 @@ class AutoIngestion:
         except TimeoutError:
             return
         await asyncio.sleep(_GATHER_S)
-
-
-def _delay(failures: int) -> float:
-    longest = min(_FIRST_DELAY_S * 2.0 ** min(failures, 20), _LONGEST_DELAY_S)
-    return longest * random.uniform(0.5, 1.0)  # noqa: S311 - jitter
 
 
 def _reason(exc: Exception) -> str:

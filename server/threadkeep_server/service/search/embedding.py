@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import random
 import time
 from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
 
+from ...domain.backoff import Backoff
 from ...providers.embedders.base import EmbedFailed, Vectors
 from ...store.contract.feed import FeedStore
 from ...store.contract.vectors import Source, Unembedded, VectorStore
@@ -19,7 +19,7 @@ from .vector_model import PROBE, VectorModel
 
 _log = logging.getLogger(__name__)
 
-_FIRST_DELAY_S, _LONGEST_DELAY_S = 1.0, 300.0
+_BACKOFF = Backoff(1.0, 300.0)
 # What an endpoint may ask for: longer, and nobody would notice that it works again.
 _LONGEST_ASKED_S = 3600.0
 # Texts that come one by one are embedded together.
@@ -161,9 +161,7 @@ class EmbeddingWorker:
         self._troubles += 1
         if self._troubles == 1:
             _log.warning("nothing can be embedded (%s); what waits is embedded once it can", problem)
-        backoff = min(_FIRST_DELAY_S * 2.0 ** min(self._troubles - 1, 20), _LONGEST_DELAY_S)
-        jitter = random.uniform(0.5, 1.0)  # noqa: S311 - not for secrets
-        left = max(backoff * jitter, at_least_s)
+        left = max(_BACKOFF.delay(self._troubles), at_least_s)
         while left > 0:
             with contextlib.suppress(Exception):  # the database may be what is in trouble
                 await self._count()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 from weakref import WeakValueDictionary
+
+from cachetools import FIFOCache
 
 from ...domain.model import Caller
 from ...store.contract.vectors import Source, VectorStore
@@ -31,7 +32,7 @@ class WaitingCounts:
         self.model = model
         self._store = store
         self._monotonic = monotonic
-        self._counts: OrderedDict[_Key, _Count] = OrderedDict()
+        self._counts: FIFOCache[_Key, _Count] = FIFOCache(_COUNTS_KEPT)
         self._counting: WeakValueDictionary[_Key, asyncio.Lock] = WeakValueDictionary()
 
     async def lately(self, caller: Caller, source: Source) -> int:
@@ -50,7 +51,4 @@ class WaitingCounts:
                 documents = await self._store.waiting_for(self.model, [source], Caller(tenant, user_id))
                 # From its end on: what took longer than a second would otherwise be counted without a pause.
                 count = self._counts[key] = _Count(documents, self._monotonic() + _KEPT_S)
-                self._counts.move_to_end(key)
-                if len(self._counts) > _COUNTS_KEPT:
-                    self._counts.popitem(last=False)
             return count.documents

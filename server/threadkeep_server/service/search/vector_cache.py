@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
-from typing import TypeVar
 from weakref import WeakValueDictionary
 
 import numpy as np
+from cachetools import FIFOCache
 
 from ...domain.model import SECOND_NS
 from ...search.vectors import Entry, VectorCache
 from ...store.contract.vectors import Embedded
-
-_T = TypeVar("_T")
 
 BLOCK_ROWS = 4_096
 _MARKS_KEPT = 10_000
@@ -55,8 +52,8 @@ class Matrices:
     def __init__(self, cache: VectorCache, clock: Callable[[], int]) -> None:
         self._cache = cache
         self._clock = clock
-        self._marks: OrderedDict[Hashable, _Mark] = OrderedDict()
-        self._large: OrderedDict[Hashable, None] = OrderedDict()
+        self._marks: FIFOCache[Hashable, _Mark] = FIFOCache(_MARKS_KEPT)
+        self._large: FIFOCache[Hashable, None] = FIFOCache(_MARKS_KEPT)
         """Scopes that were larger than the whole cache."""
         self._growing: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()
 
@@ -75,7 +72,7 @@ class Matrices:
                 mark = _Mark(turned=self._clock(), looked=self._clock())
             entry = await self._grow(scope, read, mark)
             if entry is not None:  # else, or cut off, it is not known how far it was read, and it is read from its beginning
-                _keep(self._marks, scope, mark)
+                self._marks[scope] = mark
             return entry
 
     async def _grow(self, scope: Hashable, read: Read, mark: _Mark) -> Entry | None:
@@ -89,7 +86,7 @@ class Matrices:
             if entry is None and not len(block.keys):
                 return Entry(block.keys, block.sessions, block.vectors)
             if not self._add(scope, entry, after, block):
-                _keep(self._large, scope, None)
+                self._large[scope] = None
                 return None
             begun = True
             if len(block.keys):
@@ -106,10 +103,3 @@ class Matrices:
         if not fresh.any():
             return True
         return self._cache.extend(scope, block.keys[fresh], block.sessions[fresh], block.vectors[fresh])
-
-
-def _keep(known: OrderedDict[Hashable, _T], scope: Hashable, value: _T) -> None:
-    known[scope] = value
-    known.move_to_end(scope)
-    if len(known) > _MARKS_KEPT:
-        known.popitem(last=False)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
+from cachetools import LRUCache
 
 from ...domain.filters import EventFilter
 from ...domain.memories import Memory, MemoryFilter, MemoryScope
@@ -67,7 +67,7 @@ class VectorSearch:
         self._model = model
         self._matrices = matrices
         self._waiting = waiting
-        self._queries: OrderedDict[str, Vectors] = OrderedDict()
+        self._queries: LRUCache[str, Vectors] = LRUCache(_QUERIES_KEPT)
 
     async def events(
         self, tenant: str, scope: EventScope, text: str, wanted: EventFilter, count: int, min_score: float | None = None
@@ -116,10 +116,6 @@ class VectorSearch:
         if known is None:
             known = (await self._model.embedder.embed([text], query=True))[0]
             self._queries[text] = known
-            if len(self._queries) > _QUERIES_KEPT:
-                self._queries.popitem(last=False)
-        else:
-            self._queries.move_to_end(text)
         return known
 
     async def _search(
