@@ -15,7 +15,7 @@ from ..domain.validation import Limits
 from ..providers.embedders.base import Embedder
 from ..providers.embedders.factory import open_embedder
 from ..providers.embedders.options import EmbedderOptions
-from ..search.vectors import VectorCache
+from ..search.vectors import MatrixCache
 from ..service.memory.ingestion import AutoIngestion
 from ..service.memory.memories import MemoryService
 from ..service.search.embedding import EmbeddingWorker
@@ -72,7 +72,7 @@ async def recalling(settings: Settings, store: Store, codec: Codec, limits: Limi
         if embedder is not None and questions is not None:
             stack.push_async_callback(questions.aclose)
             stack.push_async_callback(embedder.aclose)
-            matrices = Matrices(VectorCache(settings.vector_cache_bytes), time.time_ns)
+            matrices = Matrices(MatrixCache(settings.vector_cache_bytes), time.time_ns)
             counts = WaitingCounts(store, embedder.model)
             vectors = VectorSearch(store, VectorModel(store, questions), matrices, counts)
             model = VectorModel(store, embedder)

@@ -19,7 +19,7 @@ from threadkeep_server.domain.filters import ALL
 from threadkeep_server.domain.scopes import UserScope
 from threadkeep_server.providers.embedders.base import Vectors
 from threadkeep_server.providers.embedders.hashing import HashingEmbedder
-from threadkeep_server.search.vectors import VectorCache, normalised, top
+from threadkeep_server.search.vectors import MatrixCache, normalize, top
 from threadkeep_server.service.search.embedding_backlog import WaitingCounts
 from threadkeep_server.service.search.vector_cache import Matrices
 from threadkeep_server.service.search.vector_model import VectorModel
@@ -111,7 +111,7 @@ def vectors(bench: Bench, engine: str) -> list[Line]:
     """In this process: no server, no database."""
     bench.say(f"making {VECTORS:,} vectors")
     source = np.random.default_rng(7)
-    matrix = normalised(source.standard_normal((VECTORS, DIMENSIONS), np.float32))
+    matrix = normalize(source.standard_normal((VECTORS, DIMENSIONS), np.float32))
     with asyncio.Runner() as runner:
         search, query = _search(matrix, runner)
         results = bench.interleave(
@@ -135,7 +135,7 @@ def _search(matrix: Vectors, runner: asyncio.Runner) -> tuple[Callable[[], Corou
     """One search with everything cached, and the embedding of what it asks for."""
     store, text = cast("Store", _Filled(matrix)), "where did we leave the bicycle"
     embedder = HashingEmbedder(DIMENSIONS)
-    matrices = Matrices(VectorCache(matrix.nbytes * 2), time.time_ns)
+    matrices = Matrices(MatrixCache(matrix.nbytes * 2), time.time_ns)
     search = VectorSearch(store, VectorModel(store, embedder), matrices, WaitingCounts(store, embedder.model))
 
     async def once() -> None:

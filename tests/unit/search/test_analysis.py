@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from threadkeep_server.search.analysis import analyzer
-from threadkeep_server.search.analysis.analyzer import index_terms, query_terms, tokens
+from threadkeep_server.search.analysis.analyzer import index_terms
 from threadkeep_server.search.analysis.normalize import JOINT, LONGEST_TERM
+
+from .texts import query_terms, tokens
 
 
 @pytest.mark.parametrize(

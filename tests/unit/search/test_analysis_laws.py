@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 
 from tests.support.runs.thoroughness import examples
-from threadkeep_server.search.analysis.analyzer import index_terms, query_terms, query_tokens, tokens
+from threadkeep_server.search.analysis.analyzer import index_terms, query_tokens
 from threadkeep_server.search.analysis.normalize import LONGEST_TERM
 
-from .texts import SAMPLES, texts
+from .texts import SAMPLES, query_terms, texts, tokens
 
 
 @given(texts)

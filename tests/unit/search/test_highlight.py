@@ -13,10 +13,9 @@ from threadkeep_server.domain.search import Span
 from threadkeep_server.domain.text import fold
 from threadkeep_server.search import highlight
 from threadkeep_server.search.analysis import analyzer
-from threadkeep_server.search.analysis.analyzer import query_terms, tokens
 from threadkeep_server.search.highlight import MOST_HIGHLIGHTS, highlights, literal_highlights
 
-from .texts import texts
+from .texts import query_terms, texts, tokens
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from hypothesis import strategies as st
+
+from threadkeep_server.search.analysis import analyzer
+from threadkeep_server.search.analysis.analyzer import Token, query_tokens
 
 SAMPLES = (
     "Caroline's dogs don't run; user@example.com wrote snake_case and getUserName in /usr/lib/x.py at 10:05.",
@@ -28,3 +33,12 @@ texts = st.one_of(
     st.sampled_from(SAMPLES), st.text(), st.text(alphabet=_ALPHABET), st.lists(st.sampled_from(SAMPLES)).map(" ".join)
 )
 """Any text, and texts of the samples' own characters, so that scripts and joints meet."""
+
+
+def tokens(text: str) -> Iterator[Token]:
+    """The terms of a document with their places."""
+    return analyzer.tokens(text, question=False)
+
+
+def query_terms(text: str) -> list[str]:
+    return [token.term for token in query_tokens(text)]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from ...search.vectors import normalised
+from ...search.vectors import normalize
 from ..errors import AskFailed
 from ..retry import Patience
 from .base import EmbedFailed, Vectors
@@ -97,7 +97,7 @@ class ModelEmbedder:
         if self._dimension and dimension != self._dimension:
             raise AskFailed(f"gave vectors of {dimension} dimensions instead of {self._dimension}")
         self._dimension = dimension
-        return normalised(vectors)
+        return normalize(vectors)
 
 
 def check_dimension(options: EmbedderOptions, stored: int) -> None:

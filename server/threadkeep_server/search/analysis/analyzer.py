@@ -98,11 +98,6 @@ def index_terms(text: str) -> list[str]:
     return terms
 
 
-def tokens(text: str) -> Iterator[Token]:
-    """The terms of a document with their places, in the order of index_terms, without its bounds. They overlap."""
-    return _tokens(text, question=False)
-
-
 def places(text: str, wanted: AbstractSet[str]) -> Iterator[tuple[int, int]]:
     """Where the terms of a document that are wanted stand: the places of those of `tokens`, each once, in order. Words that do
     not have one, which are most, cost next to nothing when they come again."""
@@ -136,15 +131,12 @@ def _places_in(chunk: str, wanted: AbstractSet[str]) -> Sequence[tuple[int, int]
 
 def query_tokens(text: str) -> Iterator[Token]:
     """The terms of a question with their places. Each is also a term of the same text as a document."""
-    return _tokens(text, question=True)
+    return tokens(text, question=True)
 
 
-def query_terms(text: str) -> list[str]:
-    """The terms of a question, in order, repeated as they occur."""
-    return [token.term for token in query_tokens(text)]
-
-
-def _tokens(text: str, question: bool) -> Iterator[Token]:
+def tokens(text: str, *, question: bool) -> Iterator[Token]:
+    """The terms of a document, in the order of index_terms, without its bounds, or of a question, with their places. They
+    overlap."""
     chunks = _ASCII_CHUNK if text.isascii() else _CHUNK
     for match in chunks.finditer(text):
         chunk, at = match[0], match.start()

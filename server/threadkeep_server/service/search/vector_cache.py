@@ -11,7 +11,7 @@ import numpy as np
 from cachetools import FIFOCache
 
 from ...domain.model import SECOND_NS
-from ...search.vectors import Entry, VectorCache
+from ...search.vectors import Entry, MatrixCache
 from ...store.contract.vectors import Embedded
 
 BLOCK_ROWS = 4_096
@@ -49,7 +49,7 @@ class _Mark:
 class Matrices:
     """Matrices by scope, as many as the cache holds. `clock` in nanoseconds."""
 
-    def __init__(self, cache: VectorCache, clock: Callable[[], int]) -> None:
+    def __init__(self, cache: MatrixCache, clock: Callable[[], int]) -> None:
         self._cache = cache
         self._clock = clock
         self._marks: FIFOCache[Hashable, _Mark] = FIFOCache(_MARKS_KEPT)

@@ -17,7 +17,7 @@ from threadkeep_server.domain.model import SECOND_NS, Caller, EventDraft, Role, 
 from threadkeep_server.domain.search import SearchMode
 from threadkeep_server.domain.validation import Limits
 from threadkeep_server.providers.embedders.base import EmbedFailed, Vectors
-from threadkeep_server.search.vectors import VectorCache, normalised
+from threadkeep_server.search.vectors import MatrixCache, normalize
 from threadkeep_server.service.memory.memories import MemoryService
 from threadkeep_server.service.memory.memory_search import FoundMemories, MemoryQuery
 from threadkeep_server.service.search.embedding import EmbeddingWorker
@@ -49,7 +49,7 @@ def meaning(text: str) -> Vectors:
     for word in re.findall(r"\w+", text.lower()):
         known = [number for number, group in enumerate(MEANINGS) if word in group]
         found[known or [len(MEANINGS) + zlib.crc32(word.encode()) % _OTHERS]] += 1.0 if known else 0.1
-    return normalised(found)
+    return normalize(found)
 
 
 class Meanings:
@@ -100,7 +100,7 @@ class Recalling:
         self.worker: EmbeddingWorker | None = None
         if embedder is not None:
             self.model = VectorModel(self.store, embedder)
-            self.cache = VectorCache(cache_bytes)
+            self.cache = MatrixCache(cache_bytes)
             self.waiting = WaitingCounts(self.store, embedder.model, lambda: self.clock.now / SECOND_NS)
             self.vectors = VectorSearch(self.store, self.model, Matrices(self.cache, self.clock), self.waiting)
             self.worker = EmbeddingWorker(self.store, self.model, sources=list(Source), batch=4)

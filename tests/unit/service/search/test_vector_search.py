@@ -20,7 +20,7 @@ from threadkeep_server.domain.memories import Forget, MemoryFilter
 from threadkeep_server.domain.model import Role, SessionRef
 from threadkeep_server.domain.scopes import EventScope, UserScope
 from threadkeep_server.providers.embedders.base import EmbedFailed
-from threadkeep_server.search.vectors import VectorCache
+from threadkeep_server.search.vectors import MatrixCache
 from threadkeep_server.service.search import vector_cache, vector_search
 from threadkeep_server.service.search.vector_cache import Matrices
 from threadkeep_server.service.search.vector_model import VectorModel
@@ -42,7 +42,7 @@ async def near(
 
 def room_for(count: int, dimension: int = DIMENSION) -> int:
     """Bytes of a cache that holds a scope of so many vectors, and no larger one."""
-    cache = VectorCache(1 << 30)
+    cache = MatrixCache(1 << 30)
     cache.extend("scope", np.arange(count), np.zeros(count, np.int64), np.zeros((count, dimension), np.float32))
     return cache.bytes
 
@@ -340,7 +340,7 @@ async def test_a_matrix_grows_to_the_same_whatever_the_order_of_arrival() -> Non
     """Random arrivals, late ones within the time they are waited for: every read holds all that was stored a second before."""
     chance = np.random.default_rng(11)
     clock = Clock()
-    cache = Matrices(VectorCache(1 << 20), clock)
+    cache = Matrices(MatrixCache(1 << 20), clock)
     stored: dict[int, float] = {}
     waiting = list(range(1, 400))
 
@@ -371,7 +371,7 @@ async def test_a_scope_that_is_evicted_while_it_is_read_is_never_taken_for_a_par
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(vector_cache, "BLOCK_ROWS", 4)
-    cache = Matrices(VectorCache(room_for(12, 1)), Clock())
+    cache = Matrices(MatrixCache(room_for(12, 1)), Clock())
 
     def rows(keys: range) -> Embedded:
         return Embedded(np.array(keys, np.int64), np.zeros(len(keys), np.int64), np.ones((len(keys), 1), np.float32))
