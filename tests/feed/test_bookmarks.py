@@ -170,18 +170,18 @@ class TestLargeChanges:
 def forgetting(cut: int) -> str:
     """Settings of a server with this retention, which trims often."""
     return (
-        "from threadkeep_server.service.feed.feed_retention import FeedCare\n"
-        "init = FeedCare.__init__\n"
+        "from threadkeep_server.service.feed.feed_retention import FeedRetention\n"
+        "init = FeedRetention.__init__\n"
         "def patched(self, store, clock, *, retention):\n"
         f"    init(self, store, lambda: {cut} + retention, retention=retention, interval=0.05)\n"
-        "FeedCare.__init__ = patched\n"
+        "FeedRetention.__init__ = patched\n"
     )
 
 
 RECENT = (
-    "from threadkeep_server.service.feed.feed_retention import FeedCare\n"
+    "from threadkeep_server.service.feed.feed_retention import FeedRetention\n"
     "from threadkeep_server.feed.live.tail import Tail\n"
-    "FeedCare.__init__.__kwdefaults__['interval'] = 0.05\n"
+    "FeedRetention.__init__.__kwdefaults__['interval'] = 0.05\n"
     f"Tail.__init__.__kwdefaults__['kept_bytes'] = {2 * MIB}\n"
 )
 """Settings of a server with short retention, whose tail keeps few bytes."""

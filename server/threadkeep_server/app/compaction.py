@@ -14,13 +14,13 @@ from threadkeep.messages import new_event_id
 
 from ..config.settings import ConfigError, Settings
 from ..domain.errors import InvalidField
-from ..providers.logging import quieten
+from ..providers.logging import quiet_vendor_loggers
 from ..providers.summarizers.base import Summarizer
 from ..providers.summarizers.factory import open_summarizer
 from ..providers.summarizers.options import SummarizerOptions
 from ..providers.tokenizers import TokenCounter, token_counter
 from ..service.compaction.auto_compaction import AutoCompactor
-from ..service.compaction.compaction_runner import Compactor
+from ..service.compaction.compaction_runner import CompactionRunner
 from ..service.compaction.policies import PolicyBook, PolicyService
 from ..service.compaction.requests import CompactionService
 from ..store.contract.codec import Codec
@@ -33,7 +33,7 @@ _LONGEST_COMPACTION_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)
-class Compacting:
+class CompactionServices:
     """The use cases of compaction. `model` is the one that summarises; empty if there is none."""
 
     compaction: CompactionService
@@ -50,14 +50,16 @@ def open_counter(settings: Settings) -> TokenCounter:
 
 
 @asynccontextmanager
-async def compacting(settings: Settings, store: Store, codec: Codec, counter: TokenCounter) -> AsyncIterator[Compacting]:
+async def open_compaction(
+    settings: Settings, store: Store, codec: Codec, counter: TokenCounter
+) -> AsyncIterator[CompactionServices]:
     """Compacts while the context is open. Raises ConfigError."""
     async with AsyncExitStack() as stack:
         summarizer = _summarizer(settings, counter)
         if summarizer is not None:
             stack.push_async_callback(summarizer.aclose)
         composer = SummaryEncoder(DraftMaker(new_event_id, counter.count))
-        compactor = Compactor(store, composer, counter.count, summarizer, time.time_ns, new_event_id)
+        compactor = CompactionRunner(store, composer, counter.count, summarizer, time.time_ns, new_event_id)
         book = PolicyBook(store, stored_policy, _default_policy(settings))
         await book.refresh()
         auto = AutoCompactor(
@@ -73,7 +75,7 @@ async def compacting(settings: Settings, store: Store, codec: Codec, counter: To
         store.on_append(auto.note)
         for work in (book.run(), auto.run()):
             stack.push_async_callback(end, asyncio.create_task(work))
-        yield Compacting(
+        yield CompactionServices(
             CompactionService(store, compactor, book, codec, time.time_ns, new_event_id),
             PolicyService(store, book, time.time_ns),
             "" if summarizer is None else summarizer.model,
@@ -113,5 +115,5 @@ def _summarizer(settings: Settings, counter: TokenCounter) -> Summarizer | None:
         summarizer = open_summarizer(options, counter.count)
     except ValueError as error:
         raise ConfigError([f"summarizer: {error}"]) from None
-    quieten()
+    quiet_vendor_loggers()
     return summarizer

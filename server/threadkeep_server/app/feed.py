@@ -15,7 +15,7 @@ from ..config.settings import Settings
 from ..domain.model import SECOND_NS
 from ..feed.live.tail import Tail
 from ..service.feed.consumers import ConsumerService
-from ..service.feed.feed_retention import FeedCare
+from ..service.feed.feed_retention import FeedRetention
 from ..service.feed.subscriptions import Quota, SubscriptionService
 from ..store.contract.store import Store
 from ..transport.auth import DEFAULT_TENANT
@@ -24,7 +24,7 @@ from .compaction import end
 
 
 @dataclass(frozen=True, slots=True)
-class Feeding:
+class FeedServices:
     """What follows the feed. `drain` ends every stream, each with a place to resume from."""
 
     tail: Tail
@@ -42,7 +42,7 @@ class Feeding:
 
 
 @asynccontextmanager
-async def feeding(settings: Settings, store: Store) -> AsyncIterator[Feeding]:
+async def open_feed(settings: Settings, store: Store) -> AsyncIterator[FeedServices]:
     """Follows the feed while the context is open."""
     async with AsyncExitStack() as stack:
         tail = Tail(
@@ -50,11 +50,11 @@ async def feeding(settings: Settings, store: Store) -> AsyncIterator[Feeding]:
             poll=settings.feed_poll_interval.total_seconds(),
             heartbeat=settings.watch_heartbeat.total_seconds(),
         )
-        care = FeedCare(store, time.time_ns, retention=int(settings.feed_retention.total_seconds() * SECOND_NS))
+        care = FeedRetention(store, time.time_ns, retention=int(settings.feed_retention.total_seconds() * SECOND_NS))
         for work in (tail.run(), care.run()):
             stack.push_async_callback(end, asyncio.create_task(work))
         quota = Quota("subscriptions", most=settings.max_subscriptions, most_per_caller=settings.max_subscriptions_per_caller)
         lease = int(settings.consumer_lease.total_seconds() * SECOND_NS)
         consumers = ConsumerService(store, tail, quota, time.time_ns, new_event_id, lease)
         stack.push_async_callback(consumers.close)
-        yield Feeding(tail, SubscriptionService(store, tail, quota), consumers)
+        yield FeedServices(tail, SubscriptionService(store, tail, quota), consumers)

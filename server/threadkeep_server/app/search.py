@@ -19,10 +19,10 @@ from ..search.vectors import MatrixCache
 from ..service.memory.ingestion import AutoIngestion
 from ..service.memory.memories import MemoryService
 from ..service.search.embedding import EmbeddingWorker
-from ..service.search.embedding_backlog import WaitingCounts
-from ..service.search.literal_search import RecallService
+from ..service.search.embedding_backlog import EmbeddingBacklog
+from ..service.search.literal_search import LiteralSearch
 from ..service.search.ranked_search import RankedSearch
-from ..service.search.vector_cache import Matrices
+from ..service.search.vector_cache import VectorCache
 from ..service.search.vector_model import VectorModel
 from ..service.search.vector_search import VectorSearch
 from ..service.server import EmbeddingFacts
@@ -41,11 +41,11 @@ _POLL_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Recalling:
+class SearchServices:
     """The use cases of searching and remembering. `before_delete`: what is done with sessions that expire, None: nothing;
     `facts`: where embeddings stand, None without an embedder."""
 
-    recall: RecallService
+    recall: LiteralSearch
     ranked: RankedSearch
     memory: MemoryService
     tools: RecallTools
@@ -59,7 +59,7 @@ class Recalling:
 
 
 @asynccontextmanager
-async def recalling(settings: Settings, store: Store, codec: Codec, limits: Limits) -> AsyncIterator[Recalling]:
+async def open_search(settings: Settings, store: Store, codec: Codec, limits: Limits) -> AsyncIterator[SearchServices]:
     """Embeds and ingests while the context is open. Raises ConfigError."""
     async with AsyncExitStack() as stack:
         options = _embedder_options(settings)
@@ -72,8 +72,8 @@ async def recalling(settings: Settings, store: Store, codec: Codec, limits: Limi
         if embedder is not None and questions is not None:
             stack.push_async_callback(questions.aclose)
             stack.push_async_callback(embedder.aclose)
-            matrices = Matrices(MatrixCache(settings.vector_cache_bytes), time.time_ns)
-            counts = WaitingCounts(store, embedder.model)
+            matrices = VectorCache(MatrixCache(settings.vector_cache_bytes), time.time_ns)
+            counts = EmbeddingBacklog(store, embedder.model)
             vectors = VectorSearch(store, VectorModel(store, questions), matrices, counts)
             model = VectorModel(store, embedder)
             worker = EmbeddingWorker(store, model, sources=_sources(settings), batch=settings.embedder_batch, poll_s=_POLL_S)
@@ -85,11 +85,11 @@ async def recalling(settings: Settings, store: Store, codec: Codec, limits: Limi
         ingestion = _ingestion(settings, store, memory)
         if ingestion is not None:
             stack.push_async_callback(end, asyncio.create_task(ingestion.run(), name="ingestion"))
-        recall = RecallService(store, limits, codec.texts)
+        recall = LiteralSearch(store, limits, codec.texts)
         ranked = RankedSearch(store, limits, codec.texts, vectors if settings.embed_events else None, time.time_ns)
         tools = RecallTools(store, recall, ranked, memory, reader)
         before_delete = ingestion.before_delete if ingestion and "on_expiry" in settings.memory_ingestions else None
-        yield Recalling(recall, ranked, memory, tools, before_delete, facts)
+        yield SearchServices(recall, ranked, memory, tools, before_delete, facts)
 
 
 def _nobody_waits() -> None:

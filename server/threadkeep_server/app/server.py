@@ -60,8 +60,8 @@ from ..transport.servicers.subscriptions import SubscriptionServicer
 from ..transport.servicers.tools import ToolServicer
 from ..transport.wire.codec import EventCodec
 from . import compaction
-from .feed import Feeding, feeding
-from .search import Recalling, recalling
+from .feed import FeedServices, open_feed
+from .search import SearchServices, open_search
 
 _log = logging.getLogger(__name__)
 
@@ -87,10 +87,10 @@ async def serve(settings: Settings) -> AsyncIterator[Running]:
         store = await _open_store(stack, settings, codec)
         info = await store.info(DEFAULT_TENANT, totals=False)
         limits = _limits(settings)
-        recall = await stack.enter_async_context(recalling(settings, store, codec, limits))
+        recall = await stack.enter_async_context(open_search(settings, store, codec, limits))
         sessions = SessionService(store, limits, time.time_ns, new_event_id, recall.before_delete)
-        compacting = await stack.enter_async_context(compaction.compacting(settings, store, codec, counter))
-        feed = await stack.enter_async_context(feeding(settings, store))
+        compacting = await stack.enter_async_context(compaction.open_compaction(settings, store, codec, counter))
+        feed = await stack.enter_async_context(open_feed(settings, store))
         services = _services(store, sessions, limits, info.store_id, counter, compacting, feed, recall)
         sweeper = asyncio.create_task(_sweep(sessions, settings.sweep_interval.total_seconds()), name="sweeper")
         stack.callback(sweeper.cancel)
@@ -150,9 +150,9 @@ def _services(
     limits: Limits,
     store_id: str,
     counter: TokenCounter,
-    compacting: compaction.Compacting,
-    feed: Feeding,
-    recall: Recalling,
+    compacting: compaction.CompactionServices,
+    feed: FeedServices,
+    recall: SearchServices,
 ) -> list[Service]:
     tokens = PageTokens(store_id)
     make_draft = DraftMaker(new_event_id, counter.count)

@@ -15,7 +15,7 @@ from itertools import count as numbers
 from typing import Protocol
 
 from ..domain.model import Counters, Role, WindowEvent, counted
-from ..domain.text import prompt_line as prompt_line
+from ..domain.text import prompt_line
 
 Count = Callable[[str], int]
 """How many tokens a line of a prompt has."""

@@ -7,7 +7,7 @@ from datetime import timedelta
 from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings
 
-from .types import Duration, Interval, normalised_url
+from .types import Duration, Interval, normalize_url
 
 
 class FeedSettings(BaseSettings):
@@ -47,11 +47,11 @@ class FeedSettings(BaseSettings):
     @classmethod
     def _listen_url(cls, value: str) -> str:
         value = value.strip()
-        if value and normalised_url(value).startswith("sqlite:"):
+        if value and normalize_url(value).startswith("sqlite:"):
             raise ValueError("must begin with postgresql://; SQLite has no other server to listen to")
         return value
 
     @property
     def resolved_listen_url(self) -> str:
         """The URL in the form the store takes; empty if there is none of its own."""
-        return normalised_url(self.database_listen_url) if self.database_listen_url else ""
+        return normalize_url(self.database_listen_url) if self.database_listen_url else ""

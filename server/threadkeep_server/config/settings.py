@@ -45,7 +45,7 @@ from .types import (
     Principal,
     lower,
     masked_url,
-    normalised_url,
+    normalize_url,
     shown_duration,
     split_address,
     upper,
@@ -205,7 +205,7 @@ class Settings(FeedSettings, RecallSettings, CompactionSettings):
     def _database_url(cls, value: str) -> str:
         value = value.strip()
         if value:
-            normalised_url(value)
+            normalize_url(value)
         return value
 
     @field_validator("auth_tokens")
@@ -248,7 +248,7 @@ class Settings(FeedSettings, RecallSettings, CompactionSettings):
     @property
     def resolved_database_url(self) -> str:
         """The URL in the form the store takes: `sqlite:///path`, `postgresql+asyncpg://...` or `memory://`."""
-        return normalised_url(self.database_url or self._default_url)
+        return normalize_url(self.database_url or self._default_url)
 
     @property
     def in_memory(self) -> bool:

@@ -73,7 +73,7 @@ def split_address(address: str) -> tuple[str, int]:
     return host, int(port)
 
 
-def normalised_url(url: str) -> str:
+def normalize_url(url: str) -> str:
     """The URL in the form the store takes: `sqlite:///path`, `postgresql+asyncpg://...` or `memory://`."""
     scheme, separator, rest = url.partition("://")
     scheme = scheme.lower()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class AskFailed(Exception):
+class ProviderError(Exception):
     """One attempt failed. `free`: it cost no tokens. `retry_after`: how many seconds the endpoint wants to be left alone."""
 
     def __init__(self, problem: str, *, retry: bool = False, free: bool = False, retry_after: float = 0.0) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 
 import httpx2
 
-from .errors import AskFailed
+from .errors import ProviderError
 
 MAX_ANSWER_BYTES = 4 << 20
 _RETRIED = frozenset({408, 409, 429})
@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 
 class ModelClient(httpx2.AsyncClient):
-    """Reads an answer whole, up to a limit in bytes. Raises AskFailed, whatever goes wrong."""
+    """Reads an answer whole, up to a limit in bytes. Raises ProviderError, whatever goes wrong."""
 
     def __init__(self, address: str, *, max_answer_bytes: int = MAX_ANSWER_BYTES) -> None:
         super().__init__(
@@ -51,26 +51,26 @@ class ModelClient(httpx2.AsyncClient):
             finally:
                 await response.aclose()
         except (httpx2.ConnectError, httpx2.ProxyError, httpx2.UnsupportedProtocol):
-            raise AskFailed("could not be reached", retry=True, free=True) from None
+            raise ProviderError("could not be reached", retry=True, free=True) from None
         except httpx2.DecodingError:
-            raise AskFailed(_UNREADABLE) from None
+            raise ProviderError(_UNREADABLE) from None
         except httpx2.TransportError:
-            raise AskFailed("broke off its answer", retry=True) from None
+            raise ProviderError("broke off its answer", retry=True) from None
         headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _OF_THE_TRANSFER]
         return httpx2.Response(response.status_code, headers=headers, content=body, request=request)
 
 
 @contextmanager
-def told_apart() -> Iterator[None]:
-    """Around a call of a vendor's library: AskFailed comes out as it was raised below, and whatever else the library makes of
-    an answer that it did not expect means that it cannot be read."""
+def provider_errors() -> Iterator[None]:
+    """Wraps a call of a vendor's library. Raises the ProviderError that was raised below the library; any other exception means
+    that the answer cannot be read."""
     try:
         yield
     except Exception as error:
-        failed = error if isinstance(error, AskFailed) else error.__cause__
-        if not isinstance(failed, AskFailed):
+        failed = error if isinstance(error, ProviderError) else error.__cause__
+        if not isinstance(failed, ProviderError):
             _log.warning("the model's answer cannot be read: %s", type(error).__name__)
-            failed = AskFailed(_UNREADABLE)
+            failed = ProviderError(_UNREADABLE)
         raise failed from None
 
 
@@ -79,7 +79,7 @@ async def _read(response: httpx2.Response, limit: int) -> bytes:
     async for chunk in response.aiter_bytes():
         body += chunk
         if len(body) > limit:
-            raise AskFailed("gave an answer that is too long")
+            raise ProviderError("gave an answer that is too long")
     return bytes(body)
 
 
@@ -88,7 +88,7 @@ def _check_status(response: httpx2.Response) -> None:
     if 200 <= status < 300:
         return
     told = response.headers.get("x-should-retry")  # a spent quota is 429 too, and no wait brings it back
-    raise AskFailed(
+    raise ProviderError(
         f"answered with an error ({status})" if status >= 500 else f"refused ({status})",
         retry=told != "false" and (status in _RETRIED or status >= 500),
         free=status < 500,  # behind a gateway's error a model may have worked

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from ..domain.backoff import Backoff
-from .errors import AskFailed
+from .errors import ProviderError
 
 _Answer = TypeVar("_Answer")
 
@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
+class RetryPolicy:
     """How long a model is asked. Times are in seconds.
 
     `timeout` is of one attempt, `deadline` of all of them and the waits between them. `backoff` is the wait before the second
@@ -36,21 +36,21 @@ class Patience:
     jitter: Callable[[], float] = random.random
     """Spreads the waits: from 0 to 1."""
 
-    async def attempts(self, model: str, attempt: Callable[[], Awaitable[_Answer]]) -> _Answer:
-        """The first answer. Raises the last AskFailed. `model` is named in the log; cancelling ends an attempt at once."""
+    async def run(self, model: str, attempt: Callable[[], Awaitable[_Answer]]) -> _Answer:
+        """The first answer. Raises the last ProviderError. `model` is named in the log; cancelling ends an attempt at once."""
         backoff = Backoff(self.backoff, math.inf, self.jitter)
         give_up_at = self.clock() + self.deadline
         for number in itertools.count(1):
             try:
                 return await self._within_time(attempt, give_up_at - self.clock())
-            except AskFailed as error:
+            except ProviderError as error:
                 failed, wait = error, max(error.retry_after, backoff.delay(number))
                 retry = error.retry and number < self.max_attempts and self.clock() + wait < give_up_at
             what_next = f"retrying in {wait:.1f} s" if retry else "giving up"
             _log.warning("%s %s (attempt %d), %s", model, failed.problem, number, what_next)
             if not retry:
                 # Made anew and not raised above: the errors below it hold the request, key and all, and would go along.
-                raise AskFailed(failed.problem, retry=failed.retry, free=failed.free, retry_after=failed.retry_after)
+                raise ProviderError(failed.problem, retry=failed.retry, free=failed.free, retry_after=failed.retry_after)
             await asyncio.sleep(wait)
         raise AssertionError("unreachable")
 
@@ -59,4 +59,4 @@ class Patience:
             async with asyncio.timeout(min(self.timeout, seconds_left)):
                 return await attempt()
         except TimeoutError:
-            raise AskFailed("timed out", retry=True) from None
+            raise ProviderError("timed out", retry=True) from None

@@ -13,7 +13,7 @@ MOST_EVENTS = 1000
 """That are gone through at once by what looks at each of them."""
 
 
-async def aside(size: int, most: int, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+async def run_in_thread(size: int, most: int, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
     """What `work` returns; done in a thread where its `size` is more than the `most` that others may wait for. Both are in
     whatever the work's time goes with."""
     if size <= most:

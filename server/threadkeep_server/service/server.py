@@ -8,14 +8,14 @@ from ..domain.errors import PermissionDenied
 from ..domain.model import Caller
 from ..store.contract.maintenance import MaintenanceStore, StoreInfo
 from .search.embedding import EmbeddingWorker
-from .search.embedding_backlog import WaitingCounts
+from .search.embedding_backlog import EmbeddingBacklog
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingFacts:
     """Where embeddings stand. Nobody is asked who may not answer."""
 
-    counts: WaitingCounts
+    counts: EmbeddingBacklog
     worker: EmbeddingWorker
 
     @property
@@ -25,7 +25,7 @@ class EmbeddingFacts:
 
     async def waiting(self, caller: Caller) -> int:
         """How many documents that the caller's credential reaches still wait; how busy others are is theirs."""
-        return await self.counts.now(caller, self.worker.sources)
+        return await self.counts.current(caller, self.worker.sources)
 
 
 class ServerService:

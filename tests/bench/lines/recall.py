@@ -20,8 +20,8 @@ from threadkeep_server.domain.scopes import UserScope
 from threadkeep_server.providers.embedders.base import Vectors
 from threadkeep_server.providers.embedders.hashing import HashingEmbedder
 from threadkeep_server.search.vectors import MatrixCache, normalize, top
-from threadkeep_server.service.search.embedding_backlog import WaitingCounts
-from threadkeep_server.service.search.vector_cache import Matrices
+from threadkeep_server.service.search.embedding_backlog import EmbeddingBacklog
+from threadkeep_server.service.search.vector_cache import VectorCache
 from threadkeep_server.service.search.vector_model import VectorModel
 from threadkeep_server.service.search.vector_search import VectorSearch
 from threadkeep_server.store.contract.store import Store
@@ -135,8 +135,8 @@ def _search(matrix: Vectors, runner: asyncio.Runner) -> tuple[Callable[[], Corou
     """One search with everything cached, and the embedding of what it asks for."""
     store, text = cast("Store", _Filled(matrix)), "where did we leave the bicycle"
     embedder = HashingEmbedder(DIMENSIONS)
-    matrices = Matrices(MatrixCache(matrix.nbytes * 2), time.time_ns)
-    search = VectorSearch(store, VectorModel(store, embedder), matrices, WaitingCounts(store, embedder.model))
+    matrices = VectorCache(MatrixCache(matrix.nbytes * 2), time.time_ns)
+    search = VectorSearch(store, VectorModel(store, embedder), matrices, EmbeddingBacklog(store, embedder.model))
 
     async def once() -> None:
         found = await search.events("", UserScope(USER), text, ALL, NEAREST)

@@ -40,7 +40,7 @@ from threadkeep_server.domain.filters import Authors, AuthorStep
 from threadkeep_server.domain.model import NO_COUNTERS, EventDraft, Role, SessionRef, Usage, WindowEvent
 from threadkeep_server.domain.text import estimate_tokens
 from threadkeep_server.providers.summarizers.base import Summary
-from threadkeep_server.service.compaction.compaction_runner import Compactor, Job
+from threadkeep_server.service.compaction.compaction_runner import CompactionRunner, Job
 from threadkeep_server.store.contract.compaction import WindowRead
 from threadkeep_server.store.contract.store import Store
 from threadkeep_server.store.inmemory import InMemoryStore
@@ -97,7 +97,7 @@ class Digests:
 
     model = "digest"
 
-    async def summarise(self, *, system_prompt: str, prompt: str, max_tokens: int) -> Summary:
+    async def summarize(self, *, system_prompt: str, prompt: str, max_tokens: int) -> Summary:
         text = hashlib.sha256(f"{system_prompt}{prompt}".encode()).hexdigest()
         return Summary(f"They met: {text[:16]}.", Usage(output=max_tokens), self.model)
 
@@ -112,7 +112,7 @@ class World:
         self.store = store
         ids, times = count(1), count(NOW)
         composer = SummaryEncoder(DraftMaker(lambda: "unused", estimated))
-        self.compactor = Compactor(store, composer, estimated, Digests(), times.__next__, lambda: f"new-{next(ids)}")
+        self.compactor = CompactionRunner(store, composer, estimated, Digests(), times.__next__, lambda: f"new-{next(ids)}")
 
     async def window(self, of: SessionRef) -> WindowRead:
         return await self.store.read_window(TENANT, of)

@@ -15,7 +15,7 @@ from threadkeep_server.compaction.strategies.recursive_summary import RecursiveS
 from threadkeep_server.domain.model import Caller, EventDraft, Role, Session, SessionRef, Usage
 from threadkeep_server.domain.text import estimate_tokens
 from threadkeep_server.providers.summarizers.base import SummarizerFailed, Summary
-from threadkeep_server.service.compaction.compaction_runner import Compactor, Outcome
+from threadkeep_server.service.compaction.compaction_runner import CompactionRunner, Outcome
 from threadkeep_server.service.compaction.policies import PolicyBook, PolicyService
 from threadkeep_server.service.compaction.requests import Application, Applied, CompactionService, Replacement, Run
 from threadkeep_server.store.contract.compaction import PolicyKey, PolicyScope
@@ -68,7 +68,7 @@ class Model:
         self.problem = ""
         self.meanwhile: Callable[[], Awaitable[Any]] | None = None
 
-    async def summarise(self, *, system_prompt: str, prompt: str, max_tokens: int) -> Summary:
+    async def summarize(self, *, system_prompt: str, prompt: str, max_tokens: int) -> Summary:
         assert system_prompt
         assert max_tokens
         self.prompts.append(prompt)
@@ -132,7 +132,7 @@ class Bench:
         self.model = Model()
         self._numbers = count(1)
         self.composer = SummaryEncoder(DraftMaker(self.new_id, self.count))
-        self.compactor = Compactor(
+        self.compactor = CompactionRunner(
             self.store, self.composer, self.count, self.model if summarizer else None, self.clock, self.new_id
         )
         self.book = PolicyBook(self.store, stored_policy, default)

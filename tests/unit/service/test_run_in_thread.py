@@ -7,10 +7,10 @@ import threading
 import pytest
 
 from tests.support.codec import CODEC
-from tests.unit.service.search.searching import Recalling
+from tests.unit.service.search.searching import SearchServices
 from threadkeep_server.domain.search import ALL_FIELDS, Texts
 from threadkeep_server.search.ranking.scoring import rank
-from threadkeep_server.service.run_in_thread import aside
+from threadkeep_server.service.run_in_thread import run_in_thread
 from threadkeep_server.service.search import search_pipeline
 from threadkeep_server.service.search.search_pipeline import marked_all
 
@@ -20,7 +20,7 @@ async def test_work_leaves_the_event_loop_above_its_bound(size: int, inline: boo
     def work(one: int, *, other: int) -> tuple[int, bool]:
         return one + other, threading.current_thread() is threading.main_thread()
 
-    assert await aside(size, 10, work, 1, other=2) == (3, inline)
+    assert await run_in_thread(size, 10, work, 1, other=2) == (3, inline)
 
 
 @pytest.mark.parametrize("size", [1, 11])
@@ -29,13 +29,13 @@ async def test_what_the_work_raises_is_raised(size: int) -> None:
         raise LookupError("gone")
 
     with pytest.raises(LookupError, match="gone"):
-        await aside(size, 10, work)
+        await run_in_thread(size, 10, work)
 
 
 async def test_highlights_of_long_texts_are_found_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    recalling = Recalling()
-    await recalling.session("s1", "a car", "no boat")
-    found = await recalling.find("car boat")
+    services = SearchServices()
+    await services.session("s1", "a car", "no boat")
+    found = await services.find("car boat")
     bodies = [hit.found.event.body for hit in found.hits]
     few = await marked_all(CODEC.texts, bodies, ALL_FIELDS, ["car"])
     inside: list[bool] = []
@@ -51,9 +51,9 @@ async def test_highlights_of_long_texts_are_found_in_a_thread(monkeypatch: pytes
 
 
 async def test_long_candidates_are_ranked_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    recalling = Recalling()
-    await recalling.session("s1", "a car", "no boat", "the car and the boat")
-    few = [hit.score for hit in (await recalling.find("car boat")).hits]
+    services = SearchServices()
+    await services.session("s1", "a car", "no boat", "the car and the boat")
+    few = [hit.score for hit in (await services.find("car boat")).hits]
     inside: list[bool] = []
 
     def noted(*args: object) -> object:
@@ -62,6 +62,6 @@ async def test_long_candidates_are_ranked_in_a_thread(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(search_pipeline, "rank", noted)
     monkeypatch.setattr(search_pipeline, "_MOST_WORDS_AT_ONCE", 1)
-    assert [hit.score for hit in (await recalling.find("car boat")).hits] == few
+    assert [hit.score for hit in (await services.find("car boat")).hits] == few
     assert inside
     assert not any(inside)

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from ...search.vectors import normalize
-from ..errors import AskFailed
-from ..retry import Patience
+from ..errors import ProviderError
+from ..retry import RetryPolicy
 from .base import EmbedFailed, Vectors
 from .options import MAX_DIMENSIONS, EmbedderOptions
-from .request import VectorModel
+from .request import EmbeddingModel
 
 
 class ModelEmbedder:
@@ -22,7 +22,7 @@ class ModelEmbedder:
 
     def __init__(
         self,
-        vectors: VectorModel,
+        vectors: EmbeddingModel,
         options: EmbedderOptions,
         *,
         stored_dimension: int = 0,
@@ -32,7 +32,7 @@ class ModelEmbedder:
         self._vectors = vectors
         self._options = options
         self._dimension = options.dimensions or stored_dimension
-        self._patience = Patience(
+        self._retry = RetryPolicy(
             timeout=options.timeout,
             deadline=options.deadline,
             max_attempts=options.max_attempts,
@@ -77,11 +77,11 @@ class ModelEmbedder:
 
     async def _ask(self, texts: list[str], query: bool) -> Vectors:
         async def attempt() -> Vectors:
-            return self._checked(await self._vectors.ask(texts, query=query))
+            return self._checked(await self._vectors.embed(texts, query=query))
 
         try:
-            return await self._patience.attempts(self._options.name, attempt)
-        except AskFailed as error:
+            return await self._retry.run(self._options.name, attempt)
+        except ProviderError as error:
             failed = EmbedFailed(error.problem, retry=error.retry, retry_after=error.retry_after)
         raise failed
 
@@ -90,12 +90,12 @@ class ModelEmbedder:
         try:
             vectors = np.asarray(answer, np.float64)
         except (TypeError, ValueError, OverflowError):  # words among the numbers, or vectors of several lengths
-            raise AskFailed("gave vectors that cannot be read") from None
+            raise ProviderError("gave vectors that cannot be read") from None
         if vectors.ndim != 2 or not 0 < vectors.shape[1] <= MAX_DIMENSIONS or not np.isfinite(vectors).all():
-            raise AskFailed("gave vectors that cannot be read")
+            raise ProviderError("gave vectors that cannot be read")
         dimension = vectors.shape[1]
         if self._dimension and dimension != self._dimension:
-            raise AskFailed(f"gave vectors of {dimension} dimensions instead of {self._dimension}")
+            raise ProviderError(f"gave vectors of {dimension} dimensions instead of {self._dimension}")
         self._dimension = dimension
         return normalize(vectors)
 

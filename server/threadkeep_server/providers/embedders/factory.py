@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ..logging import quieten
+from ..logging import quiet_vendor_loggers
 from .base import Embedder
 from .bounded import ModelEmbedder, check_dimension
 from .hashing import HashingEmbedder
 from .options import EmbedderOptions
-from .request import VectorModel
+from .request import EmbeddingModel
 
 # Of one vector in an answer: some models have 4,096 numbers, some servers print each on a line of its own.
 _BYTES_PER_VECTOR = 256 << 10
@@ -23,11 +23,11 @@ def open_embedder(options: EmbedderOptions, *, stored_dimension: int = 0) -> Emb
         return HashingEmbedder(options.hashing_dimensions, max_characters=options.max_characters)
     check_dimension(options, stored_dimension)
     embedder = ModelEmbedder(_open_model(options), options, stored_dimension=stored_dimension)
-    quieten()
+    quiet_vendor_loggers()
     return embedder
 
 
-def _open_model(options: EmbedderOptions) -> VectorModel:
+def _open_model(options: EmbedderOptions) -> EmbeddingModel:
     """Imports the vendor's library only now: it is an extra, and takes seconds."""
     model, base_url, api_key, dimensions = options.model, options.base_url, options.api_key, options.dimensions
     limit = (1 << 20) + options.batch * _BYTES_PER_VECTOR

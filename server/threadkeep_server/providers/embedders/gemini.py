@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from google import genai
 from google.genai import types
 
-from ..http import ModelClient, told_apart
+from ..http import ModelClient, provider_errors
 
 _OWN_ADDRESS = "https://generativelanguage.googleapis.com/"
 _VERSION = "v1beta"
@@ -44,12 +44,12 @@ class GeminiEmbeddings:
         self._client = genai.Client(api_key=api_key or "none", vertexai=False, http_options=options)
         self._models = self._client.aio.models
 
-    async def ask(self, texts: Sequence[str], *, query: bool) -> Sequence[Sequence[float]]:
+    async def embed(self, texts: Sequence[str], *, query: bool) -> Sequence[Sequence[float]]:
         before = self._query_words if query else self._document_words
         task = ("RETRIEVAL_QUERY" if query else "RETRIEVAL_DOCUMENT") if self._by_field else None
         # A Content each: of bare strings the library makes one for the newer models, which has one vector.
         contents: list[types.ContentUnion] = [types.Content(parts=[types.Part(text=before + text)]) for text in texts]
-        with told_apart():
+        with provider_errors():
             answer = await self._models.embed_content(
                 model=self._model,
                 contents=contents,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import openai
 
-from ..http import ModelClient, told_apart
+from ..http import ModelClient, provider_errors
 
 _OWN_ADDRESS = "https://api.openai.com/v1"
 
@@ -28,8 +28,8 @@ class OpenAIEmbeddings:
         )
         self._embeddings = self._client.embeddings  # now, for it imports half of the library, which takes a while
 
-    async def ask(self, texts: Sequence[str], *, query: bool) -> Sequence[Sequence[float]]:
-        with told_apart():
+    async def embed(self, texts: Sequence[str], *, query: bool) -> Sequence[Sequence[float]]:
+        with provider_errors():
             answer = await self._embeddings.create(
                 model=self._model,
                 input=list(texts),

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Protocol
 
 
-class VectorModel(Protocol):
+class EmbeddingModel(Protocol):
     """A model of some vendor."""
 
-    async def ask(self, texts: Sequence[str], *, query: bool) -> Sequence[Sequence[float]]:
-        """Asks once: a vector for each text, in their order, unchecked otherwise. Raises AskFailed."""
+    async def embed(self, texts: Sequence[str], *, query: bool) -> Sequence[Sequence[float]]:
+        """Asks once: a vector for each text, in their order, unchecked otherwise. Raises ProviderError."""
         ...
 
     async def aclose(self) -> None: ...

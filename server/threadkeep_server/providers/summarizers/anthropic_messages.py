@@ -5,14 +5,14 @@ from __future__ import annotations
 import anthropic
 
 from ...domain.model import Usage
-from ..http import ModelClient, told_apart
-from .completion import Answer, Ending, Question, model_name, token_count
+from ..http import ModelClient, provider_errors
+from .completion import Completion, CompletionRequest, FinishReason, model_name, token_count
 
 _OWN_ADDRESS = "https://api.anthropic.com"
-_ENDINGS = {
-    "max_tokens": Ending.CUT_OFF,
-    "model_context_window_exceeded": Ending.CUT_OFF,
-    "refusal": Ending.DECLINED,
+_FINISH_REASONS = {
+    "max_tokens": FinishReason.LENGTH,
+    "model_context_window_exceeded": FinishReason.LENGTH,
+    "refusal": FinishReason.REFUSAL,
 }
 
 
@@ -33,17 +33,17 @@ class AnthropicMessages:
         )
         self._messages = self._client.messages  # now, for it imports half of the library, which takes a while
 
-    async def ask(self, question: Question) -> Answer:
-        with told_apart():
+    async def complete(self, request: CompletionRequest) -> Completion:
+        with provider_errors():
             message = await self._messages.create(
                 model=self._model,
-                max_tokens=question.max_tokens,
-                system=question.system_prompt or anthropic.omit,
-                messages=[{"role": "user", "content": question.prompt}],
+                max_tokens=request.max_tokens,
+                system=request.system_prompt or anthropic.omit,
+                messages=[{"role": "user", "content": request.prompt}],
             )
             text = "".join(block.text for block in message.content if block.type == "text")
-            ending = _ENDINGS.get(message.stop_reason or "", Ending.COMPLETE)
-            return Answer(text, ending, _usage(message.usage), model_name(message.model))
+            finish_reason = _FINISH_REASONS.get(message.stop_reason or "", FinishReason.STOP)
+            return Completion(text, finish_reason, _usage(message.usage), model_name(message.model))
 
     async def aclose(self) -> None:
         await self._client.close()

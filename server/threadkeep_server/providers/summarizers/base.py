@@ -33,7 +33,7 @@ class Summarizer(Protocol):
         """The model that is asked."""
         ...
 
-    async def summarise(self, *, system_prompt: str, prompt: str, max_tokens: int) -> Summary:
+    async def summarize(self, *, system_prompt: str, prompt: str, max_tokens: int) -> Summary:
         """A complete answer of at most `max_tokens` tokens. Raises SummarizerFailed; cancelling it ends the request at once."""
         ...
 

@@ -7,11 +7,11 @@ import random
 import time
 from collections.abc import Callable
 
-from ..errors import AskFailed
-from ..retry import Patience
+from ..errors import ProviderError
+from ..retry import RetryPolicy
 from .base import SummarizerFailed, Summary
 from .budget import TokenBudget
-from .completion import Answer, ChatModel, Ending, Question
+from .completion import ChatModel, Completion, CompletionRequest, FinishReason
 from .options import SummarizerOptions
 
 # Text comes to some four characters a token. A model that sends this many does not heed the limit, or not the language.
@@ -33,7 +33,7 @@ class ModelSummarizer:
         self._chat = chat
         self._options = options
         self._count_tokens = count_tokens
-        self._patience = Patience(
+        self._retry = RetryPolicy(
             timeout=options.timeout,
             deadline=options.deadline,
             max_attempts=options.max_attempts,
@@ -47,43 +47,43 @@ class ModelSummarizer:
     def model(self) -> str:
         return self._options.model
 
-    async def summarise(self, *, system_prompt: str, prompt: str, max_tokens: int) -> Summary:
+    async def summarize(self, *, system_prompt: str, prompt: str, max_tokens: int) -> Summary:
         size = await asyncio.to_thread(lambda: self._count_tokens(system_prompt) + self._count_tokens(prompt))
         if size > self._options.max_input_tokens:
             raise SummarizerFailed(f"the prompt has {size} tokens, the limit is {self._options.max_input_tokens}")
-        question = Question(system_prompt, prompt, min(max_tokens, self._options.max_output_tokens))
+        request = CompletionRequest(system_prompt, prompt, min(max_tokens, self._options.max_output_tokens))
         try:
-            answer = await self._patience.attempts(self._options.model, lambda: self._attempt(question, size))
-        except AskFailed as failed:
+            completion = await self._retry.run(self._options.model, lambda: self._attempt(request, size))
+        except ProviderError as failed:
             problem = failed.problem
         else:
-            return Summary(_checked(answer, question.max_tokens), answer.usage, answer.model or self._options.model)
+            return Summary(_checked(completion, request.max_tokens), completion.usage, completion.model or self._options.model)
         raise SummarizerFailed(problem)
 
     async def aclose(self) -> None:
         await self._chat.aclose()
 
-    async def _attempt(self, question: Question, size: int) -> Answer:
-        estimate = size + question.max_tokens
+    async def _attempt(self, request: CompletionRequest, size: int) -> Completion:
+        estimate = size + request.max_tokens
         spending = self._budget.spend(estimate)
         if spending is None:
-            raise AskFailed("budget of tokens spent")
+            raise ProviderError("budget of tokens spent")
         try:
-            answer = await self._chat.ask(question)
-        except AskFailed as failed:
+            completion = await self._chat.complete(request)
+        except ProviderError as failed:
             if failed.free:
                 spending.tokens = 0
             raise
-        spending.tokens = answer.usage.total or answer.usage.input + answer.usage.output or estimate
-        return answer
+        spending.tokens = completion.usage.total or completion.usage.input + completion.usage.output or estimate
+        return completion
 
 
-def _checked(answer: Answer, max_tokens: int) -> str:
+def _checked(completion: Completion, max_tokens: int) -> str:
     """The text, if it will do for a summary."""
-    text = answer.text.strip()
-    if answer.ending is Ending.CUT_OFF:
+    text = completion.text.strip()
+    if completion.finish_reason is FinishReason.LENGTH:
         raise SummarizerFailed(f"was cut off at {max_tokens} tokens")
-    if answer.ending is Ending.DECLINED:
+    if completion.finish_reason is FinishReason.REFUSAL:
         raise SummarizerFailed("declined to answer")
     if not text:
         raise SummarizerFailed("gave an empty answer")

@@ -10,7 +10,7 @@ from ...domain.model import Usage
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class CompletionRequest:
     """One request to a model."""
 
     system_prompt: str
@@ -18,20 +18,20 @@ class Question:
     max_tokens: int
 
 
-class Ending(Enum):
+class FinishReason(Enum):
     """Why the model stopped."""
 
-    COMPLETE = auto()
-    CUT_OFF = auto()
-    DECLINED = auto()
+    STOP = auto()
+    LENGTH = auto()
+    REFUSAL = auto()
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Completion:
     """What came back, unchecked. `usage` is empty where the endpoint reports none, and so is `model`."""
 
     text: str
-    ending: Ending
+    finish_reason: FinishReason
     usage: Usage
     model: str
 
@@ -39,8 +39,8 @@ class Answer:
 class ChatModel(Protocol):
     """A model of some vendor."""
 
-    async def ask(self, question: Question) -> Answer:
-        """Asks once. Raises AskFailed."""
+    async def complete(self, request: CompletionRequest) -> Completion:
+        """Asks once. Raises ProviderError."""
         ...
 
     async def aclose(self) -> None: ...

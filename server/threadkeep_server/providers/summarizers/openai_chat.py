@@ -9,12 +9,12 @@ import openai
 from openai.types.chat import ChatCompletionMessageParam
 
 from ...domain.model import Usage
-from ..http import ModelClient, told_apart
-from .completion import Answer, Ending, Question, model_name, token_count
+from ..http import ModelClient, provider_errors
+from .completion import Completion, CompletionRequest, FinishReason, model_name, token_count
 
 _OWN_ADDRESS = "https://api.openai.com/v1"
 _OWN_DOMAINS = (".openai.com", ".openai.azure.com")
-_ENDINGS = {"length": Ending.CUT_OFF, "max_tokens": Ending.CUT_OFF, "content_filter": Ending.DECLINED}
+_FINISH_REASONS = {"length": FinishReason.LENGTH, "max_tokens": FinishReason.LENGTH, "content_filter": FinishReason.REFUSAL}
 
 
 class OpenAIChat:
@@ -36,18 +36,20 @@ class OpenAIChat:
         )
         self._completions = self._client.chat.completions  # now, for it imports half of the library, which takes a while
 
-    async def ask(self, question: Question) -> Answer:
-        messages: list[ChatCompletionMessageParam] = [{"role": "user", "content": question.prompt}]
-        if question.system_prompt:
-            messages.insert(0, {"role": "system", "content": question.system_prompt})
-        limit: dict[str, Any] = {self._limit: question.max_tokens}
-        with told_apart():
+    async def complete(self, request: CompletionRequest) -> Completion:
+        messages: list[ChatCompletionMessageParam] = [{"role": "user", "content": request.prompt}]
+        if request.system_prompt:
+            messages.insert(0, {"role": "system", "content": request.system_prompt})
+        limit: dict[str, Any] = {self._limit: request.max_tokens}
+        with provider_errors():
             completion = await self._completions.create(model=self._model, messages=messages, **limit)
             choice = completion.choices[0]
-            ending = Ending.DECLINED if choice.message.refusal else _ENDINGS.get(choice.finish_reason, Ending.COMPLETE)
+            finish_reason = (
+                FinishReason.REFUSAL if choice.message.refusal else _FINISH_REASONS.get(choice.finish_reason, FinishReason.STOP)
+            )
             # The library does not check what it parsed against its types.
             text = _text(choice.message.content)
-            return Answer(text, ending, _usage(completion.usage), model_name(completion.model))
+            return Completion(text, finish_reason, _usage(completion.usage), model_name(completion.model))
 
     async def aclose(self) -> None:
         await self._client.close()

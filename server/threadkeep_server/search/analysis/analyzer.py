@@ -92,7 +92,7 @@ def index_terms(text: str) -> list[str]:
             terms += run
             terms += map(add, run, run[1:])
         else:
-            terms += [token.term for token in _analyse(chunk, False)]
+            terms += [token.term for token in _analyze(chunk, False)]
         if len(terms) > MOST_TERMS:
             return terms[:MOST_TERMS]
     return terms
@@ -126,7 +126,7 @@ def _places_in(chunk: str, wanted: AbstractSet[str]) -> Sequence[tuple[int, int]
             for end in (start + 1, start + 2)
             if end <= len(run) and run[start:end] in wanted
         ]
-    return sorted({(token.start, token.end) for token in _analyse(chunk, False) if token.term in wanted})
+    return sorted({(token.start, token.end) for token in _analyze(chunk, False) if token.term in wanted})
 
 
 def query_tokens(text: str) -> Iterator[Token]:
@@ -141,22 +141,22 @@ def tokens(text: str, *, question: bool) -> Iterator[Token]:
     for match in chunks.finditer(text):
         chunk, at = match[0], match.start()
         known = chunk[0] < _FIRST_UNSPACED and len(chunk) <= _REMEMBERED
-        found = _known(chunk, question) if known else _analyse(chunk, question)
+        found = _known(chunk, question) if known else _analyze(chunk, question)
         for term, start, end in found:
             yield Token(term, at + start, at + end)
 
 
 @lru_cache(1 << 16)
 def _known_terms(chunk: str) -> tuple[str, ...]:
-    return tuple(token.term for token in _analyse(chunk, False))
+    return tuple(token.term for token in _analyze(chunk, False))
 
 
 @lru_cache(1 << 14)
 def _known(chunk: str, question: bool) -> tuple[Token, ...]:
-    return tuple(_analyse(chunk, question))
+    return tuple(_analyze(chunk, question))
 
 
-def _analyse(chunk: str, question: bool) -> Iterable[Token]:
+def _analyze(chunk: str, question: bool) -> Iterable[Token]:
     chunk = chunk[:MOST_OF_CHUNK]
     return _of_run(chunk, question) if script_of(chunk[0]).unspaced else _of_words(chunk)
 

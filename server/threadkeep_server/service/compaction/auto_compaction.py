@@ -19,7 +19,7 @@ from ...domain.model import SECOND_NS, Counters, Session, SessionRef
 from ...store.contract.compaction import CompactionStore
 from ...store.contract.events import Appended, AppendRequest
 from ...store.contract.sessions import SessionStore
-from .compaction_runner import Compactor, Job
+from .compaction_runner import CompactionRunner, Job
 from .policies import Policy, PolicyBook
 
 _log = logging.getLogger(__name__)
@@ -67,7 +67,7 @@ class AutoCompactor:
         self,
         store: AutoCompactionStore,
         book: PolicyBook,
-        compactor: Compactor,
+        compactor: CompactionRunner,
         owner: str,
         clock: Callable[[], int],
         *,

@@ -18,7 +18,7 @@ from ...domain.model import NO_COUNTERS, NO_USAGE, Compaction, Counters, EventDr
 from ...providers.summarizers.base import Summarizer, Summary
 from ...providers.summarizers.base import SummarizerFailed as ModelFailed
 from ...store.contract.compaction import CompactionRequest, CompactionStore, Placed, WindowRead
-from ..run_in_thread import MOST_EVENTS, aside
+from ..run_in_thread import MOST_EVENTS, run_in_thread
 
 _log = logging.getLogger(__name__)
 
@@ -72,7 +72,7 @@ class _Spent:
     usage: Usage = NO_USAGE
 
 
-class Compactor:
+class CompactionRunner:
     """Runs strategies. `count` counts the tokens of a line of a prompt; without a summarizer, strategies that need one fail."""
 
     def __init__(
@@ -108,7 +108,7 @@ class Compactor:
             window = _window(read, job)
             plan = await self._plan(job, window)
             if plan.summary is not None:
-                plan = await self._summarised(plan, plan.summary, window, spent)
+                plan = await self._summarized(plan, plan.summary, window, spent)
             prepared = self._prepare(read, plan)
             if plan.empty:
                 return Outcome(prepared, lost_races=lost)
@@ -122,15 +122,15 @@ class Compactor:
         raise latest
 
     async def _plan(self, job: Job, window: Window) -> Plan:
-        return await aside(len(window.events), MOST_EVENTS, job.strategy.plan, window, self._count)
+        return await run_in_thread(len(window.events), MOST_EVENTS, job.strategy.plan, window, self._count)
 
-    async def _summarised(self, plan: Plan, asked: SummaryRequest, window: Window, spent: _Spent) -> Plan:
+    async def _summarized(self, plan: Plan, asked: SummaryRequest, window: Window, spent: _Spent) -> Plan:
         summary = spent.summaries.get(asked.digest)
         if summary is None:
             summary = spent.summaries[asked.digest] = await self._ask(asked)
             spent.usage += summary.usage
         try:
-            return await aside(len(window.events), MOST_EVENTS, complete, plan, summary.text, window, self._count)
+            return await run_in_thread(len(window.events), MOST_EVENTS, complete, plan, summary.text, window, self._count)
         except SummaryRejected as rejected:
             raise SummarizerFailed(str(rejected)) from rejected
 
@@ -138,7 +138,7 @@ class Compactor:
         if self._summarizer is None:
             raise SummarizerNotConfigured
         try:
-            return await self._summarizer.summarise(
+            return await self._summarizer.summarize(
                 system_prompt=asked.system_prompt, prompt=asked.prompt, max_tokens=asked.max_tokens
             )
         except ModelFailed as failed:

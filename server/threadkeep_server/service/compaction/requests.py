@@ -16,8 +16,8 @@ from ...store.contract.compaction import CompactionPage, CompactionRequest, Comp
 from ...store.contract.events import EventStore
 from ...store.contract.sessions import SessionStore
 from ..access import own_ref
-from ..run_in_thread import MOST_EVENTS, aside
-from .compaction_runner import Compactor, Job, Outcome
+from ..run_in_thread import MOST_EVENTS, run_in_thread
+from .compaction_runner import CompactionRunner, Job, Outcome
 from .policies import PolicyBook
 
 
@@ -86,7 +86,7 @@ class CompactionService:
     def __init__(
         self,
         store: CompactionRequestStore,
-        compactor: Compactor,
+        compactor: CompactionRunner,
         book: PolicyBook,
         codec: Codec,
         clock: Callable[[], int],
@@ -100,7 +100,7 @@ class CompactionService:
         self._new_id = new_id
 
     async def run(self, caller: Caller, run: Run) -> Outcome:
-        """Raises InvalidField where neither a strategy is named nor a policy applies; see Compactor for the rest."""
+        """Raises InvalidField where neither a strategy is named nor a policy applies; see CompactionRunner for the rest."""
         ref = own_ref(caller, run.ref)
         strategy = run.strategy or await self._strategy_of(caller.tenant, ref)
         job = Job(caller.tenant, ref, strategy, run.branch, run.trigger, run.actor)
@@ -133,10 +133,10 @@ class CompactionService:
         if wanted.through_seq is not None and wanted.through_seq > versions.last_seq:
             raise InvalidField("through_seq", f"is beyond the session's last seq, {versions.last_seq}: archive what was read")
         await self._refuse_inactive(caller.tenant, read, wanted)
-        archive, inserts = await aside(len(read.events), MOST_EVENTS, _placed, read, wanted)
+        archive, inserts = await run_in_thread(len(read.events), MOST_EVENTS, _placed, read, wanted)
         if not archive and (wanted.through_seq is not None or not inserts):
             raise NothingToCompact(ref)
-        await aside(len(read.events), MOST_EVENTS, self._check, ref, read, archive, inserts, wanted.branch)
+        await run_in_thread(len(read.events), MOST_EVENTS, self._check, ref, read, archive, inserts, wanted.branch)
         request = CompactionRequest(
             tenant=caller.tenant,
             ref=read.session.ref,
@@ -178,7 +178,7 @@ class CompactionService:
             return Applied(False, None, versions)
         kept, inserts = _merged(read, wanted.drafts)
         archive = [event.event_id for event in read.events if event.event_id not in kept]
-        await aside(len(read.events), MOST_EVENTS, self._check, ref, read, archive, inserts, "")
+        await run_in_thread(len(read.events), MOST_EVENTS, self._check, ref, read, archive, inserts, "")
         request = CompactionRequest(
             tenant=caller.tenant,
             ref=read.session.ref,

@@ -15,7 +15,7 @@ _CHANGES_A_STEP = 1000
 _REST_S = 0.01
 
 
-class FeedCare:
+class FeedRetention:
     """Trims the feed now and then. `clock` and `retention` in nanoseconds, `interval` in seconds."""
 
     def __init__(self, store: FeedStore, clock: Callable[[], int], *, retention: int, interval: float = 60.0) -> None:

@@ -1,4 +1,4 @@
-"""Remembering sessions by policies that the operator switches on.
+"""IngestOptions sessions by policies that the operator switches on.
 
 Ingesting is idempotent, so the worst that a restart or a second server costs is that a session is read again. One server at a
 time follows the feed. How far it has come is noted in the store together with who does it and until when it may be relied on:

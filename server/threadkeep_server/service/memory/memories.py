@@ -17,7 +17,7 @@ from ...store.contract.events import EventQuery, EventStore
 from ...store.contract.memories import MemoriesStore, MemoryPage
 from ...store.contract.sessions import SessionStore
 from ..access import own_memories, own_ref
-from ..run_in_thread import MOST_EVENTS, aside
+from ..run_in_thread import MOST_EVENTS, run_in_thread
 from ..search.vector_search import VectorSearch
 from .memory_search import FoundMemories, MemoryQuery, MemorySearch, fitting_memories
 
@@ -70,7 +70,7 @@ class EventReader(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Remembering:
+class IngestOptions:
     """What of a session is remembered. `event_ids` empty: of all its events. `metadata_json` goes to every entry that is
     added."""
 
@@ -81,7 +81,7 @@ class Remembering:
     metadata_json: str = ""
 
 
-TEXT_ONLY = Remembering()
+TEXT_ONLY = IngestOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ class MemoryService:
 
     # --- remembering
 
-    async def add_session(self, caller: Caller, ref: SessionRef, what: Remembering = TEXT_ONLY) -> Ingested:
+    async def add_session(self, caller: Caller, ref: SessionRef, what: IngestOptions = TEXT_ONLY) -> Ingested:
         """Remembers a session; what is remembered is left as it is, what was deleted stays deleted. Raises SessionNotFound,
         AmbiguousSession, EventNotFound for an id of `event_ids`."""
         self._check_enabled()
@@ -161,7 +161,7 @@ class MemoryService:
             raise InvalidField("event_ids", f"must have at most {MOST_IDS:,} entries")
         return await self.ingest(caller.tenant, own_ref(caller, ref), what)
 
-    async def ingest(self, tenant: str, ref: SessionRef, what: Remembering = TEXT_ONLY) -> Ingested:
+    async def ingest(self, tenant: str, ref: SessionRef, what: IngestOptions = TEXT_ONLY) -> Ingested:
         """The same for whoever may name the session. Not atomic: what was cut off is completed when it is asked for again."""
         session = await self._store.get_session(tenant, ref)
         total = Ingested()
@@ -169,7 +169,7 @@ class MemoryService:
             # Deleted and made again meanwhile, these may be events of the other: by the old uid they would be added twice.
             if (await self._store.get_session(tenant, session.ref)).uid != session.uid:
                 raise SessionNotFound(session.ref)
-            drafts = await aside(len(events), MOST_EVENTS, self._drafts, session, events, what)
+            drafts = await run_in_thread(len(events), MOST_EVENTS, self._drafts, session, events, what)
             total = total + Ingested(skipped=len(events) - len(drafts))
             if drafts:
                 scope = MemoryScope(session.ref.app, session.ref.user_id)
@@ -196,7 +196,7 @@ class MemoryService:
                 return
             query = replace(query, cursor=page.cursor)
 
-    def _drafts(self, session: Session, events: Sequence[StoredEvent], what: Remembering) -> Sequence[MemoryDraft]:
+    def _drafts(self, session: Session, events: Sequence[StoredEvent], what: IngestOptions) -> Sequence[MemoryDraft]:
         drafts = []
         for event in events:
             read = self._reader.remember(event.body, include_tools=what.include_tools, include_reasoning=what.include_reasoning)

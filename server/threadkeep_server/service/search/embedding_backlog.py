@@ -24,7 +24,7 @@ class _Count(NamedTuple):
     until: float
 
 
-class WaitingCounts:
+class EmbeddingBacklog:
     """Counts what waits for an embedding by the `model` of that name, of what a caller's credential reaches: its tenant's, or
     its user's. `monotonic` in seconds. Keeps the counts of 10,000 credentials and sources."""
 
@@ -35,12 +35,12 @@ class WaitingCounts:
         self._counts: FIFOCache[_Key, _Count] = FIFOCache(_COUNTS_KEPT)
         self._counting: WeakValueDictionary[_Key, asyncio.Lock] = WeakValueDictionary()
 
-    async def lately(self, caller: Caller, source: Source) -> int:
+    async def recent(self, caller: Caller, source: Source) -> int:
         """As it was within the last second. Who asks while it is counted waits for that count."""
         return await self._count((caller.tenant, caller.user_id, source), kept=True)
 
-    async def now(self, caller: Caller, sources: Iterable[Source]) -> int:
-        """Counted anew, for who waits until nothing waits. `lately` tells nothing older from then on."""
+    async def current(self, caller: Caller, sources: Iterable[Source]) -> int:
+        """Counted anew, for who waits until nothing waits. `recent` tells nothing older from then on."""
         return sum([await self._count((caller.tenant, caller.user_id, source), kept=False) for source in set(sources)])
 
     async def _count(self, key: _Key, *, kept: bool) -> int:

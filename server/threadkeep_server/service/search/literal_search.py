@@ -36,7 +36,7 @@ class LiteralPage:
     cursor: SearchCursor | None = None
 
 
-class RecallService:
+class LiteralSearch:
     """Use cases of search by SUBSTRING. `texts` reads sealed bytes; without it hits have no highlights."""
 
     def __init__(self, store: SearchStore, limits: Limits, texts: TextsOf | None = None) -> None:

@@ -19,7 +19,7 @@ from ...search.ranking.fusion import fuse, recency
 from ...search.ranking.relevance import answering
 from ...search.ranking.scoring import rank
 from ...store.contract.vectors import Source
-from ..run_in_thread import aside
+from ..run_in_thread import run_in_thread
 from .vector_search import VectorSearch
 
 _log = logging.getLogger(__name__)
@@ -168,7 +168,7 @@ def _vector_depth(request: RankingRequest) -> int:
 async def rank_words(question: Query, candidates: Candidates) -> Sequence[Scored]:
     """`recall.ranking.rank`; beside the event loop where candidates are long, for all their words are gone through."""
     size = sum(len(each.words) for each in candidates.found)
-    return await aside(size, _MOST_WORDS_AT_ONCE, rank, question, candidates)
+    return await run_in_thread(size, _MOST_WORDS_AT_ONCE, rank, question, candidates)
 
 
 def check_min_score(value: float | None, mode: SearchMode) -> None:
@@ -210,7 +210,7 @@ async def marked_all(texts_of: TextsOf, bodies: Sequence[bytes], fields: Field, 
 
     if not terms:
         return [[] for _ in bodies]
-    return await aside(sum(map(len, bodies)), _MOST_BYTES_AT_ONCE, work)
+    return await run_in_thread(sum(map(len, bodies)), _MOST_BYTES_AT_ONCE, work)
 
 
 def marked_literally(texts: Texts, fields: Field, folded_terms: Collection[str]) -> Highlights:

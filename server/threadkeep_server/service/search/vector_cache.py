@@ -46,8 +46,8 @@ class _Mark:
         return self.settled
 
 
-class Matrices:
-    """Matrices by scope, as many as the cache holds. `clock` in nanoseconds."""
+class VectorCache:
+    """VectorCache by scope, as many as the cache holds. `clock` in nanoseconds."""
 
     def __init__(self, cache: MatrixCache, clock: Callable[[], int]) -> None:
         self._cache = cache

@@ -22,9 +22,9 @@ from ...store.contract.memories import MemoriesStore
 from ...store.contract.search import FoundEvent, SearchStore
 from ...store.contract.sessions import SessionStore
 from ...store.contract.vectors import Source, VectorStore
-from ..run_in_thread import aside
-from .embedding_backlog import WaitingCounts
-from .vector_cache import BLOCK_ROWS, Matrices, Read
+from ..run_in_thread import run_in_thread
+from .embedding_backlog import EmbeddingBacklog
+from .vector_cache import BLOCK_ROWS, Read, VectorCache
 from .vector_model import VectorModel
 
 _DEEPEST = 16_384
@@ -60,9 +60,9 @@ class VectorSearchStore(SessionStore, SearchStore, VectorStore, MemoriesStore, P
 
 
 class VectorSearch:
-    """Searches by vectors. What was embedded before the call is found, as `Matrices` says. `waiting`: what is not yet."""
+    """Searches by vectors. What was embedded before the call is found, as `VectorCache` says. `waiting`: what is not yet."""
 
-    def __init__(self, store: VectorSearchStore, model: VectorModel, matrices: Matrices, waiting: WaitingCounts) -> None:
+    def __init__(self, store: VectorSearchStore, model: VectorModel, matrices: VectorCache, waiting: EmbeddingBacklog) -> None:
         self._store = store
         self._model = model
         self._matrices = matrices
@@ -108,7 +108,7 @@ class VectorSearch:
 
     async def lag(self, source: Source, caller: Caller) -> int:
         """How many documents that the caller's credential reaches still wait for their embedding, or did a second ago."""
-        return await self._waiting.lately(caller, source)
+        return await self._waiting.recent(caller, source)
 
     async def _query(self, text: str) -> Vectors:
         """The query's embedding."""
@@ -152,7 +152,7 @@ class VectorSearch:
         entry = await self._matrices.get((place.source, place.tenant, place.scope, place.model), place.read)
         if entry is None:
             return await _streamed(place.read, query, k)
-        rows = await aside(entry.vectors.size, _MOST_AT_ONCE, top, entry.vectors, query, k)
+        rows = await run_in_thread(entry.vectors.size, _MOST_AT_ONCE, top, entry.vectors, query, k)
         return [(int(entry.keys[row]), score) for row, score in rows]
 
 

@@ -21,7 +21,7 @@ from ...store.contract.sessions import SessionStore
 from ..access import own_ref
 from ..memory.memories import EventReader, MemoryService
 from ..memory.memory_search import FoundMemory, MemoryQuery
-from ..search.literal_search import RecallService
+from ..search.literal_search import LiteralSearch
 from ..search.ranked_search import RankedQuery, RankedSearch
 from .tool_schemas import Declared, Flag, Ignored, Number, PageNumber, Parameters, Text, WrongArguments
 
@@ -64,7 +64,7 @@ class RecallTools:
     """The tools, run for a session and its user."""
 
     def __init__(
-        self, store: ToolStore, recall: RecallService, ranked: RankedSearch, memory: MemoryService, reader: EventReader
+        self, store: ToolStore, recall: LiteralSearch, ranked: RankedSearch, memory: MemoryService, reader: EventReader
     ) -> None:
         self._store = store
         self._recall = recall

@@ -10,7 +10,7 @@ from threadkeep.v1 import memory_service_pb2 as pb
 from ...domain import validation
 from ...domain.errors import InvalidField
 from ...domain.memories import Forget, Memory, MemoryDraft, MemoryFilter, MemoryScope
-from ...service.memory.memories import Remembering
+from ...service.memory.memories import IngestOptions
 from ...service.memory.memory_search import FoundMemory, MemoryQuery
 from ..wire.codec import message_text
 from ..wire.memory_text import searched_text
@@ -38,8 +38,8 @@ def scope_of(
     return MemoryScope(app, user_id)
 
 
-def ingestion_of(request: pb.AddSessionToMemoryRequest) -> Remembering:
-    return Remembering(
+def ingestion_of(request: pb.AddSessionToMemoryRequest) -> IngestOptions:
+    return IngestOptions(
         event_ids=_ids("event_ids", request.event_ids),
         include_tools=request.include_tools,
         include_reasoning=request.include_reasoning,

@@ -12,7 +12,7 @@ from ...domain.filters import EventFilter
 from ...domain.model import Caller
 from ...domain.search import SearchMode, Understood
 from ...domain.text import fold
-from ...service.search.literal_search import RecallService
+from ...service.search.literal_search import LiteralSearch
 from ...service.search.ranked_search import RankedSearch
 from ...store.contract.search import SearchCursor, SearchQuery
 from ..convert.responses import literal_events_response, ranked_events_response
@@ -22,7 +22,7 @@ from ..page_tokens import PageTokens
 
 
 class SearchServicer:
-    def __init__(self, recall: RecallService, ranked: RankedSearch, limits: validation.Limits, tokens: PageTokens) -> None:
+    def __init__(self, recall: LiteralSearch, ranked: RankedSearch, limits: validation.Limits, tokens: PageTokens) -> None:
         self._recall = recall
         self._ranked = ranked
         self._limits = limits

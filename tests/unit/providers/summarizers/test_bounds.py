@@ -8,10 +8,10 @@ import sys
 import pytest
 
 from threadkeep_server.domain.model import Usage
-from threadkeep_server.providers.errors import AskFailed
+from threadkeep_server.providers.errors import ProviderError
 from threadkeep_server.providers.summarizers.bounded import ModelSummarizer
 from threadkeep_server.providers.summarizers.budget import TokenBudget
-from threadkeep_server.providers.summarizers.completion import Answer, Ending, Question
+from threadkeep_server.providers.summarizers.completion import Completion, CompletionRequest, FinishReason
 from threadkeep_server.providers.summarizers.factory import open_summarizer
 from threadkeep_server.providers.summarizers.options import SummarizerOptions
 
@@ -22,11 +22,11 @@ class Model:
     def __init__(self, failures: int) -> None:
         self.failures = failures
 
-    async def ask(self, question: Question) -> Answer:
+    async def complete(self, request: CompletionRequest) -> Completion:
         self.failures -= 1
         if self.failures >= 0:
-            raise AskFailed("timed out", retry=True)
-        return Answer("fine", Ending.COMPLETE, Usage(), "")
+            raise ProviderError("timed out", retry=True)
+        return Completion("fine", FinishReason.STOP, Usage(), "")
 
     async def aclose(self) -> None:
         """Nothing to close."""
@@ -41,7 +41,7 @@ async def _waits(monkeypatch: pytest.MonkeyPatch, jitter: float) -> list[float]:
     monkeypatch.setattr(asyncio, "sleep", sleep)
     options = SummarizerOptions(provider="openai", model="m", api_key="k", backoff=1.0, max_attempts=4)
     summarizer = ModelSummarizer(Model(3), options, len, clock=lambda: 0.0, jitter=lambda: jitter)
-    assert (await summarizer.summarise(system_prompt="", prompt="p", max_tokens=5)).text == "fine"
+    assert (await summarizer.summarize(system_prompt="", prompt="p", max_tokens=5)).text == "fine"
     return waits
 
 

@@ -33,13 +33,13 @@ SECRET = "the vendor's words, which quote sk-test-0123456789"
 BUSY = replies({"error": {"message": SECRET}}, status=500)
 
 
-async def summarise(summarizer: Summarizer, max_tokens: int = 100) -> Summary:
-    return await summarizer.summarise(system_prompt="Be brief.", prompt=PROMPT, max_tokens=max_tokens)
+async def summarize(summarizer: Summarizer, max_tokens: int = 100) -> Summary:
+    return await summarizer.summarize(system_prompt="Be brief.", prompt=PROMPT, max_tokens=max_tokens)
 
 
 async def problem(summarizer: Summarizer, max_tokens: int = 100) -> str:
     with pytest.raises(SummarizerFailed) as failed:
-        await summarise(summarizer, max_tokens)
+        await summarize(summarizer, max_tokens)
     return failed.value.problem
 
 
@@ -48,12 +48,12 @@ async def test_a_summary_has_text_usage_and_model(model: ModelEndpoint, opened: 
     async with opened() as summarizer:
         assert summarizer.model == "small"
         usage = Usage(input=50, output=12, total=62, cached=20, reasoning=3)
-        assert await summarise(summarizer) == Summary(TEXT, usage, "small-2026")
+        assert await summarize(summarizer) == Summary(TEXT, usage, "small-2026")
 
 
 async def test_what_is_asked(model: ModelEndpoint, opened: Opened) -> None:
     async with opened() as summarizer:
-        await summarise(summarizer)
+        await summarize(summarizer)
     (request,) = model.requests
     assert request.headers["authorization"] == f"Bearer {KEY}"
     question = {"role": "user", "content": PROMPT}
@@ -68,7 +68,7 @@ async def test_what_is_asked(model: ModelEndpoint, opened: Opened) -> None:
 
 async def test_an_empty_system_prompt_is_not_sent(model: ModelEndpoint, opened: Opened) -> None:
     async with opened() as summarizer:
-        await summarizer.summarise(system_prompt="", prompt=PROMPT, max_tokens=10)
+        await summarizer.summarize(system_prompt="", prompt=PROMPT, max_tokens=10)
     (request,) = model.requests
     assert request.json["messages"] == [{"role": "user", "content": PROMPT}]
     assert "system" not in request.json
@@ -76,7 +76,7 @@ async def test_an_empty_system_prompt_is_not_sent(model: ModelEndpoint, opened: 
 
 async def test_no_more_output_is_asked_for_than_the_settings_allow(model: ModelEndpoint, opened: Opened) -> None:
     async with opened(max_output_tokens=64) as summarizer:
-        await summarise(summarizer, max_tokens=100)
+        await summarize(summarizer, max_tokens=100)
     assert model.requests[0].json["max_tokens"] == 64
 
 
@@ -93,13 +93,13 @@ async def test_input_holds_what_is_written_to_a_cache(model: ModelEndpoint, open
         counts = {"input_tokens": 5, "cache_creation_input_tokens": 10, "output_tokens": 4}
     model.does(replies(model.answer(usage=counts)))
     async with opened() as summarizer:
-        assert (await summarise(summarizer)).usage == Usage(input=15, output=4, total=19)
+        assert (await summarize(summarizer)).usage == Usage(input=15, output=4, total=19)
 
 
 async def test_usage_and_model_may_be_missing(model: ModelEndpoint, opened: Opened) -> None:
     model.does(replies(model.answer(usage=None, model=None)))
     async with opened() as summarizer:
-        assert await summarise(summarizer) == Summary(TEXT, NO_USAGE, "small")
+        assert await summarize(summarizer) == Summary(TEXT, NO_USAGE, "small")
 
 
 async def test_the_environment_names_neither_address_nor_key_nor_proxy(
@@ -112,7 +112,7 @@ async def test_the_environment_names_neither_address_nor_key_nor_proxy(
     monkeypatch.delenv("NO_PROXY", raising=False)
     monkeypatch.delenv("no_proxy", raising=False)
     async with opened(api_key="") as summarizer:
-        assert (await summarise(summarizer)).text == TEXT
+        assert (await summarize(summarizer)).text == TEXT
     assert "sk-of-the-environment" not in str(model.requests[0].headers)
 
 
@@ -120,7 +120,7 @@ async def test_what_may_pass_is_retried(model: ModelEndpoint, opened: Opened) ->
     statuses = (408, 409, 429, 500, 503, 529)
     async with opened(max_attempts=len(statuses) + 1, backoff=0.0) as summarizer:
         model.does(*(replies({"error": {"message": SECRET}}, status=status) for status in statuses), replies(model.answer()))
-        assert (await summarise(summarizer)).text == TEXT
+        assert (await summarize(summarizer)).text == TEXT
     assert len(model.requests) == len(statuses) + 1
 
 
@@ -151,7 +151,7 @@ async def test_retry_after_is_waited_for(model: ModelEndpoint, opened: Opened) -
     model.does(replies({}, status=429, headers={"retry-after": "1"}), replies(model.answer()))
     async with opened() as summarizer:
         began = time.monotonic()
-        assert (await summarise(summarizer)).text == TEXT
+        assert (await summarize(summarizer)).text == TEXT
         assert time.monotonic() - began >= 1.0
 
 
@@ -171,14 +171,14 @@ async def test_a_retry_after_that_says_nothing_is_passed_over(model: ModelEndpoi
     trouble = [replies({}, status=503, headers={"retry-after": value}) for value in values]
     model.does(*trouble, replies(model.answer()))
     async with opened(max_attempts=len(values) + 1, backoff=0.0) as summarizer:
-        assert (await summarise(summarizer)).text == TEXT
+        assert (await summarize(summarizer)).text == TEXT
 
 
 @pytest.mark.parametrize("behaviour", [hangs, never_ends(b" ", every=0.02)], ids=["silent", "dripping"])
 async def test_slow_is_a_timeout_of_the_attempt(model: ModelEndpoint, opened: Opened, behaviour: Behaviour) -> None:
     model.does(behaviour, replies(model.answer()))
     async with opened(timeout=0.3) as summarizer:
-        assert (await summarise(summarizer)).text == TEXT
+        assert (await summarize(summarizer)).text == TEXT
     assert len(model.requests) == 2
 
 
@@ -195,7 +195,7 @@ async def test_the_deadline_ends_all_attempts(model: ModelEndpoint, opened: Open
 async def test_cancelling_hangs_up_at_once(model: ModelEndpoint, opened: Opened) -> None:
     model.does(hangs)
     async with opened(timeout=60.0) as summarizer:
-        asking = asyncio.create_task(summarise(summarizer))
+        asking = asyncio.create_task(summarize(summarizer))
         async with asyncio.timeout(60):
             await model.asked.wait()
             asking.cancel()
@@ -215,13 +215,13 @@ async def test_a_blank_answer_is_no_summary(model: ModelEndpoint, opened: Opened
 
 
 async def test_a_cut_off_answer_is_no_summary(model: ModelEndpoint, opened: Opened) -> None:
-    model.does(replies(model.answer(ending="length" if model.provider == "openai" else "max_tokens")))
+    model.does(replies(model.answer(finish_reason="length" if model.provider == "openai" else "max_tokens")))
     async with opened() as summarizer:
         assert await problem(summarizer, max_tokens=12) == "was cut off at 12 tokens"
 
 
 async def test_a_refusal_is_no_summary(model: ModelEndpoint, opened: Opened) -> None:
-    model.does(replies(model.answer(ending="content_filter" if model.provider == "openai" else "refusal")))
+    model.does(replies(model.answer(finish_reason="content_filter" if model.provider == "openai" else "refusal")))
     async with opened() as summarizer:
         assert await problem(summarizer) == "declined to answer"
 
@@ -239,7 +239,7 @@ async def test_more_text_than_tokens_can_hold_is_no_summary(model: ModelEndpoint
     model.does(replies(model.answer("x" * 1601)), replies(model.answer("x" * 1600)))
     async with opened() as summarizer:
         assert await problem(summarizer, max_tokens=100) == "gave an answer that is too long"
-        assert len((await summarise(summarizer, max_tokens=100)).text) == 1600
+        assert len((await summarize(summarizer, max_tokens=100)).text) == 1600
 
 
 HUGE = " " * (MAX_ANSWER_BYTES + 1)
@@ -256,13 +256,13 @@ async def test_an_answer_is_read_up_to_a_limit(model: ModelEndpoint, opened: Ope
 async def test_a_compressed_answer_is_read(model: ModelEndpoint, opened: Opened) -> None:
     model.does(compressed(json.dumps(model.answer())))
     async with opened() as summarizer:
-        assert (await summarise(summarizer)).text == TEXT
+        assert (await summarize(summarizer)).text == TEXT
 
 
 async def test_a_broken_off_answer_is_retried(model: ModelEndpoint, opened: Opened) -> None:
     model.does(breaks_off(model.answer()), replies(model.answer()), breaks_off(model.answer()))
     async with opened(max_attempts=2) as summarizer:
-        assert (await summarise(summarizer)).text == TEXT
+        assert (await summarize(summarizer)).text == TEXT
         assert await problem(summarizer) == "broke off its answer"
     assert len(model.requests) == 4
 
@@ -301,7 +301,7 @@ async def test_neither_key_nor_address_nor_words_of_the_vendor_get_out(
     async with opened(max_attempts=1, timeout=0.2) as summarizer:
         for _ in range(5):
             with pytest.raises(SummarizerFailed) as failed:
-                await summarise(summarizer)
+                await summarize(summarizer)
             assert failed.value.__cause__ is None
             assert failed.value.__context__ is None
             told = "".join(traceback.format_exception(failed.value, chain=True)) + repr(failed.value)
@@ -315,8 +315,8 @@ async def test_neither_key_nor_address_nor_words_of_the_vendor_get_out(
 async def test_a_budget_of_tokens_is_kept(model: ModelEndpoint, opened: Opened) -> None:
     """A summary is let through if its prompt (6) and all it may answer (100) fit, and counts as what was reported (62)."""
     async with opened(max_tokens_per_hour=62 + 106) as summarizer:
-        await summarise(summarizer)
-        await summarise(summarizer)
+        await summarize(summarizer)
+        await summarize(summarizer)
         assert await problem(summarizer) == "budget of tokens spent"
     assert len(model.requests) == 2
 
@@ -330,8 +330,8 @@ async def test_what_a_failed_attempt_may_have_cost_counts(
     model.does(behaviour, replies(model.answer()))
     async with opened(max_tokens_per_hour=110, max_attempts=1, timeout=0.3) as summarizer:
         with pytest.raises(SummarizerFailed):
-            await summarise(summarizer)
+            await summarize(summarizer)
         if spent:
             assert await problem(summarizer) == "budget of tokens spent"
         else:
-            assert (await summarise(summarizer)).text == TEXT
+            assert (await summarize(summarizer)).text == TEXT

@@ -13,7 +13,7 @@ import pytest
 from tests.support.clock import NOW, Clock
 from threadkeep_server.domain.errors import StoreUnavailable
 from threadkeep_server.domain.model import SECOND_NS
-from threadkeep_server.service.feed.feed_retention import FeedCare
+from threadkeep_server.service.feed.feed_retention import FeedRetention
 from threadkeep_server.store.contract.feed import FeedStore
 
 HOUR = 3600 * SECOND_NS
@@ -36,12 +36,12 @@ class Feed:
         return old
 
 
-def caring(feed: Feed, clock: Clock, *, retention: int = HOUR, interval: float = 60.0) -> FeedCare:
-    return FeedCare(cast("FeedStore", feed), clock, retention=retention, interval=interval)
+def caring(feed: Feed, clock: Clock, *, retention: int = HOUR, interval: float = 60.0) -> FeedRetention:
+    return FeedRetention(cast("FeedStore", feed), clock, retention=retention, interval=interval)
 
 
 @asynccontextmanager
-async def at_work(care: FeedCare) -> AsyncIterator[None]:
+async def at_work(care: FeedRetention) -> AsyncIterator[None]:
     task = asyncio.create_task(care.run())
     try:
         yield

@@ -15,7 +15,7 @@ from threadkeep_server.domain.memories import MemoryFilter
 from threadkeep_server.domain.model import SECOND_NS, SessionRef
 from threadkeep_server.domain.validation import Limits
 from threadkeep_server.service.memory.ingestion import AutoIngestion
-from threadkeep_server.service.memory.memories import TEXT_ONLY, Ingested, MemoryService, Remembering
+from threadkeep_server.service.memory.memories import TEXT_ONLY, Ingested, IngestOptions, MemoryService
 from threadkeep_server.service.sessions import SessionService
 from threadkeep_server.store.inmemory import InMemoryStore
 from threadkeep_server.transport.wire.memory_text import MemoryTextReader
@@ -27,7 +27,7 @@ class Faulty(MemoryService):
     fails: dict[str, Exception]
     ingested: list[str]
 
-    async def ingest(self, tenant: str, ref: SessionRef, what: Remembering = TEXT_ONLY) -> Ingested:
+    async def ingest(self, tenant: str, ref: SessionRef, what: IngestOptions = TEXT_ONLY) -> Ingested:
         self.ingested.append(ref.session_id)
         if ref.session_id in self.fails:
             raise self.fails[ref.session_id]

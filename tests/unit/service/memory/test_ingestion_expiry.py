@@ -16,7 +16,7 @@ from threadkeep_server.domain.errors import InvalidField, PermissionDenied, Stor
 from threadkeep_server.domain.model import SECOND_NS, SessionChange, SessionRef
 from threadkeep_server.domain.validation import Limits
 from threadkeep_server.service.memory.ingestion import MOST_ATTEMPTS, AutoIngestion
-from threadkeep_server.service.memory.memories import TEXT_ONLY, Ingested, Remembering
+from threadkeep_server.service.memory.memories import TEXT_ONLY, Ingested, IngestOptions
 from threadkeep_server.service.sessions import SessionService
 from threadkeep_server.store.contract.sessions import Expired
 from threadkeep_server.transport.wire.memory_text import MemoryTextReader
@@ -90,7 +90,7 @@ def test_a_store_that_is_away_keeps_expired_sessions() -> None:
 @pytest.mark.parametrize("change", ["append", "extend", "delete"])
 def test_a_session_that_changes_while_it_is_remembered_is_left_to_the_next_sweep(change: str) -> None:
     class Meanwhile(Faulty):
-        async def ingest(self, tenant: str, ref: SessionRef, what: Remembering = TEXT_ONLY) -> Ingested:
+        async def ingest(self, tenant: str, ref: SessionRef, what: IngestOptions = TEXT_ONLY) -> Ingested:
             done = await super().ingest(tenant, ref, what)
             await work.pop()() if work else None
             return done

@@ -10,31 +10,31 @@ import pytest
 from tests.support.codec import call, draft
 from tests.support.sessions import TENANT, compact, ref
 from tests.unit.service.memory.memories import all_texts, entry, remembering
-from tests.unit.service.search.searching import ALICE, ANYONE, SCOPE, Recalling, texts_of
+from tests.unit.service.search.searching import ALICE, ANYONE, SCOPE, SearchServices, texts_of
 from threadkeep.v1 import message_pb2
 from threadkeep_server.domain import errors
 from threadkeep_server.domain.memories import Forget, MemoryDraft, MemoryFilter, MemoryScope
 from threadkeep_server.domain.model import Caller, Role, Session, SessionRef
 from threadkeep_server.domain.validation import Limits
 from threadkeep_server.service.memory import memories as service
-from threadkeep_server.service.memory.memories import Ingested, Remembering
+from threadkeep_server.service.memory.memories import Ingested, IngestOptions
 from threadkeep_server.service.memory.memory_search import FoundMemories, MemoryQuery
 
 # --- ingesting sessions
 
 
 async def test_one_entry_per_event_with_text_keeps_author_and_time() -> None:
-    recalling = Recalling()
-    now = recalling.clock.now
-    await recalling.session(
+    services = SearchServices()
+    now = services.clock.now
+    await services.session(
         "s1",
         draft("I like tea", event_id="e1", author="alice", time=now - 5),
         draft("   ", event_id="e2"),
         call("c1", event_id="e3"),
         draft("noted", event_id="e4", role=Role.ASSISTANT),
     )
-    assert await recalling.memory.add_session(ANYONE, ref()) == Ingested(added=2, skipped=2)
-    later, earlier = (await recalling.memory.list(ANYONE, SCOPE, MemoryFilter(), 10, None)).memories
+    assert await services.memory.add_session(ANYONE, ref()) == Ingested(added=2, skipped=2)
+    later, earlier = (await services.memory.list(ANYONE, SCOPE, MemoryFilter(), 10, None)).memories
     assert (earlier.draft.text, earlier.draft.author, earlier.draft.event_time) == ("I like tea", "alice", now - 5)
     assert (earlier.draft.session_id, earlier.draft.event_id, earlier.scope) == ("s1", "e1", SCOPE)
     assert message_pb2.ChatMessage.FromString(earlier.draft.content).parts[0].text == "I like tea"
@@ -42,145 +42,145 @@ async def test_one_entry_per_event_with_text_keeps_author_and_time() -> None:
 
 
 async def test_ingesting_again_adds_what_is_new_and_duplicates_nothing() -> None:
-    recalling = Recalling()
-    session = await recalling.session("s1", "one", "two")
-    assert await recalling.memory.add_session(ANYONE, session) == Ingested(added=2)
-    assert await recalling.memory.add_session(ANYONE, session) == Ingested(existing=2)
-    await recalling.say(session, "three")
-    assert await recalling.memory.add_session(ANYONE, session) == Ingested(added=1, existing=2)
-    assert await all_texts(recalling) == ["three", "two", "one"]
+    services = SearchServices()
+    session = await services.session("s1", "one", "two")
+    assert await services.memory.add_session(ANYONE, session) == Ingested(added=2)
+    assert await services.memory.add_session(ANYONE, session) == Ingested(existing=2)
+    await services.say(session, "three")
+    assert await services.memory.add_session(ANYONE, session) == Ingested(added=1, existing=2)
+    assert await all_texts(services) == ["three", "two", "one"]
 
 
 async def test_ingesting_part_and_then_the_whole_loses_nothing() -> None:
-    recalling = Recalling()
-    session = await recalling.session("s1", "one", "two", "three")
-    assert await recalling.memory.add_session(ANYONE, session, Remembering(event_ids=["s1-2", "s1-2"])) == Ingested(added=1)
-    assert await recalling.memory.add_session(ANYONE, session) == Ingested(added=2, existing=1)
-    assert sorted(await all_texts(recalling)) == ["one", "three", "two"]
+    services = SearchServices()
+    session = await services.session("s1", "one", "two", "three")
+    assert await services.memory.add_session(ANYONE, session, IngestOptions(event_ids=["s1-2", "s1-2"])) == Ingested(added=1)
+    assert await services.memory.add_session(ANYONE, session) == Ingested(added=2, existing=1)
+    assert sorted(await all_texts(services)) == ["one", "three", "two"]
 
 
 async def test_a_deleted_entry_stays_deleted_on_re_ingest() -> None:
-    recalling = Recalling()
-    session = await recalling.session("s1", "one", "two")
-    await recalling.memory.add_session(ANYONE, session)
-    [found] = (await recalling.memory.list(ANYONE, SCOPE, MemoryFilter(), 1, None)).memories
-    receipt = await recalling.memory.forget(ANYONE, SCOPE, Forget(ids=[found.draft.id]))
-    assert (receipt.deleted, receipt.not_found, receipt.time) == (1, 0, recalling.clock.now)
-    assert await recalling.memory.add_session(ANYONE, session) == Ingested(existing=1, deleted=1)
-    assert await all_texts(recalling) == ["one"]
+    services = SearchServices()
+    session = await services.session("s1", "one", "two")
+    await services.memory.add_session(ANYONE, session)
+    [found] = (await services.memory.list(ANYONE, SCOPE, MemoryFilter(), 1, None)).memories
+    receipt = await services.memory.forget(ANYONE, SCOPE, Forget(ids=[found.draft.id]))
+    assert (receipt.deleted, receipt.not_found, receipt.time) == (1, 0, services.clock.now)
+    assert await services.memory.add_session(ANYONE, session) == Ingested(existing=1, deleted=1)
+    assert await all_texts(services) == ["one"]
 
 
 async def test_archived_events_are_remembered_too() -> None:
-    recalling = Recalling()
-    await recalling.session("s1", "one", "two")
-    await compact(recalling.store, ["s1-1"])
-    assert (await recalling.memory.add_session(ANYONE, ref())).added == 2
+    services = SearchServices()
+    await services.session("s1", "one", "two")
+    await compact(services.store, ["s1-1"])
+    assert (await services.memory.add_session(ANYONE, ref())).added == 2
 
 
 async def test_thoughts_tool_plumbing_and_summaries_only_if_asked() -> None:
-    recalling = Recalling()
+    services = SearchServices()
     thought = message_pb2.Part(reasoning=message_pb2.ReasoningPart(text="she may mean green tea"))
-    await recalling.session(
+    await services.session(
         "s1",
         draft(None, event_id="thinks", parts=[thought]),
         call("c1", event_id="calls"),
         draft("so far: tea", event_id="sums", synthetic=True),
     )
-    assert await recalling.memory.add_session(ANYONE, ref()) == Ingested(skipped=3)
+    assert await services.memory.add_session(ANYONE, ref()) == Ingested(skipped=3)
     for option, text in (
         ("include_reasoning", "she may mean green tea"),
         ("include_tools", "f\n{}"),
         ("include_synthetic", "so far: tea"),
     ):
-        assert (await recalling.memory.add_session(ANYONE, ref(), Remembering(**{option: True}))).added == 1  # type: ignore[arg-type]
-        assert (await all_texts(recalling))[0] == text
+        assert (await services.memory.add_session(ANYONE, ref(), IngestOptions(**{option: True}))).added == 1  # type: ignore[arg-type]
+        assert (await all_texts(services))[0] == text
 
 
 async def test_metadata_goes_to_every_entry_that_is_added() -> None:
-    recalling = Recalling()
-    await recalling.session("s1", "one")
-    await recalling.memory.add_session(ANYONE, ref(), Remembering(metadata_json='{"topic": "tea"}'))
-    assert texts_of(await recalling.remembered("one", filter=MemoryFilter(metadata={"topic": "tea"}))) == ["one"]
-    assert texts_of(await recalling.remembered("one", filter=MemoryFilter(metadata={"topic": "rum"}))) == []
+    services = SearchServices()
+    await services.session("s1", "one")
+    await services.memory.add_session(ANYONE, ref(), IngestOptions(metadata_json='{"topic": "tea"}'))
+    assert texts_of(await services.remembered("one", filter=MemoryFilter(metadata={"topic": "tea"}))) == ["one"]
+    assert texts_of(await services.remembered("one", filter=MemoryFilter(metadata={"topic": "rum"}))) == []
 
 
 async def test_long_sessions_are_read_in_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "_EVENTS_AT_ONCE", 7)
-    recalling = Recalling()
-    await recalling.session("s1", *[f"text {number}" for number in range(50)])
+    services = SearchServices()
+    await services.session("s1", *[f"text {number}" for number in range(50)])
     calls: list[int] = []
-    add = recalling.store.add_memories
+    add = services.store.add_memories
 
     async def noted(tenant: str, scope: MemoryScope, drafts: Any, now: int, *, ingesting: bool) -> Any:
         calls.append(len(drafts))
         return await add(tenant, scope, drafts, now, ingesting=ingesting)
 
-    recalling.store.add_memories = noted  # type: ignore[method-assign]
-    assert (await recalling.memory.add_session(ANYONE, ref())).added == 50
+    services.store.add_memories = noted  # type: ignore[method-assign]
+    assert (await services.memory.add_session(ANYONE, ref())).added == 50
     assert calls == [7] * 7 + [1]
 
 
 async def test_a_session_under_a_name_that_was_taken_over_is_another() -> None:
-    recalling = Recalling()
-    await recalling.session("s1", draft("one", event_id="e1"))
-    await recalling.memory.add_session(ANYONE, ref())
-    await recalling.store.delete_session(TENANT, ref())
-    await recalling.session("s1", draft("other", event_id="e1"))
-    assert (await recalling.memory.add_session(ANYONE, ref())).added == 1
-    assert sorted(await all_texts(recalling)) == ["one", "other"]
+    services = SearchServices()
+    await services.session("s1", draft("one", event_id="e1"))
+    await services.memory.add_session(ANYONE, ref())
+    await services.store.delete_session(TENANT, ref())
+    await services.session("s1", draft("other", event_id="e1"))
+    assert (await services.memory.add_session(ANYONE, ref())).added == 1
+    assert sorted(await all_texts(services)) == ["one", "other"]
 
 
 async def test_memories_outlive_their_session_and_are_purged_by_it() -> None:
-    recalling = Recalling()
-    await recalling.session("s1", "one", "two")
-    await recalling.session("s2", "three")
+    services = SearchServices()
+    await services.session("s1", "one", "two")
+    await services.session("s2", "three")
     for name in ("s1", "s2"):
-        await recalling.memory.add_session(ANYONE, ref(name))
-    await recalling.store.delete_session(TENANT, ref())
-    assert texts_of(await recalling.remembered("one")) == ["one"]
-    assert (await recalling.memory.forget(ANYONE, SCOPE, Forget(session_id="s1"))).deleted == 2
-    assert await all_texts(recalling) == ["three"]
-    assert (await recalling.memory.forget(ANYONE, SCOPE, Forget())).deleted == 1
-    assert await all_texts(recalling) == []
+        await services.memory.add_session(ANYONE, ref(name))
+    await services.store.delete_session(TENANT, ref())
+    assert texts_of(await services.remembered("one")) == ["one"]
+    assert (await services.memory.forget(ANYONE, SCOPE, Forget(session_id="s1"))).deleted == 2
+    assert await all_texts(services) == ["three"]
+    assert (await services.memory.forget(ANYONE, SCOPE, Forget())).deleted == 1
+    assert await all_texts(services) == []
 
 
 async def test_unknown_sessions_and_events_are_told() -> None:
-    recalling = Recalling()
-    await recalling.session("s1", "one")
+    services = SearchServices()
+    await services.session("s1", "one")
     with pytest.raises(errors.SessionNotFound):
-        await recalling.memory.add_session(ANYONE, ref("other"))
+        await services.memory.add_session(ANYONE, ref("other"))
     with pytest.raises(errors.EventNotFound):
-        await recalling.memory.add_session(ANYONE, ref(), Remembering(event_ids=["s1-1", "s1-2"]))
+        await services.memory.add_session(ANYONE, ref(), IngestOptions(event_ids=["s1-1", "s1-2"]))
     with pytest.raises(errors.InvalidField, match="event_ids"):
-        await recalling.memory.add_session(ANYONE, ref(), Remembering(event_ids=["e"] * 1001))
-    assert (await recalling.memory.add_session(ANYONE, SessionRef("", "", "s1"))).added == 1
-    assert await all_texts(recalling) == ["one"]
+        await services.memory.add_session(ANYONE, ref(), IngestOptions(event_ids=["e"] * 1001))
+    assert (await services.memory.add_session(ANYONE, SessionRef("", "", "s1"))).added == 1
+    assert await all_texts(services) == ["one"]
 
 
 # --- entries given directly
 
 
 async def test_entries_are_added_all_or_none_and_again_is_a_replay() -> None:
-    recalling = Recalling()
+    services = SearchServices()
     facts = [entry("likes tea", "a"), entry("has a cat", "b")]
-    assert [each.replayed for each in await recalling.memory.add(ANYONE, SCOPE, facts)] == [False, False]
-    assert [each.replayed for each in await recalling.memory.add(ANYONE, SCOPE, facts)] == [True, True]
+    assert [each.replayed for each in await services.memory.add(ANYONE, SCOPE, facts)] == [False, False]
+    assert [each.replayed for each in await services.memory.add(ANYONE, SCOPE, facts)] == [True, True]
     with pytest.raises(errors.MemoryIdConflict):
-        await recalling.memory.add(ANYONE, SCOPE, [entry("new", "c"), entry("likes rum", "a")])
-    assert sorted(await all_texts(recalling)) == ["has a cat", "likes tea"]
+        await services.memory.add(ANYONE, SCOPE, [entry("new", "c"), entry("likes rum", "a")])
+    assert sorted(await all_texts(services)) == ["has a cat", "likes tea"]
 
 
 async def test_an_id_that_was_deleted_may_be_added_again_directly() -> None:
-    recalling = Recalling()
-    await recalling.memory.add(ANYONE, SCOPE, [entry("likes tea", "a")])
-    await recalling.memory.forget(ANYONE, SCOPE, Forget(ids=["a"]))
-    assert [each.replayed for each in await recalling.memory.add(ANYONE, SCOPE, [entry("likes rum", "a")])] == [False]
-    assert await all_texts(recalling) == ["likes rum"]
+    services = SearchServices()
+    await services.memory.add(ANYONE, SCOPE, [entry("likes tea", "a")])
+    await services.memory.forget(ANYONE, SCOPE, Forget(ids=["a"]))
+    assert [each.replayed for each in await services.memory.add(ANYONE, SCOPE, [entry("likes rum", "a")])] == [False]
+    assert await all_texts(services) == ["likes rum"]
 
 
 async def test_batches_have_bounds() -> None:
-    recalling = Recalling(limits=Limits(max_batch_events=2, max_batch_bytes=300, max_event_bytes=200))
-    add = recalling.memory.add
+    services = SearchServices(limits=Limits(max_batch_events=2, max_batch_bytes=300, max_event_bytes=200))
+    add = services.memory.add
     with pytest.raises(errors.InvalidField, match="memories must not be empty"):
         await add(ANYONE, SCOPE, [])
     with pytest.raises(errors.BatchTooLarge, match="3 entries"):
@@ -193,25 +193,25 @@ async def test_batches_have_bounds() -> None:
         await add(ANYONE, SCOPE, [entry("a", "x"), entry("b", "x")])
     with pytest.raises(errors.InvalidField, match=r"memories\[1\]\.content must have text"):
         await add(ANYONE, SCOPE, [entry("a"), entry(" \n")])
-    assert await all_texts(recalling) == []
+    assert await all_texts(services) == []
 
 
 # --- who may
 
 
 async def test_everything_is_scoped_to_tenant_app_and_user() -> None:
-    recalling = await remembering("tea")
+    services = await remembering("tea")
     for scope in (SCOPE._replace(user_id="bob"), SCOPE._replace(app="bank"), SCOPE._replace(app="")):
-        assert await all_texts(recalling, scope) == []
-        assert (await recalling.memory.forget(ANYONE, scope, Forget())).deleted == 0
-    other = await recalling.memory.list(Caller("other"), SCOPE, MemoryFilter(), 10, None)
+        assert await all_texts(services, scope) == []
+        assert (await services.memory.forget(ANYONE, scope, Forget())).deleted == 0
+    other = await services.memory.list(Caller("other"), SCOPE, MemoryFilter(), 10, None)
     assert other.memories == []
-    assert await all_texts(recalling) == ["tea"]
+    assert await all_texts(services) == ["tea"]
 
 
-async def use(recalling: Recalling, caller: Caller, scope: MemoryScope) -> list[errors.ThreadkeepError | None]:
+async def use(services: SearchServices, caller: Caller, scope: MemoryScope) -> list[errors.ThreadkeepError | None]:
     """What each method raises."""
-    memory = recalling.memory
+    memory = services.memory
     raised: list[errors.ThreadkeepError | None] = []
 
     async def search() -> FoundMemories:
@@ -234,45 +234,45 @@ async def use(recalling: Recalling, caller: Caller, scope: MemoryScope) -> list[
 
 
 async def test_a_caller_bound_to_a_user_reaches_only_that_user() -> None:
-    recalling = Recalling()
-    await recalling.session("s1", "tea")
-    await recalling.session("s1", "tea", user="bob")
-    denied = await use(recalling, ALICE, SCOPE._replace(user_id="bob"))
+    services = SearchServices()
+    await services.session("s1", "tea")
+    await services.session("s1", "tea", user="bob")
+    denied = await use(services, ALICE, SCOPE._replace(user_id="bob"))
     assert all(isinstance(error, errors.PermissionDenied) for error in denied)
-    assert await use(recalling, ALICE, SCOPE._replace(user_id="")) == [None] * 5
-    assert await all_texts(recalling) == ["tea"]
+    assert await use(services, ALICE, SCOPE._replace(user_id="")) == [None] * 5
+    assert await all_texts(services) == ["tea"]
 
 
 async def test_a_user_is_required() -> None:
-    recalling = Recalling()
-    *missing, _ = await use(recalling, ANYONE, MemoryScope("shop", ""))
+    services = SearchServices()
+    *missing, _ = await use(services, ANYONE, MemoryScope("shop", ""))
     assert [str(error) for error in missing] == ["scope.user_id is required"] * 4
 
 
 async def test_switched_off_everything_says_so() -> None:
-    recalling = Recalling(memory=False)
-    await recalling.session("s1", "tea")
-    off = await use(recalling, ANYONE, SCOPE)
+    services = SearchServices(memory=False)
+    await services.session("s1", "tea")
+    off = await use(services, ANYONE, SCOPE)
     assert all(isinstance(error, errors.MemoryNotConfigured) for error in off)
 
 
 async def test_forgetting_by_id_has_bounds_and_counts_what_it_did_not_find() -> None:
-    recalling = await remembering()
-    await recalling.memory.add(ANYONE, SCOPE, [entry("tea", "a")])
+    services = await remembering()
+    await services.memory.add(ANYONE, SCOPE, [entry("tea", "a")])
     for ids in ([], ["x"] * 1001):
         with pytest.raises(errors.InvalidField, match="ids"):
-            await recalling.memory.forget(ANYONE, SCOPE, Forget(ids=ids))
-    receipt = await recalling.memory.forget(ANYONE, SCOPE, Forget(ids=["a", "b"]))
+            await services.memory.forget(ANYONE, SCOPE, Forget(ids=ids))
+    receipt = await services.memory.forget(ANYONE, SCOPE, Forget(ids=["a", "b"]))
     assert (receipt.deleted, receipt.not_found) == (1, 1)
 
 
 async def test_whoever_embeds_is_woken_when_something_was_added() -> None:
-    recalling = Recalling()
+    services = SearchServices()
     woken: list[bool] = []
     memory = service.MemoryService(
-        recalling.store, recalling.limits, recalling.reader, None, recalling.clock, added=lambda: woken.append(True)
+        services.store, services.limits, services.reader, None, services.clock, added=lambda: woken.append(True)
     )
-    await recalling.session("s1", "tea")
+    await services.session("s1", "tea")
     await memory.add_session(ANYONE, ref())
     await memory.add_session(ANYONE, ref())
     assert len(woken) == 1
@@ -281,17 +281,17 @@ async def test_whoever_embeds_is_woken_when_something_was_added() -> None:
 
 
 async def test_a_session_of_large_events_is_ingested_by_parts_so_that_others_can_write(monkeypatch: pytest.MonkeyPatch) -> None:
-    recalling = Recalling()
-    session = await recalling.session("s1", *(f"{number} " + "tea " * 150_000 for number in range(4)))
+    services = SearchServices()
+    session = await services.session("s1", *(f"{number} " + "tea " * 150_000 for number in range(4)))
     parts: list[int] = []
-    add = recalling.store.add_memories
+    add = services.store.add_memories
 
     async def counted(tenant: str, scope: MemoryScope, drafts: Sequence[MemoryDraft], *args: Any, **kwargs: Any) -> Any:
         parts.append(sum(len(each.content) for each in drafts))
         return await add(tenant, scope, drafts, *args, **kwargs)
 
-    monkeypatch.setattr(recalling.store, "add_memories", counted)
-    assert (await recalling.memory.add_session(ANYONE, session)).added == 4
+    monkeypatch.setattr(services.store, "add_memories", counted)
+    assert (await services.memory.add_session(ANYONE, session)).added == 4
     assert max(parts) <= 1 << 20
 
 
@@ -299,19 +299,19 @@ async def test_a_session_of_large_events_is_ingested_by_parts_so_that_others_can
 async def test_a_session_that_takes_over_the_name_while_the_other_is_ingested_is_remembered_once(
     monkeypatch: pytest.MonkeyPatch, event_ids: Sequence[str]
 ) -> None:
-    recalling = Recalling()
-    session = await recalling.session("s1", "old tea")
-    get_session = recalling.store.get_session
+    services = SearchServices()
+    session = await services.session("s1", "old tea")
+    get_session = services.store.get_session
 
     async def taken_over(tenant: str, to: SessionRef) -> Session:
-        monkeypatch.setattr(recalling.store, "get_session", get_session)
+        monkeypatch.setattr(services.store, "get_session", get_session)
         told = await get_session(tenant, to)
-        await recalling.store.delete_session(tenant, to)
-        await recalling.session("s1", "new tea")
+        await services.store.delete_session(tenant, to)
+        await services.session("s1", "new tea")
         return told
 
-    monkeypatch.setattr(recalling.store, "get_session", taken_over)
+    monkeypatch.setattr(services.store, "get_session", taken_over)
     with pytest.raises(errors.SessionNotFound):
-        await recalling.memory.add_session(ANYONE, session, Remembering(event_ids))
-    assert (await recalling.memory.add_session(ANYONE, session)).added == 1
-    assert await all_texts(recalling) == ["new tea"]
+        await services.memory.add_session(ANYONE, session, IngestOptions(event_ids))
+    assert (await services.memory.add_session(ANYONE, session)).added == 1
+    assert await all_texts(services) == ["new tea"]

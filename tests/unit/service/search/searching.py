@@ -21,10 +21,10 @@ from threadkeep_server.search.vectors import MatrixCache, normalize
 from threadkeep_server.service.memory.memories import MemoryService
 from threadkeep_server.service.memory.memory_search import FoundMemories, MemoryQuery
 from threadkeep_server.service.search.embedding import EmbeddingWorker
-from threadkeep_server.service.search.embedding_backlog import WaitingCounts
-from threadkeep_server.service.search.literal_search import RecallService
+from threadkeep_server.service.search.embedding_backlog import EmbeddingBacklog
+from threadkeep_server.service.search.literal_search import LiteralSearch
 from threadkeep_server.service.search.ranked_search import RankedPage, RankedQuery, RankedSearch
-from threadkeep_server.service.search.vector_cache import Matrices
+from threadkeep_server.service.search.vector_cache import VectorCache
 from threadkeep_server.service.search.vector_model import VectorModel
 from threadkeep_server.service.search.vector_search import VectorSearch
 from threadkeep_server.service.tools.tools import RecallTools
@@ -80,7 +80,7 @@ class Meanings:
         """There is nothing to close."""
 
 
-class Recalling:
+class SearchServices:
     """The use cases on one store. `embedder` None: without vectors."""
 
     def __init__(
@@ -101,12 +101,12 @@ class Recalling:
         if embedder is not None:
             self.model = VectorModel(self.store, embedder)
             self.cache = MatrixCache(cache_bytes)
-            self.waiting = WaitingCounts(self.store, embedder.model, lambda: self.clock.now / SECOND_NS)
-            self.vectors = VectorSearch(self.store, self.model, Matrices(self.cache, self.clock), self.waiting)
+            self.waiting = EmbeddingBacklog(self.store, embedder.model, lambda: self.clock.now / SECOND_NS)
+            self.vectors = VectorSearch(self.store, self.model, VectorCache(self.cache, self.clock), self.waiting)
             self.worker = EmbeddingWorker(self.store, self.model, sources=list(Source), batch=4)
         self.reader = MemoryTextReader()
         self.ranked = RankedSearch(self.store, self.limits, CODEC.texts, self.vectors, self.clock)
-        self.recall = RecallService(self.store, self.limits, CODEC.texts)
+        self.recall = LiteralSearch(self.store, self.limits, CODEC.texts)
         self.memory = MemoryService(self.store, self.limits, self.reader, self.vectors, self.clock, enabled=memory)
         self.tools = RecallTools(self.store, self.recall, self.ranked, self.memory, self.reader)
 

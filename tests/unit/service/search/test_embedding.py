@@ -14,14 +14,14 @@ import pytest
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, append, create, ref
 from tests.support.simulated import clock, simulate
-from tests.unit.service.search.searching import ANYONE, DIMENSION, Meanings, Recalling
+from tests.unit.service.search.searching import ANYONE, DIMENSION, Meanings, SearchServices
 from threadkeep.v1 import message_pb2
 from threadkeep_server.domain.errors import StoreUnavailable
 from threadkeep_server.domain.memories import Forget, MemoryScope
 from threadkeep_server.domain.scopes import UserScope
 from threadkeep_server.providers.embedders.base import EmbedFailed, Vectors
 from threadkeep_server.service.search.embedding import EmbeddingWorker
-from threadkeep_server.service.search.embedding_backlog import WaitingCounts
+from threadkeep_server.service.search.embedding_backlog import EmbeddingBacklog
 from threadkeep_server.service.search.vector_model import VectorModel
 from threadkeep_server.service.server import EmbeddingFacts
 from threadkeep_server.store.contract.vectors import Source, Unembedded
@@ -95,18 +95,18 @@ def test_events_are_embedded_soon_after_they_are_committed_and_those_of_a_moment
 def test_memories_are_found_by_the_poll_or_when_woken() -> None:
     async def main() -> None:
         works = Works(sources=[MEMORIES], poll_s=100.0)
-        recalling = Recalling(store=works.store)
+        services = SearchServices(store=works.store)
         await works.session("a car")
         async with works.working():
             await asyncio.sleep(1)
-            await recalling.memory.add_session(ANYONE, ref())
+            await services.memory.add_session(ANYONE, ref())
             await asyncio.sleep(1)
             assert works.embedder.asked == []
             works.worker.wake()
             await asyncio.sleep(1)
             assert works.embedder.asked == [["a car"]]
             await works.say("a boat")
-            await recalling.memory.add_session(ANYONE, ref())
+            await services.memory.add_session(ANYONE, ref())
             await asyncio.sleep(100)
             assert works.embedder.asked == [["a car"], ["a boat"]]
         assert await works.embedded() == 0
@@ -341,13 +341,13 @@ def test_what_is_deleted_while_it_is_embedded_does_no_harm() -> None:
 def test_deleting_a_memory_deletes_its_embedding_with_it() -> None:
     async def main() -> None:
         works = Works(sources=[MEMORIES])
-        recalling = Recalling(store=works.store)
+        services = SearchServices(store=works.store)
         await works.session("a car")
-        await recalling.memory.add_session(ANYONE, ref())
+        await services.memory.add_session(ANYONE, ref())
         async with works.working():
             await asyncio.sleep(10)
         scope = MemoryScope("shop", "alice")
-        receipt = await recalling.memory.forget(ANYONE, scope, Forget())
+        receipt = await services.memory.forget(ANYONE, scope, Forget())
         assert (receipt.deleted, receipt.embeddings) == (1, 1)
 
     simulate(main())
@@ -379,13 +379,13 @@ def test_what_waits_is_counted_while_the_embedder_is_down_whether_or_not_it_ever
 def test_what_nobody_embeds_does_not_wait() -> None:
     async def main() -> None:
         works = Works(sources=[MEMORIES])
-        recalling = Recalling(store=works.store)
+        services = SearchServices(store=works.store)
         await works.session("a car", "a boat")
-        await recalling.memory.add_session(ANYONE, ref())
-        assert await EmbeddingFacts(WaitingCounts(works.store, works.embedder.model), works.worker).waiting(ANYONE) == 2
+        await services.memory.add_session(ANYONE, ref())
+        assert await EmbeddingFacts(EmbeddingBacklog(works.store, works.embedder.model), works.worker).waiting(ANYONE) == 2
         async with works.working():
             await asyncio.sleep(20)
         assert works.worker.waiting == 0
-        assert await EmbeddingFacts(WaitingCounts(works.store, works.embedder.model), works.worker).waiting(ANYONE) == 0
+        assert await EmbeddingFacts(EmbeddingBacklog(works.store, works.embedder.model), works.worker).waiting(ANYONE) == 0
 
     simulate(main())

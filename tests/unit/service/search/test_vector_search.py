@@ -13,7 +13,7 @@ import pytest
 from tests.support.clock import Clock
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, ref
-from tests.unit.service.search.searching import ANYONE, DIMENSION, SCOPE, Meanings, Recalling, meaning
+from tests.unit.service.search.searching import ANYONE, DIMENSION, SCOPE, Meanings, SearchServices, meaning
 from threadkeep_server.domain.errors import AmbiguousSession
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.memories import Forget, MemoryFilter
@@ -22,7 +22,7 @@ from threadkeep_server.domain.scopes import EventScope, UserScope
 from threadkeep_server.providers.embedders.base import EmbedFailed
 from threadkeep_server.search.vectors import MatrixCache
 from threadkeep_server.service.search import vector_cache, vector_search
-from threadkeep_server.service.search.vector_cache import Matrices
+from threadkeep_server.service.search.vector_cache import VectorCache
 from threadkeep_server.service.search.vector_model import VectorModel
 from threadkeep_server.store.contract.vectors import Embedded, Source
 from threadkeep_server.store.inmemory import InMemoryStore
@@ -32,10 +32,10 @@ ANY = EventFilter()
 
 
 async def near(
-    recalling: Recalling, text: str, scope: EventScope = ALICES, wanted: EventFilter = ANY, count: int = 10, **how: Any
+    services: SearchServices, text: str, scope: EventScope = ALICES, wanted: EventFilter = ANY, count: int = 10, **how: Any
 ) -> list[str]:
-    assert recalling.vectors is not None
-    found = await recalling.vectors.events(TENANT, scope, text, wanted, count, **how)
+    assert services.vectors is not None
+    found = await services.vectors.events(TENANT, scope, text, wanted, count, **how)
     assert [each.cosine for each in found] == sorted((each.cosine for each in found), reverse=True)
     return [CODEC.text(each.document.event.body) for each in found]
 
@@ -47,134 +47,134 @@ def room_for(count: int, dimension: int = DIMENSION) -> int:
     return cache.bytes
 
 
-async def fleet() -> Recalling:
-    recalling = Recalling(Meanings())
-    await recalling.session("s1", "my automobile", "my vessel")
-    await recalling.session("s2", "your vehicle is a car", "your kitten")
-    await recalling.embed_all()
-    return recalling
+async def fleet() -> SearchServices:
+    services = SearchServices(Meanings())
+    await services.session("s1", "my automobile", "my vessel")
+    await services.session("s2", "your vehicle is a car", "your kitten")
+    await services.embed_all()
+    return services
 
 
 async def test_the_nearest_are_found_exactly_within_the_scope() -> None:
-    recalling = await fleet()
-    assert set((await near(recalling, "car"))[:2]) == {"your vehicle is a car", "my automobile"}
-    assert await near(recalling, "car", ref("s1"), count=1) == ["my automobile"]
-    assert await near(recalling, "car", ref("s2"), count=1) == ["your vehicle is a car"]
-    assert len(await near(recalling, "car")) == 4
+    services = await fleet()
+    assert set((await near(services, "car"))[:2]) == {"your vehicle is a car", "my automobile"}
+    assert await near(services, "car", ref("s1"), count=1) == ["my automobile"]
+    assert await near(services, "car", ref("s2"), count=1) == ["your vehicle is a car"]
+    assert len(await near(services, "car")) == 4
 
 
 async def test_what_was_embedded_before_the_call_is_found_however_often_it_was_searched() -> None:
-    recalling = await fleet()
-    await near(recalling, "car")
+    services = await fleet()
+    await near(services, "car")
     for number in range(5):
-        await recalling.say(ref("s1"), f"car {number}")
-        await recalling.embed_all()
-        assert f"car {number}" in await near(recalling, "car", count=3 + number)
+        await services.say(ref("s1"), f"car {number}")
+        await services.embed_all()
+        assert f"car {number}" in await near(services, "car", count=3 + number)
 
 
 async def test_an_embedding_that_comes_after_those_of_later_events_is_found_a_second_later() -> None:
     """Of two servers the faster may have embedded what was said later."""
-    recalling = await fleet()
-    model = await recalling.model.number()
-    await recalling.say(ref("s1"), "the first car", "the second car")
-    first, second = await recalling.store.unembedded(Source.EVENTS, model, 10)
-    await recalling.store.put_embeddings(Source.EVENTS, model, [second.key], meaning(second.text)[None])
-    assert "the second car" in await near(recalling, "car")
-    await recalling.store.put_embeddings(Source.EVENTS, model, [first.key], meaning(first.text)[None])
-    recalling.clock.advance(1)
-    assert "the first car" in await near(recalling, "car")
+    services = await fleet()
+    model = await services.model.number()
+    await services.say(ref("s1"), "the first car", "the second car")
+    first, second = await services.store.unembedded(Source.EVENTS, model, 10)
+    await services.store.put_embeddings(Source.EVENTS, model, [second.key], meaning(second.text)[None])
+    assert "the second car" in await near(services, "car")
+    await services.store.put_embeddings(Source.EVENTS, model, [first.key], meaning(first.text)[None])
+    services.clock.advance(1)
+    assert "the first car" in await near(services, "car")
 
 
 async def test_what_was_read_a_while_ago_is_not_read_again() -> None:
-    recalling = await fleet()
+    services = await fleet()
     starts: list[int] = []
-    read = recalling.store.event_vectors
+    read = services.store.event_vectors
 
     async def noted(tenant: str, scope: EventScope, model: int, after: int, limit: int) -> Embedded:
         starts.append(after)
         return await read(tenant, scope, model, after, limit)
 
-    recalling.store.event_vectors = noted  # type: ignore[method-assign]
+    services.store.event_vectors = noted  # type: ignore[method-assign]
     for _ in range(5):
-        recalling.clock.advance(61)
-        await near(recalling, "car")
-    last = max(entry.key for log in recalling.store._logs.values() for entry in log.entries)  # type: ignore[attr-defined]
+        services.clock.advance(61)
+        await near(services, "car")
+    last = max(entry.key for log in services.store._logs.values() for entry in log.entries)  # type: ignore[attr-defined]
     assert starts[0] == 0
     assert starts[-1] == last
 
 
 async def test_deleted_sessions_are_not_found_whatever_is_cached() -> None:
-    recalling = await fleet()
-    assert len(await near(recalling, "car")) == 4
-    await recalling.store.delete_session(TENANT, ref("s2"))
-    assert set(await near(recalling, "car")) == {"my automobile", "my vessel"}
-    assert await near(recalling, "car", count=1) == ["my automobile"]
-    await recalling.store.delete_session(TENANT, ref("s1"))
-    assert await near(recalling, "car") == []
+    services = await fleet()
+    assert len(await near(services, "car")) == 4
+    await services.store.delete_session(TENANT, ref("s2"))
+    assert set(await near(services, "car")) == {"my automobile", "my vessel"}
+    assert await near(services, "car", count=1) == ["my automobile"]
+    await services.store.delete_session(TENANT, ref("s1"))
+    assert await near(services, "car") == []
 
 
 async def test_a_session_that_took_over_a_name_has_nothing_of_the_other() -> None:
-    recalling = await fleet()
-    assert len(await near(recalling, "car", ref("s1"))) == 2
-    await recalling.store.delete_session(TENANT, ref("s1"))
-    await recalling.session("s1", "another automobile")
-    await recalling.embed_all()
-    assert await near(recalling, "car", ref("s1")) == ["another automobile"]
-    assert await near(recalling, "car", SessionRef("", "", "s1")) == ["another automobile"]
+    services = await fleet()
+    assert len(await near(services, "car", ref("s1"))) == 2
+    await services.store.delete_session(TENANT, ref("s1"))
+    await services.session("s1", "another automobile")
+    await services.embed_all()
+    assert await near(services, "car", ref("s1")) == ["another automobile"]
+    assert await near(services, "car", SessionRef("", "", "s1")) == ["another automobile"]
 
 
 async def test_an_id_alone_may_come_to_mean_a_session_with_older_events() -> None:
-    recalling = Recalling(Meanings())
-    await recalling.session("s1", "the older automobile", user="bob")
-    await recalling.session("s1", "the newer automobile")
-    await recalling.embed_all()
+    services = SearchServices(Meanings())
+    await services.session("s1", "the older automobile", user="bob")
+    await services.session("s1", "the newer automobile")
+    await services.embed_all()
     bare = SessionRef("", "", "s1")
     with pytest.raises(AmbiguousSession):
-        await near(recalling, "car", bare)
-    await recalling.store.delete_session(TENANT, ref(user="bob"))
-    assert await near(recalling, "car", bare) == ["the newer automobile"]
-    recalling = Recalling(Meanings())
-    older = await recalling.session("s2", "the older automobile", user="bob")
-    await recalling.session("s1", "the newer automobile")
-    await recalling.embed_all()
-    assert await near(recalling, "car", bare) == ["the newer automobile"]
-    await recalling.store.delete_session(TENANT, ref())
-    log = recalling.store._logs.pop((TENANT, older))  # type: ignore[attr-defined]
+        await near(services, "car", bare)
+    await services.store.delete_session(TENANT, ref(user="bob"))
+    assert await near(services, "car", bare) == ["the newer automobile"]
+    services = SearchServices(Meanings())
+    older = await services.session("s2", "the older automobile", user="bob")
+    await services.session("s1", "the newer automobile")
+    await services.embed_all()
+    assert await near(services, "car", bare) == ["the newer automobile"]
+    await services.store.delete_session(TENANT, ref())
+    log = services.store._logs.pop((TENANT, older))  # type: ignore[attr-defined]
     log.session = replace(log.session, ref=ref(user="bob"))
-    recalling.store._logs[TENANT, ref(user="bob")] = log  # type: ignore[attr-defined]
-    assert await near(recalling, "car", bare) == ["the older automobile"]
+    services.store._logs[TENANT, ref(user="bob")] = log  # type: ignore[attr-defined]
+    assert await near(services, "car", bare) == ["the older automobile"]
 
 
 async def test_it_is_looked_deeper_while_a_filter_leaves_too_few() -> None:
-    recalling = Recalling(Meanings())
-    await recalling.session("s1", *["car"] * 40, draft("my car, at last", role=Role.SYSTEM))
-    await recalling.embed_all()
+    services = SearchServices(Meanings())
+    await services.session("s1", *["car"] * 40, draft("my car, at last", role=Role.SYSTEM))
+    await services.embed_all()
     wanted = EventFilter(roles=frozenset({Role.SYSTEM}))
-    assert await near(recalling, "car", wanted=wanted, count=1) == ["my car, at last"]
-    assert len(await near(recalling, "car", wanted=EventFilter(roles=frozenset({Role.ASSISTANT})), count=15)) == 15
+    assert await near(services, "car", wanted=wanted, count=1) == ["my car, at last"]
+    assert len(await near(services, "car", wanted=EventFilter(roles=frozenset({Role.ASSISTANT})), count=15)) == 15
 
 
 async def test_how_deep_it_is_looked_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vector_search, "_DEEPEST", 16)
-    recalling = Recalling(Meanings())
-    await recalling.session("s1", *["car"] * 40, draft("my car, at last", role=Role.SYSTEM))
-    await recalling.embed_all()
-    assert await near(recalling, "car", wanted=EventFilter(roles=frozenset({Role.SYSTEM})), count=1) == []
+    services = SearchServices(Meanings())
+    await services.session("s1", *["car"] * 40, draft("my car, at last", role=Role.SYSTEM))
+    await services.embed_all()
+    assert await near(services, "car", wanted=EventFilter(roles=frozenset({Role.SYSTEM})), count=1) == []
 
 
 async def test_a_floor_ends_the_search() -> None:
-    recalling = await fleet()
-    assert set(await near(recalling, "car", min_score=0.9)) == {"my automobile", "your vehicle is a car"}
-    assert await near(recalling, "tea", min_score=0.9) == []
+    services = await fleet()
+    assert set(await near(services, "car", min_score=0.9)) == {"my automobile", "your vehicle is a car"}
+    assert await near(services, "tea", min_score=0.9) == []
 
 
 async def test_scopes_larger_than_the_cache_are_streamed_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vector_cache, "BLOCK_ROWS", 3)
     monkeypatch.setattr(vector_search, "BLOCK_ROWS", 3)
-    large, small = Recalling(Meanings(), cache_bytes=1 << 20), Recalling(Meanings(), cache_bytes=room_for(4))
-    for recalling in (large, small):
-        await recalling.session("s1", *[f"car {'and ' * (number % 7)}{number}" for number in range(20)])
-        await recalling.embed_all()
+    large, small = SearchServices(Meanings(), cache_bytes=1 << 20), SearchServices(Meanings(), cache_bytes=room_for(4))
+    for services in (large, small):
+        await services.session("s1", *[f"car {'and ' * (number % 7)}{number}" for number in range(20)])
+        await services.embed_all()
     wanted = EventFilter(exclude_synthetic=True)
     for count in (1, 5, 20, 50):
         assert await near(small, "car", wanted=wanted, count=count) == await near(large, "car", wanted=wanted, count=count)
@@ -183,23 +183,23 @@ async def test_scopes_larger_than_the_cache_are_streamed_in_blocks(monkeypatch: 
 
 
 async def test_caches_of_many_scopes_stay_within_bounds_and_answers_the_same() -> None:
-    recalling = Recalling(Meanings(), cache_bytes=2 * room_for(6))
+    services = SearchServices(Meanings(), cache_bytes=2 * room_for(6))
     for number in range(6):
-        await recalling.session(f"s{number}", *[f"car {number} {each}" for each in range(5)], user=f"user{number}")
-    await recalling.embed_all()
+        await services.session(f"s{number}", *[f"car {number} {each}" for each in range(5)], user=f"user{number}")
+    await services.embed_all()
     scopes = [UserScope(f"user{number}") for number in range(6)]
     for _ in range(3):
-        answers = await asyncio.gather(*(near(recalling, "car", scope) for scope in scopes))
+        answers = await asyncio.gather(*(near(services, "car", scope) for scope in scopes))
         for number, answer in enumerate(answers):
             assert {text.split()[1] for text in answer} == {str(number)}
             assert len(answer) == 5
-        assert recalling.cache.bytes <= 2 * room_for(6)
+        assert services.cache.bytes <= 2 * room_for(6)
 
 
 async def test_searches_at_once_of_one_scope_read_it_once() -> None:
-    recalling = await fleet()
+    services = await fleet()
     reads = 0
-    read = recalling.store.event_vectors
+    read = services.store.event_vectors
 
     async def slow(*args: Any) -> Embedded:
         nonlocal reads
@@ -207,8 +207,8 @@ async def test_searches_at_once_of_one_scope_read_it_once() -> None:
         await asyncio.sleep(0)
         return await read(*args)
 
-    recalling.store.event_vectors = slow  # type: ignore[method-assign, assignment]
-    answers = await asyncio.gather(*(near(recalling, "car") for _ in range(10)))
+    services.store.event_vectors = slow  # type: ignore[method-assign, assignment]
+    answers = await asyncio.gather(*(near(services, "car") for _ in range(10)))
     assert len({tuple(answer) for answer in answers}) == 1
     assert len(answers[0]) == 4
     assert reads <= 2  # the second for what may have come late
@@ -216,19 +216,19 @@ async def test_searches_at_once_of_one_scope_read_it_once() -> None:
 
 async def test_a_search_that_is_cut_off_leaves_no_part_of_a_scope_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vector_cache, "BLOCK_ROWS", 2)
-    recalling = await fleet()
-    read = recalling.store.event_vectors
+    services = await fleet()
+    read = services.store.event_vectors
 
     async def breaks(tenant: str, scope: EventScope, model: int, after: int, limit: int) -> Embedded:
         if after:
             raise asyncio.CancelledError
         return await read(tenant, scope, model, after, limit)
 
-    recalling.store.event_vectors = breaks  # type: ignore[method-assign]
+    services.store.event_vectors = breaks  # type: ignore[method-assign]
     with pytest.raises(asyncio.CancelledError):
-        await near(recalling, "car")
-    recalling.store.event_vectors = read  # type: ignore[method-assign]
-    assert len(await near(recalling, "car")) == 4
+        await near(services, "car")
+    services.store.event_vectors = read  # type: ignore[method-assign]
+    assert len(await near(services, "car")) == 4
 
 
 class Indexed(InMemoryStore):
@@ -249,63 +249,63 @@ class Indexed(InMemoryStore):
 
 async def test_a_store_with_an_index_of_its_own_is_asked_first() -> None:
     store = Indexed([])
-    recalling = Recalling(Meanings(), store=store)
-    await recalling.session("s1", "my automobile", "my vessel")
+    services = SearchServices(Meanings(), store=store)
+    await services.session("s1", "my automobile", "my vessel")
     store.answer = [(key, 1 / key) for key in (1, 2)]
-    assert await near(recalling, "car") == ["my automobile", "my vessel"]
+    assert await near(services, "car") == ["my automobile", "my vessel"]
     assert store.wanted == [10]
 
 
 async def test_questions_are_embedded_once_and_as_questions() -> None:
-    recalling = await fleet()
-    embedder = recalling.embedder
+    services = await fleet()
+    embedder = services.embedder
     assert embedder is not None
     for _ in range(3):
-        await near(recalling, "car")
-        await near(recalling, "boat", ref("s1"))
+        await near(services, "car")
+        await near(services, "boat", ref("s1"))
     assert embedder.questions == ["car", "boat"]
-    await asyncio.gather(*(near(recalling, f"question {number}") for number in range(vector_search._QUERIES_KEPT)))
-    await near(recalling, "car")
+    await asyncio.gather(*(near(services, f"question {number}") for number in range(vector_search._QUERIES_KEPT)))
+    await near(services, "car")
     assert embedder.questions.count("car") == 2
 
 
 async def test_a_failing_embedder_is_told_and_not_remembered() -> None:
-    recalling = await fleet()
-    assert recalling.embedder is not None
-    recalling.embedder.fails = EmbedFailed("no answer", retry=True)
+    services = await fleet()
+    assert services.embedder is not None
+    services.embedder.fails = EmbedFailed("no answer", retry=True)
     with pytest.raises(EmbedFailed):
-        await near(recalling, "car")
-    recalling.embedder.fails = None
-    assert len(await near(recalling, "car")) == 4
+        await near(services, "car")
+    services.embedder.fails = None
+    assert len(await near(services, "car")) == 4
 
 
 async def test_a_question_that_means_nothing_resembles_nothing() -> None:
-    recalling = await fleet()
-    assert await near(recalling, "?!") == []
+    services = await fleet()
+    assert await near(services, "?!") == []
 
 
 async def test_memories_are_searched_in_their_scope_with_their_filter() -> None:
-    recalling = await fleet()
-    assert recalling.vectors is not None
+    services = await fleet()
+    assert services.vectors is not None
     for session in ("s1", "s2"):
-        await recalling.memory.add_session(ANYONE, ref(session))
-    await recalling.embed_all()
+        await services.memory.add_session(ANYONE, ref(session))
+    await services.embed_all()
 
     async def found(**wanted: Any) -> set[str]:
-        assert recalling.vectors is not None
-        near = await recalling.vectors.memories(TENANT, SCOPE, "car", MemoryFilter(**wanted), 2)
+        assert services.vectors is not None
+        near = await services.vectors.memories(TENANT, SCOPE, "car", MemoryFilter(**wanted), 2)
         return {each.document.draft.text for each in near}
 
     assert await found() == {"my automobile", "your vehicle is a car"}
     assert await found(session_ids=frozenset({"s1"})) == {"my automobile", "my vessel"}
-    await recalling.store.forget(TENANT, SCOPE, Forget(session_id="s1"), 0)
+    await services.store.forget(TENANT, SCOPE, Forget(session_id="s1"), 0)
     assert await found() == {"your vehicle is a car", "your kitten"}
-    assert await recalling.vectors.memories(TENANT, SCOPE._replace(user_id="bob"), "car", MemoryFilter(), 2) == []
+    assert await services.vectors.memories(TENANT, SCOPE._replace(user_id="bob"), "car", MemoryFilter(), 2) == []
 
 
 async def test_many_rows_are_compared_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    recalling = await fleet()
-    few = await near(recalling, "car")
+    services = await fleet()
+    few = await near(services, "car")
     monkeypatch.setattr(vector_search, "_MOST_AT_ONCE", 1)
     beside: list[object] = []
     to_thread = asyncio.to_thread
@@ -315,7 +315,7 @@ async def test_many_rows_are_compared_beside_the_event_loop(monkeypatch: pytest.
         return await to_thread(work, *args)
 
     monkeypatch.setattr(asyncio, "to_thread", noted)
-    assert await near(recalling, "car") == few
+    assert await near(services, "car") == few
     assert len(beside) == 1
 
 
@@ -340,7 +340,7 @@ async def test_a_matrix_grows_to_the_same_whatever_the_order_of_arrival() -> Non
     """Random arrivals, late ones within the time they are waited for: every read holds all that was stored a second before."""
     chance = np.random.default_rng(11)
     clock = Clock()
-    cache = Matrices(MatrixCache(1 << 20), clock)
+    cache = VectorCache(MatrixCache(1 << 20), clock)
     stored: dict[int, float] = {}
     waiting = list(range(1, 400))
 
@@ -371,7 +371,7 @@ async def test_a_scope_that_is_evicted_while_it_is_read_is_never_taken_for_a_par
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(vector_cache, "BLOCK_ROWS", 4)
-    cache = Matrices(MatrixCache(room_for(12, 1)), Clock())
+    cache = VectorCache(MatrixCache(room_for(12, 1)), Clock())
 
     def rows(keys: range) -> Embedded:
         return Embedded(np.array(keys, np.int64), np.zeros(len(keys), np.int64), np.ones((len(keys), 1), np.float32))

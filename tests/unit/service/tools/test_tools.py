@@ -11,7 +11,7 @@ from tests.support.clock import NOW
 from tests.support.codec import draft
 from tests.support.sessions import ref
 from tests.unit.service.memory.memories import entry
-from tests.unit.service.search.searching import ANYONE, SCOPE, Meanings, Recalling
+from tests.unit.service.search.searching import ANYONE, SCOPE, Meanings, SearchServices
 from threadkeep_server.domain import errors
 from threadkeep_server.domain.model import Role, SessionRef
 from threadkeep_server.providers.embedders.base import EmbedFailed
@@ -20,16 +20,16 @@ from threadkeep_server.service.tools.tools import MOST_TEXT
 NAMES = ["load_memory", "preload_memory", "conversation_search", "cross_session_search"]
 
 
-async def result(recalling: Recalling, name: str, to: SessionRef | None = None, **arguments: Any) -> dict[str, Any]:
-    found = await recalling.tools.call(ANYONE, to or ref(), name, json.dumps(arguments))
+async def result(services: SearchServices, name: str, to: SessionRef | None = None, **arguments: Any) -> dict[str, Any]:
+    found = await services.tools.call(ANYONE, to or ref(), name, json.dumps(arguments))
     assert not found.is_error, found.result_json
     parsed = json.loads(found.result_json)
     assert isinstance(parsed, dict)
     return parsed
 
 
-async def wrong(recalling: Recalling, name: str, arguments: str) -> str:
-    found = await recalling.tools.call(ANYONE, ref(), name, arguments)
+async def wrong(services: SearchServices, name: str, arguments: str) -> str:
+    found = await services.tools.call(ANYONE, ref(), name, arguments)
     assert found.is_error
     parsed = json.loads(found.result_json)
     assert list(parsed) == ["error"]
@@ -41,7 +41,7 @@ async def wrong(recalling: Recalling, name: str, arguments: str) -> str:
 
 @pytest.mark.parametrize("embedder", [None, Meanings()])
 def test_schemas_are_strict_and_described(embedder: Meanings | None) -> None:
-    tools = Recalling(embedder).tools.definitions()
+    tools = SearchServices(embedder).tools.definitions()
     assert [tool.name for tool in tools] == NAMES
     for tool in tools:
         schema = json.loads(tool.parameters_json_schema)
@@ -55,7 +55,7 @@ def test_schemas_are_strict_and_described(embedder: Meanings | None) -> None:
 
 
 def test_load_memory_has_one_required_string_and_preload_memory_is_never_declared() -> None:
-    tools = {tool.name: tool for tool in Recalling().tools.definitions()}
+    tools = {tool.name: tool for tool in SearchServices().tools.definitions()}
     schema = json.loads(tools["load_memory"].parameters_json_schema)
     assert list(schema["properties"]) == ["query"]
     assert (schema["properties"]["query"]["type"], schema["required"]) == ("string", ["query"])
@@ -66,7 +66,7 @@ def test_load_memory_has_one_required_string_and_preload_memory_is_never_declare
     ("embedder", "modes"), [(None, ["ranked", "substring"]), (Meanings(), ["ranked", "substring", "hybrid"])]
 )
 def test_modes_that_are_offered_are_those_that_work(embedder: Meanings | None, modes: list[str]) -> None:
-    tools = {tool.name: tool for tool in Recalling(embedder).tools.definitions()}
+    tools = {tool.name: tool for tool in SearchServices(embedder).tools.definitions()}
     mode = json.loads(tools["conversation_search"].parameters_json_schema)["properties"]["mode"]
     assert (mode["enum"], mode["default"]) == (modes, "ranked" if embedder is None else "hybrid")
 
@@ -103,20 +103,20 @@ def test_modes_that_are_offered_are_those_that_work(embedder: Meanings | None, m
     ],
 )
 async def test_wrong_arguments_come_back_in_words_that_name_them(name: str, arguments: str, told: str) -> None:
-    recalling = Recalling()
-    await recalling.session("s1", "tea")
-    assert (await wrong(recalling, name, arguments)).startswith(told)
+    services = SearchServices()
+    await services.session("s1", "tea")
+    assert (await wrong(services, name, arguments)).startswith(told)
 
 
 async def test_an_unknown_tool_is_a_fault_of_the_agent() -> None:
     with pytest.raises(errors.InvalidField, match="name must be one of load_memory"):
-        await Recalling().tools.call(ANYONE, ref(), "load", "{}")
+        await SearchServices().tools.call(ANYONE, ref(), "load", "{}")
 
 
 async def test_whole_numbers_may_be_written_as_floats_and_null_is_a_default() -> None:
-    recalling = Recalling()
-    await recalling.session("s1", "tea", "more tea")
-    found = await result(recalling, "conversation_search", query="tea", page_size=1.0, page=None, mode=None)
+    services = SearchServices()
+    await services.session("s1", "tea", "more tea")
+    found = await result(services, "conversation_search", query="tea", page_size=1.0, page=None, mode=None)
     assert len(found["results"]) == 1
 
 
@@ -124,8 +124,8 @@ async def test_whole_numbers_may_be_written_as_floats_and_null_is_a_default() ->
 
 
 async def test_load_memory_tells_of_the_user_of_the_app() -> None:
-    recalling = Recalling()
-    await recalling.memory.add(
+    services = SearchServices()
+    await services.memory.add(
         ANYONE,
         SCOPE,
         [
@@ -133,9 +133,9 @@ async def test_load_memory_tells_of_the_user_of_the_app() -> None:
             entry("has a cat", "m2"),
         ],
     )
-    await recalling.memory.add(ANYONE, SCOPE._replace(user_id="bob"), [entry("bob likes tea")])
-    await recalling.memory.add(ANYONE, SCOPE._replace(app="bank"), [entry("tea at the bank")])
-    found = await result(recalling, "load_memory", query="What tea?")
+    await services.memory.add(ANYONE, SCOPE._replace(user_id="bob"), [entry("bob likes tea")])
+    await services.memory.add(ANYONE, SCOPE._replace(app="bank"), [entry("tea at the bank")])
+    found = await result(services, "load_memory", query="What tea?")
     [told] = found["memories"]
     assert told.pop("score") > 0
     assert told == {
@@ -146,14 +146,14 @@ async def test_load_memory_tells_of_the_user_of_the_app() -> None:
         "session_id": "s0",
         "metadata": {"topic": "tea"},
     }
-    assert await result(recalling, "load_memory", query=" ") == {"memories": []}
+    assert await result(services, "load_memory", query=" ") == {"memories": []}
 
 
 async def test_metadata_that_no_reader_could_take_is_told_in_json_that_all_take() -> None:
-    recalling = Recalling()
+    services = SearchServices()
     metadata = '{"half": "a \\ud800", "large": 1e400, "pair": "\\ud83d\\ude00"}'
-    await recalling.memory.add(ANYONE, SCOPE, [entry("likes tea", metadata_json=metadata)])
-    found = await recalling.tools.call(ANYONE, ref(), "load_memory", '{"query": "tea"}')
+    await services.memory.add(ANYONE, SCOPE, [entry("likes tea", metadata_json=metadata)])
+    found = await services.tools.call(ANYONE, ref(), "load_memory", '{"query": "tea"}')
     assert found.result_json.encode()
     [told] = json.loads(found.result_json, parse_constant=pytest.fail)["memories"]
     assert told["metadata"] == {"half": "a ?", "large": "1e400", "pair": "\U0001f600"}
@@ -161,90 +161,90 @@ async def test_metadata_that_no_reader_could_take_is_told_in_json_that_all_take(
 
 async def test_load_memory_is_a_configuration_error_where_there_is_no_memory() -> None:
     with pytest.raises(errors.MemoryNotConfigured):
-        await Recalling(memory=False).tools.call(ANYONE, ref(), "load_memory", '{"query": "tea"}')
+        await SearchServices(memory=False).tools.call(ANYONE, ref(), "load_memory", '{"query": "tea"}')
 
 
 async def test_tools_of_memory_need_a_user_but_no_session() -> None:
-    recalling = Recalling()
-    await recalling.memory.add(ANYONE, SCOPE, [entry("likes tea")])
+    services = SearchServices()
+    await services.memory.add(ANYONE, SCOPE, [entry("likes tea")])
     nowhere = SessionRef("shop", "alice", "")
-    assert len((await result(recalling, "load_memory", nowhere, query="tea"))["memories"]) == 1
-    assert (await result(recalling, "preload_memory", nowhere, text="tea"))["memories"] == 1
-    assert await result(recalling, "cross_session_search", nowhere, query="tea") == {"results": [], "has_more": False}
+    assert len((await result(services, "load_memory", nowhere, query="tea"))["memories"]) == 1
+    assert (await result(services, "preload_memory", nowhere, text="tea"))["memories"] == 1
+    assert await result(services, "cross_session_search", nowhere, query="tea") == {"results": [], "has_more": False}
     for name in ("load_memory", "cross_session_search", "preload_memory"):
         with pytest.raises(errors.InvalidField, match=r"session\.user_id is required"):
-            await recalling.tools.call(
+            await services.tools.call(
                 ANYONE, SessionRef("shop", "", ""), name, '{"query": "tea"}' if "pre" not in name else "{}"
             )
 
 
 async def test_a_session_named_by_its_id_alone_tells_whose_memory_it_is() -> None:
-    recalling = Recalling()
-    await recalling.session("s1", "tea?")
-    await recalling.memory.add(ANYONE, SCOPE, [entry("likes tea")])
+    services = SearchServices()
+    await services.session("s1", "tea?")
+    await services.memory.add(ANYONE, SCOPE, [entry("likes tea")])
     bare = SessionRef("", "", "s1")
-    assert len((await result(recalling, "load_memory", bare, query="tea"))["memories"]) == 1
-    assert (await result(recalling, "preload_memory", bare))["memories"] == 1
+    assert len((await result(services, "load_memory", bare, query="tea"))["memories"]) == 1
+    assert (await result(services, "preload_memory", bare))["memories"] == 1
     with pytest.raises(errors.SessionNotFound):
-        await recalling.tools.call(ANYONE, SessionRef("", "", "s2"), "load_memory", '{"query": "tea"}')
+        await services.tools.call(ANYONE, SessionRef("", "", "s2"), "load_memory", '{"query": "tea"}')
 
 
 async def test_preload_memory_appends_a_bullet_list_of_at_most_max_entries() -> None:
-    recalling = Recalling()
-    await recalling.memory.add(ANYONE, SCOPE, [entry(f"likes tea\n number {number}") for number in range(8)])
-    found = await result(recalling, "preload_memory", text="tea", max_entries=2)
+    services = SearchServices()
+    await services.memory.add(ANYONE, SCOPE, [entry(f"likes tea\n number {number}") for number in range(8)])
+    found = await result(services, "preload_memory", text="tea", max_entries=2)
     assert found["memories"] == 2
     lead, *bullets = found["text"].split("\n")
     assert lead == "Relevant prior context:"
     assert len(bullets) == 2
     assert all(bullet.startswith("- likes tea number ") for bullet in bullets)
-    assert (await result(recalling, "preload_memory", text="tea"))["memories"] == 5
+    assert (await result(services, "preload_memory", text="tea"))["memories"] == 5
 
 
 async def test_preload_memory_searches_with_the_users_last_text() -> None:
-    recalling = Recalling()
-    await recalling.session("s1", "I have a cat", "Good.", "Now about tea", "Well, the cat ...")
-    await recalling.memory.add(ANYONE, SCOPE, [entry("likes green tea"), entry("the cat is called Tom")])
-    assert (await result(recalling, "preload_memory"))["text"] == "Relevant prior context:\n- likes green tea"
+    services = SearchServices()
+    await services.session("s1", "I have a cat", "Good.", "Now about tea", "Well, the cat ...")
+    await services.memory.add(ANYONE, SCOPE, [entry("likes green tea"), entry("the cat is called Tom")])
+    assert (await result(services, "preload_memory"))["text"] == "Relevant prior context:\n- likes green tea"
 
 
 async def test_preload_memory_is_silent_without_service_text_or_hit() -> None:
     silent = {"text": ""}
-    off = Recalling(memory=False)
+    off = SearchServices(memory=False)
     assert await result(off, "preload_memory", text="tea") == silent
-    recalling = Recalling()
-    await recalling.memory.add(ANYONE, SCOPE, [entry("likes tea")])
-    assert await result(recalling, "preload_memory") == silent  # no session
-    assert await result(recalling, "preload_memory", SessionRef("", "", "s9")) == silent
-    await recalling.session("s1", draft("tea", role=Role.ASSISTANT))
-    assert await result(recalling, "preload_memory") == silent  # the user has said nothing
-    assert await result(recalling, "preload_memory", text="  ") == silent
-    assert await result(recalling, "preload_memory", text="rum") == silent
+    services = SearchServices()
+    await services.memory.add(ANYONE, SCOPE, [entry("likes tea")])
+    assert await result(services, "preload_memory") == silent  # no session
+    assert await result(services, "preload_memory", SessionRef("", "", "s9")) == silent
+    await services.session("s1", draft("tea", role=Role.ASSISTANT))
+    assert await result(services, "preload_memory") == silent  # the user has said nothing
+    assert await result(services, "preload_memory", text="  ") == silent
+    assert await result(services, "preload_memory", text="rum") == silent
 
 
 async def test_preload_memory_looks_for_the_beginning_of_a_long_text() -> None:
-    recalling = Recalling()
-    await recalling.memory.add(ANYONE, SCOPE, [entry("likes tea")])
-    assert (await result(recalling, "preload_memory", text="tea " + "x" * 100_000))["memories"] == 1
+    services = SearchServices()
+    await services.memory.add(ANYONE, SCOPE, [entry("likes tea")])
+    assert (await result(services, "preload_memory", text="tea " + "x" * 100_000))["memories"] == 1
 
 
 async def test_texts_are_cut_so_that_results_fit_a_models_context() -> None:
-    recalling = Recalling()
-    await recalling.session("s1", "before " + "b" * 5000, "tea " + "x" * 5000)
-    await recalling.memory.add_session(ANYONE, ref())
-    [memory] = (await result(recalling, "load_memory", query="tea"))["memories"]
+    services = SearchServices()
+    await services.session("s1", "before " + "b" * 5000, "tea " + "x" * 5000)
+    await services.memory.add_session(ANYONE, ref())
+    [memory] = (await result(services, "load_memory", query="tea"))["memories"]
     assert (len(memory["text"]), memory["text"][-2:]) == (MOST_TEXT, "x…")
-    preloaded = await result(recalling, "preload_memory", text="tea")
+    preloaded = await result(services, "preload_memory", text="tea")
     assert len(preloaded["text"]) < MOST_TEXT + 50
-    [hit] = (await result(recalling, "conversation_search", query="tea"))["results"]
+    [hit] = (await result(services, "conversation_search", query="tea"))["results"]
     assert (len(hit["text"]), len(hit["before"][0]["text"])) == (MOST_TEXT, 500)
 
 
 async def test_an_embedder_that_is_down_is_no_error_to_a_model() -> None:
     embedder = Meanings()
-    recalling = Recalling(embedder)
-    await recalling.session("s1", "tea")
-    await recalling.memory.add(ANYONE, SCOPE, [entry("likes tea")])
+    services = SearchServices(embedder)
+    await services.session("s1", "tea")
+    await services.memory.add(ANYONE, SCOPE, [entry("likes tea")])
     embedder.fails = EmbedFailed("no answer", retry=True)
-    assert len((await result(recalling, "load_memory", query="tea"))["memories"]) == 1
-    assert len((await result(recalling, "conversation_search", query="tea", mode="hybrid"))["results"]) == 1
+    assert len((await result(services, "load_memory", query="tea"))["memories"]) == 1
+    assert len((await result(services, "conversation_search", query="tea", mode="hybrid"))["results"]) == 1

@@ -10,7 +10,7 @@ from tests.support.clock import NOW
 from tests.support.codec import draft
 from tests.support.sessions import ref
 from tests.unit.service.memory.memories import entry
-from tests.unit.service.search.searching import ALICE, ANYONE, SCOPE, Recalling
+from tests.unit.service.search.searching import ALICE, ANYONE, SCOPE, SearchServices
 from tests.unit.service.tools.test_tools import NAMES, result, wrong
 from threadkeep_server.domain import errors
 from threadkeep_server.domain.memories import Forget
@@ -22,8 +22,8 @@ from threadkeep_server.service.tools.tools import rfc3339
 
 @pytest.mark.row("X-01", "X-02", "X-03", "X-06")
 async def test_conversation_search_tells_each_hit_with_its_neighbours() -> None:
-    recalling = Recalling()
-    await recalling.session(
+    services = SearchServices()
+    await services.session(
         "s1",
         draft("Hello", event_id="e1", author="alice", time=NOW),
         draft("What about TEA?", event_id="e2", role=Role.ASSISTANT, author="bot", time=NOW + SECOND_NS),
@@ -32,23 +32,23 @@ async def test_conversation_search_tells_each_hit_with_its_neighbours() -> None:
     )
     e1 = {"event_id": "e1", "seq": 1, "author": "alice", "role": "user", "time": "2025-06-15T15:06:40.000Z", "text": "Hello"}
     for mode in ("ranked", "substring"):
-        found = await result(recalling, "conversation_search", query="tea", mode=mode)
+        found = await result(services, "conversation_search", query="tea", mode=mode)
         assert (found["page"], found["has_more"]) == (0, False)
         [hit] = found["results"]
         assert (hit["event_id"], hit["seq"], hit["role"], hit["text"]) == ("e2", 2, "assistant", "What about TEA?")
         assert hit["before"] == [e1]
         assert [each["event_id"] for each in hit["after"]] == ["e3"]
-        assert (await result(recalling, "conversation_search", query="rum", mode=mode))["results"] == []
+        assert (await result(services, "conversation_search", query="rum", mode=mode))["results"] == []
 
 
 @pytest.mark.row("X-04", "X-05", "X-18")
 @pytest.mark.parametrize("mode", ["ranked", "substring"])
 async def test_conversation_search_pages(mode: str) -> None:
-    recalling = Recalling()
-    await recalling.session("s1", *[f"tea {number:02}" for number in range(20)])
+    services = SearchServices()
+    await services.session("s1", *[f"tea {number:02}" for number in range(20)])
 
     async def page(number: Any, size: int = 10) -> tuple[list[str], bool]:
-        found = await result(recalling, "conversation_search", query="tea", mode=mode, page=number, page_size=size)
+        found = await result(services, "conversation_search", query="tea", mode=mode, page=number, page_size=size)
         return [hit["text"] for hit in found["results"]], found["has_more"]
 
     first, more = await page(0)
@@ -67,97 +67,97 @@ async def test_conversation_search_pages(mode: str) -> None:
 @pytest.mark.row("X-07")
 @pytest.mark.parametrize("mode", ["substring", "ranked"])
 async def test_conversation_search_in_every_mode_finds_summaries(mode: str) -> None:
-    recalling = Recalling()
-    await recalling.session("s1", "tea", draft("so far: tea", synthetic=True))
-    assert len((await result(recalling, "conversation_search", query="tea", mode=mode))["results"]) == 2
+    services = SearchServices()
+    await services.session("s1", "tea", draft("so far: tea", synthetic=True))
+    assert len((await result(services, "conversation_search", query="tea", mode=mode))["results"]) == 2
 
 
 @pytest.mark.parametrize("thought", ["he likes it", "", None, 7, "\ud83d", "x" * 100_000])
 async def test_conversation_search_with_an_inner_thought_ignores_it(thought: Any) -> None:
-    recalling = Recalling()
-    await recalling.session("s1", "tea")
-    assert len((await result(recalling, "conversation_search", query="tea", innerThought=thought))["results"]) == 1
+    services = SearchServices()
+    await services.session("s1", "tea")
+    assert len((await result(services, "conversation_search", query="tea", innerThought=thought))["results"]) == 1
 
 
 @pytest.mark.parametrize("mode", ["substring", "ranked"])
 async def test_conversation_search_without_results_says_so_as_published(mode: str) -> None:
-    recalling = Recalling()
-    await recalling.session("s1", "tea")
-    found = await result(recalling, "conversation_search", query="rum", mode=mode)
+    services = SearchServices()
+    await services.session("s1", "tea")
+    found = await result(services, "conversation_search", query="rum", mode=mode)
     assert found == {"results": [], "page": 0, "has_more": False, "message": "No results found."}
-    assert "message" not in await result(recalling, "conversation_search", query="tea", mode=mode)
+    assert "message" not in await result(services, "conversation_search", query="tea", mode=mode)
 
 
 @pytest.mark.row("X-08")
 async def test_conversation_search_needs_a_session_that_exists() -> None:
-    recalling = Recalling()
+    services = SearchServices()
     with pytest.raises(errors.SessionNotFound):
-        await recalling.tools.call(ANYONE, ref(), "conversation_search", '{"query": "tea"}')
+        await services.tools.call(ANYONE, ref(), "conversation_search", '{"query": "tea"}')
     with pytest.raises(errors.InvalidField, match=r"session\.session_id"):
-        await recalling.tools.call(ANYONE, SessionRef("shop", "alice", ""), "conversation_search", '{"query": "tea"}')
-    await recalling.session("s1", "tea")
-    await recalling.session("s1", "tea", user="bob")
+        await services.tools.call(ANYONE, SessionRef("shop", "alice", ""), "conversation_search", '{"query": "tea"}')
+    await services.session("s1", "tea")
+    await services.session("s1", "tea", user="bob")
     with pytest.raises(errors.AmbiguousSession):
-        await recalling.tools.call(ANYONE, SessionRef("", "", "s1"), "conversation_search", '{"query": "tea"}')
+        await services.tools.call(ANYONE, SessionRef("", "", "s1"), "conversation_search", '{"query": "tea"}')
 
 
 async def test_conversation_search_stays_within_its_session() -> None:
-    recalling = Recalling()
-    await recalling.session("s1", "tea one")
-    await recalling.session("s2", "tea two")
+    services = SearchServices()
+    await services.session("s1", "tea one")
+    await services.session("s2", "tea two")
     for mode in ("ranked", "substring"):
-        found = await result(recalling, "conversation_search", query="tea", mode=mode)
+        found = await result(services, "conversation_search", query="tea", mode=mode)
         assert [hit["text"] for hit in found["results"]] == ["tea one"]
 
 
 @pytest.mark.row("X-10", "X-11", "X-12")
 async def test_cross_session_search_finds_in_all_sessions_of_the_user_in_the_app() -> None:
-    recalling = Recalling()
-    assert (await result(recalling, "cross_session_search", query="tea"))["results"] == []
-    await recalling.session("s1", "green tea", "rum")
-    await recalling.session("s2", "black tea")
-    await recalling.session("s3", "tea at the bank", app="bank")
-    await recalling.session("s4", "bob's tea", user="bob")
-    found = await result(recalling, "cross_session_search", query="tea")
+    services = SearchServices()
+    assert (await result(services, "cross_session_search", query="tea"))["results"] == []
+    await services.session("s1", "green tea", "rum")
+    await services.session("s2", "black tea")
+    await services.session("s3", "tea at the bank", app="bank")
+    await services.session("s4", "bob's tea", user="bob")
+    found = await result(services, "cross_session_search", query="tea")
     assert {(hit["session_id"], hit["text"]) for hit in found["results"]} == {("s1", "green tea"), ("s2", "black tea")}
-    found = await result(recalling, "cross_session_search", query="tea", limit=1)
+    found = await result(services, "cross_session_search", query="tea", limit=1)
     assert (len(found["results"]), found["has_more"]) == (1, True)
 
 
 @pytest.mark.row("X-13", "X-16", "X-21")
 async def test_cross_session_search_takes_any_word_or_all_of_them() -> None:
-    recalling = Recalling()
-    await recalling.session("s1", "green tea", "green", "tea")
-    any_ = await result(recalling, "cross_session_search", query="green, tea")
+    services = SearchServices()
+    await services.session("s1", "green tea", "green", "tea")
+    any_ = await result(services, "cross_session_search", query="green, tea")
     assert len(any_["results"]) == 3
-    every = await result(recalling, "cross_session_search", query="GREEN, tea", all=True)
+    every = await result(services, "cross_session_search", query="GREEN, tea", all=True)
     assert [hit["text"] for hit in every["results"]] == ["green tea"]
-    assert await wrong(recalling, "cross_session_search", '{"query": " "}') == "query must not be blank"
-    assert await wrong(recalling, "cross_session_search", '{"query": "a", "mode": "any"}')
+    assert await wrong(services, "cross_session_search", '{"query": " "}') == "query must not be blank"
+    assert await wrong(services, "cross_session_search", '{"query": "a", "mode": "any"}')
     twenty = ",".join(["green"] * 20)
-    assert len((await result(recalling, "cross_session_search", query=twenty, all=True))["results"]) == 2
+    assert len((await result(services, "cross_session_search", query=twenty, all=True))["results"]) == 2
 
 
 async def test_a_caller_bound_to_a_user_calls_tools_for_that_user_only() -> None:
-    recalling = Recalling()
-    await recalling.session("s1", "tea", user="bob")
+    services = SearchServices()
+    await services.session("s1", "tea", user="bob")
     for name in NAMES:
         with pytest.raises(errors.PermissionDenied):
-            await recalling.tools.call(ALICE, ref(user="bob"), name, '{"query": "tea"}')
-    await recalling.session("s1", "tea")
-    await recalling.memory.add(ANYONE, SCOPE, [entry("likes tea")])
+            await services.tools.call(ALICE, ref(user="bob"), name, '{"query": "tea"}')
+    await services.session("s1", "tea")
+    await services.memory.add(ANYONE, SCOPE, [entry("likes tea")])
     for name in NAMES:
         arguments = "{}" if name == "preload_memory" else '{"query": "tea"}'
-        found = await recalling.tools.call(ALICE, SessionRef("shop", "", "s1"), name, arguments)
+        found = await services.tools.call(ALICE, SessionRef("shop", "", "s1"), name, arguments)
         assert "tea" in found.result_json
 
 
 async def test_what_was_forgotten_is_told_by_no_tool() -> None:
-    recalling = Recalling()
-    await recalling.memory.add(ANYONE, SCOPE, [entry("likes tea")])
-    await recalling.memory.forget(ANYONE, SCOPE, Forget())
-    assert await result(recalling, "load_memory", query="tea") == {"memories": []}
-    assert await result(recalling, "preload_memory", text="tea") == {"text": ""}
+    services = SearchServices()
+    await services.memory.add(ANYONE, SCOPE, [entry("likes tea")])
+    await services.memory.forget(ANYONE, SCOPE, Forget())
+    assert await result(services, "load_memory", query="tea") == {"memories": []}
+    assert await result(services, "preload_memory", text="tea") == {"text": ""}
 
 
 @pytest.mark.parametrize(
