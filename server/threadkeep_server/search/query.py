@@ -11,9 +11,8 @@ from typing import NamedTuple
 from .analysis.analyzer import Token, query_tokens
 from .analysis.scripts import Script, script_of
 from .analysis.stopwords import NO_NAMES, STOP_WORDS
-from .dates import mentions as dates
 from .dates.calendar import nanoseconds
-from .dates.mentions import Mention
+from .dates.mentions import DAY, MONTH, YEAR, Mention, date_terms, mentions
 
 MOST_TERMS = 64
 MOST_CHARACTERS = 10_000
@@ -28,7 +27,7 @@ _QUOTED = re.compile('"[^"]+"|＂[^＂]+＂|[“”„‟][^“”„‟]+[“�
 _SENTENCE_END = re.compile(r"[.!?。！？:\n]")
 _MENTIONED = re.compile(r"(?<!\w)@$")
 _QUESTION_MARKS = ("?", "？", "؟", ";")
-_OF_DATES = {dates.DAY: 0.6, dates.MONTH: 0.4, dates.YEAR: 0.2}
+_OF_DATES = {DAY: 0.6, MONTH: 0.4, YEAR: 0.2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,18 +68,18 @@ def parse(text: str, now_ns: int) -> Query:
     """The question analysed. Relative times ("last week") are resolved against `now_ns`, in UTC. Any text will do: it never
     raises."""
     read = text[:MOST_CHARACTERS]
-    mentions = dates.mentions(read, now_ns)
+    mentioned = mentions(read, now_ns)
     words = list(_words(read))
-    names = _Names(read, words, mentions)
+    names = _Names(read, words, mentioned)
     telling = [word for word in words if word.start in names.starts or _plain(word.text) not in STOP_WORDS] or words
     terms: dict[str, float] = {}
     for word in telling:
         for token in word.tokens:
             if token is not word.tokens[0] and _plain(read[token.start : token.end]) in STOP_WORDS:
                 continue
-            terms[token.term] = max(terms.get(token.term, 0.0), _weight(token, word, mentions))
-    days = [(mention.first_day, mention.last_day) for mention in mentions]
-    of_dates = dates.date_terms(days)[: MOST_TERMS // 4]
+            terms[token.term] = max(terms.get(token.term, 0.0), _weight(token, word, mentioned))
+    days = [(mention.first_day, mention.last_day) for mention in mentioned]
+    of_dates = date_terms(days)[: MOST_TERMS // 4]
     kept = dict(list(terms.items())[: MOST_TERMS - len(of_dates)])
     return Query(
         text=text,
@@ -109,9 +108,9 @@ def _plain(text: str) -> str:
     return text.casefold().replace("’", "'")
 
 
-def _weight(token: Token, word: _Word, mentions: Sequence[Mention]) -> float:
+def _weight(token: Token, word: _Word, mentioned: Sequence[Mention]) -> float:
     weight = 1.0 if token is word.tokens[0] else _OF_A_PART
-    if any(mention.start <= token.start and token.end <= mention.end for mention in mentions):
+    if any(mention.start <= token.start and token.end <= mention.end for mention in mentioned):
         weight *= _OF_A_MENTION
     if all(script_of(character) is Script.HIRAGANA for character in token.term):
         weight *= _OF_HIRAGANA
@@ -150,9 +149,9 @@ class _Names:
     """Which words of a question look like a name: a capital inside a sentence, or at its beginning unless sentences usually
     begin with that word; a capital within a word; @mentions. Where every word has one, it tells as little as at a beginning."""
 
-    def __init__(self, text: str, words: Sequence[_Word], mentions: Sequence[Mention]) -> None:
+    def __init__(self, text: str, words: Sequence[_Word], mentioned: Sequence[Mention]) -> None:
         self._text = text
-        self._mentions = mentions
+        self._mentioned = mentioned
         self._cased = any(word.text[0].islower() for word in words)
         self.terms: set[str] = set()
         self.starts: set[int] = set()
@@ -173,7 +172,7 @@ class _Names:
     def _is_name(self, word: _Word, first: bool) -> bool:
         if _MENTIONED.search(self._text, max(word.start - 2, 0), word.start):
             return True
-        if any(mention.start <= word.start < mention.end for mention in self._mentions):
+        if any(mention.start <= word.start < mention.end for mention in self._mentioned):
             return False
         if first or not self._cased:
             return word.text[0].isupper() and _plain(word.text) not in NO_NAMES

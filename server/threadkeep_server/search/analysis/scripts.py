@@ -1,7 +1,10 @@
 """Which script a character is of, by code point ranges.
 
-The standard library knows no scripts. The ranges follow Scripts.txt of Unicode 14, which is what the oldest Python that we run
-on knows. Those of unspaced scripts hold letters only: digits are of no script, and marks follow their letter.
+The standard library has no script property. The ranges follow Scripts.txt of Unicode 14, the version of the oldest supported
+Python. The ranges of unspaced scripts contain letters only: digits belong to no script, and marks follow their letter.
+
+The library `regex` has the property, but its version would change the terms of an existing index, and its patterns make
+`index_terms` 2 to 7 times slower for accented Latin and Cyrillic text.
 """
 
 from __future__ import annotations
