@@ -112,12 +112,6 @@ class Strategy(Protocol):
     def plan(self, window: Window, count: Count) -> Plan: ...
 
 
-def nothing(window: Window, strategy: str) -> Plan:
-    """The plan that leaves the window as it is."""
-    tokens = window.counters.tokens
-    return Plan(archive=(), inserts=(), strategy=strategy, tokens_before=tokens, tokens_after=tokens)
-
-
 def derive(
     window: Window,
     result: Sequence[WindowEvent | NewEvent],

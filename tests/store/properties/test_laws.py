@@ -40,7 +40,7 @@ from threadkeep_server.domain.filters import Authors, AuthorStep
 from threadkeep_server.domain.model import NO_COUNTERS, EventDraft, Role, SessionRef, Usage, WindowEvent
 from threadkeep_server.domain.text import estimate_tokens
 from threadkeep_server.providers.summarizers.base import Summary
-from threadkeep_server.service.compaction.compaction_runner import CompactionRunner, Job
+from threadkeep_server.service.compaction.compaction_runner import CompactionRunner, StrategyRun
 from threadkeep_server.store.contract.compaction import WindowRead
 from threadkeep_server.store.contract.store import Store
 from threadkeep_server.store.inmemory import InMemoryStore
@@ -169,9 +169,9 @@ class Log:
 
     async def compact(self, strategy: Strategy, branch: str = "") -> None:
         """Runs the strategy, and again: what has not changed since is left alone."""
-        job = Job(TENANT, self._name, strategy, branch, actor="test")
+        run = StrategyRun(TENANT, self._name, strategy, branch, actor="test")
         before = await self._window()
-        done, reference = [await world.compactor.run(job) for world in self._worlds]
+        done, reference = [await world.compactor.run(run) for world in self._worlds]
         assert done.compaction == reference.compaction, "the stores keep the same record"
         after = await self._window()
         if done.compaction is None or done.prepared is None:
@@ -183,7 +183,7 @@ class Log:
         assert after.session.window == done.prepared.after
         check_untorn(parsed(before.bodies), parsed(after.bodies))
         for world in self._worlds:
-            assert (await world.compactor.run(job)).compaction is None, f"{strategy} found something to do twice"
+            assert (await world.compactor.run(run)).compaction is None, f"{strategy} found something to do twice"
         assert await self._window() == after
 
     def _note(self, drafts: Sequence[EventDraft], last_seq: int) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from threadkeep_server.compaction.plan import Strategy, complete, nothing
+from threadkeep_server.compaction.plan import Strategy, complete
 from threadkeep_server.compaction.strategies.pipeline import Pipeline
 from threadkeep_server.compaction.strategies.recursive_summary import RecursiveSummary
 from threadkeep_server.compaction.strategies.sliding_window import SlidingWindow
@@ -59,7 +59,13 @@ def test_a_pipeline_asks_for_the_summary_of_its_last_step() -> None:
 
 def test_a_pipeline_that_has_nothing_to_do_changes_nothing() -> None:
     before = window("U1 A1")
-    assert Pipeline((SlidingWindow(), TurnWindow())).plan(before, len) == nothing(before, "pipeline")
+    plan = Pipeline((SlidingWindow(), TurnWindow())).plan(before, len)
+    assert (plan.empty, plan.strategy, plan.tokens_before, plan.tokens_after) == (
+        True,
+        "pipeline",
+        before.counters.tokens,
+        before.counters.tokens,
+    )
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from threadkeep_server.domain.text import estimate_tokens
 from threadkeep_server.providers.summarizers.base import SummarizerFailed, Summary
 from threadkeep_server.service.compaction.compaction_runner import CompactionRunner, Outcome
 from threadkeep_server.service.compaction.policies import PolicyBook, PolicyService
-from threadkeep_server.service.compaction.requests import Application, Applied, CompactionService, Replacement, Run
+from threadkeep_server.service.compaction.requests import Application, Applied, CompactionService, Replacement
 from threadkeep_server.store.contract.compaction import PolicyKey, PolicyScope
 from threadkeep_server.store.contract.events import EventQuery
 from threadkeep_server.store.inmemory import InMemoryStore
@@ -176,7 +176,7 @@ class Bench:
         return [parse(each) for each in page.events]
 
     async def run(self, strategy: Any = None, *, caller: Caller = CALLER, of: SessionRef | None = None, **how: Any) -> Outcome:
-        return await self.service.run(caller, Run(of or ref(), strategy, **how))
+        return await self.service.run(caller, of or ref(), strategy, **how)
 
     async def apply(
         self,

@@ -19,7 +19,7 @@ from ...domain.model import SECOND_NS, Counters, Session, SessionRef
 from ...store.contract.compaction import CompactionStore
 from ...store.contract.events import Appended, AppendRequest
 from ...store.contract.sessions import SessionStore
-from .compaction_runner import CompactionRunner, Job
+from .compaction_runner import CompactionRunner, StrategyRun
 from .policies import Policy, PolicyBook
 
 _log = logging.getLogger(__name__)
@@ -186,9 +186,9 @@ class AutoCompactor:
                 self._put_off(key, _LEASED_DELAY_S)
                 return False
             extending = asyncio.create_task(self._extend(key))
-            job = Job(tenant, ref, policy.strategy, trigger=policy.trigger, actor="policy")
+            run = StrategyRun(tenant, ref, policy.strategy, trigger=policy.trigger, actor="policy")
             async with asyncio.timeout(self._longest_s):
-                outcome = await self._compactor.run(job)
+                outcome = await self._compactor.run(run)
         finally:
             if extending is not None:
                 extending.cancel()

@@ -34,7 +34,7 @@ class Composer(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class StrategyRun:
     """What to do with which session. `trigger` None: in any case."""
 
     tenant: str
@@ -66,7 +66,7 @@ class Outcome:
 
 @dataclass(slots=True)
 class _Spent:
-    """Summaries made for one job, by the digest of what was asked."""
+    """Summaries made for one run, by the digest of what was asked."""
 
     summaries: dict[str, Summary]
     usage: Usage = NO_USAGE
@@ -91,29 +91,29 @@ class CompactionRunner:
         self._clock = clock
         self._new_id = new_id
 
-    async def preview(self, job: Job) -> Outcome:
+    async def preview(self, run: StrategyRun) -> Outcome:
         """What `run` would do. Raises SessionNotFound."""
-        read = await self._store.read_window(job.tenant, job.ref)
-        if job.trigger is not None and not job.trigger.fires(read.session.window):
+        read = await self._store.read_window(run.tenant, run.ref)
+        if run.trigger is not None and not run.trigger.fires(read.session.window):
             return Outcome()
-        return Outcome(self._prepare(read, await self._plan(job, _window(read, job))))
+        return Outcome(self._prepare(read, await self._plan(run, _window(read, run))))
 
-    async def run(self, job: Job) -> Outcome:
+    async def run(self, run: StrategyRun) -> Outcome:
         """Raises SessionNotFound, SummarizerNotConfigured, SummarizerFailed, VersionMismatch when every race was lost."""
         spent = _Spent({})
         for lost in range(_ATTEMPTS):
-            read = await self._store.read_window(job.tenant, job.ref)
-            if job.trigger is not None and not job.trigger.fires(read.session.window):
+            read = await self._store.read_window(run.tenant, run.ref)
+            if run.trigger is not None and not run.trigger.fires(read.session.window):
                 return Outcome(lost_races=lost)
-            window = _window(read, job)
-            plan = await self._plan(job, window)
+            window = _window(read, run)
+            plan = await self._plan(run, window)
             if plan.summary is not None:
                 plan = await self._summarized(plan, plan.summary, window, spent)
             prepared = self._prepare(read, plan)
             if plan.empty:
                 return Outcome(prepared, lost_races=lost)
             try:
-                compacted = await self._store.compact(self._request(job, prepared, spent.usage))
+                compacted = await self._store.compact(self._request(run, prepared, spent.usage))
             except VersionMismatch as mismatch:
                 _log.info("compaction of session %s was overtaken by another, planning anew", read.session.uid)
                 latest = mismatch
@@ -121,8 +121,8 @@ class CompactionRunner:
             return Outcome(prepared, compacted.compaction, lost)
         raise latest
 
-    async def _plan(self, job: Job, window: Window) -> Plan:
-        return await run_in_thread(len(window.events), MOST_EVENTS, job.strategy.plan, window, self._count)
+    async def _plan(self, run: StrategyRun, window: Window) -> Plan:
+        return await run_in_thread(len(window.events), MOST_EVENTS, run.strategy.plan, window, self._count)
 
     async def _summarized(self, plan: Plan, asked: SummaryRequest, window: Window, spent: _Spent) -> Plan:
         summary = spent.summaries.get(asked.digest)
@@ -159,9 +159,9 @@ class CompactionRunner:
             inserts.append(Placed(insert.before, drafts))
         return Prepared(plan, inserts, read.session, after)
 
-    def _request(self, job: Job, prepared: Prepared, usage: Usage) -> CompactionRequest:
+    def _request(self, run: StrategyRun, prepared: Prepared, usage: Usage) -> CompactionRequest:
         return CompactionRequest(
-            tenant=job.tenant,
+            tenant=run.tenant,
             ref=prepared.session.ref,
             compaction_id=self._new_id(),
             now=self._clock(),
@@ -169,11 +169,11 @@ class CompactionRunner:
             inserts=prepared.inserts,
             expected_window_version=prepared.session.window_version,
             strategy=prepared.plan.strategy,
-            actor=job.actor,
-            branch=job.branch,
+            actor=run.actor,
+            branch=run.branch,
             usage=usage,
         )
 
 
-def _window(read: WindowRead, job: Job) -> Window:
-    return Window(tuple(read.events), job.branch)
+def _window(read: WindowRead, run: StrategyRun) -> Window:
+    return Window(tuple(read.events), run.branch)

@@ -17,20 +17,8 @@ from ...store.contract.events import EventStore
 from ...store.contract.sessions import SessionStore
 from ..access import own_ref
 from ..run_in_thread import MOST_EVENTS, run_in_thread
-from .compaction_runner import CompactionRunner, Job, Outcome
+from .compaction_runner import CompactionRunner, Outcome, StrategyRun
 from .policies import PolicyBook
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """A strategy to run; None: the one of the policy that applies."""
-
-    ref: SessionRef
-    strategy: Strategy | None = None
-    trigger: Trigger | None = None
-    branch: str = ""
-    actor: str = ""
-    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +87,23 @@ class CompactionService:
         self._clock = clock
         self._new_id = new_id
 
-    async def run(self, caller: Caller, run: Run) -> Outcome:
-        """Raises InvalidField where neither a strategy is named nor a policy applies; see CompactionRunner for the rest."""
-        ref = own_ref(caller, run.ref)
-        strategy = run.strategy or await self._strategy_of(caller.tenant, ref)
-        job = Job(caller.tenant, ref, strategy, run.branch, run.trigger, run.actor)
-        return await (self._compactor.preview(job) if run.dry_run else self._compactor.run(job))
+    async def run(
+        self,
+        caller: Caller,
+        ref: SessionRef,
+        strategy: Strategy | None = None,
+        *,
+        trigger: Trigger | None = None,
+        branch: str = "",
+        actor: str = "",
+        dry_run: bool = False,
+    ) -> Outcome:
+        """Runs the strategy; None: that of the policy that applies. Raises InvalidField without either; see
+        CompactionRunner for the rest."""
+        ref = own_ref(caller, ref)
+        strategy = strategy or await self._strategy_of(caller.tenant, ref)
+        run = StrategyRun(caller.tenant, ref, strategy, branch, trigger, actor)
+        return await (self._compactor.preview(run) if dry_run else self._compactor.run(run))
 
     async def _strategy_of(self, tenant: str, ref: SessionRef) -> Strategy:
         session = await self._store.get_session(tenant, ref)

@@ -9,7 +9,7 @@ from ...domain import validation
 from ...domain.errors import VersionMismatch
 from ...domain.model import Caller
 from ...service.compaction.policies import PolicyService
-from ...service.compaction.requests import Applied, CompactionService, Run
+from ...service.compaction.requests import Applied, CompactionService
 from ..convert.compaction import application_of, compaction_to, conflicts_named, key_of, plan_to, replacement_of, scope_to
 from ..convert.events import DraftMaker
 from ..convert.sessions import ref_of, set_time
@@ -33,36 +33,33 @@ class CompactionServicer:
         self._make_draft = make_draft
 
     async def CompactSession(self, request: pb.CompactSessionRequest, caller: Caller) -> pb.CompactSessionResponse:
-        run = Run(
-            ref=ref_of(request.session),
-            strategy=strategy_of(request.strategy) if request.HasField("strategy") else None,
+        branch = validation.branch("branch", request.branch)
+        outcome = await self._compaction.run(
+            caller,
+            ref_of(request.session),
+            strategy_of(request.strategy) if request.HasField("strategy") else None,
             trigger=trigger_of(request.trigger) if request.HasField("trigger") else None,
-            branch=validation.branch("branch", request.branch),
+            branch=branch,
             actor=validation.identifier("actor", request.actor),
             dry_run=request.dry_run,
         )
-        outcome = await self._compaction.run(caller, run)
         response = pb.CompactSessionResponse(lost_races=outcome.lost_races)
         if outcome.prepared is not None:
             response.triggered = True
-            response.plan.CopyFrom(plan_to(outcome.prepared, run.branch))
+            response.plan.CopyFrom(plan_to(outcome.prepared, branch))
         if outcome.compaction is not None:
             response.compacted = True
             response.compaction.CopyFrom(compaction_to(outcome.compaction))
         return response
 
     async def PlanCompaction(self, request: pb.PlanCompactionRequest, caller: Caller) -> pb.PlanCompactionResponse:
-        run = Run(
-            ref=ref_of(request.session),
-            strategy=strategy_of(request.strategy) if request.HasField("strategy") else None,
-            branch=validation.branch("branch", request.branch),
-            dry_run=True,
-        )
-        prepared = (await self._compaction.run(caller, run)).prepared
+        ref, branch = ref_of(request.session), validation.branch("branch", request.branch)
+        strategy = strategy_of(request.strategy) if request.HasField("strategy") else None
+        prepared = (await self._compaction.run(caller, ref, strategy, branch=branch, dry_run=True)).prepared
         assert prepared is not None  # noqa: S101 - a run without a trigger always has a plan
         session = prepared.session
         return pb.PlanCompactionResponse(
-            plan=plan_to(prepared, run.branch),
+            plan=plan_to(prepared, branch),
             window_version=session.window_version,
             log_version=session.log_version,
             last_seq=session.last_seq,
