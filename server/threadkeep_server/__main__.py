@@ -1,4 +1,4 @@
-"""Entry point: serve until told to stop. `python -m threadkeep_server` takes its settings from environment and file."""
+"""Entry point. `python -m threadkeep_server` reads its settings from environment and file, and serves until SIGTERM."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _log = logging.getLogger("threadkeep")
 
 
 def run(settings: Settings) -> int:
-    """Serves until SIGTERM or SIGINT; the exit status, 2 for settings of no use. What keeps it from serving is one line."""
+    """Serves until SIGTERM or SIGINT. Returns the exit status, 2 for invalid settings. Logs one line if it cannot serve."""
     setup_logging(settings.log_level, settings.log_format)
     for line in foreign_variables():
         _log.warning("%s", line)
@@ -66,8 +66,8 @@ async def _serve(settings: Settings) -> None:
 
 
 def _tune_interpreter() -> None:
-    """What start-up made stays, so it is not looked through for garbage again and again. And a thread that comes back from the
-    database waits for the busy event loop to hand over the interpreter: not the 5 ms that are usual."""
+    """Excludes the objects of start-up from garbage collection, and lowers the switch interval from 5 ms to 0.2 ms: a thread
+    that returns from the database waits that long for a busy event loop."""
     sys.setswitchinterval(0.0002)
     gc.collect()
     gc.freeze()

@@ -1,4 +1,4 @@
-"""Log lines on standard error, for people or for machines. Payloads and credentials are never handed to a logger."""
+"""Log lines on standard error, as text or JSON. Payloads and credentials are never logged."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import sys
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
-# What every record has; whatever else a record has was given as `extra`.
+# The attributes of every record; the others come from `extra`.
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}
 _CONTROL = {code: f"\\x{code:02x}" for code in (*range(0x20), 0x7F) if code not in (0x09, 0x0A)}
-# Libraries whose lines below WARNING tell an operator nothing.
+# Libraries whose lines below WARNING are of no use to an operator.
 _QUIET = ("asyncio", "uvicorn", "uvicorn.error", "uvicorn.access", "alembic", "sqlalchemy", "asyncpg", "grpc")
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a line: ts (UTC), level, logger, message, the record's extra fields, and exception if there is one."""
+    """One JSON object per line: ts (UTC), level, logger, message, the extra fields, and exception if there is one."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
@@ -32,7 +32,7 @@ class JsonFormatter(logging.Formatter):
 
 
 class TextFormatter(logging.Formatter):
-    """Time, level, logger, message and `key=value` for the extra fields, with control characters made visible."""
+    """Time, level, logger, message and `key=value` for the extra fields, with control characters escaped."""
 
     def format(self, record: logging.LogRecord) -> str:
         extra = "".join(f" {key}={value}" for key, value in _extra(record).items())
@@ -44,7 +44,7 @@ class TextFormatter(logging.Formatter):
 
 
 def setup_logging(level: str, format: str, stream: TextIO | None = None) -> None:  # noqa: A002  the setting's name
-    """Sends the process's log to `stream`, standard error by default, as `text` or `json` from `level` on."""
+    """Writes the log of the process to `stream`, standard error by default, as `text` or `json`, from `level` on."""
     handler = logging.StreamHandler(sys.stderr if stream is None else stream)
     handler.setFormatter(JsonFormatter() if format == "json" else TextFormatter())
     root = logging.getLogger()

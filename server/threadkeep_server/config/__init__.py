@@ -1,1 +1,1 @@
-"""Settings: read from flags, environment, file and defaults."""
+"""The server's settings."""

@@ -1,4 +1,4 @@
-"""Which of the environment's THREADKEEP_ variables nothing reads; part of `config`."""
+"""Detection of THREADKEEP_ environment variables that are not read."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 ENV_PREFIX = "THREADKEEP_"
-# No settings of the server: variables of the clients and the command line, and of the tests.
+# Variables of the clients, the command line and the tests.
 _OTHERS = (
     *("CONFIG", "ADDRESS", "TOKEN", "ALLOW_PLAINTEXT_TOKEN", "DEBUG"),
     *("REQUIRE_ALL", "LONG", "EXAMPLES", "KILLS", "SEED", "LANGUAGES", "SHARED_DATA", "SLOW_READER_S"),
 )
 _OTHER_PREFIXES = ("TEST_", "BENCH_", "MCP_")
-# What Kubernetes and Docker set in every container beside a service that is called threadkeep.
+# Variables that Kubernetes and Docker set in containers next to a service with the name threadkeep.
 _SERVICE_LINK = re.compile(r"(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP)(_(PROTO|PORT|ADDR))?)")
 _LINK_VALUE = re.compile(r"(tcp|udp)://")
 
 
 class UnknownVariables(NamedTuple):
-    """A line for each: `misspelt` resemble a setting, `foreign` resemble nothing."""
+    """One line per variable: `misspelt` resemble a setting, `foreign` do not."""
 
     misspelt: list[str]
     foreign: list[str]
 
 
 def unknown_variables(environment: Mapping[str, str], settings: Iterable[str]) -> UnknownVariables:
-    """The variables that no setting and none of our programs reads."""
+    """Returns the variables that neither a setting nor a Threadkeep program reads."""
     known = [*(name.upper() for name in settings), *_OTHERS]
     found = UnknownVariables([], [])
     for variable in sorted(each for each in environment if each.upper().startswith(ENV_PREFIX)):

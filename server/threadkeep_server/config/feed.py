@@ -1,4 +1,4 @@
-"""The settings of the feed, of subscriptions and of consumers; part of `config.Settings`."""
+"""The settings of the feed, of subscriptions and of consumers; part of `settings.Settings`."""
 
 from __future__ import annotations
 
@@ -11,36 +11,38 @@ from .types import Duration, Interval, normalize_url
 
 
 class FeedSettings(BaseSettings):
-    """See `config.Settings`."""
+    """Part of `settings.Settings`."""
 
     feed_retention: Duration = Field(
         default=timedelta(days=7),
-        description="How long a change can be resumed from. Events stay readable as long as their session lives. 0: for ever.",
+        description="How long subscriptions can resume from a change. Events stay readable while their session exists. "
+        "0: always.",
     )
     feed_poll_interval: Interval = Field(
         default=timedelta(seconds=1),
-        description="How often a server looks for changes that it was not told of, while somebody follows them.",
+        description="How often a server polls for changes without a notification, while there are subscriptions.",
     )
-    max_subscriptions: int = Field(default=20_000, ge=1, le=1_000_000, description="Most subscriptions on this server at once.")
+    max_subscriptions: int = Field(default=20_000, ge=1, le=1_000_000, description="Most open subscriptions on this server.")
     max_subscriptions_per_caller: int = Field(
         default=10_000,
         ge=1,
         le=1_000_000,
-        description="Most of them of one caller: of one user, or of all callers of a tenant that are bound to no user.",
+        description="Most open subscriptions of one user, or of all callers of a tenant that are not bound to a user.",
     )
     watch_heartbeat: Interval = Field(
         default=timedelta(seconds=15),
-        description="Longest silence on a subscription: after it a checkpoint is sent. Less than what proxies take for idle.",
+        description="Longest time without a message on a subscription; then a checkpoint is sent. Must be less than the idle "
+        "timeout of proxies.",
     )
     database_listen_url: str = Field(
         default="",
         repr=False,
-        description="PostgreSQL for LISTEN, which needs a direct connection: give one where `database_url` is a PgBouncer. "
+        description="PostgreSQL URL for LISTEN, which requires a direct connection; set it if `database_url` is a PgBouncer. "
         "Empty: `database_url`.",
     )
     consumer_lease: Interval = Field(
         default=timedelta(seconds=15),
-        description="How long a member of a consumer may be unheard of before its partitions are given to others.",
+        description="How long a member of a consumer may be silent before its partitions are assigned to others.",
     )
 
     @field_validator("database_listen_url")
@@ -53,5 +55,5 @@ class FeedSettings(BaseSettings):
 
     @property
     def resolved_listen_url(self) -> str:
-        """The URL in the form the store takes; empty if there is none of its own."""
+        """The URL in the form of the store; empty if not set."""
         return normalize_url(self.database_listen_url) if self.database_listen_url else ""

@@ -1,8 +1,8 @@
 """The server's settings: one frozen object from flags, environment, file and defaults, in that order of precedence.
 
-The environment variable of a field is `THREADKEEP_` and its name in capitals. The file is TOML with the fields' names as
-keys: the one named by a flag or by `THREADKEEP_CONFIG`, otherwise `threadkeep.toml` in the working directory if there is one.
-A variable that nothing reads is refused where it resembles a setting, and otherwise ignored with a warning.
+The environment variable of a field is `THREADKEEP_` and its name in capitals. The file is TOML with the field names as keys:
+the file of the flag or of `THREADKEEP_CONFIG`, otherwise `threadkeep.toml` in the working directory if it exists. An unknown
+variable is rejected if it resembles a setting; otherwise it is ignored with a warning.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ __all__ = [
 
 DEFAULT_FILE = "threadkeep.toml"
 _MIB = 1024 * 1024
-# Of the endpoints of models, by what asks there.
+# Components with a model endpoint.
 _ENDPOINTS = ("summarizer", "embedder")
 _SECRETS = {"auth_tokens", "database_url", "database_listen_url", *(f"{name}_api_key" for name in _ENDPOINTS)}
 _SECRETS |= {f"{name}_base_url" for name in _ENDPOINTS}
@@ -73,7 +73,7 @@ _EMPTY_MEANS_SOMETHING = frozenset({"http_address", "database_url"})
 
 
 class ConfigError(Exception):
-    """Settings that cannot be used. Each problem names the field, where its value came from, and what to do."""
+    """Invalid settings. Each problem names the field, the source of its value, and what to do."""
 
     def __init__(self, problems: list[str]) -> None:
         self.problems = problems
@@ -85,20 +85,20 @@ def _default_log_format() -> Literal["text", "json"]:
 
 
 class Settings(FeedSettings, RecallSettings, CompactionSettings):
-    """Every setting of the server. Made by `load_settings`; constructed directly it reads neither environment nor file."""
+    """Every setting of the server. `load_settings` creates it; the constructor reads neither environment nor file."""
 
     model_config = SettingsConfigDict(
         env_prefix=ENV_PREFIX, frozen=True, extra="forbid", validate_default=True, hide_input_in_errors=True
     )
 
     data_dir: Path = Field(
-        default=Path("data"), description="Directory for the SQLite file. Made at start; relative to the working directory."
+        default=Path("data"), description="Directory of the SQLite file, created at start; relative to the working directory."
     )
     database_url: str = Field(
         default="",
         repr=False,
-        description="Where sessions are kept: `sqlite:///path` or `postgresql://user:password@host:port/database`; or "
-        "`memory://`, for tests and demos: nothing survives a restart. "
+        description="The database: `sqlite:///path` or `postgresql://user:password@host:port/database`; or "
+        "`memory://` for tests and demos: nothing survives a restart. "
         "Empty: the SQLite file `threadkeep.db` inside `data_dir`.",
     )
     grpc_address: str = Field(
@@ -112,16 +112,16 @@ class Settings(FeedSettings, RecallSettings, CompactionSettings):
     auth_tokens: dict[str, Principal] = Field(
         default_factory=dict,
         repr=False,
-        description="Bearer tokens and whom they stand for: a table of `token = {tenant, user_id}` (JSON in the environment); "
-        "`user_id` is optional and binds the caller to that user. No token at all: every caller is tenant `default`.",
+        description="Bearer tokens and their callers: a table of `token = {tenant, user_id}` (JSON in the environment); "
+        "`user_id` is optional and binds the caller to that user. Without tokens every caller is of tenant `default`.",
     )
     auth_tokens_file: Path | None = Field(
         default=None,
-        description="TOML file with more tokens, of the form of `auth_tokens`, to keep them out of the settings file.",
+        description="TOML file with more tokens in the form of `auth_tokens`, to keep them out of the settings file.",
     )
     tls_certificate: Path | None = Field(
         default=None,
-        description="PEM file with the certificate chain of both ports. Needs `tls_private_key`. Absent: no TLS.",
+        description="PEM file with the certificate chain of both ports. Requires `tls_private_key`. Absent: no TLS.",
     )
     tls_private_key: Path | None = Field(default=None, description="PEM file with the certificate's private key.")
     sqlite_synchronous: Annotated[Literal["NORMAL", "FULL", "EXTRA"], BeforeValidator(upper)] = Field(
@@ -129,7 +129,7 @@ class Settings(FeedSettings, RecallSettings, CompactionSettings):
         description="SQLite's `synchronous`: with FULL and EXTRA an acknowledged append survives a power cut; with NORMAL it "
         "survives a crash of the server only.",
     )
-    sqlite_readers: int = Field(default=4, ge=1, le=64, description="SQLite connections for reads, beside the one that writes.")
+    sqlite_readers: int = Field(default=4, ge=1, le=64, description="SQLite connections for reads, next to the one for writes.")
     postgres_pool_size: int = Field(default=8, ge=2, le=1000, description="Most connections to PostgreSQL from this server.")
     max_event_bytes: Bytes = Field(
         default=16 * _MIB, le=512 * _MIB, description="Largest encoded event, in bytes (`16MiB` is a form)."
@@ -139,30 +139,30 @@ class Settings(FeedSettings, RecallSettings, CompactionSettings):
         default=32 * _MIB, le=1024 * _MIB, description="Largest append, in bytes of its events. At least `max_event_bytes`."
     )
     max_page_size: int = Field(
-        default=1000, ge=1, le=100_000, description="Most items in one page; a larger `page_size` is cut to it."
+        default=1000, ge=1, le=100_000, description="Most items in one page; a larger `page_size` is reduced to it."
     )
     max_response_bytes: Bytes = Field(
         default=3_670_016,
         le=512 * _MIB,
-        description="Bytes at which a page ends early, 3.5 MiB by default: gRPC clients refuse messages above 4 MiB unless "
-        "told otherwise. A single larger event is still returned, alone.",
+        description="Bytes at which a page ends early, 3.5 MiB by default: gRPC clients reject messages above 4 MiB by "
+        "default. A single larger event is still returned, alone.",
     )
     max_pending_bytes: Bytes = Field(
         default=64 * _MIB,
-        description="Bytes of appends that wait to be committed; above it callers wait. At least `max_batch_bytes`.",
+        description="Bytes of appends that are not committed yet; above it callers wait. At least `max_batch_bytes`.",
     )
     default_ttl: Duration = Field(
         default=timedelta(days=60),
-        description="How long a session lives if its creator does not say. 0: for ever.",
+        description="Time to live of a session without an expiry of its own. 0: sessions do not expire.",
     )
     sweep_interval: Interval = Field(
-        default=timedelta(seconds=60), description="Time between two sweeps that delete expired sessions."
+        default=timedelta(seconds=60), description="Time between two deletions of expired sessions."
     )
     search_index: bool = Field(
-        default=True, description="Keep a trigram index for substring search. Off: answers stay the same and come from a scan."
+        default=True, description="Keep a trigram index for substring search. Off: the results are the same, from a scan."
     )
     drain_grace: Duration = Field(
-        default=timedelta(seconds=10), description="How long calls in flight may finish after SIGTERM, before they are cut off."
+        default=timedelta(seconds=10), description="Time for calls in flight to finish after SIGTERM, before they are canceled."
     )
     log_level: Annotated[Literal["debug", "info", "warning", "error"], BeforeValidator(lower)] = Field(
         default="info", description="Least severe log level that is written: debug, info, warning or error."
@@ -171,7 +171,7 @@ class Settings(FeedSettings, RecallSettings, CompactionSettings):
         default_factory=_default_log_format,
         description="Log lines on standard error: `text` or `json`. Default: text on a terminal, otherwise json.",
     )
-    reflection: bool = Field(default=True, description="Offer gRPC server reflection, which `grpcurl` and `buf curl` use.")
+    reflection: bool = Field(default=True, description="Offer gRPC server reflection, for `grpcurl` and `buf curl`.")
     channelz: bool = Field(default=True, description="Offer gRPC channelz, which shows connections and their counters.")
 
     _sources: dict[str, str] = PrivateAttr(default_factory=dict)
@@ -212,7 +212,7 @@ class Settings(FeedSettings, RecallSettings, CompactionSettings):
     @classmethod
     def _tokens(cls, value: dict[str, Principal]) -> dict[str, Principal]:
         if any(not token.strip() or token != token.strip() for token in value):
-            raise ValueError("must not hold an empty token, nor one that begins or ends with a blank")
+            raise ValueError("must not contain an empty token, or one that begins or ends with a blank")
         return value
 
     @model_validator(mode="after")
@@ -247,17 +247,17 @@ class Settings(FeedSettings, RecallSettings, CompactionSettings):
 
     @property
     def resolved_database_url(self) -> str:
-        """The URL in the form the store takes: `sqlite:///path`, `postgresql+asyncpg://...` or `memory://`."""
+        """The URL in the form of the store: `sqlite:///path`, `postgresql+asyncpg://...` or `memory://`."""
         return normalize_url(self.database_url or self._default_url)
 
     @property
     def in_memory(self) -> bool:
-        """Whether sessions are kept in the server's memory alone."""
+        """Whether sessions are stored in RAM only."""
         return self.resolved_database_url == IN_MEMORY
 
     @property
     def shown_database_url(self) -> str:
-        """The URL for other eyes: as it was written, without the password."""
+        """The URL as it was written, without the password."""
         return masked_url(self.database_url or self._default_url)
 
     @property
@@ -266,11 +266,11 @@ class Settings(FeedSettings, RecallSettings, CompactionSettings):
 
     @property
     def sources(self) -> Mapping[str, str]:
-        """Where each value came from: flag, environment variable, file or default."""
+        """The source of each value: flag, environment variable, file or default."""
         return {name: self._sources.get(name, "default") for name in type(self).model_fields}
 
     def public(self) -> dict[str, object]:
-        """Every value in a form fit for JSON and for other eyes: without tokens and without the database's password."""
+        """Returns every value as JSON types, without tokens, keys and passwords."""
         values: dict[str, object] = {name: _shown(getattr(self, name)) for name in type(self).model_fields}
         values["database_url"] = self.shown_database_url
         bound = (principal.model_dump(exclude_none=True) for principal in self.auth_tokens.values())
@@ -283,7 +283,7 @@ class Settings(FeedSettings, RecallSettings, CompactionSettings):
 
 
 def load_settings(config_file: Path | None = None, **flags: object) -> Settings:
-    """The settings of this process. A flag that is None was not given. Raises ConfigError."""
+    """Returns the settings of this process. A flag of None is not set. Raises ConfigError."""
     if misspelt := unknown_variables(os.environ, Settings.model_fields).misspelt:
         raise ConfigError(misspelt)
     path = _config_path(config_file)
@@ -308,7 +308,7 @@ def load_settings(config_file: Path | None = None, **flags: object) -> Settings:
 
 
 def foreign_variables() -> list[str]:
-    """A line for each of the environment's THREADKEEP_ variables that is ignored: it resembles no setting."""
+    """Returns one line per ignored THREADKEEP_ variable of the environment: those that do not resemble a setting."""
     return unknown_variables(os.environ, Settings.model_fields).foreign
 
 
@@ -319,7 +319,7 @@ def _checked(values: dict[str, Any], sources: dict[str, str]) -> Settings:
         raise ConfigError([_located(problem, sources) for problem in error.problems]) from None
     except ValidationError as error:
         raise ConfigError([_problem(dict(each), values, sources) for each in error.errors()]) from None
-    settings._sources = sources  # noqa: SLF001  private to this module's two makers
+    settings._sources = sources  # noqa: SLF001
     return settings
 
 
@@ -329,7 +329,7 @@ def _located(problem: str, sources: Mapping[str, str]) -> str:
 
 
 def _problem(error: dict[str, Any], values: Mapping[str, object], sources: Mapping[str, str]) -> str:
-    """One line for one of pydantic's errors. Tokens are keys of auth_tokens: its location is never printed."""
+    """Returns one line per error of pydantic. Tokens are keys of auth_tokens, so that location is never printed."""
     name = str(error["loc"][0])
     text = str(error["msg"]).removeprefix("Value error, ")
     text = text[0].lower() + text[1:]
@@ -376,7 +376,7 @@ def _refuse_unknown(values: Mapping[str, object], source: str) -> None:
 
 
 def _environment() -> dict[str, Any]:
-    """What the environment sets. An empty variable counts as unset, except where empty has a meaning."""
+    """Returns the settings of the environment. An empty variable is not set, unless empty has a meaning."""
     try:
         found = EnvSettingsSource(Settings)()
     except SettingsError:

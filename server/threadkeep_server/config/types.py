@@ -1,4 +1,4 @@
-"""The written forms of settings: durations, sizes, addresses and database URLs. A ValueError says what the form must be."""
+"""The forms of settings: durations, sizes, addresses and database URLs. A ValueError describes the form."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _POSTGRES = frozenset({"postgres", "postgresql", "postgresql+asyncpg"})
 
 
 def duration(value: object) -> object:
-    """Seconds as a number, or units as in `60d` and `1h30m`. What is neither is left to pydantic, which reads ISO 8601."""
+    """Parses seconds as a number, or units as in `60d` and `1h30m`. Leaves other forms to pydantic, which parses ISO 8601."""
     if isinstance(value, str):
         text = value.strip().lower()
         if re.fullmatch(r"\d+(\.\d+)?", text):
@@ -44,7 +44,7 @@ def above_zero(value: timedelta) -> timedelta:
 
 
 def size(value: object) -> object:
-    """Bytes as a number, or with a unit as in `16MiB`."""
+    """Parses bytes as a number, or with a unit as in `16MiB`."""
     if isinstance(value, str):
         match = re.fullmatch(r"(\d+)\s*([a-z]*)", value.strip().lower())
         if match is None or match[2] not in _SIZES:
@@ -62,7 +62,7 @@ def upper(value: object) -> object:
 
 
 def split_address(address: str) -> tuple[str, int]:
-    """Host and port of `host:port` or `[ipv6]:port`. Raises ValueError."""
+    """Returns host and port of `host:port` or `[ipv6]:port`. Raises ValueError."""
     host, colon, port = address.rpartition(":")
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
@@ -74,12 +74,12 @@ def split_address(address: str) -> tuple[str, int]:
 
 
 def normalize_url(url: str) -> str:
-    """The URL in the form the store takes: `sqlite:///path`, `postgresql+asyncpg://...` or `memory://`."""
+    """Returns the URL in the form of the store: `sqlite:///path`, `postgresql+asyncpg://...` or `memory://`."""
     scheme, separator, rest = url.partition("://")
     scheme = scheme.lower()
     if separator and scheme == "memory":
         if rest:
-            raise ValueError("must be memory:// and nothing more: the store in memory has neither a name nor a file")
+            raise ValueError("must be memory:// without a name or a path")
         return IN_MEMORY
     if separator and scheme == "sqlite":
         if not rest.startswith("/") or rest in {"/", "/:memory:"}:
@@ -99,7 +99,7 @@ def normalize_url(url: str) -> str:
 
 
 def masked_url(url: str) -> str:
-    """The URL without its password, wherever it stands."""
+    """Returns the URL without its password."""
     netloc = urlsplit(url).netloc
     if "@" in netloc:
         user, colon, _ = netloc.rpartition("@")[0].partition(":")
@@ -108,7 +108,7 @@ def masked_url(url: str) -> str:
 
 
 def shown_duration(value: timedelta) -> str:
-    """The shortest of the forms that are read: 60d, 1h30m, 500ms."""
+    """Returns the shortest form that `duration` parses: 60d, 1h30m, 500ms."""
     left = round(value.total_seconds() * 1000)
     text = ""
     for unit in ("d", "h", "m", "s", "ms"):
@@ -123,7 +123,7 @@ Bytes = Annotated[int, BeforeValidator(size), Field(ge=1024)]
 
 
 class Principal(BaseModel):
-    """Whom a bearer token stands for."""
+    """The caller of a bearer token."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
@@ -132,5 +132,5 @@ class Principal(BaseModel):
         default=None,
         min_length=1,
         max_length=256,
-        description="The one user the caller may act for; absent: any of the tenant.",
+        description="The only user that the caller may act for; absent: any user of the tenant.",
     )
