@@ -215,13 +215,13 @@ async def test_a_blank_answer_is_no_summary(model: ModelEndpoint, opened: Opened
 
 
 async def test_a_cut_off_answer_is_no_summary(model: ModelEndpoint, opened: Opened) -> None:
-    model.does(replies(model.answer(finish_reason="length" if model.provider == "openai" else "max_tokens")))
+    model.does(replies(model.answer(ending="length" if model.provider == "openai" else "max_tokens")))
     async with opened() as summarizer:
         assert await problem(summarizer, max_tokens=12) == "was cut off at 12 tokens"
 
 
 async def test_a_refusal_is_no_summary(model: ModelEndpoint, opened: Opened) -> None:
-    model.does(replies(model.answer(finish_reason="content_filter" if model.provider == "openai" else "refusal")))
+    model.does(replies(model.answer(ending="content_filter" if model.provider == "openai" else "refusal")))
     async with opened() as summarizer:
         assert await problem(summarizer) == "declined to answer"
 
