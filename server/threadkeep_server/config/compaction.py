@@ -39,9 +39,7 @@ class CompactionSettings(BaseSettings):
         repr=False,
         description="The endpoint, such as `http://127.0.0.1:8000/v1`. Empty: the provider's own.",
     )
-    summarizer_api_key: str = Field(
-        default="", repr=False, description="The API key. Providers' own endpoints require it."
-    )
+    summarizer_api_key: str = Field(default="", repr=False, description="The API key. Providers' own endpoints require it.")
     summarizer_timeout: Interval = Field(default=timedelta(seconds=60), description="Timeout of one attempt.")
     summarizer_deadline: Interval = Field(
         default=timedelta(seconds=150), description="Timeout of a summary, including all attempts and the delays between them."

@@ -1,1 +1,1 @@
-"""What the packages that ask models share: HTTP under the vendors' libraries, attempts and waits, and a quiet log."""
+"""Model providers: embedders, summarizers, tokenizers, and their shared HTTP client, retries and logging."""

@@ -1,7 +1,7 @@
-"""The HTTP under the vendors' libraries: bounded answers, and failures told by what happened on the wire.
+"""The HTTP client below the vendors' libraries: bounded responses, and errors by what happened on the wire.
 
-The libraries wrap what their HTTP client raises, each in a tree of its own. Telling failures here, below them, there is one
-account for all vendors, and an error's body, which may quote keys and prompts, is not even read.
+Each library wraps the exceptions of its HTTP client in its own classes. Errors are classified below the libraries, so that the
+result is the same for all vendors, and the body of an error, which may quote keys and prompts, is never read.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from .errors import ProviderError
 MAX_ANSWER_BYTES = 4 << 20
 _RETRIED = frozenset({408, 409, 429})
 _UNREADABLE = "gave an answer that cannot be read"
-# They describe the body as it came; it is handed on as it was read.
+# Headers of the transfer; the body is passed on decoded.
 _OF_THE_TRANSFER = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 
 _log = logging.getLogger(__name__)
 
 
 class ModelClient(httpx2.AsyncClient):
-    """Reads an answer whole, up to a limit in bytes. Raises ProviderError, whatever goes wrong."""
+    """Reads a whole response of up to `max_answer_bytes`. Every failure raises ProviderError."""
 
     def __init__(self, address: str, *, max_answer_bytes: int = MAX_ANSWER_BYTES) -> None:
         super().__init__(
-            # Proxies of the environment lead out of the machine, not back into it.
+            # Proxies of the environment are not for loopback addresses.
             trust_env=not _is_loopback(address),
-            follow_redirects=False,  # neither key nor conversation goes where nobody pointed
-            timeout=None,  # whoever asks bounds the attempt as a whole, which also ends an answer that drips
+            follow_redirects=False,  # keys and conversations go to the configured address only
+            timeout=None,  # the caller bounds the whole attempt, which also ends a slow response
             headers={"accept-encoding": "identity"},
         )
         self._max_answer_bytes = max_answer_bytes
@@ -87,17 +87,17 @@ def _check_status(response: httpx2.Response) -> None:
     status = response.status_code
     if 200 <= status < 300:
         return
-    told = response.headers.get("x-should-retry")  # a spent quota is 429 too, and no wait brings it back
+    should_retry = response.headers.get("x-should-retry")  # an exhausted quota is 429 too, and no delay helps
     raise ProviderError(
         f"answered with an error ({status})" if status >= 500 else f"refused ({status})",
-        retry=told != "false" and (status in _RETRIED or status >= 500),
-        free=status < 500,  # behind a gateway's error a model may have worked
+        retry=should_retry != "false" and (status in _RETRIED or status >= 500),
+        free=status < 500,  # the model may have run behind a gateway that failed
         retry_after=_retry_after(response.headers.get("retry-after", "")),
     )
 
 
 def _retry_after(value: str) -> float:
-    """Seconds, from a number or an HTTP date; 0 for anything else."""
+    """Returns seconds from a number or an HTTP date; 0 for other values."""
     try:
         if value.strip().isdecimal():
             return float(value)

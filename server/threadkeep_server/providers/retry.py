@@ -1,4 +1,4 @@
-"""Attempts at a model, the waits between them, and when to give up."""
+"""Retries of requests to a model."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """How long a model is asked. Times are in seconds.
+    """Limits of the attempts at one request. Times are in seconds.
 
-    `timeout` is of one attempt, `deadline` of all of them and the waits between them. `backoff` is the wait before the second
-    attempt, at most; it doubles for each further one. An endpoint's Retry-After holds if it is longer.
+    `timeout` is for one attempt, `deadline` for all attempts and the delays between them. `backoff` is the longest delay before
+    the second attempt; it doubles for each further attempt. A longer Retry-After of the endpoint replaces it.
     """
 
     timeout: float
@@ -34,10 +34,11 @@ class RetryPolicy:
     backoff: float
     clock: Callable[[], float] = time.monotonic
     jitter: Callable[[], float] = random.random
-    """Spreads the waits: from 0 to 1."""
+    """Returns a number from 0 to 1 that spreads the delays."""
 
     async def run(self, model: str, attempt: Callable[[], Awaitable[_Answer]]) -> _Answer:
-        """The first answer. Raises the last ProviderError. `model` is named in the log; cancelling ends an attempt at once."""
+        """Returns the result of the first attempt that succeeds. Raises the last ProviderError. The log names `model`;
+        cancellation ends an attempt at once."""
         backoff = Backoff(self.backoff, math.inf, self.jitter)
         give_up_at = self.clock() + self.deadline
         for number in itertools.count(1):
@@ -49,7 +50,7 @@ class RetryPolicy:
             what_next = f"retrying in {wait:.1f} s" if retry else "giving up"
             _log.warning("%s %s (attempt %d), %s", model, failed.problem, number, what_next)
             if not retry:
-                # Made anew and not raised above: the errors below it hold the request, key and all, and would go along.
+                # A new error: the causes of the original contain the request with its key.
                 raise ProviderError(failed.problem, retry=failed.retry, free=failed.free, retry_after=failed.retry_after)
             await asyncio.sleep(wait)
         raise AssertionError("unreachable")

@@ -1,8 +1,8 @@
-"""Counting tokens: an estimate that needs nothing, or the tokenizers of two libraries that are extras.
+"""Token counters: an estimate without dependencies, or the tokenizers of two optional libraries.
 
-A counter is chosen by name at start: `chars/4`, `tiktoken:<encoding>` or `bpe-openai:<encoding>`, say `tiktoken:cl100k_base`.
-tiktoken fetches an encoding's vocabulary on its first use and keeps it in the directory that TIKTOKEN_CACHE_DIR names; where
-there is no network, fill that directory beforehand. bpe-openai brings its vocabularies along, some 80 MB.
+The name of a counter is `chars/4`, `tiktoken:<encoding>` or `bpe-openai:<encoding>`, such as `tiktoken:cl100k_base`. tiktoken
+downloads the vocabulary of an encoding on first use and stores it in the directory TIKTOKEN_CACHE_DIR; without a network, fill
+that directory beforehand. bpe-openai includes its vocabularies, about 80 MB.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..domain.text import estimate_tokens
 CHARACTER_ESTIMATE = "chars/4"
 FORMS = (CHARACTER_ESTIMATE, "tiktoken:<encoding>", "bpe-openai:<encoding>")
 
-# Tokenizers slow down on long texts, and bpe-openai refuses more than 200,000 tokens at once: no character has more than four.
+# Tokenizers are slow on long texts, and bpe-openai rejects more than 200,000 tokens; a character has at most four.
 _PIECE = 50_000
 
 
@@ -24,16 +24,16 @@ class TokenCounter(Protocol):
 
     @property
     def name(self) -> str:
-        """What `token_counter` makes the same counter from."""
+        """The argument of `token_counter` for the same counter."""
         ...
 
     def count(self, text: str) -> int:
-        """Tokens of any text, however long; 0 only for the empty one."""
+        """Returns the tokens of a text of any length; 0 only for the empty text."""
         ...
 
 
 class CharacterEstimate:
-    """One token for every four characters."""
+    """One token per four characters."""
 
     name = CHARACTER_ESTIMATE
 
@@ -42,10 +42,10 @@ class CharacterEstimate:
 
 
 class EncodingCounter:
-    """Counts what an encoding makes of a text. Text that looks like a special token is text.
+    """Counts the tokens of an encoding. Text in the form of a special token is text.
 
-    More than 50,000 characters are counted in pieces that end before white space, as tokens mostly do: each piece may add a
-    token, so that the count is that of the whole but for one in thousands.
+    More than 50,000 characters are counted in pieces that end before white space, as most tokens do. Each piece may add one
+    token to the count of the whole text.
     """
 
     def __init__(self, name: str, encode: Callable[[str], Sequence[int]]) -> None:
@@ -57,7 +57,7 @@ class EncodingCounter:
 
 
 def token_counter(name: str) -> TokenCounter:
-    """The counter of that name, ready to count. Raises ValueError, which says what there is or what to do."""
+    """Returns the counter of that name. Raises ValueError with the possible names, or with what to install."""
     if name == CHARACTER_ESTIMATE:
         return CharacterEstimate()
     library, _, encoding = name.partition(":")
@@ -76,17 +76,17 @@ def _tiktoken(encoding: str) -> Callable[[str], Sequence[int]]:
     _check_encoding(encoding, tiktoken.list_encoding_names())
     try:
         return tiktoken.get_encoding(encoding).encode_ordinary
-    except (OSError, ValueError) as exc:  # no network, a directory that cannot be written, a file that is not the vocabulary
+    except (OSError, ValueError) as exc:  # no network, a read-only directory, or an invalid file
         raise ValueError(
-            f"tiktoken cannot load {encoding!r} ({type(exc).__name__}): it fetches a vocabulary on first use; let it reach the"
-            " network once, or set TIKTOKEN_CACHE_DIR to a directory that has it, or use bpe-openai, which brings its own"
+            f"tiktoken cannot load {encoding!r} ({type(exc).__name__}): it downloads a vocabulary on first use; connect it to"
+            " the network once, or set TIKTOKEN_CACHE_DIR to a directory that has it, or use bpe-openai, which includes its own"
         ) from exc
 
 
 def _bpe_openai(encoding: str) -> Callable[[str], Sequence[int]]:
     import bpe_openai
 
-    _check_encoding(encoding, ["cl100k_base", "o200k_base", "voyage3_base"])  # others it takes from tiktoken
+    _check_encoding(encoding, ["cl100k_base", "o200k_base", "voyage3_base"])  # other encodings come from tiktoken
     encode: Callable[[str], Sequence[int]] = bpe_openai.get_encoding(encoding).encode_ordinary
     return encode
 
@@ -103,7 +103,7 @@ def _pieces(text: str) -> Iterator[str]:
     start = 0
     while len(text) - start > _PIECE:
         limit = start + _PIECE
-        # Before the last blank or line break, which the next token begins with; in the middle where there is none.
+        # Cuts before the last blank or line break, with which the next token begins; at the limit without one.
         cut = max(text.rfind(" ", start + 1, limit), text.rfind("\n", start + 1, limit))
         end = cut if cut > start else limit
         yield text[start:end]

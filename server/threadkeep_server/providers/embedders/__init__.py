@@ -1,1 +1,1 @@
-"""Embedders: texts into vectors, by an endpoint or here."""
+"""Embedders: remote endpoints, and local hashing."""

@@ -1,4 +1,4 @@
-"""The contract of what turns texts into vectors, and how it fails."""
+"""The embedder protocol and its error."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Vectors = NDArray[np.float32]
 
 
 class EmbedFailed(Exception):
-    """There are no vectors. `problem` is fit for a client: no key, no address, and no word that the vendor wrote.
+    """The texts were not embedded. `problem` may be shown to a client: it contains no key, address or text of the vendor.
 
-    `retry`: the same texts may well be embedded later; not before `retry_after` seconds, if the endpoint said so (0.0: it did
-    not). Without `retry` the endpoint refuses these texts or this key: one text among many may be what it refuses.
+    `retry`: a later attempt may succeed, not before `retry_after` seconds (0.0: the endpoint gave none). Without `retry` the
+    endpoint rejects the texts or the key; one text of the batch may be the cause.
     """
 
     def __init__(self, problem: str, *, retry: bool = False, retry_after: float = 0.0) -> None:
@@ -26,29 +26,28 @@ class EmbedFailed(Exception):
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors. Safe to use from any number of tasks of one event loop."""
+    """Embeds texts. Several tasks of one event loop may use it at the same time."""
 
     @property
     def model(self) -> str:
-        """What is stored with each vector, as in `hashing-v1-384` or `openai:text-embedding-3-small:512`. Vectors can be
-        compared if their models are the same."""
+        """The name stored with each vector, such as `hashing-v1-384` or `openai:text-embedding-3-small:512`. Only vectors of
+        the same model can be compared."""
         ...
 
     @property
     def dimension(self) -> int:
-        """Numbers in a vector. 0: not known before the first answer."""
+        """The dimension of the vectors. 0: unknown before the first response."""
         ...
 
     async def embed(self, texts: Sequence[str], *, query: bool = False) -> Vectors:
-        """A row of (len(texts), dimension) float32 for each text, of length 1. `query`: these are questions.
+        """Returns (len(texts), dimension) float32, one row of length 1 per text. `query`: the texts are queries.
 
-        A text without anything to embed has a row of zeros, which resembles nothing; nobody is asked about a blank one. If
-        the dimension is not known yet and all texts are blank, the shape is (len(texts), 0). Any number of texts may be given;
-        they are asked for in batches, and one that fails fails them all. Raises EmbedFailed; cancelling it ends the request
-        at once.
+        The row of a text without content is zeros; blank texts are not sent. If the dimension is unknown and all texts are
+        blank, the shape is (len(texts), 0). Any number of texts is sent in batches; a failed batch fails the call. Raises
+        EmbedFailed; cancellation ends the request at once.
         """
         ...
 
     async def aclose(self) -> None:
-        """Closes the connections. Nothing may be embedded afterwards."""
+        """Closes the connections. The embedder cannot be used afterwards."""
         ...

@@ -1,4 +1,4 @@
-"""A model within bounds: of texts in a request, of time, and of what is taken for a vector."""
+"""An embedder over a provider's model: batches, retries and validation."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from .request import EmbeddingModel
 
 
 class ModelEmbedder:
-    """The Embedder over a vendor's model. `stored_dimension` is that of the vectors stored under this model's name, 0 if
-    there are none: an answer of any other is refused, since it could not be compared with them."""
+    """The Embedder of a provider's model. `stored_dimension` is the dimension of the vectors stored for this model, 0 if there
+    are none; a response of another dimension is rejected."""
 
     def __init__(
         self,
@@ -51,21 +51,21 @@ class ModelEmbedder:
 
     async def embed(self, texts: Sequence[str], *, query: bool = False) -> Vectors:
         prefix = self._options.query_prefix if query else self._options.document_prefix
-        asked = [(row, prefix + usable(text, self._options.max_characters)) for row, text in enumerate(texts) if text.strip()]
-        # One after the other: an endpoint that is busy is not asked for more.
-        answers = [await self._ask([text for _, text in batch], query) for batch in self._batches(asked)]
+        sent = [(row, prefix + usable(text, self._options.max_characters)) for row, text in enumerate(texts) if text.strip()]
+        # Sequential, so that a busy endpoint does not get more requests.
+        answers = [await self._embed([text for _, text in batch], query) for batch in self._batches(sent)]
         vectors = np.zeros((len(texts), self._dimension), np.float32)
         if answers:
-            vectors[[row for row, _ in asked]] = np.concatenate(answers)
+            vectors[[row for row, _ in sent]] = np.concatenate(answers)
         return vectors
 
     async def aclose(self) -> None:
         await self._vectors.aclose()
 
-    def _batches(self, asked: list[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
+    def _batches(self, texts: list[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
         batch: list[tuple[int, str]] = []
         characters = 0
-        for row, text in asked:
+        for row, text in texts:
             too_long = characters + len(text) > self._options.batch_characters
             if batch and (too_long or len(batch) == self._options.batch):
                 yield batch
@@ -75,7 +75,7 @@ class ModelEmbedder:
         if batch:
             yield batch
 
-    async def _ask(self, texts: list[str], query: bool) -> Vectors:
+    async def _embed(self, texts: list[str], query: bool) -> Vectors:
         async def attempt() -> Vectors:
             return self._checked(await self._vectors.embed(texts, query=query))
 
@@ -86,10 +86,10 @@ class ModelEmbedder:
         raise failed
 
     def _checked(self, answer: Sequence[Sequence[float]]) -> Vectors:
-        """The vectors, of length 1, if they will do. The first ones decide which dimension the others must have."""
+        """Returns the vectors scaled to length 1. The first response sets the dimension of the following ones."""
         try:
             vectors = np.asarray(answer, np.float64)
-        except (TypeError, ValueError, OverflowError):  # words among the numbers, or vectors of several lengths
+        except (TypeError, ValueError, OverflowError):  # strings among the numbers, or vectors of different lengths
             raise ProviderError("gave vectors that cannot be read") from None
         if vectors.ndim != 2 or not 0 < vectors.shape[1] <= MAX_DIMENSIONS or not np.isfinite(vectors).all():
             raise ProviderError("gave vectors that cannot be read")
@@ -101,12 +101,12 @@ class ModelEmbedder:
 
 
 def check_dimension(options: EmbedderOptions, stored: int) -> None:
-    """Raises ValueError if the options want other vectors than are stored under their name."""
+    """Raises ValueError if the dimension of the options differs from that of the stored vectors of the model."""
     if options.dimensions and stored and options.dimensions != stored:
         raise ValueError(f"the stored vectors of {options.name} have {stored} dimensions")
 
 
 def usable(text: str, max_characters: int) -> str:
-    """The text up to a limit, as every encoder takes it: half a surrogate pair becomes a question mark."""
+    """Returns the first `max_characters`; lone surrogates become question marks."""
     text = text[:max_characters]
     return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -1,4 +1,4 @@
-"""From options to an embedder. A new vendor is an adapter like `openai`, named here and in `options`."""
+"""Creation of an embedder from options. A new provider is an adapter like `openai`, named here and in `options`."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from .hashing import HashingEmbedder
 from .options import EmbedderOptions
 from .request import EmbeddingModel
 
-# Of one vector in an answer: some models have 4,096 numbers, some servers print each on a line of its own.
+# The size of one vector in a response: some models have 4,096 numbers, some servers print each on its own line.
 _BYTES_PER_VECTOR = 256 << 10
 
 
 def open_embedder(options: EmbedderOptions, *, stored_dimension: int = 0) -> Embedder | None:
-    """An embedder, not yet connected; None if the options name none. `stored_dimension` is that of the vectors that are stored
-    under `options.name`, 0 if there are none. Raises ValueError if the vendor's library is missing, or the options want another
-    dimension than is stored."""
+    """Returns an embedder, not connected yet; None without a provider. `stored_dimension` is the dimension of the vectors
+    stored for `options.name`, 0 if there are none. Raises ValueError if the provider's library is missing, or if the dimension
+    of the options differs from the stored one."""
     if not options.provider:
         return None
     if options.provider == "hashing":
@@ -28,7 +28,7 @@ def open_embedder(options: EmbedderOptions, *, stored_dimension: int = 0) -> Emb
 
 
 def _open_model(options: EmbedderOptions) -> EmbeddingModel:
-    """Imports the vendor's library only now: it is an extra, and takes seconds."""
+    """Imports the provider's library late: it is optional, and its import takes seconds."""
     model, base_url, api_key, dimensions = options.model, options.base_url, options.api_key, options.dimensions
     limit = (1 << 20) + options.batch * _BYTES_PER_VECTOR
     try:

@@ -1,4 +1,4 @@
-"""Vectors without a model: the words of a text and what they are spelt with, hashed. Offline, and always the same.
+"""Local, deterministic vectors without a model: hashed words and character n-grams.
 
 Feature hashing with signs follows Weinberger et al., "Feature Hashing for Large Scale Multitask Learning" (2009); character
 n-grams with marks at a word's ends follow Bojanowski et al., "Enriching Word Vectors with Subword Information" (2017).
@@ -20,35 +20,35 @@ from numpy.typing import NDArray
 from .base import Vectors
 from .bounded import usable
 
-# Part of the model's name. Any change to what follows that changes a vector must change it.
+# Part of the model's name. A change of the following code that changes a vector must change it.
 _VERSION = "v1"
 
-# Of Latin, Greek and Cyrillic accents, Hebrew points and Arabic vowels. The marks of other scripts are letters of a kind.
+# Latin, Greek and Cyrillic accents, Hebrew points and Arabic vowels. The marks of other scripts are like letters.
 _MARKS = re.compile("[\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+")
-# Scripts that do not set words apart by spaces, and Korean, which sets apart too much: Thai, Lao, Burmese, Khmer, Japanese,
+# Scripts without spaces between words, and Korean, whose spaces separate more than words: Thai, Lao, Burmese, Khmer, Japanese,
 # Chinese, Hangul.
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
     "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff"
 )
-# A run of such a script; or a word, with the vowel signs of Indic scripts, which `\w` leaves out; or one sign or emoji.
+# A run of such a script; or a word with the vowel signs of Indic scripts, which `\w` excludes; or one symbol or emoji.
 _TOKENS = re.compile(
     rf"[{_UNSPACED}]+|(?:[^\W_{_UNSPACED}]|[\u0900-\u0dff])+|[\u2190-\u2bff\U0001f000-\U0001faff]",
 )
 _RUN = re.compile(f"[{_UNSPACED}]")
-# Of a longer word (a token of base64, a URL without punctuation) the beginning is spelt; the whole still counts as a word.
+# A longer word (base64, a URL without punctuation) has n-grams of its beginning only; the whole still counts as a word.
 _SPELT = 32
-# How much an n-gram counts. Short ones survive a slip of the finger; long ones tell words apart that begin alike.
+# Weights of n-grams by size. Short ones tolerate typos; long ones separate words with the same beginning.
 _WEIGHTS = {3: 1.0, 4: 0.75, 5: 0.5}
 _WORD_WEIGHT = 1.0
 _CACHED_BYTES = 12 << 20
-# After so many characters others have their turn on the event loop: about a millisecond.
+# Characters after which the event loop runs other tasks: about a millisecond.
 _TURN = 6_000
 
 
 class HashingEmbedder:
-    """The Embedder that asks nobody. Texts that share words, or words that are spelt alike, have a cosine well above 0;
-    others near 0, give or take `dimension ** -0.5`. It knows no meaning: "car" and "automobile" have nothing in common."""
+    """A local Embedder. The cosine of texts that share words, or words with a similar spelling, is well above 0; of other texts
+    near 0, within about `dimension ** -0.5`. Does not capture meaning: "car" and "automobile" have nothing in common."""
 
     def __init__(self, dimension: int = 384, *, max_characters: int = 8_000) -> None:
         self._words = _WordVectors(dimension)
@@ -75,14 +75,14 @@ class HashingEmbedder:
         return vectors
 
     def vector(self, text: str) -> NDArray[np.float32]:
-        """(dimension,) of length 1; zeros if there is neither a word nor a sign in the text."""
+        """Returns (dimension,) of length 1; zeros for a text without words and symbols."""
         counts = Counter(tokens(usable(text, self._max_characters)))
         if not counts:
             return np.zeros(self._dimension, np.float32)
-        # Saying a word ten times says it some three times as strongly.
+        # Ten occurrences weigh about three times as much as one.
         weights = 1 + np.log(np.fromiter(counts.values(), np.float32, len(counts)))
         rows = self._words.of(list(counts))
-        # Not a matrix product: how that rounds depends on the machine.
+        # Not a matrix product: its rounding depends on the machine.
         vector: NDArray[np.float32] = (rows * weights[:, None]).sum(axis=0)
         length = np.sqrt(np.square(vector).sum())
         if length > 0:
@@ -94,8 +94,8 @@ class HashingEmbedder:
 
 
 def tokens(text: str) -> list[str]:
-    """Words, folded: case, accents and compatibility forms are gone. Of a run in a script without spaces: each character and
-    each two neighbours."""
+    """Returns folded words, without case, accents and compatibility forms. Of a run of a script without spaces: each character
+    and each pair of neighbors."""
     found = _TOKENS.findall(folded(text))
     if text.isascii():
         return found
@@ -117,7 +117,7 @@ def folded(text: str) -> str:
 
 
 class _WordVectors:
-    """A vector for each word: what is spelt in it, before it is made of length 1. Remembers those it has made."""
+    """Vectors of words before scaling, with a cache."""
 
     def __init__(self, dimension: int) -> None:
         self._dimension = dimension
@@ -130,7 +130,7 @@ class _WordVectors:
         rows = self._rows
         if missing := [word for word in words if word not in rows]:
             if len(rows) + len(missing) > self._capacity:
-                rows.clear()  # what is frequent is back soon
+                rows.clear()  # frequent words return soon
                 missing = words
             if len(missing) > self._capacity:
                 return self._made(words)
@@ -165,7 +165,7 @@ class _WordVectors:
 
 
 def _features(word: str) -> Iterator[tuple[int, float]]:
-    """Hashes of 32 bits and what they count: of the n-grams of the word with a mark at each end, and of the word itself."""
+    """Yields 32-bit hashes and weights of the word and of its n-grams, with a mark at each end of the word."""
     crc = zlib.crc32
     yield crc(word.encode(), 1), _WORD_WEIGHT
     if _RUN.match(word):
@@ -177,7 +177,7 @@ def _features(word: str) -> Iterator[tuple[int, float]]:
 
 
 def _mixed(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """CRCs of texts that differ a little differ in a regular way; after this (the finisher of MurmurHash3) no longer."""
+    """Mixes CRCs with the finisher of MurmurHash3: CRCs of similar texts differ in a regular way."""
     low = np.uint64(0xFFFFFFFF)
     hashes = hashes ^ (hashes >> np.uint64(16))
     hashes = (hashes * np.uint64(0x85EBCA6B)) & low

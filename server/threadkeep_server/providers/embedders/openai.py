@@ -1,4 +1,4 @@
-"""OpenAI, and every server that speaks its embeddings, such as Ollama, vLLM and Text Embeddings Inference."""
+"""OpenAI, and servers with its embeddings API, such as Ollama, vLLM and Text Embeddings Inference."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ _OWN_ADDRESS = "https://api.openai.com/v1"
 
 
 class OpenAIEmbeddings:
-    """One model behind an embeddings endpoint. `dimensions` 0 is not sent: not every server knows the field."""
+    """One model behind an embeddings endpoint. `dimensions` 0 is not sent, since some servers do not support the field."""
 
     def __init__(self, *, model: str, base_url: str, api_key: str, dimensions: int, max_answer_bytes: int) -> None:
         address = base_url or _OWN_ADDRESS
         self._model = model
         self._dimensions = dimensions or openai.omit
         self._client = openai.AsyncOpenAI(
-            # Never empty: the library would take the environment's.
+            # Never empty: the library would read the environment.
             api_key=api_key or "none",
             base_url=address,
             timeout=None,
             max_retries=0,
             http_client=ModelClient(address, max_answer_bytes=max_answer_bytes),
         )
-        self._embeddings = self._client.embeddings  # now, for it imports half of the library, which takes a while
+        self._embeddings = self._client.embeddings  # imports half of the library, which is slow, at start
 
     async def embed(self, texts: Sequence[str], *, query: bool) -> Sequence[Sequence[float]]:
         with provider_errors():
@@ -34,9 +34,9 @@ class OpenAIEmbeddings:
                 model=self._model,
                 input=list(texts),
                 dimensions=self._dimensions,
-                encoding_format="float",  # base64, the library's own choice, is not known to every server
+                encoding_format="float",  # some servers do not support base64, the default of the library
             )
-            # By `index`, which is the text's place: a server may answer in the order in which it finished.
+            # `index` is the place of the text; a server may answer in another order.
             found = {item.index: item.embedding for item in answer.data}
             if len(answer.data) != len(texts) or found.keys() != set(range(len(texts))):
                 raise ValueError("not one vector for each text")

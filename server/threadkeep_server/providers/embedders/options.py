@@ -1,4 +1,4 @@
-"""What of the settings concerns embedding."""
+"""The options of an embedder."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _ABOVE_ZERO = ("batch", "batch_characters", "timeout", "deadline", "max_attempts
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbedderOptions:
-    """Which model embeds, and within which bounds. Times are in seconds. Raises ValueError for what cannot work.
+    """The model of an embedder and its limits. Times are in seconds. Raises ValueError for invalid options.
 
-    `provider` empty means none. `base_url` empty means the vendor's own address, which wants a key; any other address may do
-    without. The hashing embedder asks nobody: of all this it takes `dimensions` and `max_characters` only.
+    An empty `provider` means none. An empty `base_url` means the provider's own address, which requires a key. The hashing
+    embedder is local and uses only `dimensions` and `max_characters`.
     """
 
     provider: str
@@ -27,24 +27,24 @@ class EmbedderOptions:
     base_url: str = field(default="", repr=False)  # it may hold a password
     api_key: str = field(default="", repr=False)
     dimensions: int = 0
-    """0: as many as the model has by itself; 384 of the hashing embedder."""
+    """0: the model's own; 384 for the hashing embedder."""
     batch: int = 64
-    """Most texts in one request."""
+    """Texts in one request."""
     batch_characters: int = 200_000
-    """Most characters in one request, with those of the prefixes; a longer text goes alone."""
+    """Characters in one request, including prefixes; a longer text is sent alone."""
     timeout: float = 30.0
-    """Of one attempt, from connecting to the last byte."""
+    """For one attempt, from connecting to the last byte."""
     deadline: float = 120.0
-    """Of all attempts at one request and the waits between them."""
+    """For all attempts at one request and the delays between them."""
     max_attempts: int = 4
     backoff: float = 0.5
-    """Before the second attempt, at most; doubles for each further one. An endpoint's Retry-After holds if it is longer."""
+    """The longest delay before the second attempt; doubles for each further one. A longer Retry-After replaces it."""
     max_characters: int = 8_000
-    """Of a text; what comes after is not embedded."""
+    """Characters of a text that are embedded; the rest is ignored."""
     query_prefix: str = ""
-    """Put before each question, for models that were trained so."""
+    """Precedes each query, for models trained with a prefix."""
     document_prefix: str = ""
-    """Put before each text that is searched."""
+    """Precedes each document."""
 
     def __post_init__(self) -> None:
         if self.provider and self.provider not in PROVIDERS:
@@ -64,7 +64,7 @@ class EmbedderOptions:
             raise ValueError("the embedder needs the name of a model")
         check_endpoint("the embedder", self.base_url, self.api_key)
         if not self.base_url and not self.api_key:
-            raise ValueError(f"the embedder {self.provider!r} needs an API key, or the base URL of a server that wants none")
+            raise ValueError(f"the embedder {self.provider!r} needs an API key, or the base URL of a server without keys")
 
     @property
     def hashing_dimensions(self) -> int:
@@ -72,7 +72,7 @@ class EmbedderOptions:
 
     @property
     def name(self) -> str:
-        """`Embedder.model`. All that changes the vector of a text is in it: a document prefix too, by its CRC-32."""
+        """`Embedder.model`. Contains everything that changes the vector of a text; a document prefix by its CRC-32."""
         if self.provider == "hashing":
             return f"hashing-v1-{self.hashing_dimensions}"
         dimensions = f":{self.dimensions}" if self.dimensions else ""

@@ -1,4 +1,4 @@
-"""What every vendor's adapter takes and gives."""
+"""The protocol of the providers' adapters."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Protocol
 
 
 class EmbeddingModel(Protocol):
-    """A model of some vendor."""
+    """A model of a provider."""
 
     async def embed(self, texts: Sequence[str], *, query: bool) -> Sequence[Sequence[float]]:
-        """Asks once: a vector for each text, in their order, unchecked otherwise. Raises ProviderError."""
+        """Sends one request. Returns one vector per text in their order, otherwise unchecked. Raises ProviderError."""
         ...
 
     async def aclose(self) -> None: ...

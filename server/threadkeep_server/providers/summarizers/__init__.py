@@ -1,1 +1,1 @@
-"""Asks a model for summaries: one contract, the vendors behind it, and what keeps them in bounds."""
+"""Summarizers: one protocol, adapters of providers, and limits."""

@@ -1,4 +1,4 @@
-"""Anthropic, and every server that speaks its messages."""
+"""Anthropic, and servers with its Messages API."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class AnthropicMessages:
         address = base_url or _OWN_ADDRESS
         self._model = model
         self._client = anthropic.AsyncAnthropic(
-            # Never empty: the library would take the environment's.
+            # Never empty: the library would read the environment.
             api_key=api_key or "none",
             base_url=address,
             timeout=None,
             max_retries=0,
-            open_telemetry=False,  # its spans can be told to hold what was said
+            open_telemetry=False,  # its spans may contain conversations
             http_client=ModelClient(address),
         )
-        self._messages = self._client.messages  # now, for it imports half of the library, which takes a while
+        self._messages = self._client.messages  # imports half of the library, which is slow, at start
 
     async def complete(self, request: CompletionRequest) -> Completion:
         with provider_errors():
@@ -53,7 +53,7 @@ def _usage(usage: object) -> Usage:
     def reported(name: str) -> int:
         return token_count(getattr(usage, name, 0))
 
-    # Anthropic counts what it wrote to and read from its cache apart from the input.
+    # Anthropic counts cache writes and reads separately from the input.
     cached = reported("cache_read_input_tokens")
     input_tokens = reported("input_tokens") + reported("cache_creation_input_tokens") + cached
     output = reported("output_tokens")

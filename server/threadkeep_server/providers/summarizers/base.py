@@ -1,4 +1,4 @@
-"""The contract of what makes summaries, and how it fails."""
+"""The summarizer protocol and its error."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...domain.model import Usage
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a model wrote, never blank. `usage` is as it was reported; `model` is the model's own name for itself."""
+    """A summary, never blank. `usage` as reported; `model` is the name that the endpoint reports."""
 
     text: str
     usage: Usage
@@ -18,7 +18,7 @@ class Summary:
 
 
 class SummarizerFailed(Exception):
-    """There is no summary. `problem` is fit for a client: no key, no address, and no word that the vendor wrote."""
+    """There is no summary. `problem` may be shown to a client: it contains no key, address or text of the vendor."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(problem)
@@ -26,17 +26,18 @@ class SummarizerFailed(Exception):
 
 
 class Summarizer(Protocol):
-    """Makes summaries. Safe to use from any number of tasks of one event loop."""
+    """Writes summaries. Several tasks of one event loop may use it at the same time."""
 
     @property
     def model(self) -> str:
-        """The model that is asked."""
+        """The name of the requested model."""
         ...
 
     async def summarize(self, *, system_prompt: str, prompt: str, max_tokens: int) -> Summary:
-        """A complete answer of at most `max_tokens` tokens. Raises SummarizerFailed; cancelling it ends the request at once."""
+        """Returns a complete summary of at most `max_tokens` tokens. Raises SummarizerFailed; cancellation ends the request at
+        once."""
         ...
 
     async def aclose(self) -> None:
-        """Closes the connections. Nothing may be asked afterwards."""
+        """Closes the connections. The summarizer cannot be used afterwards."""
         ...

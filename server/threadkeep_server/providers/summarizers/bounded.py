@@ -1,4 +1,4 @@
-"""A model within bounds: of time, of tokens, and of what is taken for a summary."""
+"""A summarizer over a provider's model: retries, token limits and validation."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .budget import TokenBudget
 from .completion import ChatModel, Completion, CompletionRequest, FinishReason
 from .options import SummarizerOptions
 
-# Text comes to some four characters a token. A model that sends this many does not heed the limit, or not the language.
+# Text has about four characters per token. A model that sends this many ignores the limit or the language.
 _MAX_CHARACTERS_PER_TOKEN = 16
 
 
 class ModelSummarizer:
-    """The Summarizer over a vendor's model. `count_tokens` measures prompts; it may take its time, it runs in a thread."""
+    """The Summarizer of a provider's model. `count_tokens` counts the tokens of prompts; it runs in a thread."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class ModelSummarizer:
 
 
 def _checked(completion: Completion, max_tokens: int) -> str:
-    """The text, if it will do for a summary."""
+    """Returns the text of a valid summary. Raises SummarizerFailed."""
     text = completion.text.strip()
     if completion.finish_reason is FinishReason.LENGTH:
         raise SummarizerFailed(f"was cut off at {max_tokens} tokens")
@@ -91,6 +91,6 @@ def _checked(completion: Completion, max_tokens: int) -> str:
         raise SummarizerFailed("gave an answer that is too long")
     try:
         text.encode()
-    except UnicodeEncodeError:  # JSON can hold half a surrogate pair, events cannot
+    except UnicodeEncodeError:  # JSON allows a lone surrogate, events do not
         raise SummarizerFailed("gave an answer that cannot be read") from None
     return text

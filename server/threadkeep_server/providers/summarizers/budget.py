@@ -1,4 +1,4 @@
-"""How many tokens this process may spend in an hour."""
+"""The token budget of the process."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Spending:
 
 
 class TokenBudget:
-    """At most `limit` tokens in any 60 minutes; 0 means no limit. Estimates count until they are settled, so that attempts
-    side by side cannot overdraw it by more than they were estimated wrong."""
+    """At most `limit` tokens in any 60 minutes; 0 means no limit. Estimates count until they are settled, so that concurrent
+    attempts exceed the limit at most by the error of their estimates."""
 
     def __init__(self, limit: int, clock: Callable[[], float]) -> None:
         self._limit = limit
@@ -27,7 +27,7 @@ class TokenBudget:
         self._spendings: deque[Spending] = deque()
 
     def spend(self, estimate: int) -> Spending | None:
-        """Takes an estimate out of the budget; None if it does not fit. Setting its `tokens` settles it."""
+        """Reserves an estimate; None if it exceeds the budget. Setting `tokens` of the result settles it."""
         now = self._clock()
         while self._spendings and self._spendings[0].since <= now - _HOUR:
             self._spendings.popleft()

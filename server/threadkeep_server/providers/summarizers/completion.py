@@ -1,4 +1,4 @@
-"""What every vendor's adapter takes and gives."""
+"""The protocol of the providers' adapters."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class FinishReason(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What came back, unchecked. `usage` is empty where the endpoint reports none, and so is `model`."""
+    """An unchecked response. `usage` and `model` are empty if the endpoint does not report them."""
 
     text: str
     finish_reason: FinishReason
@@ -37,20 +37,20 @@ class Completion:
 
 
 class ChatModel(Protocol):
-    """A model of some vendor."""
+    """A model of a provider."""
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """Asks once. Raises ProviderError."""
+        """Sends one request. Raises ProviderError."""
         ...
 
     async def aclose(self) -> None: ...
 
 
 def token_count(value: object) -> int:
-    """A count out of an answer: endpoints that speak a vendor's language leave counts out, or send null."""
+    """Returns a token count of a response; 0 for a missing or invalid one."""
     return value if isinstance(value, int) and 0 < value < 1 << 40 else 0
 
 
 def model_name(value: object) -> str:
-    """A model's name out of an answer, if it is one."""
+    """Returns the model name of a response; empty for a missing or invalid one."""
     return value if isinstance(value, str) and len(value) <= 255 and value.isprintable() else ""

@@ -1,4 +1,4 @@
-"""From options to a summarizer. A new vendor is an adapter like `openai_chat`, named here and in `options`."""
+"""Creation of a summarizer from options. A new provider is an adapter like `openai_chat`, named here and in `options`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .options import SummarizerOptions
 
 
 def open_summarizer(options: SummarizerOptions, count_tokens: Callable[[str], int]) -> Summarizer:
-    """A summarizer, not yet connected. Raises ValueError if the vendor's library is missing."""
+    """Returns a summarizer, not connected yet. Raises ValueError if the provider's library is missing."""
     return ModelSummarizer(_open_model(options), options, count_tokens)
 
 
 def _open_model(options: SummarizerOptions) -> ChatModel:
-    """Imports the vendor's library only now: it is an extra, and takes seconds."""
+    """Imports the provider's library late: it is optional, and its import takes seconds."""
     model, base_url, api_key = options.model, options.base_url, options.api_key
     try:
         if options.provider == "anthropic":

@@ -1,4 +1,4 @@
-"""OpenAI, and every server that speaks its chat completions."""
+"""OpenAI, and servers with its Chat Completions API."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ class OpenAIChat:
     def __init__(self, *, model: str, base_url: str, api_key: str) -> None:
         address = base_url or _OWN_ADDRESS
         self._model = model
-        # OpenAI's newer models refuse max_tokens; many other servers know nothing else.
+        # OpenAI's newer models reject max_tokens; many other servers support nothing else.
         own = (urlsplit(address).hostname or "").endswith(_OWN_DOMAINS)
         self._limit = "max_completion_tokens" if own else "max_tokens"
         self._client = openai.AsyncOpenAI(
-            # Never empty: the library would take the environment's.
+            # Never empty: the library would read the environment.
             api_key=api_key or "none",
             base_url=address,
             timeout=None,
             max_retries=0,
             http_client=ModelClient(address),
         )
-        self._completions = self._client.chat.completions  # now, for it imports half of the library, which takes a while
+        self._completions = self._client.chat.completions  # imports half of the library, which is slow, at start
 
     async def complete(self, request: CompletionRequest) -> Completion:
         messages: list[ChatCompletionMessageParam] = [{"role": "user", "content": request.prompt}]
@@ -47,7 +47,7 @@ class OpenAIChat:
             finish_reason = (
                 FinishReason.REFUSAL if choice.message.refusal else _FINISH_REASONS.get(choice.finish_reason, FinishReason.STOP)
             )
-            # The library does not check what it parsed against its types.
+            # The library does not validate the types of a response.
             text = _text(choice.message.content)
             return Completion(text, finish_reason, _usage(completion.usage), model_name(completion.model))
 
@@ -59,7 +59,7 @@ def _text(content: object) -> str:
     if content is None:
         return ""
     if not isinstance(content, str):
-        raise TypeError("content is no text")
+        raise TypeError("content is not text")
     return content
 
 

@@ -1,4 +1,4 @@
-"""What of the settings concerns summaries."""
+"""The options of a summarizer."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _ABOVE_ZERO = ("timeout", "deadline", "max_attempts", "max_output_tokens", "max_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummarizerOptions:
-    """Which model is asked, and within which bounds. Times are in seconds. Raises ValueError for what cannot work.
+    """The model of a summarizer and its limits. Times are in seconds. Raises ValueError for invalid options.
 
-    `base_url` empty means the vendor's own address, which wants a key; any other address may do without.
+    An empty `base_url` means the provider's own address, which requires a key.
     """
 
     provider: str
@@ -23,18 +23,18 @@ class SummarizerOptions:
     base_url: str = field(default="", repr=False)  # it may hold a password
     api_key: str = field(default="", repr=False)
     timeout: float = 60.0
-    """Of one attempt, from connecting to the last byte."""
+    """For one attempt, from connecting to the last byte."""
     deadline: float = 150.0
-    """Of all attempts and the waits between them."""
+    """For all attempts and the delays between them."""
     max_attempts: int = 3
     backoff: float = 0.5
-    """Before the second attempt, at most; doubles for each further one. An endpoint's Retry-After holds if it is longer."""
+    """The longest delay before the second attempt; doubles for each further one. A longer Retry-After replaces it."""
     max_output_tokens: int = 4096
-    """Whatever the caller asks for."""
+    """Tokens of a summary; a larger limit of the caller is reduced to it."""
     max_input_tokens: int = 100_000
-    """A longer prompt is refused before anything is sent."""
+    """Tokens of a prompt; a longer one is rejected before it is sent."""
     max_tokens_per_hour: int = 0
-    """Input and output, of all summaries of this process in any 60 minutes. 0: no limit."""
+    """Input and output tokens of all summaries of this process in any 60 minutes. 0: no limit."""
 
     def __post_init__(self) -> None:
         if self.provider not in PROVIDERS:
@@ -43,7 +43,7 @@ class SummarizerOptions:
             raise ValueError("the summarizer needs the name of a model")
         check_endpoint("the summarizer", self.base_url, self.api_key)
         if not self.base_url and not self.api_key:
-            raise ValueError(f"the summarizer {self.provider!r} needs an API key, or the base URL of a server that wants none")
+            raise ValueError(f"the summarizer {self.provider!r} needs an API key, or the base URL of a server without keys")
         for name in _ABOVE_ZERO:
             if not 0 < getattr(self, name) < math.inf:
                 raise ValueError(f"the summarizer's {name} must be above zero")
