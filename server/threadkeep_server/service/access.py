@@ -1,4 +1,4 @@
-"""What a caller may name. A caller bound to a user acts for that user alone, and learns of no other."""
+"""Authorization: a caller bound to a user acts for that user only."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ..domain.scopes import AppScope, EventScope
 
 
 def own_ref(caller: Caller, ref: SessionRef) -> SessionRef:
-    """The ref as the caller may use it: a bound caller's empty user_id means its own."""
+    """Returns the ref with the caller's own user_id in place of an empty one."""
     if caller.user_id is None:
         return ref
     return ref._replace(user_id=own_user(caller, ref.user_id, "session.user_id") or "")
 
 
 def own_user(caller: Caller, user_id: str | None, field: str) -> str | None:
-    """Raises PermissionDenied for another user's id."""
+    """Returns the user id of a bound caller, otherwise `user_id`. Raises PermissionDenied for another user's id."""
     if caller.user_id is None:
         return user_id
     if user_id and user_id != caller.user_id:
@@ -27,7 +27,8 @@ def own_user(caller: Caller, user_id: str | None, field: str) -> str | None:
 
 
 def own_scope(caller: Caller, scope: EventScope) -> EventScope:
-    """Where the caller may search: not in a whole app, if it is bound to a user."""
+    """Returns the scope of a search for the caller. Raises PermissionDenied for a whole app if the caller is bound to a
+    user."""
     if isinstance(scope, SessionRef):
         return own_ref(caller, scope)
     if isinstance(scope, AppScope):
@@ -38,7 +39,7 @@ def own_scope(caller: Caller, scope: EventScope) -> EventScope:
 
 
 def own_memories(caller: Caller, scope: MemoryScope) -> MemoryScope:
-    """Whose memories the caller may reach."""
+    """Returns the scope of memories for the caller. Raises PermissionDenied, InvalidField."""
     return scope._replace(user_id=_required(own_user(caller, scope.user_id, "scope.user_id"), "scope.user_id"))
 
 

@@ -1,4 +1,4 @@
-"""Work that is felt by other calls only where there is much of it: then it is done beside the event loop."""
+"""Runs large work in a thread, so that it does not delay other calls."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 MOST_EVENTS = 1000
-"""That are gone through at once by what looks at each of them."""
+"""The most events that work on each of them processes on the event loop."""
 
 
 async def run_in_thread(size: int, most: int, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-    """What `work` returns; done in a thread where its `size` is more than the `most` that others may wait for. Both are in
-    whatever the work's time goes with."""
+    """Returns the result of `work`; runs it in a thread if `size` exceeds `most`. Both are in the unit that the duration of the
+    work depends on."""
     if size <= most:
         return work(*args, **kwargs)
     return await asyncio.to_thread(work, *args, **kwargs)

@@ -1,4 +1,4 @@
-"""Facts about the server itself, and whether it can do its work."""
+"""Information about the server."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from .search.embedding_backlog import EmbeddingBacklog
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingFacts:
-    """Where embeddings stand. Nobody is asked who may not answer."""
+    """The state of embedding, without requests to the embedder."""
 
     counts: EmbeddingBacklog
     worker: EmbeddingWorker
 
     @property
     def name(self) -> str:
-        """Of the model that embeds."""
+        """The name of the embedding model."""
         return self.counts.model
 
     async def waiting(self, caller: Caller) -> int:
-        """How many documents that the caller's credential reaches still wait; how busy others are is theirs."""
+        """Returns the number of the caller's documents without an embedding."""
         return await self.counts.current(caller, self.worker.sources)
 
 
 class ServerService:
-    """`embedding` is None where nothing is embedded."""
+    """Use cases on the server. `embedding` None: there is no embedder."""
 
     def __init__(self, store: MaintenanceStore, embedding: EmbeddingFacts | None = None) -> None:
         self._store = store
@@ -37,17 +37,17 @@ class ServerService:
 
     @property
     def embedder_model(self) -> str:
-        """Empty if none is configured."""
+        """The name of the embedding model; empty without an embedder."""
         return "" if self._embedding is None else self._embedding.name
 
     async def info(self, caller: Caller, *, totals: bool) -> StoreInfo:
-        """Totals are the tenant's: a caller bound to a user is not told them."""
+        """Returns store information. Totals are of the tenant: raises PermissionDenied for a caller bound to a user."""
         if totals and caller.user_id is not None:
             raise PermissionDenied("include_totals", "leave it out")
         info = await self._store.info(caller.tenant, totals=totals)
-        # How busy the whole store is says something of others.
+        # The lag of the whole store would reveal the activity of others.
         return info if caller.user_id is None else replace(info, index_lag=0)
 
     async def waiting(self, caller: Caller) -> int:
-        """How many documents of the tenant, or of the user that the caller is bound to, wait for their embedding."""
+        """Returns the number of documents of the tenant, or of the caller's user, without an embedding."""
         return 0 if self._embedding is None else await self._embedding.waiting(caller)

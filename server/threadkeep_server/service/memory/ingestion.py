@@ -1,8 +1,8 @@
-"""IngestOptions sessions by policies that the operator switches on.
+"""Automatic ingestion of sessions into long-term memory.
 
-Ingesting is idempotent, so the worst that a restart or a second server costs is that a session is read again. One server at a
-time follows the feed. How far it has come is noted in the store together with who does it and until when it may be relied on:
-what is not ingested yet lies beyond the place that is noted.
+Ingestion is idempotent: after a restart, or with a second server, sessions are at most read again. One server at a time follows
+the feed. It stores its position with its name and the end of its lease; changes that are not ingested yet are after that
+position.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NOTE = "ingestion"
 MOST_ATTEMPTS = 8
 _CHANGES_AT_ONCE = 512
 _MOST_PENDING = 100_000
-# What is told in between is taken in together.
+# Time to collect changes before they are read.
 _GATHER_S = 0.5
 _POLL_S = 5.0
 _SAVED_EVERY_NS = 5 * SECOND_NS
@@ -42,17 +42,17 @@ Key = tuple[str, SessionRef]
 
 @dataclass(slots=True)
 class _Pending:
-    """A session to be ingested. `before`: the place in the feed right before what asks for it; `due`: when, in nanoseconds."""
+    """A session to be ingested. `before`: the feed position before the change that requires it; `due`: in nanoseconds."""
 
     before: Position
     due: int
-    asked: bool
-    """By a compaction, and not only because it may have become idle."""
+    compacted: bool
+    """Required by a compaction, not only by idleness."""
     attempts: int = 0
 
 
 class _Note(NamedTuple):
-    """How far the feed has been followed, by whom, and until when nobody else does."""
+    """The position in the feed, the server that follows it, and the end of its lease in nanoseconds."""
 
     position: Position
     owner: str
@@ -72,10 +72,10 @@ class IngestionStore(FeedStore, MaintenanceStore, Protocol):
 
 
 class AutoIngestion:
-    """Ingests sessions as they are compacted (`on_compaction`), once nothing has been appended for `idle_ns` nanoseconds (None:
-    never), and before they expire (`before_delete`, to be given to SessionService). `owner` names this server.
+    """Ingests sessions when they are compacted (`on_compaction`), after `idle_ns` nanoseconds without an append (None: never),
+    and before they expire (`before_delete`, an argument of SessionService). `owner` names this server.
 
-    What the feed forgets before any server has followed it so far is not ingested by the first two.
+    The first two miss changes that were trimmed from the feed before a server read them.
     """
 
     def __init__(
@@ -96,18 +96,18 @@ class AutoIngestion:
         self._idle_ns = idle_ns
         self._wanted = asyncio.Event()
         self._pending: OrderedDict[Key, _Pending] = OrderedDict()
-        """In the order of `before`."""
+        """Ordered by `before`."""
         self._due: list[tuple[int, Key]] = []
-        """A heap; of a session that is told twice, what `pending` says counts."""
+        """A heap; an entry counts only if `_pending` has the same time."""
         self._position = Position(0, 0)
         self._noted: _Note | None = None
         self._kept: dict[tuple[str, str], int] = {}
-        """Failed attempts at sessions that are to expire, by tenant and uid."""
+        """Failed attempts at expired sessions, by tenant and uid."""
 
     # --- before they expire
 
     async def before_delete(self, tenant: str, session: Session) -> bool:
-        """Ingests a session that is about to expire; whether it may be deleted. After MOST_ATTEMPTS that failed it may."""
+        """Ingests an expired session. Returns whether it may be deleted: on success, or after MOST_ATTEMPTS failures."""
         key = (tenant, session.uid)
         try:
             await self._memory.ingest(tenant, session.ref)
@@ -118,34 +118,36 @@ class AutoIngestion:
         except Exception as exc:
             attempts = self._kept[key] = self._kept.get(key, 0) + 1
             if attempts < MOST_ATTEMPTS:
-                _log.warning("session %s stays, for it could not be remembered (%s)", session.uid, _reason(exc))
+                _log.warning(
+                    "ingestion of expired session %s failed (%s); retrying before its deletion", session.uid, _reason(exc)
+                )
                 return False
-            _log.warning("session %s expires without being remembered, after %d attempts", session.uid, attempts)
+            _log.warning("ingestion of expired session %s failed %d times; deleting it", session.uid, attempts)
         self._kept.pop(key, None)
         return True
 
     # --- following the feed
 
     async def run(self) -> None:
-        """Follows the feed until cancelled; returns at once if neither policy is switched on."""
+        """Follows the feed until canceled; returns at once if neither policy is enabled."""
         if not self._on_compaction and self._idle_ns is None:
             return
         self._store.on_change(self._wanted.set)
-        troubles = 0
+        failures = 0
         while True:
             try:
                 if await self._take():
                     await self._follow()
                 await asyncio.sleep(_POLL_S)
-                troubles = 0
-            except Exception as exc:  # the database may be away for a while
-                troubles += 1
-                delay = _BACKOFF.delay(troubles)
-                _log.warning("sessions are not remembered for now (%s), next try in %.1f s", _reason(exc), delay)
+                failures = 0
+            except Exception as exc:  # the database may be unavailable
+                failures += 1
+                delay = _BACKOFF.delay(failures)
+                _log.warning("ingestion failed (%s); retrying in %.1f s", _reason(exc), delay)
                 await asyncio.sleep(delay)
 
     async def _take(self) -> bool:
-        """Starts where the last server came to, unless one is still at it."""
+        """Takes over at the stored position, unless the lease of another server is valid. Returns whether it did."""
         text = await self._store.note(NOTE)
         noted = None if text is None else _Note.read(text)
         now = self._clock()
@@ -161,7 +163,7 @@ class AutoIngestion:
         return True
 
     async def _follow(self) -> None:
-        """Until another server has taken over."""
+        """Runs until another server takes over."""
         while True:
             self._wanted.clear()
             more = await self._read() if len(self._pending) < _MOST_PENDING else False
@@ -172,30 +174,32 @@ class AutoIngestion:
                 await self._wait()
 
     async def _read(self) -> bool:
-        """Takes in what the feed tells; whether there is more."""
+        """Reads changes of the feed. Returns whether there are more."""
         try:
             page = await self._store.changes(self._position, _CHANGES_AT_ONCE)
         except FeedTrimmed as trimmed:
-            _log.warning("the feed has forgotten what was not followed yet: some sessions may not be remembered")
+            _log.warning(
+                "the feed was trimmed past the position of ingestion; continuing at its start, sessions may be missed"
+            )
             self._position = trimmed.floor
             return True
         for change in page.changes:
-            self._take_in(change)
+            self._record(change)
             self._position = change.position
         self._position = max(self._position, page.reached)
         return page.more
 
-    def _take_in(self, change: Change) -> None:
-        """`position` is still right before the change."""
+    def _record(self, change: Change) -> None:
+        """Records the session of a change. `_position` is still before the change."""
         key = (change.tenant, change.ref)
         known = self._pending.get(key)
         if change.kind is ChangeKind.DELETED:
             self._pending.pop(key, None)
         elif change.kind is ChangeKind.COMPACTED and self._on_compaction:
-            if known is None or not known.asked:
-                self._put(key, _Pending(self._position, change.time, asked=True))
-        elif change.kind is ChangeKind.APPENDED and self._idle_ns is not None and (known is None or not known.asked):
-            self._put(key, _Pending(self._position, change.time + self._idle_ns, asked=False))
+            if known is None or not known.compacted:
+                self._put(key, _Pending(self._position, change.time, compacted=True))
+        elif change.kind is ChangeKind.APPENDED and self._idle_ns is not None and (known is None or not known.compacted):
+            self._put(key, _Pending(self._position, change.time + self._idle_ns, compacted=False))
 
     def _put(self, key: Key, pending: _Pending) -> None:
         self._pending[key] = pending
@@ -214,29 +218,29 @@ class AutoIngestion:
             except SessionNotFound:
                 done = None
             except StoreUnavailable:
-                raise  # nobody's fault: it is begun anew where this was noted to have come to
-            except Exception as exc:  # one session's trouble must not stop the others
+                raise  # continues later from the stored position
+            except Exception as exc:  # one session must not block the others
                 self._put_off(key, pending, exc)
                 continue
             del self._pending[key]
             if done is not None and done.added:
-                _log.debug("remembered %d events of a session", done.added)
+                _log.debug("ingested %d events of a session", done.added)
             if not await self._save():
                 return
 
     def _put_off(self, key: Key, pending: _Pending, exc: Exception) -> None:
         pending.attempts += 1
         if pending.attempts >= MOST_ATTEMPTS:
-            _log.warning("a session is given up after %d attempts to remember it (%s)", pending.attempts, _reason(exc))
+            _log.warning("ingestion of a session failed %d times (%s); giving up", pending.attempts, _reason(exc))
             del self._pending[key]
             return
         delay = _BACKOFF.delay(pending.attempts)
-        _log.warning("a session could not be remembered (%s), next try in %.1f s", _reason(exc), delay)
+        _log.warning("ingestion of a session failed (%s); retrying in %.1f s", _reason(exc), delay)
         pending.due = self._clock() + round(delay * SECOND_NS)
         heapq.heappush(self._due, (pending.due, key))
 
     async def _save(self) -> bool:
-        """Notes how far all has been ingested, now and then; False if another server has taken over."""
+        """Stores the position up to which everything is ingested, every 5 s. Returns False if another server has taken over."""
         noted, now = self._noted, self._clock()
         if noted is None:
             return False
@@ -252,7 +256,7 @@ class AutoIngestion:
         return True
 
     async def _wait(self) -> None:
-        """Until something is told, or is due."""
+        """Waits for a change or for the next due session."""
         due = (self._due[0][0] - self._clock()) / SECOND_NS if self._due else _POLL_S
         try:
             async with asyncio.timeout(min(max(due, 0.0), _POLL_S)):

@@ -1,4 +1,4 @@
-"""Long-term memory: remembering sessions and facts, finding and forgetting them."""
+"""Long-term memory: ingestion, addition, search, listing and deletion."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from .memory_search import FoundMemories, MemoryQuery, MemorySearch, fitting_mem
 
 MOST_IDS = 1_000
 _EVENTS_AT_ONCE = 500
-# Of a session's events, read and added at a time: on SQLite all writers wait for as long as it takes to index them.
+# Bytes of events that are read and added at once: on SQLite all writers wait while they are indexed.
 _BYTES_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class RememberedEvent:
-    """What of an event is remembered: `content`, a ChatMessage with that alone, and its `text`, not blank."""
+    """The ingested part of an event: `content`, an encoded ChatMessage, and its `text`, not blank."""
 
     event_id: str
     content: bytes
     text: str
     author: str
     time: int
-    """The event time, or else the record time."""
+    """The event time, otherwise the record time."""
     synthetic: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ShownEvent:
-    """An event as a tool's result shows it. `text`: its text parts, or else its other texts, joined by a line feed."""
+    """An event in a tool result. `text`: its text parts, otherwise its other texts, joined by line feeds."""
 
     event_id: str
     seq: int
@@ -53,26 +53,25 @@ class ShownEvent:
 
 
 class EventReader(Protocol):
-    """Reads what the transport has encoded."""
+    """Reads events and memories in the encoding of the transport."""
 
     def remember(self, body: bytes, *, include_tools: bool, include_reasoning: bool) -> RememberedEvent | None:
-        """What of an event's sealed bytes is to be remembered: its text parts, and tool calls and results or reasoning if
-        asked. None if that is blank."""
+        """Returns the ingested part of a sealed event: its text parts, optionally tool calls and results, and reasoning. None
+        if that is blank."""
         ...
 
     def show(self, body: bytes) -> ShownEvent:
-        """What of an event's sealed bytes a model is shown."""
+        """Returns a sealed event as a tool result shows it."""
         ...
 
     def memory_texts(self, content: bytes) -> Texts:
-        """The searchable texts of a memory's content, not folded."""
+        """Returns the searchable texts of a memory's content, not folded."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class IngestOptions:
-    """What of a session is remembered. `event_ids` empty: of all its events. `metadata_json` goes to every entry that is
-    added."""
+    """What of a session to ingest. Empty `event_ids`: all events. `metadata_json` is set on every added entry."""
 
     event_ids: Sequence[str] = ()
     include_tools: bool = False
@@ -86,8 +85,8 @@ TEXT_ONLY = IngestOptions()
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """What became of a session's events: entries added, those that were there, events with nothing to remember, and those whose
-    entries had been deleted."""
+    """The result of an ingestion: entries added, existing entries, events without text, and events whose entries were deleted
+    before."""
 
     added: int = 0
     existing: int = 0
@@ -104,14 +103,14 @@ class Ingested:
 
 
 class AddedMemory(NamedTuple):
-    """`replayed`: it was there already, with the same content."""
+    """`replayed`: the entry existed with the same content."""
 
     id: str
     replayed: bool
 
 
 class Receipt(NamedTuple):
-    """Of what was forgotten, and when. `not_found`: ids that named no memory of the scope."""
+    """The result of a deletion and its time. `not_found`: ids without a memory in the scope."""
 
     deleted: int
     embeddings: int
@@ -124,9 +123,9 @@ class MemoryServiceStore(SessionStore, EventStore, MemoriesStore, Protocol):
 
 
 class MemoryService:
-    """Use cases of memory. Each raises MemoryNotConfigured where `enabled` is False, InvalidField for a scope without a user,
-    and PermissionDenied for another user's. Without `vectors` there is neither SEMANTIC nor HYBRID. `added` is called when
-    something new waits for its embedding; it must be quick."""
+    """Use cases of memory. Each raises MemoryNotConfigured unless `enabled`, InvalidField for a scope without a user, and
+    PermissionDenied for the scope of another user. SEMANTIC and HYBRID require `vectors`. `added` is called when new entries
+    wait for their embedding; it must be fast."""
 
     def __init__(
         self,
@@ -151,10 +150,10 @@ class MemoryService:
     def enabled(self) -> bool:
         return self._enabled
 
-    # --- remembering
+    # --- adding
 
     async def add_session(self, caller: Caller, ref: SessionRef, what: IngestOptions = TEXT_ONLY) -> Ingested:
-        """Remembers a session; what is remembered is left as it is, what was deleted stays deleted. Raises SessionNotFound,
+        """Ingests a session. Existing entries are unchanged, deleted ones stay deleted. Raises SessionNotFound,
         AmbiguousSession, EventNotFound for an id of `event_ids`."""
         self._check_enabled()
         if len(what.event_ids) > MOST_IDS:
@@ -162,11 +161,11 @@ class MemoryService:
         return await self.ingest(caller.tenant, own_ref(caller, ref), what)
 
     async def ingest(self, tenant: str, ref: SessionRef, what: IngestOptions = TEXT_ONLY) -> Ingested:
-        """The same for whoever may name the session. Not atomic: what was cut off is completed when it is asked for again."""
+        """Like `add_session`, without authorization. Not atomic: a further call completes an interrupted one."""
         session = await self._store.get_session(tenant, ref)
         total = Ingested()
         async for events in self._events(tenant, session.ref, what.event_ids):
-            # Deleted and made again meanwhile, these may be events of the other: by the old uid they would be added twice.
+            # The session may have been deleted and created again: under the old uid, its events would be added twice.
             if (await self._store.get_session(tenant, session.ref)).uid != session.uid:
                 raise SessionNotFound(session.ref)
             drafts = await run_in_thread(len(events), MOST_EVENTS, self._drafts, session, events, what)
@@ -181,7 +180,7 @@ class MemoryService:
         return total
 
     async def _events(self, tenant: str, ref: SessionRef, event_ids: Sequence[str]) -> AsyncIterator[Sequence[StoredEvent]]:
-        """The events by id, or all of them, archived ones too, some at a time."""
+        """Yields batches of the events with these ids, or of all events, including archived ones."""
         if event_ids:
             wanted = [await self._store.get_event(tenant, ref, event_id) for event_id in dict.fromkeys(event_ids)]
             for start in range(0, len(wanted), _EVENTS_AT_ONCE):
@@ -216,7 +215,7 @@ class MemoryService:
         return drafts
 
     async def add(self, caller: Caller, scope: MemoryScope, drafts: Sequence[MemoryDraft]) -> Sequence[AddedMemory]:
-        """Remembers entries, all or none. Raises InvalidField, BatchTooLarge, EventTooLarge, MemoryIdConflict."""
+        """Adds all entries or none. Raises InvalidField, BatchTooLarge, EventTooLarge, MemoryIdConflict."""
         self._check_enabled()
         scope = own_memories(caller, scope)
         self._check_batch(drafts)
@@ -245,7 +244,7 @@ class MemoryService:
         if size > self._limits.max_batch_bytes:
             raise BatchTooLarge("memories", size, self._limits.max_batch_bytes, "bytes")
 
-    # --- finding
+    # --- searching
 
     async def search(self, caller: Caller, query: MemoryQuery) -> FoundMemories:
         """A blank query finds nothing. Raises InvalidField, EmbedderNotConfigured, EmbedderFailed."""
@@ -255,7 +254,7 @@ class MemoryService:
     async def list(
         self, caller: Caller, scope: MemoryScope, wanted: MemoryFilter, limit: int, cursor: int | None
     ) -> MemoryPage:
-        """The last added first; ends early rather than exceed max_response_bytes."""
+        """Returns a page, last added first; it ends early before it exceeds max_response_bytes."""
         self._check_enabled()
         limit = min(limit, self._limits.max_page_size)
         page = await self._store.list_memories(caller.tenant, own_memories(caller, scope), wanted, limit, cursor)
@@ -264,10 +263,10 @@ class MemoryService:
             return page
         return MemoryPage(page.memories[:fit], page.memories[fit - 1].key)
 
-    # --- forgetting
+    # --- deleting
 
     async def forget(self, caller: Caller, scope: MemoryScope, what: Forget) -> Receipt:
-        """Deletes for good."""
+        """Deletes permanently."""
         self._check_enabled()
         if what.ids is not None and not what.ids:
             raise InvalidField("ids.ids", "must not be empty")
@@ -283,5 +282,5 @@ class MemoryService:
 
 
 def entry_id(session_uid: str, event_id: str) -> str:
-    """The id of the entry of an event: the same whenever it is ingested, another for a session that took over the name."""
+    """Returns the id of an event's entry: the same for each ingestion, another for a new session of the same name."""
     return "m-" + hashlib.blake2b(f"{session_uid}\0{event_id}".encode(), digest_size=16).hexdigest()

@@ -36,8 +36,8 @@ _SEMANTIC_HITS = 5
 
 @dataclass(frozen=True, slots=True)
 class MemoryQuery:
-    """A search of memories. `min_score`: the least score of an entry; None is the default of `recall.relevance`. `top_k` 0: 5
-    with SEMANTIC, else 10; more than the server's page size is coerced to it. `reference_time` None: now."""
+    """A search of memories. `min_score`: the lowest score of an entry; None is the default of `relevance.answering`. `top_k` 0:
+    5 with SEMANTIC, else 10; at most 1,000. `reference_time` None: now."""
 
     scope: MemoryScope
     text: str
@@ -51,7 +51,7 @@ class MemoryQuery:
 
 @dataclass(frozen=True, slots=True)
 class FoundMemory:
-    """An entry and its score. `score`: its relevance, see `recall.relevance`; with SEMANTIC the cosine, with SUBSTRING 1."""
+    """An entry and its score. `score`: the relevance, see `ranking.relevance`; with SEMANTIC the cosine, with SUBSTRING 1."""
 
     memory: Memory
     score: float = 1.0
@@ -60,8 +60,8 @@ class FoundMemory:
 
 @dataclass(frozen=True, slots=True)
 class FoundMemories:
-    """Best first, or (SUBSTRING) newest first. `mode`: how the query was understood. `semantic_lag`: memories that wait for
-    their embedding (0 with SUBSTRING and RANKED)."""
+    """Entries, best first, or newest first with SUBSTRING. `mode`: the mode that answered. `semantic_lag`: memories without an
+    embedding (0 with SUBSTRING and RANKED)."""
 
     entries: Sequence[FoundMemory]
     mode: SearchMode
@@ -94,7 +94,7 @@ class _Memories:
 
 
 class MemorySearch:
-    """Searches of memories. `texts` reads a memory's content; without `vectors` there is neither SEMANTIC nor HYBRID."""
+    """Searches of memories. `texts` reads a memory's content; SEMANTIC and HYBRID require `vectors`."""
 
     def __init__(
         self, store: MemoriesStore, limits: Limits, texts: TextsOf, vectors: VectorSearch | None, clock: Callable[[], int]

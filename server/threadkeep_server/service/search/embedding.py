@@ -1,4 +1,4 @@
-"""Embedding what was said and what is remembered, in the background, outside any transaction."""
+"""Background embedding of events and memories, outside transactions."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from .vector_model import PROBE, VectorModel
 _log = logging.getLogger(__name__)
 
 _BACKOFF = Backoff(1.0, 300.0)
-# What an endpoint may ask for: longer, and nobody would notice that it works again.
-_LONGEST_ASKED_S = 3600.0
-# Texts that come one by one are embedded together.
+# The longest delay that an endpoint may request.
+_LONGEST_RETRY_AFTER_S = 3600.0
+# Time to collect single texts into one batch.
 _GATHER_S = 0.05
 _COUNTED_EVERY_S = 10.0
 
@@ -32,9 +32,9 @@ class EmbeddingStore(FeedStore, VectorStore, Protocol):
 
 
 class EmbeddingWorker:
-    """Embeds what waits. Several servers on one database may do so at once: that wastes work, and stores nothing twice.
+    """Embeds pending documents. Several servers on one database repeat work, but store nothing twice.
 
-    `sources`: what is embedded; `batch`: texts in a request; `poll_s`: how often it is looked for new texts where nobody hints.
+    `sources`: what is embedded; `batch`: texts per request; `poll_s`: the interval of polling without a notification.
     """
 
     def __init__(
@@ -46,20 +46,20 @@ class EmbeddingWorker:
         self._batch = batch
         self._poll_s = poll_s
         self._wanted = asyncio.Event()
-        self._troubles = 0
-        """In a row."""
+        self._failures_in_a_row = 0
+        """Consecutive failures."""
         self._counted = float("-inf")
         self.failures = 0
-        """Requests that the embedder did not answer with vectors, since the start."""
+        """Failed requests to the embedder since the start."""
         self.waiting = 0
-        """Documents that waited for their embedding when it was last counted."""
+        """Documents without an embedding at the last count."""
 
     def wake(self) -> None:
-        """There may be something to embed."""
+        """Wakes the worker: there may be something to embed."""
         self._wanted.set()
 
     async def run(self) -> None:
-        """Works until cancelled."""
+        """Runs until canceled."""
         if Source.EVENTS in self.sources:
             self._store.on_change(self.wake)
         while True:
@@ -67,9 +67,9 @@ class EmbeddingWorker:
             try:
                 busy = await self._step()
             except EmbedFailed as failed:
-                await self._rest(failed.problem, min(failed.retry_after, _LONGEST_ASKED_S))
-            except Exception as exc:  # the database may be away for a while; what waits goes on waiting
-                await self._rest(type(exc).__name__)
+                await self._back_off(failed.problem, min(failed.retry_after, _LONGEST_RETRY_AFTER_S))
+            except Exception as exc:  # the database may be unavailable; the documents stay pending
+                await self._back_off(type(exc).__name__)
             else:
                 if not busy:
                     await self._idle()
@@ -77,7 +77,7 @@ class EmbeddingWorker:
     # --- working
 
     async def _step(self) -> bool:
-        """Embeds a batch of each source; whether there was any."""
+        """Embeds a batch of each source. Returns whether there was any."""
         model = await self._number()
         busy = False
         for source in self.sources:
@@ -86,11 +86,11 @@ class EmbeddingWorker:
                 busy = True
                 await self._embed_all(source, model, documents)
         done = not busy and self.waiting > 0
-        if self._troubles or done or time.monotonic() - self._counted >= _COUNTED_EVERY_S:
+        if self._failures_in_a_row or done or time.monotonic() - self._counted >= _COUNTED_EVERY_S:
             await self._count()
-        if self._troubles:
-            _log.info("embedding works again, %d documents wait for it", self.waiting)
-            self._troubles = 0
+        if self._failures_in_a_row:
+            _log.info("embedding succeeded again; %d documents are pending", self.waiting)
+            self._failures_in_a_row = 0
         return busy
 
     async def _number(self) -> int:
@@ -113,9 +113,9 @@ class EmbeddingWorker:
             await self._embed(source, model, written)
 
     async def _embed(self, source: Source, model: int, documents: Sequence[Unembedded]) -> None:
-        """Halves what is refused as a whole until the text that is refused for itself stands alone."""
+        """Embeds a batch. Halves a rejected batch until the rejected text is alone."""
         try:
-            vectors = await self._ask([document.text for document in documents])
+            vectors = await self._embed_texts([document.text for document in documents])
         except EmbedFailed as refused:
             if refused.retry:
                 raise
@@ -128,25 +128,26 @@ class EmbeddingWorker:
             return
         keys = np.array([document.key for document in documents])
         full = vectors.any(axis=1)
-        if not full.all():  # a row of zeros resembles nothing
+        if not full.all():  # a row of zeros has no nearest vectors
             await self._store.put_embeddings(source, model, keys[~full].tolist(), None)
         if full.any():
             await self._store.put_embeddings(source, model, keys[full].tolist(), vectors[full])
 
     async def _give_up(self, source: Source, model: int, document: Unembedded, refused: EmbedFailed) -> None:
-        """Marks the text as done, for it must not stop the others; unless every text is refused. Raises EmbedFailed then."""
-        await self._ask([PROBE])
-        _log.warning("%s %d gets no embedding, its text is refused: %s", _NAMES[source], document.key, refused.problem)
+        """Marks the text as done, so that it does not block the others. Raises EmbedFailed if the embedder rejects every
+        text."""
+        await self._embed_texts([PROBE])
+        _log.warning("%s %d is not embedded: the embedder rejects its text (%s)", _NAMES[source], document.key, refused.problem)
         await self._store.put_embeddings(source, model, [document.key], None)
 
-    async def _ask(self, texts: Sequence[str]) -> Vectors:
+    async def _embed_texts(self, texts: Sequence[str]) -> Vectors:
         try:
             return await self._model.embedder.embed(texts)
         except EmbedFailed:
             self.failures += 1
             raise
 
-    # --- resting
+    # --- waiting
 
     async def _idle(self) -> None:
         try:
@@ -156,14 +157,14 @@ class EmbeddingWorker:
             return
         await asyncio.sleep(_GATHER_S)
 
-    async def _rest(self, problem: str, at_least_s: float = 0.0) -> None:
-        """Says once that there is trouble, then waits, longer each time, and counts meanwhile what waits."""
-        self._troubles += 1
-        if self._troubles == 1:
-            _log.warning("nothing can be embedded (%s); what waits is embedded once it can", problem)
-        left = max(_BACKOFF.delay(self._troubles), at_least_s)
+    async def _back_off(self, problem: str, at_least_s: float = 0.0) -> None:
+        """Logs the first failure, then sleeps, longer after each failure, and updates the count of pending documents."""
+        self._failures_in_a_row += 1
+        if self._failures_in_a_row == 1:
+            _log.warning("embedding failed (%s); retrying until it succeeds", problem)
+        left = max(_BACKOFF.delay(self._failures_in_a_row), at_least_s)
         while left > 0:
-            with contextlib.suppress(Exception):  # the database may be what is in trouble
+            with contextlib.suppress(Exception):  # the database may be unavailable
                 await self._count()
             await asyncio.sleep(min(left, _COUNTED_EVERY_S))
             left -= _COUNTED_EVERY_S

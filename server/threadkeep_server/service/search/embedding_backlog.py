@@ -1,4 +1,4 @@
-"""How many documents wait for their embedding: counting costs as much as there are."""
+"""The number of documents without an embedding, cached, since the cost of a count grows with it."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class _Count(NamedTuple):
 
 
 class EmbeddingBacklog:
-    """Counts what waits for an embedding by the `model` of that name, of what a caller's credential reaches: its tenant's, or
-    its user's. `monotonic` in seconds. Keeps the counts of 10,000 credentials and sources."""
+    """Counts the documents of a caller's tenant, or of its user, without an embedding of `model`. `monotonic` in seconds. Keeps
+    the counts of 10,000 callers and sources."""
 
     def __init__(self, store: VectorStore, model: str, monotonic: Callable[[], float] = time.monotonic) -> None:
         self.model = model
@@ -36,11 +36,11 @@ class EmbeddingBacklog:
         self._counting: WeakValueDictionary[_Key, asyncio.Lock] = WeakValueDictionary()
 
     async def recent(self, caller: Caller, source: Source) -> int:
-        """As it was within the last second. Who asks while it is counted waits for that count."""
+        """Returns a count of at most one second ago. Concurrent calls share one count."""
         return await self._count((caller.tenant, caller.user_id, source), kept=True)
 
     async def current(self, caller: Caller, sources: Iterable[Source]) -> int:
-        """Counted anew, for who waits until nothing waits. `recent` tells nothing older from then on."""
+        """Returns a new count; `recent` returns no older one from then on."""
         return sum([await self._count((caller.tenant, caller.user_id, source), kept=False) for source in set(sources)])
 
     async def _count(self, key: _Key, *, kept: bool) -> int:
@@ -49,6 +49,6 @@ class EmbeddingBacklog:
             if count is None or self._monotonic() >= count.until:
                 tenant, user_id, source = key
                 documents = await self._store.waiting_for(self.model, [source], Caller(tenant, user_id))
-                # From its end on: what took longer than a second would otherwise be counted without a pause.
+                # From the end of the count: a count of more than a second would otherwise expire at once.
                 count = self._counts[key] = _Count(documents, self._monotonic() + _KEPT_S)
             return count.documents

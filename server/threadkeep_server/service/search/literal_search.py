@@ -1,4 +1,4 @@
-"""Recall: finding what was said, to the letter."""
+"""Substring search of events."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .search_pipeline import Events, Highlights, TextsOf, check_neighbors, fitti
 _LOADED_AT_ONCE = 32
 
 Place = tuple[SessionRef, int]
-"""A session's whole name, and a seq."""
+"""A complete session ref and a seq."""
 
 
 @dataclass(frozen=True, slots=True)
 class LiteralHit:
-    """An event that holds what was looked for. Neighbours are in window order, oldest first."""
+    """An event with the text. Neighbors are in window order, oldest first."""
 
     ref: SessionRef
     event: StoredEvent
@@ -37,7 +37,7 @@ class LiteralPage:
 
 
 class LiteralSearch:
-    """Use cases of search by SUBSTRING. `texts` reads sealed bytes; without it hits have no highlights."""
+    """Searches of events by SUBSTRING. `texts` reads sealed bytes; without it hits have no highlights."""
 
     def __init__(self, store: SearchStore, limits: Limits, texts: TextsOf | None = None) -> None:
         self._store = store
@@ -45,8 +45,8 @@ class LiteralSearch:
         self._texts = texts
 
     async def search(self, caller: Caller, query: SearchQuery, neighbors: int = 0) -> LiteralPage:
-        """Hits in the order of the Store's search, each with up to so many events before and after it; fewer where an answer
-        would be larger than max_response_bytes. Raises InvalidField, PermissionDenied, SessionNotFound, AmbiguousSession."""
+        """Returns hits in the order of the store, each with up to `neighbors` events before and after it; fewer if the response
+        would exceed max_response_bytes. Raises InvalidField, PermissionDenied, SessionNotFound, AmbiguousSession."""
         if not query.filter.terms:
             raise InvalidField("query", "must not be blank, unless filter has keywords")
         if query.filter.last_n is not None:
@@ -63,7 +63,7 @@ class LiteralSearch:
     async def _around(
         self, tenant: str, query: SearchQuery, hits: Sequence[SearchHit], neighbors: int
     ) -> Mapping[Place, tuple[Events, Events]]:
-        """The neighbours of hits, as long as they fit into the answer beside these."""
+        """Returns the neighbors of hits that fit into the response."""
         room = self._limits.max_response_bytes - sum(len(hit.event.body) for hit in hits)
         around: dict[Place, tuple[Events, Events]] = {}
         near = neighbor_filter(query.filter)

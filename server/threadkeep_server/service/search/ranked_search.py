@@ -1,4 +1,4 @@
-"""Finding events by what they say or mean, best first."""
+"""Ranked, semantic and hybrid search of events."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _BEST_WITH_ADJACENT = 10
 
 
 class Grouping(IntEnum):
-    """What hits are brought together by; the numbers are those of threadkeep.v1.HitGrouping."""
+    """The grouping of hits; the numbers are those of threadkeep.v1.HitGrouping."""
 
     NONE = 0
     TURN = 1
@@ -48,9 +48,8 @@ class Grouping(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class RankedQuery:
-    """A search of events by RANKED, SEMANTIC or HYBRID. `filter` holds no window. Times in nanoseconds; `reference_time` None:
-    now. `min_score`: the least score of a hit; None is the default of `recall.relevance`. Of what is ranked, the best 1,000 can
-    be paged through."""
+    """A search of events by RANKED, SEMANTIC or HYBRID. `filter` has no window. Times in nanoseconds; `reference_time` None:
+    now. `min_score`: the lowest score of a hit; None is the default of `relevance.answering`. Pages cover the best 1,000."""
 
     scope: EventScope
     text: str
@@ -73,8 +72,8 @@ class RankedQuery:
 
 @dataclass(frozen=True, slots=True)
 class RankedHit:
-    """An event that answers. `score`: its relevance, see `recall.relevance`; with SEMANTIC the cosine. `group_hits`: with
-    grouping, how many of the ranked events are of its turn or session; else 0."""
+    """An event and its score: the relevance, see `ranking.relevance`; with SEMANTIC the cosine. `group_hits`: with grouping,
+    the number of ranked events of its turn or session; else 0."""
 
     found: FoundEvent
     score: float
@@ -84,8 +83,8 @@ class RankedHit:
 
 @dataclass(frozen=True, slots=True)
 class RankedPage:
-    """Best first. `mode`: how the query was understood; `truncated`: more events match than are ranked; `semantic_lag`: what
-    waits for its embedding (0 with RANKED); `next_offset`: None on the last page."""
+    """Hits, best first. `mode`: the mode that ranked; `truncated`: more events match than are ranked; `semantic_lag`: events
+    without an embedding (0 with RANKED); `next_offset`: None on the last page."""
 
     hits: Sequence[RankedHit]
     mode: SearchMode
@@ -95,7 +94,7 @@ class RankedPage:
 
 
 class _Events:
-    """The events of one search, and what is known of those that were found, by key."""
+    """The events of one search, with times, sessions and turns of those found, by key."""
 
     source = Source.EVENTS
 
@@ -179,7 +178,7 @@ class _Events:
 
 
 class RankedSearch:
-    """Searches of events that rank. `texts` reads sealed bytes; without `vectors` there is neither SEMANTIC nor HYBRID."""
+    """Searches of events that rank. `texts` reads sealed bytes; SEMANTIC and HYBRID require `vectors`."""
 
     def __init__(
         self, store: SearchStore, limits: Limits, texts: TextsOf, vectors: VectorSearch | None, clock: Callable[[], int]
@@ -195,8 +194,8 @@ class RankedSearch:
         return best_mode(self._vectors)
 
     async def search(self, caller: Caller, query: RankedQuery) -> RankedPage:
-        """A question without a word finds nothing by RANKED. Raises InvalidField, PermissionDenied, SessionNotFound,
-        AmbiguousSession, EmbedderNotConfigured, EmbedderFailed."""
+        """Returns a page of hits; RANKED finds nothing for a query without words. Raises InvalidField, PermissionDenied,
+        SessionNotFound, AmbiguousSession, EmbedderNotConfigured, EmbedderFailed."""
         _check(query)
         wanted = query.filter if query.include_synthetic else replace(query.filter, exclude_synthetic=True)
         limit = min(query.limit, self._limits.max_page_size)

@@ -1,4 +1,4 @@
-"""What searches of events and of memories have in common."""
+"""The pipeline of searches of events and memories: validation, ranking, scores and highlights."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MOST_RANKED = 1_000
 _RANKED = 256
 _FUSED = 100
 _MOST_BYTES_AT_ONCE = 32 << 10
-# Characters of candidates' words: some ten milliseconds.
+# Characters of candidates' words: about ten milliseconds.
 _MOST_WORDS_AT_ONCE = 512 << 10
 _MOST_WEIGHT = 100.0
 NOT_FOR_SUBSTRING = "is not for SEARCH_MODE_SUBSTRING, which finds literal text; leave it out, or choose another mode"
@@ -41,8 +41,8 @@ TextsOf = Callable[[bytes], Texts]
 
 @dataclass(frozen=True, slots=True)
 class Recency:
-    """Puts what is newer further up: what hits are ordered by is multiplied by 1 + weight * 2^(-age / half_life_ns). Raises
-    InvalidField unless half_life_ns is above zero and weight between 0 and 100."""
+    """Ranks newer hits higher: multiplies ranking scores by 1 + weight * 2^(-age / half_life_ns). Raises InvalidField unless
+    half_life_ns is above zero and weight is between 0 and 100."""
 
     half_life_ns: int
     weight: float = 1.0
@@ -55,7 +55,7 @@ class Recency:
 
 
 class Highlight(NamedTuple):
-    """Where in which field's text the query was found."""
+    """A match of the query: the field, and the span in its text."""
 
     field: Field
     span: Span
@@ -166,13 +166,13 @@ def _vector_depth(request: RankingRequest) -> int:
 
 
 async def rank_words(question: Query, candidates: Candidates) -> Sequence[Scored]:
-    """`recall.ranking.rank`; beside the event loop where candidates are long, for all their words are gone through."""
+    """Runs `ranking.scoring.rank`, in a thread if the candidates are long, since it reads all their words."""
     size = sum(len(each.words) for each in candidates.found)
     return await run_in_thread(size, _MOST_WORDS_AT_ONCE, rank, question, candidates)
 
 
 def check_min_score(value: float | None, mode: SearchMode) -> None:
-    """Raises InvalidField for what no score of the mode can be."""
+    """Raises InvalidField unless the mode can have such a score."""
     least = -1 if mode is SearchMode.SEMANTIC else 0
     if value is not None and not least <= value <= 1:
         raise InvalidField("min_score", f"must be between {least} and 1 with SEARCH_MODE_{mode.name}")
@@ -188,7 +188,7 @@ Events = Sequence[StoredEvent]
 
 
 def fitting(before: Events, after: Events, room: int) -> tuple[Events, Events]:
-    """An event's neighbours without the farthest, as far as it must be."""
+    """Drops the farthest neighbors of an event until the others fit into `room` bytes."""
     before, after = list(before), list(after)
     size = sum(len(each.body) for each in (*before, *after))
     while size > room and (before or after):
@@ -198,12 +198,12 @@ def fitting(before: Events, after: Events, room: int) -> tuple[Events, Events]:
 
 
 def marked(texts: Texts, fields: Field, terms: Collection[str]) -> Highlights:
-    """Where terms of an analysed question stand in the fields that were searched, the first MOST_HIGHLIGHTS."""
+    """Returns the first MOST_HIGHLIGHTS matches of analyzed terms in the searched fields."""
     return _found(texts, fields, lambda text: highlights(text, terms)) if terms else []
 
 
 async def marked_all(texts_of: TextsOf, bodies: Sequence[bytes], fields: Field, terms: Collection[str]) -> list[Highlights]:
-    """`marked` for each body; beside the event loop where that takes long, for all words of their texts are analysed."""
+    """Returns `marked` for each body; in a thread for long texts, since all their words are analyzed."""
 
     def work() -> list[Highlights]:
         return [marked(texts_of(body), fields, terms) for body in bodies]
@@ -214,7 +214,7 @@ async def marked_all(texts_of: TextsOf, bodies: Sequence[bytes], fields: Field, 
 
 
 def marked_literally(texts: Texts, fields: Field, folded_terms: Collection[str]) -> Highlights:
-    """Where folded terms stand in the fields that were searched, the first MOST_HIGHLIGHTS."""
+    """Returns the first MOST_HIGHLIGHTS matches of folded terms in the searched fields."""
     return _found(texts, fields, lambda text: literal_highlights(text, folded_terms)) if folded_terms else []
 
 

@@ -1,4 +1,4 @@
-"""The vectors of scopes that are searched, kept and brought up to date at each search."""
+"""The vectors of searched scopes, cached and updated by each search."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from ...store.contract.vectors import Embedded
 BLOCK_ROWS = 4_096
 _MARKS_KEPT = 10_000
 
-# Documents are embedded in the order of their keys, nearly: on several servers, or committed late, one may get its vector after
-# others that have greater keys. What came in within the last minute or two is therefore read again, once a second at most.
+# Documents are embedded nearly in the order of their keys: with several servers or late commits, a document may get its vector
+# after others with greater keys. The vectors of the last one to two minutes are therefore read again, at most once per second.
 _LATE_NS = 60 * SECOND_NS
 _AGAIN_NS = SECOND_NS
 
 Read = Callable[[int, int], Awaitable[Embedded]]
-"""Up to so many (second) vectors with keys beyond the first."""
+"""Reads up to `limit` (second argument) vectors with keys greater than the first argument."""
 
 
 @dataclass(slots=True)
 class _Mark:
-    """How far a scope has been read. `settled`: the last key that had been read a while ago; `settling` takes its place."""
+    """The progress of reading a scope. `settled`: the last key read at least a minute ago; `settling` replaces it next."""
 
     last: int = 0
     settled: int = 0
@@ -37,7 +37,7 @@ class _Mark:
     looked: int = 0
 
     def start(self, now: int) -> int:
-        """Beyond which key to read now."""
+        """Returns the key after which to read."""
         if now - self.turned >= _LATE_NS:
             self.settled, self.settling, self.turned = self.settling, self.last, now
         if now - self.looked < _AGAIN_NS:
@@ -47,21 +47,21 @@ class _Mark:
 
 
 class VectorCache:
-    """VectorCache by scope, as many as the cache holds. `clock` in nanoseconds."""
+    """The vectors of scopes in a MatrixCache. `clock` in nanoseconds."""
 
     def __init__(self, cache: MatrixCache, clock: Callable[[], int]) -> None:
         self._cache = cache
         self._clock = clock
         self._marks: FIFOCache[Hashable, _Mark] = FIFOCache(_MARKS_KEPT)
         self._large: FIFOCache[Hashable, None] = FIFOCache(_MARKS_KEPT)
-        """Scopes that were larger than the whole cache."""
+        """Scopes larger than the whole cache."""
         self._growing: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()
 
     async def get(self, scope: Hashable, read: Read) -> Entry | None:
-        """All vectors of the scope; None if they are too many to be kept.
+        """Returns all vectors of the scope that were stored before the call; None if they exceed the cache.
 
-        Those that were stored before the call, but for a document with a smaller key than others of its scope had a second
-        before: that may take a second longer. Rows of what was deleted may still be there.
+        A vector with a smaller key than earlier ones of its scope may be missing for one second. Rows of deleted documents may
+        be included.
         """
         if scope in self._large:
             return None
@@ -71,7 +71,7 @@ class VectorCache:
             if mark is None or self._cache.get(scope) is None:
                 mark = _Mark(turned=self._clock(), looked=self._clock())
             entry = await self._grow(scope, read, mark)
-            if entry is not None:  # else, or cut off, it is not known how far it was read, and it is read from its beginning
+            if entry is not None:  # without a mark, the scope is read again from its beginning
                 self._marks[scope] = mark
             return entry
 
@@ -82,7 +82,7 @@ class VectorCache:
             block = await read(after, BLOCK_ROWS)
             entry = self._cache.get(scope)
             if entry is None and begun:
-                return None  # evicted meanwhile: there is not room for all that is searched at once
+                return None  # evicted meanwhile: the concurrently searched scopes exceed the cache
             if entry is None and not len(block.keys):
                 return Entry(block.keys, block.sessions, block.vectors)
             if not self._add(scope, entry, after, block):
@@ -96,7 +96,7 @@ class VectorCache:
                 return self._cache.get(scope)
 
     def _add(self, scope: Hashable, entry: Entry | None, after: int, block: Embedded) -> bool:
-        """Adds the rows that are not there yet; whether there was room."""
+        """Adds the new rows. Returns False if the scope exceeds the cache."""
         if entry is None:
             return self._cache.extend(scope, block.keys, block.sessions, block.vectors)
         fresh = ~np.isin(block.keys, entry.keys[entry.keys > after])

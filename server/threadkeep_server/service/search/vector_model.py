@@ -1,4 +1,4 @@
-"""Which model the server embeds with."""
+"""The embedding model of the server."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from ...search.ranking.relevance import CosineScale
 from ...store.contract.vectors import VectorStore
 
 PROBE = "probe"
-"""A text that any endpoint which works at all embeds."""
+"""A text that every working endpoint embeds."""
 
 
 class VectorModel:
-    """The embedder, and the number that the store has given to its model."""
+    """The embedder, the store's number of its model, and the scale of its cosines."""
 
     def __init__(self, store: VectorStore, embedder: Embedder) -> None:
         self.embedder = embedder
         self._store = store
         self._number: int | None = None
         self._scale: CosineScale | None = None
-        self._asking = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
     async def number(self) -> int:
-        """The store's number of the model. Where the dimension is not known, a probe is embedded first. Raises EmbedFailed as
-        long as the endpoint does not answer, or if what is stored under the model's name has another dimension."""
-        async with self._asking:
+        """Returns the store's number of the model. Embeds a probe first if the dimension is unknown. Raises EmbedFailed if the
+        endpoint fails, or if the stored vectors of the model have another dimension."""
+        async with self._lock:
             if self._number is None:
                 dimension = await self._dimension()
                 try:
@@ -36,8 +36,8 @@ class VectorModel:
             return self._number
 
     async def scale(self) -> CosineScale:
-        """What this model's cosines mean, found out once. Raises EmbedFailed."""
-        async with self._asking:
+        """Returns the scale of the model's cosines, measured once. Raises EmbedFailed."""
+        async with self._lock:
             if self._scale is None:
                 questions = await self.embedder.embed(relevance.QUESTIONS, query=True)
                 self._scale = relevance.cosine_scale(questions, await self.embedder.embed(relevance.TEXTS))

@@ -1,4 +1,4 @@
-"""Finding documents by meaning: the cosine of the query's embedding and theirs."""
+"""Semantic search: the documents with the highest cosine to the query's embedding."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .vector_model import VectorModel
 _DEEPEST = 16_384
 _DEEPER = 8
 _QUERIES_KEPT = 256
-# Numbers of a matrix that are gone through while the event loop waits, for some milliseconds: 20,000 vectors of 384.
+# Matrix elements that are searched on the event loop, in a few milliseconds: 20,000 vectors of 384.
 _MOST_AT_ONCE = 8_000_000
 
 _Keys = list[tuple[int, float]]
@@ -46,7 +46,7 @@ class Near(NamedTuple, Generic[_T]):
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where is searched, and how its vectors are read."""
+    """A searched scope and the reader of its vectors."""
 
     source: Source
     tenant: str
@@ -60,21 +60,21 @@ class VectorSearchStore(SessionStore, SearchStore, VectorStore, MemoriesStore, P
 
 
 class VectorSearch:
-    """Searches by vectors. What was embedded before the call is found, as `VectorCache` says. `waiting`: what is not yet."""
+    """Searches by vectors. Finds documents embedded before the call, see `VectorCache.get`. `backlog` counts the others."""
 
-    def __init__(self, store: VectorSearchStore, model: VectorModel, matrices: VectorCache, waiting: EmbeddingBacklog) -> None:
+    def __init__(self, store: VectorSearchStore, model: VectorModel, matrices: VectorCache, backlog: EmbeddingBacklog) -> None:
         self._store = store
         self._model = model
         self._matrices = matrices
-        self._waiting = waiting
+        self._backlog = backlog
         self._queries: LRUCache[str, Vectors] = LRUCache(_QUERIES_KEPT)
 
     async def events(
         self, tenant: str, scope: EventScope, text: str, wanted: EventFilter, count: int, min_score: float | None = None
     ) -> Sequence[Near[FoundEvent]]:
-        """The `count` events of the scope nearest to the text that satisfy the filter, best first. Fewer where the filter
-        leaves fewer of the nearest 16,384. Raises EmbedFailed, SessionNotFound, AmbiguousSession."""
-        if isinstance(scope, SessionRef) and scope.is_bare:  # the id alone may come to mean another session
+        """Returns the `count` events of the scope nearest to the text that match the filter, best first; fewer if fewer of the
+        nearest 16,384 match. Raises EmbedFailed, SessionNotFound, AmbiguousSession."""
+        if isinstance(scope, SessionRef) and scope.is_bare:  # the id alone may refer to another session later
             scope = (await self._store.get_session(tenant, scope)).ref
         query, model = await self._query(text), await self._model.number()
         read = partial(self._store.event_vectors, tenant, scope, model)
@@ -88,7 +88,7 @@ class VectorSearch:
     async def memories(
         self, tenant: str, scope: MemoryScope, text: str, wanted: MemoryFilter, count: int, min_score: float | None = None
     ) -> Sequence[Near[Memory]]:
-        """The same of memories."""
+        """Returns the nearest memories, like `events`."""
         query, model = await self._query(text), await self._model.number()
         read = partial(self._store.memory_vectors, tenant, scope, model)
         place = _Place(Source.MEMORIES, tenant, scope, model, read)
@@ -99,19 +99,19 @@ class VectorSearch:
         return await self._search(place, query, check, count, min_score)
 
     async def relevance(self, mode: SearchMode, cosines: Sequence[float]) -> Sequence[float]:
-        """What is reported of cosines: with SEMANTIC they themselves, with HYBRID where they are on the scale of
-        `recall.relevance`. Raises EmbedFailed."""
+        """Returns the reported scores of cosines: the cosines with SEMANTIC, their relevance with HYBRID. Raises
+        EmbedFailed."""
         if mode is SearchMode.SEMANTIC:
             return cosines
         scale = await self._model.scale()
         return [scale.relevance(cosine) for cosine in cosines]
 
     async def lag(self, source: Source, caller: Caller) -> int:
-        """How many documents that the caller's credential reaches still wait for their embedding, or did a second ago."""
-        return await self._waiting.recent(caller, source)
+        """Returns the number of the caller's documents without an embedding, at most one second old."""
+        return await self._backlog.recent(caller, source)
 
     async def _query(self, text: str) -> Vectors:
-        """The query's embedding."""
+        """Returns the embedding of the query."""
         known = self._queries.get(text)
         if known is None:
             known = (await self._model.embedder.embed([text], query=True))[0]
@@ -126,13 +126,13 @@ class VectorSearch:
         count: int,
         min_score: float | None,
     ) -> list[Near[_T]]:
-        """What `check` leaves of the nearest, looking deeper as long as that is too little."""
+        """Returns the nearest that `check` accepts, and searches deeper while there are fewer than `count`."""
         found: list[Near[_T]] = []
         seen: set[int] = set()
         depth = count
         while query.any():
             near = await self._nearest(place, query, depth)
-            # What was embedded since the last look may have moved the others.
+            # New embeddings may have moved the others since the last search.
             fresh = [(key, score) for key, score in near if key not in seen]
             scores = {key: score for key, score in fresh if min_score is None or score >= min_score}
             if scores:
@@ -145,7 +145,7 @@ class VectorSearch:
         return found[:count]
 
     async def _nearest(self, place: _Place, query: Vectors, k: int) -> _Keys:
-        """Keys and cosines of the nearest, best first. By the store's own index where it has one."""
+        """Returns keys and cosines of the nearest, best first. Uses the vector index of the store if it has one."""
         answer = await self._store.nearest(place.source, place.tenant, place.scope, place.model, query, k)
         if answer is not None:
             return answer
@@ -157,7 +157,7 @@ class VectorSearch:
 
 
 async def _streamed(read: Read, query: Vectors, k: int) -> _Keys:
-    """Of a scope that is larger than memory is to hold."""
+    """Searches a scope that exceeds the cache."""
     best, keys = BestRows(query, k), []
     after = 0
     while True:

@@ -196,7 +196,7 @@ def test_one_sessions_trouble_does_not_stop_the_others_and_is_given_up_in_the_en
 
     with caplog.at_level(logging.WARNING):
         simulate(main())
-    assert f"given up after {MOST_ATTEMPTS} attempts" in caplog.text
+    assert f"failed {MOST_ATTEMPTS} times" in caplog.text
     assert "s1" not in caplog.text  # no name of a session, and no text
 
 

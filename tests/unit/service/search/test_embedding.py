@@ -171,8 +171,8 @@ def test_an_embedder_that_is_down_delays_and_loses_nothing(caplog: pytest.LogCap
         simulate(main())
     told = [(record.levelname, record.getMessage()) for record in caplog.records]
     assert told == [
-        ("WARNING", "nothing can be embedded (the endpoint does not answer); what waits is embedded once it can"),
-        ("INFO", "embedding works again, 0 documents wait for it"),
+        ("WARNING", "embedding failed (the endpoint does not answer); retrying until it succeeds"),
+        ("INFO", "embedding succeeded again; 0 documents are pending"),
     ]
 
 
@@ -222,9 +222,9 @@ def test_a_text_that_is_refused_for_itself_does_not_stop_the_queue(caplog: pytes
 
     with caplog.at_level(logging.WARNING):
         simulate(main())
-    assert [record.getMessage().split(",")[0] for record in caplog.records] == [
-        "event 3 gets no embedding",
-        "event 7 gets no embedding",
+    assert [record.getMessage().split(":")[0] for record in caplog.records] == [
+        "event 3 is not embedded",
+        "event 7 is not embedded",
     ]
 
 
