@@ -1,10 +1,10 @@
-"""Branch visibility: what an agent on a dotted path may see."""
+"""Branch visibility."""
 
 from __future__ import annotations
 
 
 def visible_from(branch: str) -> frozenset[str]:
-    """The branches whose events an agent on `branch` sees: the root, every ancestor and itself.
+    """Returns the branches visible to an agent on `branch`: the root, every ancestor and itself.
 
     >>> sorted(visible_from("a.b"))
     ['', 'a', 'a.b']

@@ -1,8 +1,7 @@
-"""GetContext: the executable specification of what an agent should see now. Every store must give what `select_context` gives.
+"""Context selection: the executable specification of GetContext. Every store must return what `select_context` returns.
 
-The active window is read as two lists: what leads it (system prompts and summaries), which is always handed out, and the
-conversation, of which a limit leaves the newest part. Where limits cut, nothing is torn: neither a turn, nor tool calls from
-their results.
+The active window is read as two lists: the lead (system prompts and summaries), which is always included, and the conversation,
+of which limits keep the newest part. A cut never splits a turn or separates tool calls from their results.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _MEASURES: dict[str, Measure] = {
 
 
 class ContextMode(IntEnum):
-    """How an agent takes part in the memory. What it may write is for its SDK to heed."""
+    """Whether an agent reads the session, writes it, or both. The SDK enforces writes."""
 
     NONE = 1
     READ_WRITE = 2
@@ -42,9 +41,9 @@ class ContextMode(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ContextSpec:
-    """What an agent is to see. Construction normalises and validates, so a spec that exists can be run.
+    """A request for a context. The constructor normalizes and validates it.
 
-    `author_roles` gives agents, by id, another role than the one stored with their events. `max_bytes` limits content bytes,
+    `author_roles` replaces the stored roles of agents, by id. `max_bytes` limits content bytes,
     `max_tokens` tokens and `max_size` bytes as sent (the server's own limit on a response).
     """
 
@@ -71,18 +70,18 @@ class ContextSpec:
 
     @property
     def budgets(self) -> list[tuple[int, Measure]]:
-        """The limits on amounts that are set, each with what it measures."""
+        """The amount limits that are set, each with its measure."""
         return [(limit, measure) for name, measure in _MEASURES.items() if (limit := getattr(self, name)) is not None]
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What is handed out: pinned SYSTEM events, summaries, conversation.
+    """A context: pinned SYSTEM events, summaries, conversation.
 
-    `truncated`: conversation that the agent may see, older than `first_seq`, was left out. `over_budget`: what had to be
-    handed out, at least the newest turn, is more than a limit allows. `first_seq` and `last_seq` are those of the first and
-    the last conversation event, 0 without any; `window` counts all events. `hidden_seq`: the lowest seq of an active event from
-    `first_seq` on, in window order, or of a summary, that was left out; superseded SYSTEM events aside. 0 if there is none.
+    `truncated`: visible conversation older than `first_seq` was left out. `over_budget`: the required events, at least the
+    newest turn, exceed a limit. `first_seq` and `last_seq` are those of the first and the last conversation event, 0 without
+    any; `window` counts all events. `hidden_seq`: the lowest seq of an active event from `first_seq` on, in window order, or of
+    a summary, that was left out, except superseded SYSTEM events. 0 if there is none.
     """
 
     events: tuple[WindowEvent, ...] = ()
@@ -94,7 +93,7 @@ class Context:
     hidden_seq: int = 0
 
     def compactable_through(self, session_last_seq: int) -> int:
-        """The last seq that a summary of this context may replace; 0 for none. See GetContextResponse."""
+        """Returns the last seq that a summary of this context may replace; 0 for none. See GetContextResponse."""
         if not self.first_seq:
             return 0
         if not self.hidden_seq:
@@ -104,26 +103,26 @@ class Context:
 
 
 def is_lead(event: WindowEvent) -> bool:
-    """Whether an event goes before the conversation: a system prompt or a summary."""
+    """Whether an event is a system prompt or a summary, which precede the conversation."""
     return event.summary or (event.role is Role.SYSTEM and not event.synthetic)
 
 
 def select_context(
     lead: Sequence[WindowEvent], conversation: Sequence[WindowEvent], spec: ContextSpec, *, complete: bool = True
 ) -> Context | None:
-    """The context of the active events, given in window order: those that lead, and the others.
+    """Returns the context of the active events, in window order: the lead, and the conversation.
 
-    With `complete` False, `conversation` holds only the newest of the others, and None means that the answer takes more of
-    them. An answer that is given is the one that the complete list gives.
+    With `complete` False, `conversation` contains only the newest events, and None means that more of them are required. A
+    returned context equals that of the complete list.
 
-    - Branches hide events of both lists, author steps those of the conversation only: a summary speaks for many authors, and a
-      system prompt is for all.
-    - Events tied by tool calls are handed out together or not at all, whichever of them is hidden; a result without its call
-      never. A call that has no result yet stays.
-    - Each limit names the place that it would cut at; the last of these counts. `last_n` goes back to the start of its turn if
-      that is visible; `max_turns` cuts if there are more turns; budgets are filled from the newest event backwards, after what
-      leads. Then the cut moves to the next turn start, or without one back to the newest, that parts no tied events. Without a
-      turn start, or where `last_n` finds none to go back to, any place that parts none will do.
+    - Branches hide events of both lists; author steps hide events of the conversation only, since a summary covers many authors
+      and a system prompt is for all.
+    - Events tied by tool calls are included together or not at all; a result without its call is never included. A call without
+      a result stays.
+    - Each limit has a place to cut at; the last of them applies. `last_n` goes back to the start of its turn if that is
+      visible; `max_turns` cuts if there are more turns; budgets are filled from the newest event backwards, after the lead. The
+      cut then moves to the next turn start that separates no tied events, or without one back to the newest. Without a turn
+      start, or if `last_n` finds none, it moves to any place that separates none.
     """
     if not spec.reads:
         return Context()
@@ -133,7 +132,7 @@ def select_context(
     settled = found.events[unsettled:]
     cut = _cut(settled, found.safe, leading, spec, complete)
     if cut is None or not (complete or unsettled + cut):
-        return None  # in the second case, what is older tells whether anything was left out
+        return None  # in the second case, older events decide whether anything was left out
     newest = settled[cut:]
     events = (*leading, *newest)
     return Context(
@@ -153,7 +152,7 @@ def _hidden_seq(
     leading: Sequence[WindowEvent],
     newest: Sequence[WindowEvent],
 ) -> int:
-    """See Context.hidden_seq. A seq is not a place in the window: what a compaction inserts has a higher one than its place."""
+    """See Context.hidden_seq. A seq is not a place in the window: inserted events have higher ones than their neighbors."""
     if not newest:
         return 0
     hidden = [event.seq for event in lead if event.summary and event not in leading]
@@ -167,7 +166,7 @@ def _hidden_seq(
 
 
 def _leading(lead: Sequence[WindowEvent], spec: ContextSpec) -> list[WindowEvent]:
-    """The latest SYSTEM event of each visible branch, then the visible summaries."""
+    """Returns the latest SYSTEM event of each visible branch, then the visible summaries."""
     branches = visible_from(spec.branch)
     visible = [event for event in lead if not spec.branch or event.branch in branches]
     latest = {event.branch: event for event in visible if not event.summary}
@@ -176,9 +175,9 @@ def _leading(lead: Sequence[WindowEvent], spec: ContextSpec) -> list[WindowEvent
 
 
 class _Found(NamedTuple):
-    """The events that may be handed out, and for the newest of them whether the place before each is safe to cut at.
+    """The visible events, and for the newest of them whether the place before each is a safe cut.
 
-    Which those before are, and what they are tied to, depends on older events; never in a complete list.
+    The events before those, and their ties, depend on older events; in a complete list there are none.
     """
 
     events: list[WindowEvent]
@@ -198,7 +197,7 @@ def _visible_groups(conversation: Sequence[WindowEvent], spec: ContextSpec, comp
 
 
 def _seen(conversation: Sequence[WindowEvent], spec: ContextSpec) -> list[bool]:
-    """For each event whether its branch and its author are visible."""
+    """Returns for each event whether its branch and its author are visible."""
     wanted = EventFilter(authors=spec.authors, branch=spec.branch)
     verdicts: dict[tuple[str, str, str], bool] = {}
     seen = []
@@ -212,13 +211,13 @@ def _seen(conversation: Sequence[WindowEvent], spec: ContextSpec) -> list[bool]:
 
 
 def _settled_from(ties: ToolTies, seen: Sequence[bool]) -> int:
-    """The place behind all groups that older events may add to or divide."""
+    """Returns the place after all groups that older events may extend or divide."""
     loose = {ties.group(index) for index in ties.borrowers} | {ties.group(index) for index in ties.orphans if seen[index]}
     return next((index + 1 for index in range(len(seen) - 1, -1, -1) if ties.group(index) in loose), 0) if loose else 0
 
 
 class _Limit(NamedTuple):
-    """Where a limit would cut if there were nothing older; `sure` if it does so whatever is older."""
+    """The cut of a limit without older events; `sure` if older events cannot change it."""
 
     place: int
     sure: bool
@@ -227,11 +226,11 @@ class _Limit(NamedTuple):
 def _cut(
     events: Sequence[WindowEvent], safe: Sequence[bool], leading: Sequence[WindowEvent], spec: ContextSpec, complete: bool
 ) -> int | None:
-    """Where the conversation handed out begins; None if that takes older events."""
+    """Returns the start of the included conversation; None if that requires older events."""
     places = [place for place, is_safe in enumerate(safe) if is_safe]
     turns = [place for place in places if events[place].turn_start]
     if not (complete or turns):
-        return None  # an older turn start would count
+        return None  # an older turn start may apply
     by_events = _by_events(events, spec)
     limits = (by_events, _by_turns(events, spec), _by_budgets(events, leading, spec))
     raw = max(limit.place for limit in limits)
@@ -248,7 +247,7 @@ def _cut(
 
 
 def _settle(raw: int, places: Sequence[int]) -> int:
-    """The first of the places at or after the raw cut, else the last before it."""
+    """Returns the first of the places at or after the raw cut, otherwise the last before it."""
     return places[min(bisect_left(places, raw), len(places) - 1)]
 
 
@@ -262,12 +261,12 @@ def _by_events(events: Sequence[WindowEvent], spec: ContextSpec) -> _Limit:
 def _by_turns(events: Sequence[WindowEvent], spec: ContextSpec) -> _Limit:
     starts = [place for place, event in enumerate(events) if event.turn_start]
     if spec.max_turns is None or len(starts) <= spec.max_turns:
-        return _Limit(0, False)  # what precedes the first turn goes when the first turn does
+        return _Limit(0, False)  # events before the first turn are cut with it
     return _Limit(starts[-spec.max_turns], True)
 
 
 def _by_budgets(events: Sequence[WindowEvent], leading: Sequence[WindowEvent], spec: ContextSpec) -> _Limit:
-    """Where the first of the budgets is full, going backwards from the newest event."""
+    """Returns the place where the first budget is full, backwards from the newest event."""
     fitting = len(events)
     for limit, measure in spec.budgets:
         room = limit - sum(map(measure, leading))

@@ -1,4 +1,4 @@
-"""The feed: every committed change of every session, in one order that all readers see."""
+"""The feed: every committed change of every session, in one order for all readers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .model import Compaction, EventFacts, Session, SessionRef
 
 
 class Position(NamedTuple):
-    """A place in the order of the feed: right behind the change that bears it. Where one writer orders the feed, xid is 0."""
+    """A position in the feed: after the change that has it. With a single writer, xid is 0."""
 
     xid: int
     change: int
@@ -21,11 +21,11 @@ BEGINNING = Position(0, 0)
 
 
 class Bookmark(NamedTuple):
-    """Where a subscriber goes on: what it resumes with."""
+    """The position to resume a subscription from."""
 
     position: Position
     skip_seq: int = 0
-    """Events up to this seq are to be left out of the append that comes next: it was asked for what comes after its middle."""
+    """Events of the next append up to this seq are skipped, for a start in the middle of an append."""
 
 
 class ChangeKind(IntEnum):
@@ -38,7 +38,7 @@ class ChangeKind(IntEnum):
     UPDATED = 5
 
 
-# Not frozen, for one is made for each change read, and a frozen dataclass costs three times as much to make. Never changed.
+# Not frozen, since one is created per change, and a frozen dataclass costs three times as much to create. Never changed.
 @dataclass(slots=True)
 class Change:
     """One committed change of a session. Versions and counters are the session's after it.

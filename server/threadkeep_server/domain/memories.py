@@ -1,4 +1,4 @@
-"""The nouns of long-term memory. Times are integer nanoseconds since the Unix epoch, UTC."""
+"""The types of long-term memory. Times are integer nanoseconds since the Unix epoch, UTC."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class MemoryScope(NamedTuple):
-    """Whose memories: one user's, in one app. An empty app is an app of that name, never all of them."""
+    """The memories of one user in one app. An empty app is the app with the empty name, not all apps."""
 
     app: str
     user_id: str
@@ -18,10 +18,11 @@ class MemoryScope(NamedTuple):
 
 @dataclass(slots=True)
 class MemoryDraft:
-    """Something to remember. `content` is the caller's ChatMessage in protobuf encoding, verbatim; `text` what of it is
-    searched by substring and embedded, never blank. Never changed.
+    """A memory entry to add. `content` is the caller's ChatMessage in protobuf encoding, verbatim; `text` is its text for
+    substring search and embedding, never blank. Never changed.
 
-    `id` is never empty here. Of an event it follows from the session's uid and the event's id, so that ingesting twice is told.
+    `id` is never empty. For an event it derives from the session's uid and the event's id, so that a repeated ingestion is
+    detected.
     """
 
     id: str
@@ -36,7 +37,7 @@ class MemoryDraft:
 
 @dataclass(slots=True)
 class Memory:
-    """An entry as it is stored. `key` is the store's number, greater is later. Never changed."""
+    """A stored entry. `key` is the store's number, greater is later. Never changed."""
 
     key: int
     scope: MemoryScope
@@ -45,23 +46,23 @@ class Memory:
 
     @property
     def time(self) -> int:
-        """When it happened, or else when it was added."""
+        """The event time, otherwise the time of addition."""
         return self.record_time if self.draft.event_time is None else self.draft.event_time
 
 
 class MemoryOutcome(Enum):
-    """What became of a draft."""
+    """The result for a draft."""
 
     ADDED = auto()
     EXISTS = auto()
-    """With the same content; or, of an event, with any."""
+    """It exists with the same content; for an event, with any content."""
     DELETED = auto()
-    """It was deleted before, and stays so."""
+    """It was deleted before and stays deleted."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryFilter:
-    """See threadkeep.v1.MemoryFilter; empty conditions hold. Held by `admits`, which every store's answer equals."""
+    """See threadkeep.v1.MemoryFilter; empty conditions always match. `admits` specifies the result of every store."""
 
     session_ids: frozenset[str] = frozenset()
     authors: frozenset[str] = frozenset()
@@ -86,8 +87,8 @@ def admits(memory: Memory, wanted: MemoryFilter) -> bool:
 
 
 def top_values(metadata_json: str) -> Mapping[str, str]:
-    """What filters compare: the top-level strings of a JSON object as they are, its numbers and booleans as they are spelled.
-    Nulls, arrays and objects have no such value; nor has what is not a JSON object.
+    """Returns the values that filters compare: the top-level strings of a JSON object, and its numbers and booleans as they are
+    spelled. Nulls, arrays and objects have no value; nor has JSON that is not an object.
 
     >>> top_values('{"a": "x", "b": 1.50, "c": true, "d": null, "e": [1]}')
     {'a': 'x', 'b': '1.50', 'c': 'true'}
@@ -104,14 +105,14 @@ def top_values(metadata_json: str) -> Mapping[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Forget:
-    """Which of a scope's memories to delete: those with these ids, those of a session, or (neither) all."""
+    """The memories of a scope to delete: these ids, a session's, or (neither) all."""
 
     ids: Sequence[str] | None = None
     session_id: str | None = None
 
 
 class Forgotten(NamedTuple):
-    """A receipt."""
+    """The counts of a deletion."""
 
     deleted: int
     embeddings: int

@@ -1,4 +1,4 @@
-"""The nouns of the domain. Times are integer nanoseconds since the Unix epoch, UTC."""
+"""The types of the domain. Times are integer nanoseconds since the Unix epoch, UTC."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ POSITION_STEP = 1 << 20
 
 
 class Role(IntEnum):
-    """Who speaks; the numbers are those of threadkeep.v1.Role."""
+    """The role of a message; the numbers are those of threadkeep.v1.Role."""
 
     USER = 1
     ASSISTANT = 2
@@ -22,11 +22,11 @@ class Role(IntEnum):
 
 
 ROLES = {int(role): role for role in Role}
-"""By number; an enum's own look-up takes ten times as long, and this is asked for each event."""
+"""Roles by number; the lookup of an enum takes ten times as long, and each event requires one."""
 
 
 class Tools(IntFlag):
-    """Whether an event makes tool calls, or answers some. UNKNOWN: it may do either."""
+    """Whether an event has tool calls or tool results. UNKNOWN: it may have either."""
 
     NONE = 0
     CALLS = 1
@@ -36,14 +36,14 @@ class Tools(IntFlag):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls, as the credential says. user_id None: not bound to a user, may act for all of the tenant."""
+    """The caller of the credential. user_id None: not bound to a user, may act for all users of the tenant."""
 
     tenant: str
     user_id: str | None = None
 
 
 class SessionRef(NamedTuple):
-    """Names a session within a tenant. With neither app nor user_id the session_id alone is looked up."""
+    """Identifies a session within a tenant. Without app and user_id, only the session_id is compared."""
 
     app: str
     user_id: str
@@ -102,7 +102,7 @@ NO_COUNTERS = Counters()
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """Where a session stands: what an append or a compaction can be planned at. Zeros for a session that does not exist."""
+    """The versions of a session, for preconditions of appends and compactions. Zeros if the session does not exist."""
 
     log_version: int = 0
     window_version: int = 0
@@ -115,8 +115,8 @@ NOWHERE = Versions()
 
 @dataclass(frozen=True, slots=True)
 class NewSession:
-    """A session about to be created. `uid` and times are made by the service, not by the store. `began`: when the conversation
-    of an imported session began; None: now."""
+    """A session to create. The service sets `uid` and times, not the store. `began`: the creation time of an imported session;
+    None: now."""
 
     ref: SessionRef
     uid: str
@@ -138,7 +138,7 @@ class NewSession:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A session's metadata; it never carries events."""
+    """A session without its events."""
 
     ref: SessionRef
     uid: str
@@ -153,7 +153,7 @@ class Session:
     window: Counters = NO_COUNTERS
     usage: Usage = NO_USAGE
     context_bytes: int = 0
-    """Size of contexts that ask for none; 0 is the server's default."""
+    """The size of contexts without a size of their own; 0 is the server's default."""
 
     @property
     def versions(self) -> Versions:
@@ -162,8 +162,8 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class SessionChange:
-    """What UpdateSession sets. `fields` are names of its update mask: "expiry", "metadata_json", "labels", "context_bytes"; the
-    rest stays."""
+    """An update of a session. `fields` are the names of the update mask: "expiry", "metadata_json", "labels", "context_bytes";
+    other fields are unchanged."""
 
     fields: frozenset[str]
     update_time: int
@@ -173,12 +173,12 @@ class SessionChange:
     context_bytes: int = 0
 
 
-# Not frozen, for one is made for each event appended or read and a frozen dataclass costs three times as much to make.
+# Not frozen, since one is created per event, and a frozen dataclass costs three times as much to create.
 @dataclass(slots=True)
 class EventDraft:
-    """An event to append: the caller's protobuf bytes, verbatim, beside what was read out of them once. Never changed.
+    """An event to append: the caller's protobuf bytes, verbatim, and the fields read from them. Never changed.
 
-    `event_id` is never empty here; `generated_id` says that the server made it, so it cannot be a replay. `content_bytes`: see
+    `event_id` is never empty; `generated_id`: the server created it, so it cannot be a replay. `content_bytes`: see
     WindowEvent.
     """
 
@@ -198,7 +198,7 @@ class EventDraft:
 
     @property
     def turn_start(self) -> bool:
-        """A real USER event on the root branch starts a turn."""
+        """Whether the event starts a turn: a USER event on the root branch that is not synthetic."""
         return self.role is Role.USER and not self.synthetic and not self.branch
 
     @property
@@ -208,7 +208,7 @@ class EventDraft:
 
 @dataclass(slots=True)
 class EventFacts:
-    """What filters look at; never changed. `time` is the event time, or the record time where the caller gave none."""
+    """The fields that filters compare; never changed. `time` is the event time, otherwise the record time."""
 
     seq: int
     time: int
@@ -227,7 +227,7 @@ class EventFacts:
 
 @dataclass(slots=True)
 class StoredEvent:
-    """An event as a reader gets it; never changed. `body` is the sealed event (see store.base.Codec), all but `archived`."""
+    """An event as returned to readers; never changed. `body` is the sealed event (see Codec) without `archived`."""
 
     seq: int
     body: bytes
@@ -236,11 +236,10 @@ class StoredEvent:
 
 @dataclass(slots=True, kw_only=True)
 class WindowEvent(EventFacts):
-    """An active event as context windows and compaction look at it. `position` is its place in the order of the window.
+    """An active event for context selection and compaction. `position` is its place in the order of the window.
 
-    `content_bytes`: UTF-8 bytes of what a model would be shown; `size`: bytes as sent, in protobuf encoding. `calls` and
-    `results` are the ids of the tool calls that it makes and answers. `prompt_text` is the event as a line of a prompt, and the
-    text that tokens are counted on.
+    `content_bytes`: UTF-8 bytes of the content for a model; `size`: bytes as sent, in protobuf encoding. `calls` and `results`
+    are the ids of its tool calls and tool results. `prompt_text` is the event as a prompt line, the text for token counts.
     """
 
     event_id: str
@@ -254,7 +253,7 @@ class WindowEvent(EventFacts):
 
     @property
     def summary(self) -> bool:
-        """Synthetic and not the stand-in of a tool result, which belongs to its turn."""
+        """Whether the event is synthetic and not the stub of a tool result."""
         return self.synthetic and self.role is not Role.TOOL
 
     @property
@@ -263,7 +262,7 @@ class WindowEvent(EventFacts):
 
 
 def counted(events: Collection[WindowEvent]) -> Counters:
-    """Counts over all of them."""
+    """Returns the counters of all events."""
     return Counters(
         len(events),
         sum([event.turn_start for event in events]),

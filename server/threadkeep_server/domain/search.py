@@ -1,6 +1,6 @@
-"""The nouns of recall: what is searched, what a search asks for, and what a store hands over to be ranked.
+"""The types of search: fields, queries, and the candidates that a store returns for ranking.
 
-A store finds candidates and counts; ranking is done by `recall`, in the server, so that every store ranks the same.
+A store finds candidates and counts terms; the package `search` ranks them in the server, so that all stores rank the same.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 
 class SearchMode(IntEnum):
-    """How a query is understood; the numbers are those of threadkeep.v1.SearchMode. A search answers with another than AUTO."""
+    """The mode of a search; the numbers are those of threadkeep.v1.SearchMode. Responses never contain AUTO."""
 
     SUBSTRING = 1
     RANKED = 2
@@ -23,7 +23,7 @@ class SearchMode(IntEnum):
 
 
 class Understood(NamedTuple):
-    """The mode in which a query is answered, and the text that is looked for."""
+    """The resolved mode of a query, and its text."""
 
     mode: SearchMode
     text: str
@@ -33,8 +33,8 @@ _QUOTED = re.compile(r'\s*["“”„‟＂]([^"“”„‟＂]+)["“”‟＂
 
 
 def understood(mode: SearchMode, query: str, best: SearchMode, *, literal: bool = False, ranks: bool = False) -> Understood:
-    """Resolves AUTO: to SUBSTRING where the whole query is in double quotes, which are removed, or has no letter and no digit;
-    else to `best`. `literal` and `ranks`: the rest of the request is for SUBSTRING alone, or for the modes that rank alone."""
+    """Resolves AUTO: to SUBSTRING if the whole query is in double quotes, which are removed, or has no letter and no digit;
+    otherwise to `best`. `literal` and `ranks`: the request has fields for SUBSTRING only, or for ranking modes only."""
     if mode is not SearchMode.AUTO:
         return Understood(mode, query)
     quoted = _QUOTED.fullmatch(query)
@@ -52,7 +52,7 @@ class Field(IntFlag):
 
     TEXT = 1
     TOOL_CALLS = 2
-    """Names of the tools that are called, and their arguments."""
+    """Names and arguments of tool calls."""
     TOOL_RESULTS = 4
     MEDIA = 8
     """Names of media."""
@@ -63,7 +63,7 @@ ALL_FIELDS = Field.TEXT | Field.TOOL_CALLS | Field.TOOL_RESULTS | Field.MEDIA
 
 
 class Texts(NamedTuple):
-    """A message's text by field, in the order of FIELDS. Empty where it has none."""
+    """A message's text by field, in the order of FIELDS. Empty for a field without text."""
 
     text: str
     calls: str
@@ -71,13 +71,13 @@ class Texts(NamedTuple):
     media: str
 
     def of(self, fields: Field = ALL_FIELDS) -> str:
-        """These fields as one text, the message's own first: all of them are what is embedded. A line feed stands between."""
+        """Returns the fields as one text with line feeds between them. All fields are the embedded text."""
         return "\n".join(text for field, text in zip(FIELDS, self, strict=True) if text and field in fields)
 
 
 class Words(NamedTuple):
-    """A document's terms by field, in the order of FIELDS, and the terms of the dates that it is about: its own, and those that
-    it mentions. What an index is made of; terms hold no white space."""
+    """A document's terms by field, in the order of FIELDS, and the terms of its own date and the dates it mentions. An index
+    consists of them; terms contain no white space."""
 
     text: Sequence[str]
     calls: Sequence[str]
@@ -88,8 +88,7 @@ class Words(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WordQuery:
-    """Candidates wanted: documents that have any of the terms (of an analysed question) in one of the fields, or in their
-    dates."""
+    """A query for candidates: documents with any of the analyzed terms in one of the fields, or in their dates."""
 
     terms: tuple[str, ...]
     fields: Field = ALL_FIELDS
@@ -98,8 +97,8 @@ class WordQuery:
 
 @dataclass(slots=True)
 class Candidate:
-    """A document that may answer a question. `words` are its terms by field, in the order of Words, with one blank between
-    terms and a line feed between fields; what was not asked for is empty. Never changed."""
+    """A document to rank. `words` are its terms by field, in the order of Words, with one blank between terms and a line feed
+    between fields; fields that were not requested are empty. Never changed."""
 
     key: int
     """The store's number of the document; greater is later."""
@@ -113,8 +112,8 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """What a store found. `documents`: how many there are in the scope, at least 1; `frequencies`: in how many of them a term
-    occurs, counted up to a bound (a term that is not told occurs in none). `complete`: every match is among the candidates."""
+    """The candidates of a store. `documents`: the number of documents in the scope, at least 1; `frequencies`: the number of
+    documents with a term, counted up to a limit (0 for a missing term). `complete`: the candidates are all matches."""
 
     found: Sequence[Candidate]
     documents: int
@@ -123,8 +122,8 @@ class Candidates:
 
 
 class Scored(NamedTuple):
-    """A candidate's key, and how well it answers: greater is better, comparable within one answer only. `relevance`: what is
-    reported as its score, on the scale of `recall.relevance`."""
+    """A candidate's key and ranking score: greater is better, comparable within one ranking only. `relevance`: the reported
+    score, on the scale of `ranking.relevance`."""
 
     key: int
     score: float

@@ -1,4 +1,4 @@
-"""What belongs together in a log: turns, and tool calls with their results."""
+"""Turns, and ties between tool calls and their results."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ Start = Callable[[WindowEvent], bool]
 
 
 class ToolTies:
-    """Which events of a list are tied together by tool calls and their results.
+    """The ties between events of a list by tool calls and their results.
 
-    A result answers the latest call before it that bears its id, on its own branch if there is one there: providers use ids
-    again in later turns, and agents that run beside each other use the same ones. Events tied directly or through others are
-    one group, so that an event with several calls stays with all of its results.
+    A result belongs to the latest earlier call with its id, on its own branch if there is one: providers reuse ids in later
+    turns, and concurrent agents use the same ids. Events tied directly or through others are one group, so that an event with
+    several calls stays with all of its results.
     """
 
     def __init__(self, events: Sequence[WindowEvent]) -> None:
         self._parent = list(range(len(events)))
         self.orphans: set[int] = set()
-        """Events that hold a result whose call is not before them in the list."""
+        """Events with a result whose call is not before them in the list."""
         self.answers: list[tuple[int, str, int]] = []
-        """Every call that is answered: the event that makes it, its id, and the event that answers it."""
+        """Every call with a result: the calling event, the call's id, and the event with the result."""
         self.borrowers: set[int] = set()
-        """Events with a result tied to a call of another branch, for there is none on its own before it in the list."""
+        """Events with a result of a call on another branch, without an earlier one on their own."""
         latest: dict[tuple[str | None, str], int] = {}
         for index, event in enumerate(events):
             for call in event.calls:
@@ -45,20 +45,20 @@ class ToolTies:
         self._parent[second] = first
 
     def group(self, index: int) -> int:
-        """The event's group, named by its first member."""
+        """Returns the event's group: the index of its first member."""
         while self._parent[index] != index:
             self._parent[index] = self._parent[self._parent[index]]
             index = self._parent[index]
         return index
 
     def whole(self, chosen: Iterable[int]) -> set[int]:
-        """The chosen events without those of which a tied event was not chosen."""
+        """Returns the chosen events without those tied to an event that was not chosen."""
         wanted = set(chosen)
         torn = {self.group(index) for index in range(len(self._parent)) if index not in wanted}
         return {index for index in wanted if self.group(index) not in torn}
 
     def safe_cuts(self, chosen: Sequence[int] | None = None) -> list[bool]:
-        """For each place 0..n: whether everything before it can be parted from everything from it on.
+        """Returns for each place 0..n whether a cut there separates no tied events.
 
         With `chosen`, whole groups in order, the places are those among the chosen events.
         """
@@ -73,17 +73,17 @@ class ToolTies:
 
 
 def snap(events: Sequence[WindowEvent], index: int, start: Start = lambda event: event.turn_start) -> int:
-    """The first turn start at or after `index`; the length of the list if there is none."""
+    """Returns the first turn start at or after `index`; the length of the list without one."""
     return next((i for i in range(index, len(events)) if start(events[i])), len(events))
 
 
 def snap_back(events: Sequence[WindowEvent], index: int, start: Start = lambda event: event.turn_start) -> int:
-    """The last turn start before `index`; 0 if there is none."""
+    """Returns the last turn start before `index`; 0 without one."""
     return next((i for i in range(min(index, len(events)) - 1, -1, -1) if start(events[i])), 0)
 
 
 def last_n_start(events: Sequence[EventFacts], n: int) -> int:
-    """Where the newest `n` begin: further back at the start of their turn, if that is in the list."""
+    """Returns the start of the newest `n` events, moved back to the start of their turn if that is in the list."""
     start = max(0, len(events) - n)
     if start == 0 or events[start].turn_start:
         return start

@@ -1,4 +1,4 @@
-"""What a request's fields must satisfy. Each check returns the value it admits, or raises InvalidField naming the field."""
+"""Validation of request fields. Each check returns the valid value, or raises InvalidField with the name of the field."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ MAX_TERM_CHARACTERS = 1024
 MAX_TERMS = 64
 MAX_PARTS = 10_000
 MAX_NESTING = 8
-"""Tool results inside tool results. Protobuf readers give up at some depth, of the whole answer that an event is in."""
+"""Nested tool results. Protobuf parsers limit the depth of a whole response."""
 CLOCK_SKEW_NS = 60 * SECOND_NS
-"""How far a caller's clock may be ahead."""
+"""The largest accepted lead of a caller's clock."""
 DEFAULT_PAGE_SIZE = 100
 DEFAULT_HITS = 10
 _MOST_SHOWN = 24
-# In JSON text a backslash stands in strings alone. Whole pairs and other escapes are passed over.
+# In JSON text, backslashes occur only in strings. Complete pairs and other escapes are skipped.
 _ESCAPES = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\."
 )
@@ -36,7 +36,7 @@ _ESCAPES = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the operator allows. `default_ttl` in nanoseconds; None: sessions live for ever unless told otherwise."""
+    """Limits of the server. `default_ttl` in nanoseconds; None: sessions do not expire by default."""
 
     max_event_bytes: int = 16 << 20
     max_batch_events: int = 1000
@@ -48,7 +48,7 @@ class Limits:
 
 
 def identifier(field: str, value: str, *, required: bool = False, most: int = MAX_ID_BYTES) -> str:
-    """An id or name: short, and without control characters."""
+    """Checks an id or name: at most `most` bytes, no control characters."""
     if not value:
         if required:
             raise InvalidField(field, "is required")
@@ -66,7 +66,7 @@ def identifier(field: str, value: str, *, required: bool = False, most: int = MA
 
 
 def branch(field: str, value: str) -> str:
-    """A dotted path; empty is the root."""
+    """Checks a dotted path; empty is the root."""
     if not value:
         return value
     identifier(field, value, most=MAX_BRANCH_BYTES)
@@ -79,14 +79,13 @@ def branch(field: str, value: str) -> str:
 
 
 def json_object(field: str, value: str) -> str:
-    """JSON text of an object, or nothing: the caller's own, kept to the letter and never read, whatever it says."""
+    """Checks JSON text of an object, or an empty string. It is stored verbatim and not interpreted."""
     return _json_object(field, value, None)
 
 
 def portable_object(field: str, value: str) -> str:
-    """JSON text of an object, or nothing, kept to the letter, whose values are read: filters compare them, and tools tell them
-    to readers in other languages. So no number may be beyond what a double holds, which some read as infinity and some refuse,
-    and no text may have half of a surrogate pair, which has no UTF-8 form."""
+    """Checks JSON text of an object, or an empty string, whose values filters and tools read in several languages. Rejects
+    numbers beyond a double, which parsers read as infinity or reject, and lone surrogates, which have no UTF-8 form."""
 
     def number(digits: str) -> str:
         if math.isinf(float(digits)):
@@ -129,7 +128,7 @@ def labels(field: str, values: Mapping[str, str]) -> dict[str, str]:
 
 
 def passed_time(field: str, value: int, now: int) -> int:
-    """A time since 1970 that has passed, but for what clocks may differ by."""
+    """Checks a past time since 1970, with a tolerance of CLOCK_SKEW_NS."""
     if value < 0:
         raise InvalidField(field, "must not be before 1970")
     if value > now + CLOCK_SKEW_NS:
@@ -138,7 +137,7 @@ def passed_time(field: str, value: int, now: int) -> int:
 
 
 def page_size(field: str, value: int, *, default: int, most: int) -> int:
-    """0 is the default, too many are as many as there may be."""
+    """Returns the page size: `default` for 0, at most `most`."""
     if value < 0:
         raise InvalidField(field, "must not be negative")
     return min(value or default, most)
