@@ -1,1 +1,1 @@
-"""When a window is compacted (triggers) and how (strategies). Pure planners over the domain: no I/O, no clock, no model."""
+"""Triggers and strategies of compaction. Pure functions over the domain: no I/O, clock or model."""

@@ -1,7 +1,7 @@
-"""The vocabulary that strategies share: what the events of a window are, and where a conversation may be cut.
+"""Shared parts of the strategies: the kinds of events in a window, and the valid cuts of a conversation.
 
-The pipeline is that of Spring AI Session 0.9 and later: split; raw cut, each strategy's own; snap to a turn start; and ours
-beyond it: part no tool call from its result.
+The steps are those of Spring AI Session 0.9 and later: split, raw cut by the strategy, snap to a turn start. In addition, a cut
+never separates a tool call from its result.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from .plan import Count, Plan, Window, derive
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The events in scope by what they are to compaction, as ascending indexes into the window.
+    """The events in scope by kind, as ascending indexes into the window.
 
     - pinned: the latest SYSTEM event of each branch; always kept.
     - superseded: older SYSTEM events; always archived.
-    - summaries: what earlier compactions inserted; kept, unless a new summary replaces them.
-    - conversation: the rest, stubs of tool results included. Cuts are places in it. `start` says where its turns start.
+    - summaries: inserted by earlier compactions; kept, unless a new summary replaces them.
+    - conversation: the others, including stubs of tool results. Cuts are places in it. `start`: whether an event starts a turn.
     """
 
     window: Window
@@ -68,7 +68,7 @@ def split(window: Window) -> Split:
 
 
 def _turn_start(window: Window, conversation: Sequence[int]) -> Start:
-    """What starts a turn: in a branch its own USER events or, for an agent that nobody speaks to, each step it takes."""
+    """Returns what starts a turn: in a branch its own USER events, or without any its ASSISTANT events."""
     if not window.branch:
         return lambda event: event.turn_start
     spoken_to = any(window.events[index].role is Role.USER for index in conversation)
@@ -77,16 +77,16 @@ def _turn_start(window: Window, conversation: Sequence[int]) -> Start:
 
 
 def beyond(parts: Split, most: int) -> int:
-    """The raw cut that keeps the newest `most` events. In a whole session those of branches are not counted and ride along."""
+    """Returns the raw cut that keeps the newest `most` events. For a whole session, events of branches are not counted."""
     talk = parts.events(parts.conversation)
     counted = [place for place, event in enumerate(talk) if parts.window.branch or not event.branch]
     return counted[-most] if len(counted) > most else 0
 
 
 def cut(parts: Split, raw: int) -> int:
-    """Where the conversation is cut instead of at `raw`: at the next turn start or, without one, at the last.
+    """Returns the valid cut for `raw`: the next turn start or, without one, the last.
 
-    Where that would part tool calls from results, at the newest turn start before it that does not; without one, nowhere (0).
+    If that separates tool calls from results, the newest earlier turn start that does not; without one, 0 (no cut).
     """
     if raw <= 0:
         return 0
@@ -98,20 +98,20 @@ def cut(parts: Split, raw: int) -> int:
 
 
 def safe_starts(parts: Split) -> list[int]:
-    """Places after the first at which a turn starts and no tool call is parted from its result."""
-    # Groups that reach out of the conversation stay in any case; they are no reason to cut elsewhere.
+    """Returns the places after the first at which a turn starts and no tool call is separated from its result."""
+    # Groups with events outside the conversation always stay; they do not restrict cuts.
     whole = sorted(parts.ties.whole(parts.conversation))
     safe = parts.ties.safe_cuts(whole)
     return [place for place in parts.starts if place and safe[bisect_left(whole, parts.conversation[place])]]
 
 
 def leaving(parts: Split, chosen: Iterable[int]) -> set[int]:
-    """The events to archive: those chosen and the superseded, but none tied to one that stays."""
+    """Returns the events to archive: the chosen and the superseded, without those tied to an event that stays."""
     return parts.ties.whole((*chosen, *parts.superseded))
 
 
 def archiving(parts: Split, chosen: Iterable[int], *, strategy: str, count: Count) -> Plan:
-    """The plan that archives the chosen events and inserts nothing."""
+    """Returns the plan that archives the chosen events and inserts nothing."""
     gone = leaving(parts, chosen)
     kept = [event for index, event in enumerate(parts.window.events) if index not in gone]
     return derive(parts.window, kept, strategy=strategy, count=count)

@@ -1,4 +1,4 @@
-"""Checks that the options of triggers and strategies share."""
+"""Validation of the options of triggers and strategies."""
 
 from __future__ import annotations
 

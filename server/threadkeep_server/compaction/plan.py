@@ -1,6 +1,6 @@
-"""What a compaction does to a window: which events it archives, which it inserts and where.
+"""Plans: the events that a compaction archives, and those that it inserts.
 
-A plan never says anything about order: events that stay keep their places, and new ones go before one that stays, or to the end
+A plan does not change the order: events that stay keep their places, and new events precede one that stays, or are at the end
 (Spring AI Session 0.10, CompactionPlan).
 """
 
@@ -18,20 +18,20 @@ from ..domain.model import Counters, Role, WindowEvent, counted
 from ..domain.text import prompt_line
 
 Count = Callable[[str], int]
-"""How many tokens a line of a prompt has."""
+"""Counts the tokens of a prompt line."""
 
 
 _LENIENCE = 2
 
 
 class SummaryRejected(Exception):
-    """A model's text that cannot stand for a conversation: it is blank, or longer than it may be."""
+    """The text of a model is not a valid summary: it is blank or too long."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewEvent:
     """A synthetic event to insert. `source` is its compaction_source; `stands_for` the event_id of the tool result that a stub
-    stands for. A summary without text is still to be made."""
+    replaces. A summary without text is pending."""
 
     role: Role
     text: str
@@ -53,7 +53,7 @@ class NewEvent:
 
 @dataclass(frozen=True, slots=True)
 class Insert:
-    """New events, and the event_id of the active event that stays and that they precede; None puts them at the end."""
+    """New events, and the id of the active event that follows them; None: the end."""
 
     before: str | None
     events: tuple[NewEvent, ...]
@@ -61,7 +61,7 @@ class Insert:
 
 @dataclass(frozen=True, slots=True)
 class SummaryRequest:
-    """What a model is to be asked. `max_tokens`: how long its answer may be."""
+    """A request for a summary. `max_tokens` limits the summary."""
 
     system_prompt: str
     prompt: str
@@ -69,14 +69,14 @@ class SummaryRequest:
 
     @property
     def digest(self) -> str:
-        """The same for the same prompts: a summary that was paid for once need not be paid for again."""
+        """Identifies the prompts, so that a summary can be reused."""
         return hashlib.sha256(json.dumps([self.system_prompt, self.prompt]).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What to do. `archive` is in window order; `strategy` names what made the plan; `summary` is set while one is to be made,
-    and then it counts as nothing in `tokens_after`. Tokens are those of all active events."""
+    """A plan. `archive` is in window order; `strategy` is the name of its strategy; `summary` is set while the summary is
+    pending, which `tokens_after` counts as 0. Tokens are those of all active events."""
 
     archive: tuple[str, ...]
     inserts: tuple[Insert, ...]
@@ -93,7 +93,7 @@ class Plan:
 @dataclass(frozen=True, slots=True)
 class Window:
     """All active events in window order. `branch`: the scope; empty is the whole session, otherwise only that branch's own
-    events are touched."""
+    events are compacted."""
 
     events: tuple[WindowEvent, ...]
     branch: str = ""
@@ -104,7 +104,7 @@ class Window:
 
 
 class Strategy(Protocol):
-    """How to compact. `name` is the name of its arm in CompactionStrategy."""
+    """A strategy. `name` is the name of its field in CompactionStrategy."""
 
     @property
     def name(self) -> str: ...
@@ -120,7 +120,7 @@ def derive(
     count: Count,
     summary: SummaryRequest | None = None,
 ) -> Plan:
-    """The plan that turns the window into `result`, which holds events of the window in their order, and new ones."""
+    """Returns the plan that turns the window into `result`: events of the window in their order, and new ones."""
     kept = {event.event_id for event in result if isinstance(event, WindowEvent)}
     inserts: list[Insert] = []
     run: list[NewEvent] = []
@@ -147,7 +147,7 @@ def derive(
 
 
 def outcome(window: Window, plan: Plan) -> list[WindowEvent | NewEvent]:
-    """The window as the plan leaves it: the inverse of `derive`."""
+    """Returns the events after the plan: the inverse of `derive`."""
     archived = set(plan.archive)
     runs: defaultdict[str | None, list[NewEvent]] = defaultdict(list)
     for insert in plan.inserts:
@@ -161,7 +161,7 @@ def outcome(window: Window, plan: Plan) -> list[WindowEvent | NewEvent]:
 
 
 def applied(window: Window, plan: Plan, count: Count) -> Window:
-    """The window as it would be afterwards. New events get ids that no caller can give, seq 0, and the size of their text."""
+    """Returns the window after the plan. New events get ids that no caller can use, seq 0, and the size of their text."""
     stored = {event.event_id: event for event in window.events}
     fresh = _fresh_ids(stored)
     return replace(
@@ -174,12 +174,12 @@ def applied(window: Window, plan: Plan, count: Count) -> Window:
 
 
 def complete(plan: Plan, text: str, window: Window, count: Count) -> Plan:
-    """The plan with the model's text for its summary. Raises SummaryRejected."""
+    """Returns the plan with the text of its summary. Raises SummaryRejected."""
     if plan.summary is None:
-        raise ValueError("the plan asks for no summary")
+        raise ValueError("the plan has no pending summary")
     if not text.strip():
-        raise SummaryRejected("the model answered nothing")
-    # The model counts in tokens of its own and is held to the limit by them; an estimate may well be half as much again.
+        raise SummaryRejected("the model returned nothing")
+    # The limit applies to the tokens of the model; an estimate may be half as much again.
     if (tokens := count(text)) > _LENIENCE * plan.summary.max_tokens:
         raise SummaryRejected(f"the summary has {tokens} tokens, the limit is {plan.summary.max_tokens}")
     result = [
@@ -189,7 +189,7 @@ def complete(plan: Plan, text: str, window: Window, count: Count) -> Plan:
 
 
 def _fresh_ids(taken: Container[str]) -> Iterator[str]:
-    """Ids that differ from those taken. They begin with a control character, which no id of a caller holds."""
+    """Yields unused ids. They begin with a control character, which ids of callers cannot contain."""
     return (name for number in numbers() if (name := f"\0{number}") not in taken)
 
 

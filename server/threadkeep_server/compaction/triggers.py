@@ -1,7 +1,7 @@
-"""When to compact. Triggers look at a session's counters, so that they cost the same whatever the length of the log.
+"""Triggers. They check a session's counters, so their cost does not depend on the length of the log.
 
 The counters are those of the active window: synthetic events count as events, tokens and bytes, but not as turns. `field` is
-where a trigger stands in its request, for InvalidField.
+the request field of a trigger, for InvalidField.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MAX_DEPTH = 8
 
 @dataclass(frozen=True, slots=True)
 class TurnCount:
-    """More turns than this."""
+    """Fires above this number of turns."""
 
     max_turns: int
     _: KW_ONLY
@@ -32,7 +32,7 @@ class TurnCount:
 
 @dataclass(frozen=True, slots=True)
 class TokenCount:
-    """This many tokens or more."""
+    """Fires from this number of tokens."""
 
     threshold: int
     _: KW_ONLY
@@ -47,7 +47,7 @@ class TokenCount:
 
 @dataclass(frozen=True, slots=True)
 class ByteSize:
-    """This many bytes, as sent, or more."""
+    """Fires from this number of bytes, as sent."""
 
     threshold: int
     _: KW_ONLY
@@ -62,7 +62,7 @@ class ByteSize:
 
 @dataclass(frozen=True, slots=True)
 class EventCount:
-    """This many events or more."""
+    """Fires from this number of events."""
 
     threshold: int
     _: KW_ONLY
@@ -77,7 +77,7 @@ class EventCount:
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """Any of several triggers fires."""
+    """Fires if any of several triggers fires."""
 
     triggers: tuple[Trigger, ...]
     _: KW_ONLY
@@ -92,7 +92,7 @@ class AnyOf:
 
 @dataclass(frozen=True, slots=True)
 class AllOf:
-    """All of several triggers fire."""
+    """Fires if all of several triggers fire."""
 
     triggers: tuple[Trigger, ...]
     _: KW_ONLY

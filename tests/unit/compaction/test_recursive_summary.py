@@ -100,7 +100,7 @@ def test_c_41_an_answer_that_is_no_summary_is_rejected(answer: str, problem: str
 
 def test_only_a_plan_that_asks_can_be_completed() -> None:
     before = window("U1")
-    with pytest.raises(ValueError, match="asks for no summary"):
+    with pytest.raises(ValueError, match="no pending summary"):
         complete(RecursiveSummary().plan(before, len), "They met.", before, len)
 
 

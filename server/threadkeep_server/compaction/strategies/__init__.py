@@ -1,1 +1,1 @@
-"""How to compact: one strategy a file, each with its options, and `plan(window, count)`."""
+"""The strategies, one per module, each with its options and `plan(window, count)`."""

@@ -1,4 +1,4 @@
-"""Several strategies in a row."""
+"""Several strategies in sequence."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ MAX_STEPS = 8
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """Applies each step to what the one before it leaves, and makes one plan of it.
+    """Applies each step to the result of the one before, and returns one plan.
 
-    Ours. A RecursiveSummary can only be the last step, for the others would have to look at a summary that is not made yet.
+    Not in Spring AI Session. A RecursiveSummary must be the last step, since other steps cannot process a pending summary.
     """
 
     name: ClassVar[str] = "pipeline"

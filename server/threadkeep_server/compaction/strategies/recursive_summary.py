@@ -1,4 +1,4 @@
-"""Replace the older conversation by a summary that a model makes."""
+"""Replaces the older conversation by a summary of a model."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ summary that the assistant will read in its place.
 
 @dataclass(frozen=True, slots=True)
 class RecursiveSummary:
-    """Archives what SlidingWindow would archive and all earlier summaries, and puts one new summary, a turn of two events,
-    before the conversation that is kept. The model is shown the first `overlap` events that are kept, for continuity. Of a
-    conversation of more than `max_prompt_tokens` the oldest turns that fit are archived, one at least: the next run goes on.
+    """Archives the events that SlidingWindow archives and all earlier summaries, and inserts one new summary, a turn of two
+    events, before the kept conversation. The prompt contains the first `overlap` kept events for continuity. If the
+    conversation exceeds `max_prompt_tokens`, only the oldest turns that fit are archived, at least one; the next run continues.
 
     RecursiveSummarizationCompactionStrategy of Spring AI Session 0.10; a summary made in a branch belongs to it.
     """
@@ -67,7 +67,7 @@ class RecursiveSummary:
         said = [index for index in parts.conversation if index in gone]
         if not said:
             return archiving(parts, (), strategy=self.name, count=count)
-        # The conversation is cut at a turn start, which stays, so there always is a first event that does.
+        # The cut is at a turn start, which stays, so there is a first event that stays.
         first = next(index for index in parts.conversation if index not in gone)
         result: list[WindowEvent | NewEvent] = []
         for index, event in enumerate(window.events):
@@ -88,7 +88,7 @@ class RecursiveSummary:
         return derive(window, result, strategy=self.name, count=count, summary=request)
 
     def _fitting(self, parts: Split, place: int) -> int:
-        """The cut at `place`, or an earlier one if what is to be summarised would be too much for one prompt."""
+        """Returns `place`, or an earlier cut if the conversation is too long for one prompt."""
         earlier = sum(event.tokens for event in parts.events(parts.summaries))
         totals = list(accumulate((event.tokens for event in parts.events(parts.conversation)), initial=earlier))
         if not place or totals[place] <= self.max_prompt_tokens:
@@ -97,7 +97,7 @@ class RecursiveSummary:
         return max((start for start in starts if totals[start] <= self.max_prompt_tokens), default=starts[0])
 
     def _prompt(self, *, summaries: Sequence[WindowEvent], said: Sequence[WindowEvent], upcoming: Sequence[WindowEvent]) -> str:
-        # The USER event of an earlier summary only says that one follows.
+        # The USER event of an earlier summary only announces it.
         sections = [
             ("Earlier summary", [event for event in summaries if event.role is not Role.USER]),
             ("Conversation to summarize", said),

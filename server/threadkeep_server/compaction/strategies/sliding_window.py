@@ -1,4 +1,4 @@
-"""Keep the newest events."""
+"""Keeps the newest events."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ..plan import Count, Plan, Window
 class SlidingWindow:
     """Keeps at most `max_events` events of the conversation, from a turn start on; more if the newest turn alone has more.
 
-    SlidingWindowCompactionStrategy of Spring AI Session 0.10; branches as in 0.7, whose events are not counted and go with what
-    surrounds them.
+    SlidingWindowCompactionStrategy of Spring AI Session 0.10; branches as in 0.7: their events are not counted and
+    follow the events around them.
     """
 
     name: ClassVar[str] = "sliding_window"

@@ -1,4 +1,4 @@
-"""Keep what fits a budget of tokens."""
+"""Keeps the events that fit a token budget."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ..plan import Count, Plan, Window
 
 @dataclass(frozen=True, slots=True)
 class TokenBudget:
-    """Keeps the newest turns that fit `max_tokens` together with what is kept in any case: summaries and the latest SYSTEM
-    event. The newest turn is kept even if it does not fit.
+    """Keeps the newest turns that fit `max_tokens` together with the summaries and the latest SYSTEM event, which always stay.
+    The newest turn stays even if it does not fit.
 
-    TokenCountCompactionStrategy of Spring AI Session 0.10. Filled from the newest event backwards up to the first that does not
-    fit, so that what is kept has no holes.
+    TokenCountCompactionStrategy of Spring AI Session 0.10. Fills the budget from the newest event backwards up to the first
+    that does not fit, so that the kept events have no gaps.
     """
 
     name: ClassVar[str] = "token_budget"

@@ -1,4 +1,4 @@
-"""Leave out what tools answered long ago."""
+"""Replaces old tool results by stubs."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ SOURCE = "tool-result-trimming"
 
 @dataclass(frozen=True, slots=True)
 class TrimToolResults:
-    """Replaces tool results by stubs that name the original event, which is archived: those of at least `min_tokens` tokens
-    that at least `keep_turns` turn starts follow, if their stub is smaller.
+    """Archives tool results and inserts stubs with the id of the original event: results of at least `min_tokens` tokens that
+    at least `keep_turns` turn starts follow, if the stub is smaller.
 
-    Ours; it does what the "clear tool uses" context edit of Anthropic's API does, without losing what was cleared.
+    Not in Spring AI Session; like the "clear tool uses" context edit of Anthropic's API, but the results stay in the log.
     """
 
     name: ClassVar[str] = "trim_tool_results"
@@ -34,7 +34,7 @@ class TrimToolResults:
 
     def plan(self, window: Window, count: Count) -> Plan:
         parts = split(window)
-        # Counted from the end: archiving older turns makes no further result old.
+        # Counted from the end, so that archiving older turns does not make further results old.
         ends = [len(parts.conversation), *reversed(parts.starts)]
         old = parts.conversation[: ends[self.keep_turns]] if len(ends) > self.keep_turns else ()
         stubs = {index: stub for index in old if (stub := self._stub(window.events[index], count))}
@@ -45,7 +45,7 @@ class TrimToolResults:
     def _stub(self, event: WindowEvent, count: Count) -> NewEvent | None:
         if event.role is not Role.TOOL or event.synthetic or not event.results or event.tokens < self.min_tokens:
             return None
-        if event.calls:  # a stub calls nothing: the results of these calls would lose them
+        if event.calls:  # a stub has no calls: the results of these calls would lose them
             return None
         text = f"Left out to save space: a result of {event.tokens} tokens. Event {event.event_id} has it in full."
         stub = NewEvent(Role.TOOL, text, SOURCE, event.branch, stands_for=event.event_id)

@@ -1,4 +1,4 @@
-"""Keep the newest turns."""
+"""Keeps the newest turns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from ..plan import Count, Plan, Window
 class TurnWindow:
     """Keeps the newest `max_turns` turns, and the events before the first turn.
 
-    TurnWindowCompactionStrategy of Spring AI Session 0.10; branches as in 0.7, whose USER events start no turn of the session.
+    TurnWindowCompactionStrategy of Spring AI Session 0.10; branches as in 0.7: their USER events do not start a turn of the
+    session.
     """
 
     name: ClassVar[str] = "turn_window"

@@ -1,7 +1,7 @@
-"""Carrying out policies: looks at the counters that an append leaves behind, and compacts in the background.
+"""Execution of policies: checks the counters after each append and compacts in the background.
 
-Looking costs the same whatever the length of the log. A session is compacted by one server at a time, under a lease; what fails
-is tried again, later each time; what does not help is left alone until the window has grown.
+The cost of a check does not depend on the length of the log. One server at a time compacts a session, under a lease. Failures
+are retried with growing delays. A window that a policy cannot reduce is skipped until it has grown.
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ _log = logging.getLogger(__name__)
 
 Key = tuple[str, SessionRef]
 Later = Callable[[float, Callable[[], None]], asyncio.TimerHandle]
-"""Calls something after some seconds."""
+"""Calls a function after a number of seconds."""
 
 _MOST_WAITING = 10_000
 _REMEMBERED = 10_000
-# A lease is extended while the work goes on; when its server dies, another takes over after this long.
+# A lease is extended during the work; after a crash, another server takes over when it ends.
 _LEASE_S, _LEASE_EXTENDED_S = 60.0, 20.0
 _BACKOFF = Backoff(1.0, 300.0)
-# Whether another server has finished, or died, is asked this often.
+# Delay before the next look at a session that another server compacts.
 _LEASED_DELAY_S = 5.0
-# A window that a policy could not make small enough is looked at again once it has grown by this part.
+# The growth after which a window that a policy could not reduce is checked again.
 _GROWTH = 0.1
-# A session that was named by its id alone may be deleted and another given the same id.
+# A bare id may refer to another session later, after a deletion.
 _NAME_HOLDS_NS = 60 * SECOND_NS
 
 
 class _Quiet(NamedTuple):
-    """A window that a policy cannot make smaller."""
+    """A window that a policy cannot reduce."""
 
     window: Counters
     policy: Policy
 
 
 class _Name(NamedTuple):
-    """Which session a bare id meant, and until when that is believed."""
+    """The session of a bare id, and the end of validity in nanoseconds."""
 
     ref: SessionRef
     until: int
@@ -60,8 +60,8 @@ class AutoCompactionStore(SessionStore, CompactionStore, Protocol):
 
 
 class AutoCompactor:
-    """Runs policies. `note` is called after each append; `owner` names this server in leases; `longest_s` bounds
-    the work on one session."""
+    """Runs policies. `note` is called after each append; `owner` names this server in leases; `longest_s` limits the work on
+    one session, in seconds."""
 
     def __init__(
         self,
@@ -85,10 +85,10 @@ class AutoCompactor:
         self._later = later
         self._queue: asyncio.Queue[Key] = asyncio.Queue()
         self._waiting: set[Key] = set()
-        """In the queue, or put off."""
+        """In the queue or delayed."""
         self._timers: dict[Key, asyncio.TimerHandle] = {}
         self._working: dict[Key, bool] = {}
-        """Being compacted; True: noted again meanwhile."""
+        """Sessions being compacted; True: noted again meanwhile."""
         self._quiet: FIFOCache[Key, _Quiet] = FIFOCache(_REMEMBERED)
         self._names: FIFOCache[Key, _Name] = FIFOCache(_REMEMBERED)
         self._failures: dict[Key, int] = {}
@@ -96,14 +96,14 @@ class AutoCompactor:
     # --- noting
 
     def note(self, request: AppendRequest, appended: Appended) -> None:
-        """store.base.Listener."""
+        """Checks a session after an append; a `Listener` of the store."""
         tenant, ref = request.tenant, request.ref
         if not self._book.any(tenant):
             return
         if ref.is_bare:
             name = self._names.get((tenant, ref))
             if name is None or name.until <= self._clock():
-                self._put((tenant, ref))  # whose session that is, a worker finds out
+                self._put((tenant, ref))  # a worker resolves the session
                 return
             ref = name.ref
         effective = self._book.effective(tenant, ref)
@@ -119,14 +119,14 @@ class AutoCompactor:
     def _put(self, key: Key) -> None:
         if key in self._working:
             self._working[key] = True
-        elif key not in self._waiting and len(self._waiting) < _MOST_WAITING:  # who is left out is noted at its next append
+        elif key not in self._waiting and len(self._waiting) < _MOST_WAITING:  # otherwise the next append notes it
             self._waiting.add(key)
             self._queue.put_nowait(key)
 
     # --- working
 
     async def run(self) -> None:
-        """Works until cancelled."""
+        """Runs until canceled."""
         try:
             async with asyncio.TaskGroup() as workers:
                 for _ in range(self._workers):
@@ -146,20 +146,20 @@ class AutoCompactor:
                 again = await self._alone(key, session)
             except (SessionNotFound, AmbiguousSession):
                 self._forget(key)
-            except Exception as exc:  # one session's trouble must not stop the others
+            except Exception as exc:  # one session must not block the others
                 self._retry_later(key, exc)
             else:
                 if again:
                     self._put(key)
 
     def _whole(self, key: Key, ref: SessionRef) -> Key:
-        """The key by the session's whole name."""
+        """Returns the key with the complete ref."""
         if key[1].is_bare:
             self._names[key] = _Name(ref, self._clock() + _NAME_HOLDS_NS)
         return key[0], ref
 
     async def _alone(self, key: Key, session: Session) -> bool:
-        """Compacts unless another worker does; whether to look again."""
+        """Compacts unless another worker does. Returns whether to check again."""
         if key in self._working:
             self._working[key] = True
             return False
@@ -171,14 +171,14 @@ class AutoCompactor:
         return again or noted
 
     async def _compact(self, key: Key, session: Session) -> bool:
-        """Compacts if the policy says so; whether there may be more to do."""
+        """Compacts if the policy requires it. Returns whether there may be more to do."""
         tenant, ref = key
         effective = self._book.effective(tenant, ref)
         if effective is None or not self._due(key, effective.policy, session.window):
             self._failures.pop(key, None)
             return False
         policy = effective.policy
-        leased = True  # as far as anyone knows, until there is an answer
+        leased = True  # assumed until the store answers
         extending = None
         try:
             leased = await self._lease(key)
@@ -209,7 +209,7 @@ class AutoCompactor:
             done.before.tokens,
             done.after.tokens,
         )
-        # Either much was appended meanwhile, or there is nothing more to gain, which the next look tells.
+        # Either much was appended meanwhile, or nothing more can be gained; the next check decides.
         return policy.trigger.fires(done.after)
 
     async def _lease(self, key: Key) -> bool:
@@ -217,21 +217,21 @@ class AutoCompactor:
         return await self._store.lease(*key, self._owner, now, now + round(_LEASE_S * SECOND_NS))
 
     async def _extend(self, key: Key) -> None:
-        """Until cancelled. A lease that is lost all the same costs another server's work, not correctness."""
+        """Extends the lease until canceled. A lost lease costs duplicate work, not correctness."""
         while True:
             await asyncio.sleep(_LEASE_EXTENDED_S)
             try:
                 await self._lease(key)
-            except Exception as exc:  # the next attempt may succeed, and the work itself will hear of it too
+            except Exception as exc:  # the next attempt may succeed
                 _log.debug("a lease could not be extended: %s", type(exc).__name__)
 
-    # --- trying again
+    # --- retrying
 
     def _retry_later(self, key: Key, exc: Exception) -> None:
         failures = self._failures[key] = self._failures.get(key, 0) + 1
         delay = _BACKOFF.delay(failures)
         reason = exc.message if isinstance(exc, ThreadkeepError) else type(exc).__name__
-        _log.warning("compaction by policy failed (%s), next try in %.1f s", reason, delay)
+        _log.warning("compaction by policy failed (%s); retrying in %.1f s", reason, delay)
         self._put_off(key, delay)
 
     def _put_off(self, key: Key, delay: float) -> None:
@@ -252,7 +252,7 @@ class AutoCompactor:
 
 
 def _grown(before: Counters, now: Counters) -> bool:
-    """Whether the window is larger by a tenth, or smaller: then somebody else compacted it."""
+    """Whether the window is larger by a tenth, or smaller, after a compaction by another."""
     pairs = (
         (before.events, now.events),
         (before.turns, now.turns),

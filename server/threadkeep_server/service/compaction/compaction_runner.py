@@ -1,7 +1,7 @@
-"""Running a strategy on a session: read the window, plan, have a summary made, apply.
+"""Runs a strategy on a session: reads the window, plans, requests a summary, applies the plan.
 
-Nothing is locked meanwhile. Appends that come in are not touched by the plan; another compaction defeats it, and then it is
-planned anew on a fresh window, without asking a model again for a summary of the same text.
+Nothing is locked meanwhile. The plan does not touch concurrent appends. After a concurrent compaction it is made again for the
+new window, and a summary of the same text is reused.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _ATTEMPTS = 5
 
 
 class Composer(Protocol):
-    """Makes the event of a planned one."""
+    """Creates the events of a plan."""
 
     def compose(self, new: NewEvent, event_id: str, time: int, original: bytes | None) -> EventDraft:
-        """`original`: the sealed bytes of the tool result that a stub stands for."""
+        """Returns the draft of a planned event. `original`: the sealed bytes of the tool result that a stub replaces."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class StrategyRun:
-    """What to do with which session. `trigger` None: in any case."""
+    """A strategy to run on a session. `trigger` None: unconditionally."""
 
     tenant: str
     ref: SessionRef
@@ -47,7 +47,7 @@ class StrategyRun:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A plan with the events that it would insert, and the window it was made for."""
+    """A plan with its new events, the session it was made for, and the counters after it."""
 
     plan: Plan
     inserts: Sequence[Placed]
@@ -57,7 +57,7 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """`prepared` None: the trigger did not fire. `compaction` None: nothing was changed."""
+    """The result of a run. `prepared` None: the trigger did not fire. `compaction` None: nothing changed."""
 
     prepared: Prepared | None = None
     compaction: Compaction | None = None
@@ -66,14 +66,14 @@ class Outcome:
 
 @dataclass(slots=True)
 class _Spent:
-    """Summaries made for one run, by the digest of what was asked."""
+    """The summaries of one run by the digest of their request, and their usage."""
 
     summaries: dict[str, Summary]
     usage: Usage = NO_USAGE
 
 
 class CompactionRunner:
-    """Runs strategies. `count` counts the tokens of a line of a prompt; without a summarizer, strategies that need one fail."""
+    """Runs strategies. `count` counts the tokens of a prompt line; strategies with summaries require a summarizer."""
 
     def __init__(
         self,
@@ -92,14 +92,15 @@ class CompactionRunner:
         self._new_id = new_id
 
     async def preview(self, run: StrategyRun) -> Outcome:
-        """What `run` would do. Raises SessionNotFound."""
+        """Returns the plan of `run` without applying it. Raises SessionNotFound."""
         read = await self._store.read_window(run.tenant, run.ref)
         if run.trigger is not None and not run.trigger.fires(read.session.window):
             return Outcome()
         return Outcome(self._prepare(read, await self._plan(run, _window(read, run))))
 
     async def run(self, run: StrategyRun) -> Outcome:
-        """Raises SessionNotFound, SummarizerNotConfigured, SummarizerFailed, VersionMismatch when every race was lost."""
+        """Runs the strategy. Raises SessionNotFound, SummarizerNotConfigured, SummarizerFailed, and VersionMismatch after 5
+        attempts against concurrent compactions."""
         spent = _Spent({})
         for lost in range(_ATTEMPTS):
             read = await self._store.read_window(run.tenant, run.ref)
@@ -115,7 +116,7 @@ class CompactionRunner:
             try:
                 compacted = await self._store.compact(self._request(run, prepared, spent.usage))
             except VersionMismatch as mismatch:
-                _log.info("compaction of session %s was overtaken by another, planning anew", read.session.uid)
+                _log.info("compaction of session %s lost against a concurrent one; planning again", read.session.uid)
                 latest = mismatch
                 continue
             return Outcome(prepared, compacted.compaction, lost)
@@ -124,22 +125,22 @@ class CompactionRunner:
     async def _plan(self, run: StrategyRun, window: Window) -> Plan:
         return await run_in_thread(len(window.events), MOST_EVENTS, run.strategy.plan, window, self._count)
 
-    async def _summarized(self, plan: Plan, asked: SummaryRequest, window: Window, spent: _Spent) -> Plan:
-        summary = spent.summaries.get(asked.digest)
+    async def _summarized(self, plan: Plan, request: SummaryRequest, window: Window, spent: _Spent) -> Plan:
+        summary = spent.summaries.get(request.digest)
         if summary is None:
-            summary = spent.summaries[asked.digest] = await self._ask(asked)
+            summary = spent.summaries[request.digest] = await self._summary(request)
             spent.usage += summary.usage
         try:
             return await run_in_thread(len(window.events), MOST_EVENTS, complete, plan, summary.text, window, self._count)
         except SummaryRejected as rejected:
             raise SummarizerFailed(str(rejected)) from rejected
 
-    async def _ask(self, asked: SummaryRequest) -> Summary:
+    async def _summary(self, request: SummaryRequest) -> Summary:
         if self._summarizer is None:
             raise SummarizerNotConfigured
         try:
             return await self._summarizer.summarize(
-                system_prompt=asked.system_prompt, prompt=asked.prompt, max_tokens=asked.max_tokens
+                system_prompt=request.system_prompt, prompt=request.prompt, max_tokens=request.max_tokens
             )
         except ModelFailed as failed:
             raise SummarizerFailed(failed.problem) from failed

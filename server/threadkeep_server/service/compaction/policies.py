@@ -1,7 +1,7 @@
-"""Compaction policies: setting them, and knowing at every append which one applies.
+"""Compaction policies: storage, and the policy that applies to an append.
 
-Policies are few and change rarely, so every server holds them all and asks the store now and then what has changed; a policy
-set on another server counts here a moment later.
+Policies are few and change rarely. Every server keeps all of them in RAM and polls the store for changes; a policy set on
+another server applies here after up to 2 seconds.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _log = logging.getLogger(__name__)
 
 _POLL_S = 2.0
 _ANSWERS_KEPT = 100_000
-# Other servers' clocks may be behind by this much.
+# The clocks of other servers may be behind by this much.
 _SLACK_NS = 60 * SECOND_NS
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """When and how the server compacts by itself."""
+    """When and how the server compacts automatically."""
 
     trigger: Trigger
     strategy: Strategy
@@ -39,7 +39,7 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Effective:
-    """The policy that applies, and what it is set on; None is the server's configuration."""
+    """The policy that applies, and its key; None: the server's configuration."""
 
     policy: Policy
     key: PolicyKey | None
@@ -47,11 +47,11 @@ class Effective:
 
 
 Decode = Callable[[bytes], Policy | None]
-"""From a policy's stored encoding; None: compaction is disabled."""
+"""Decodes a stored policy; None: compaction is disabled."""
 
 
 class PolicyBook:
-    """Every policy there is. `default` is the encoding of the server's configured one."""
+    """All policies. `default` is the encoding of the configured one."""
 
     def __init__(self, store: CompactionStore, decode: Decode, default: bytes | None = None) -> None:
         self._store = store
@@ -63,16 +63,16 @@ class PolicyBook:
         self._newest = 0
         self._refreshing = asyncio.Lock()
         self._answers: dict[tuple[str, SessionRef], Effective | None] = {}
-        """Of `effective`, until something changes: it is asked at every append."""
+        """Results of `effective`, which every append calls, until a policy changes."""
 
     @property
     def newest(self) -> int:
-        """The time of the latest change that is known."""
+        """The time of the latest known change."""
         return self._newest
 
     async def refresh(self) -> None:
-        """Takes in what has changed."""
-        async with self._refreshing:  # of two reads the older must not be taken in last
+        """Reads changed policies from the store."""
+        async with self._refreshing:  # an older read must not overwrite a newer one
             for stored in await self._store.policies(max(0, self._newest - _SLACK_NS)):
                 self._newest = max(self._newest, stored.time)
                 self._take(stored)
@@ -95,20 +95,23 @@ class PolicyBook:
         try:
             return self._decode(body)
         except ThreadkeepError as exc:
-            _log.warning("a policy, written by a newer server perhaps, is taken for one that disables: %s", exc.message)
+            _log.warning(
+                "a policy cannot be read, perhaps written by a newer server; it disables compaction: %s",
+                exc.message,
+            )
             return None
 
     async def run(self) -> None:
-        """Keeps the book up to date until cancelled."""
+        """Refreshes every 2 seconds until canceled."""
         while True:
             await asyncio.sleep(_POLL_S)
             try:
                 await self.refresh()
-            except Exception as exc:  # the database may be away for a while; the policies known so far go on
-                _log.warning("policies could not be read, next try in %g s: %s", _POLL_S, type(exc).__name__)
+            except Exception as exc:  # the database may be unavailable; the known policies stay in effect
+                _log.warning("reading policies failed; retrying in %g s: %s", _POLL_S, type(exc).__name__)
 
     def any(self, tenant: str) -> bool:
-        """Whether any policy may apply in the tenant: asked at every append."""
+        """Whether a policy may apply in the tenant. Every append calls it."""
         return self._default_policy is not None or self._by_tenant.get(tenant, 0) > 0
 
     def stored(self, key: PolicyKey) -> StoredPolicy | None:
@@ -116,16 +119,16 @@ class PolicyBook:
         return None if known is None else known[0]
 
     def effective(self, tenant: str, ref: SessionRef) -> Effective | None:
-        """The narrowest policy that is set; None if there is none or it is one that disables."""
-        asked = (tenant, ref)
-        if asked not in self._answers:
+        """Returns the narrowest policy; None without one, or if it disables compaction."""
+        key = (tenant, ref)
+        if key not in self._answers:
             if len(self._answers) >= _ANSWERS_KEPT:
                 self._answers.clear()
-            self._answers[asked] = self._first(_keys(tenant, ref))
-        return self._answers[asked]
+            self._answers[key] = self._first(_keys(tenant, ref))
+        return self._answers[key]
 
     def effective_at(self, key: PolicyKey) -> Effective | None:
-        """The policy that applies to what the key names."""
+        """Returns the policy that applies to the scope of the key."""
         return self._first(each for each in _keys(key.tenant, key.ref) if each.scope >= key.scope)
 
     def _first(self, keys: Iterator[PolicyKey]) -> Effective | None:
@@ -139,7 +142,7 @@ class PolicyBook:
 
 
 def _keys(tenant: str, ref: SessionRef) -> Iterator[PolicyKey]:
-    """What a session's policy may be set on, narrowest first."""
+    """Yields the keys of the policies of a session, narrowest first."""
     app, user_id, session_id = ref
     yield PolicyKey(tenant, PolicyScope.SESSION, app, user_id, session_id)
     yield PolicyKey(tenant, PolicyScope.USER_OF_APP, app, user_id)
@@ -153,7 +156,7 @@ class PolicyStore(SessionStore, CompactionStore, Protocol):
 
 
 class PolicyService:
-    """Use cases on policies. A caller that is bound to a user reaches that user's only."""
+    """Use cases on policies. A caller bound to a user reaches only the policies of that user."""
 
     def __init__(self, store: PolicyStore, book: PolicyBook, clock: Callable[[], int]) -> None:
         self._store = store
@@ -163,18 +166,18 @@ class PolicyService:
     async def set(self, caller: Caller, key: PolicyKey, body: bytes | None) -> None:
         """Sets, replaces or (no body) removes a policy. Raises PermissionDenied, SessionNotFound."""
         key = await self._named(caller, key)
-        # Never before a change that is known: this server's clock may be behind another's, and each asks for what is newer.
+        # Never before a known change: this server's clock may be behind another's, and servers poll for newer changes.
         await self._store.put_policy(StoredPolicy(key, body, max(self._clock(), self._book.newest)))
         await self._book.refresh()
 
     async def get(self, caller: Caller, key: PolicyKey) -> tuple[StoredPolicy | None, Effective | None]:
-        """The policy set on the very scope, and the one that applies there."""
+        """Returns the policy set on the scope, and the one that applies there."""
         key = await self._named(caller, key)
         await self._book.refresh()
         return self._book.stored(key), self._book.effective_at(key)
 
     async def _named(self, caller: Caller, key: PolicyKey) -> PolicyKey:
-        """The key in the caller's tenant, with the session's whole name."""
+        """Returns the key in the caller's tenant, with the complete ref of a session."""
         key = key._replace(tenant=caller.tenant)
         if key.scope is PolicyScope.SESSION:
             user_id = own_user(caller, key.user_id, "scope.session.user_id") or ""

@@ -1,4 +1,4 @@
-"""Compacting on a caller's word: by a strategy, by a plan of the caller's, or by replacing the whole window."""
+"""Compaction on request: by a strategy, by a plan of the caller, or by replacement of the window."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .policies import PolicyBook
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """A caller's own plan: events by id, or (from_seq, through_seq) what a context held."""
+    """A plan of the caller: events by id, or the events of a context (from_seq, through_seq)."""
 
     ref: SessionRef
     expected_window_version: int
@@ -33,9 +33,10 @@ class Application:
     through_seq: int | None = None
     from_seq: int = 0
     inserts: Mapping[str | None, Sequence[EventDraft]] = field(default_factory=dict)
-    """By the event that they go before; None: the end, or with through_seq before the first of the conversation that stays."""
+    """New events by the id of the event that follows them; None: the end, or with through_seq before the first conversation
+    event that stays."""
     places: Mapping[str, str] = field(default_factory=dict)
-    """The field of the request that names each of these events."""
+    """The request field of each of these ids."""
     branch: str = ""
     strategy: str = "custom"
     actor: str = ""
@@ -44,7 +45,7 @@ class Application:
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """The active window as it is to be."""
+    """A complete new window."""
 
     ref: SessionRef
     drafts: Sequence[EventDraft]
@@ -56,7 +57,8 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """`compaction` None: the session did not stand where it was expected, or (a replacement) is so already."""
+    """The result. `compaction` None: the versions differ from the expected ones, or the window already equals the
+    replacement."""
 
     matched: bool
     compaction: Compaction | None
@@ -115,22 +117,24 @@ class CompactionService:
     async def compactions(self, caller: Caller, ref: SessionRef, limit: int, cursor: int | None) -> CompactionPage:
         return await self._store.list_compactions(caller.tenant, own_ref(caller, ref), limit, cursor)
 
-    # --- a caller's own plan
+    # --- plans of callers
 
     async def apply(self, caller: Caller, wanted: Application) -> Applied:
         """Raises NothingToCompact, BrokenToolPair, EventNotFound, EventIdConflict, InvalidField."""
         ref = own_ref(caller, wanted.ref)
         read = await self._store.read_window(caller.tenant, ref)
-        # Asked after the window was read: a first attempt that is still under way may move the window in between.
+        # After the read of the window: a concurrent first attempt may change the window in between.
         if wanted.compaction_id:
             stored = await self._store.get_compaction(caller.tenant, read.session.ref, wanted.compaction_id)
             if stored is not None:
                 return await self._replayed(caller.tenant, read.session.ref, stored)
         versions = read.session.versions
-        if not _stands_at(versions, wanted.expected_window_version, wanted.expected_log_version):
+        if not _at_versions(versions, wanted.expected_window_version, wanted.expected_log_version):
             return Applied(False, None, versions)
         if wanted.through_seq is not None and wanted.through_seq > versions.last_seq:
-            raise InvalidField("through_seq", f"is beyond the session's last seq, {versions.last_seq}: archive what was read")
+            raise InvalidField(
+                "through_seq", f"is beyond the last seq of the session, {versions.last_seq}; archive only events that were read"
+            )
         await self._refuse_inactive(caller.tenant, read, wanted)
         archive, inserts = await run_in_thread(len(read.events), MOST_EVENTS, _placed, read, wanted)
         if not archive and (wanted.through_seq is not None or not inserts):
@@ -153,7 +157,7 @@ class CompactionService:
         return await self._compact(request, versions)
 
     async def _refuse_inactive(self, tenant: str, read: WindowRead, wanted: Application) -> None:
-        """Raises InvalidField for a named event that was archived already, EventNotFound for one that never was."""
+        """Raises InvalidField for an archived event, EventNotFound for an unknown one."""
         active = {event.event_id for event in read.events}
         archive = ((f"event_ids.ids[{index}]", event_id) for index, event_id in enumerate(wanted.archive))
         anchors = ((wanted.places.get(each, "inserts"), each) for each in wanted.inserts if each is not None)
@@ -218,7 +222,7 @@ class CompactionService:
         inserts: Mapping[str | None, Sequence[EventDraft]],
         branch: str,
     ) -> None:
-        """Raises InvalidField for what lies outside the branch, BrokenToolPair. All events that are named are active."""
+        """Raises InvalidField for an event outside the branch, BrokenToolPair. All named events are active."""
         if branch:
             branches = {event.event_id: event.branch for event in read.events}
             for index, event_id in enumerate(archive):
@@ -236,12 +240,12 @@ class CompactionService:
         )
 
 
-def _stands_at(versions: Versions, window_version: int, log_version: int | None) -> bool:
+def _at_versions(versions: Versions, window_version: int, log_version: int | None) -> bool:
     return versions.window_version == window_version and log_version in (None, versions.log_version)
 
 
 def _placed(read: WindowRead, wanted: Application) -> tuple[Sequence[str], Mapping[str | None, Sequence[EventDraft]]]:
-    """What to archive, and the inserts, of which those without a place of their own get one."""
+    """Returns the ids to archive, and the inserts, with a place for those without one."""
     if wanted.through_seq is None:
         return wanted.archive, wanted.inserts
     archive, first = through(Window(tuple(read.events), wanted.branch), wanted.through_seq, wanted.from_seq)
@@ -252,7 +256,7 @@ def _placed(read: WindowRead, wanted: Application) -> tuple[Sequence[str], Mappi
 
 
 def _merged(read: WindowRead, drafts: Sequence[EventDraft]) -> tuple[set[str], dict[str | None, list[EventDraft]]]:
-    """Ids of the active events that stay, and the new ones by the event that they go before."""
+    """Returns the ids of the active events that stay, and the new events by the id of the event that follows them."""
     active = {event.event_id: index for index, event in enumerate(read.events)}
     kept: set[str] = set()
     inserts: dict[str | None, list[EventDraft]] = {}

@@ -178,9 +178,7 @@ class AutoIngestion:
         try:
             page = await self._store.changes(self._position, _CHANGES_AT_ONCE)
         except FeedTrimmed as trimmed:
-            _log.warning(
-                "the feed was trimmed past the position of ingestion; continuing at its start, sessions may be missed"
-            )
+            _log.warning("the feed was trimmed past the position of ingestion; continuing at its start, sessions may be missed")
             self._position = trimmed.floor
             return True
         for change in page.changes:

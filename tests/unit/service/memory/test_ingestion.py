@@ -174,7 +174,7 @@ def test_a_feed_that_was_trimmed_meanwhile_is_followed_from_where_it_begins(capl
 
     with caplog.at_level(logging.WARNING):
         simulate(main())
-    assert "some sessions may not be remembered" in caplog.text
+    assert "sessions may be missed" in caplog.text
 
 
 # --- trouble, and several servers
