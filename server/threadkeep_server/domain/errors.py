@@ -1,4 +1,4 @@
-"""Every way a call can fail. The class names are those of `error_reason.proto`; a test holds the two sets equal."""
+"""The errors of calls. The class names are those of `error_reason.proto`; a test compares the two sets."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Kind(Enum):
 
 
 class ThreadkeepError(Exception):
-    """Base of all. `metadata` travels in ErrorInfo and holds nothing that the caller did not send or may not know."""
+    """The base class. `metadata` is sent in ErrorInfo; it contains only what the caller sent or may know."""
 
     reason: ClassVar[str]
     kind: ClassVar[Kind]
@@ -61,14 +61,14 @@ class InvalidResumeToken(ThreadkeepError):
 
 
 class ResumePositionExpired(ThreadkeepError):
-    """`oldest` are the ways to name the oldest position: oldest_resume_token, oldest_seq."""
+    """`oldest` identifies the oldest position: oldest_resume_token, oldest_seq."""
 
     reason, kind = "RESUME_POSITION_EXPIRED", Kind.OUT_OF_RANGE
 
     def __init__(self, **oldest: str) -> None:
         message = (
-            "the feed no longer reaches back that far, so changes would be skipped; read the sessions again with ListEvents, "
-            "then go on from the oldest position"
+            "the feed no longer contains the position, so changes would be skipped; read the sessions again with ListEvents, "
+            "then continue from the oldest position"
         )
         super().__init__(message, **oldest)
 
@@ -78,8 +78,8 @@ class WatchTooSlow(ThreadkeepError):
 
     def __init__(self, ack_timeout_s: float) -> None:
         message = (
-            f"a delivery was not acknowledged within {ack_timeout_s:g} s, and the member's work is given to others; join again "
-            "with a smaller max_outstanding, or delete the consumer and make it with a longer ack_timeout"
+            f"a delivery was not acknowledged within {ack_timeout_s:g} s, and the member's partitions are assigned to others; "
+            "join again with a smaller max_outstanding, or create the consumer again with a longer ack_timeout"
         )
         super().__init__(message, ack_timeout_s=f"{ack_timeout_s:g}")
 
@@ -172,7 +172,7 @@ class AmbiguousSession(ThreadkeepError):
     reason, kind = "AMBIGUOUS_SESSION", Kind.FAILED_PRECONDITION
 
     def __init__(self, session_id: str) -> None:
-        message = f"several sessions are called {session_id!r}; name session.app and session.user_id"
+        message = f"the session id {session_id!r} is ambiguous; specify session.app and session.user_id"
         super().__init__(message, session_id=session_id)
 
 
@@ -180,7 +180,7 @@ class NothingToCompact(ThreadkeepError):
     reason, kind = "NOTHING_TO_COMPACT", Kind.FAILED_PRECONDITION
 
     def __init__(self, ref: SessionRef) -> None:
-        super().__init__(f"nothing of session {ref.session_id!r} would change", session_id=ref.session_id)
+        super().__init__(f"session {ref.session_id!r} would not change", session_id=ref.session_id)
 
 
 class BrokenToolPair(ThreadkeepError):
@@ -199,14 +199,14 @@ class SummarizerNotConfigured(ThreadkeepError):
     reason, kind = "SUMMARIZER_NOT_CONFIGURED", Kind.FAILED_PRECONDITION
 
     def __init__(self) -> None:
-        super().__init__("the server has no model to summarise with; configure one, or plan and apply with a model of your own")
+        super().__init__("the server has no summarizer; configure one, or plan and apply with a model of your own")
 
 
 class SummarizerFailed(ThreadkeepError):
     reason, kind = "SUMMARIZER_FAILED", Kind.UNAVAILABLE
 
     def __init__(self, problem: str) -> None:
-        super().__init__(f"the summary could not be made: {problem}; the session is as it was, retry later", problem=problem)
+        super().__init__(f"the summarizer failed: {problem}; the session is unchanged, retry later", problem=problem)
 
 
 class MemoryNotConfigured(ThreadkeepError):
@@ -249,8 +249,8 @@ class Unauthenticated(ThreadkeepError):
 
 
 class PermissionDenied(ThreadkeepError):
-    """Of callers who are bound to a user: `field` is beyond that user, whether or not there is what it names. `instead`: what
-    may be done about the field; empty: nothing."""
+    """A caller bound to a user requested data beyond that user, which need not exist. `instead`: what to do about `field`;
+    empty: nothing."""
 
     reason, kind = "PERMISSION_DENIED", Kind.PERMISSION_DENIED
 

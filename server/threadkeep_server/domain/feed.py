@@ -79,9 +79,9 @@ class Change:
 
 @dataclass(slots=True)
 class FeedEvent(EventFacts):
-    """An event that a change added: what filters look at, and its sealed bytes. Never changed.
+    """An event of a change: the fields of filters, and its sealed bytes. Never changed.
 
-    `archived` is as of the reading; `text` is there only if it was asked for.
+    `archived` is as of the read; `text` is empty unless requested.
     """
 
     body: bytes = b""
@@ -89,7 +89,7 @@ class FeedEvent(EventFacts):
 
 @dataclass(frozen=True, slots=True)
 class FeedScope:
-    """Whose changes. None: any. With a session_id, app and user_id are those of the session."""
+    """The sessions of a subscription. None: any. With a session_id, app and user_id are those of the session."""
 
     tenant: str
     app: str | None = None
@@ -100,11 +100,11 @@ class FeedScope:
 
     @property
     def ref(self) -> SessionRef | None:
-        """The one session, if it is one."""
+        """The session of the scope; None if it is not a single session."""
         return None if self.session_id is None else SessionRef(self.app or "", self.user_id or "", self.session_id)
 
     def admits(self, change: Change) -> bool:
-        """The executable specification: every reader of the feed selects what this admits."""
+        """Whether the scope contains the change: the executable specification for every reader of the feed."""
         ref = change.ref
         return (
             change.tenant == self.tenant
@@ -115,7 +115,7 @@ class FeedScope:
         )
 
     def bears(self, change: Change) -> bool:
-        """Whether the session bears the labels, or bore them before the change."""
+        """Whether the session has the labels, or had them before the change."""
         return any(
             all(labels.get(key) == value for key, value in self.labels)
             for labels in (change.labels, change.labels_before)
@@ -125,9 +125,8 @@ class FeedScope:
 
 @dataclass(frozen=True, slots=True)
 class ChangePage:
-    """Changes in feed order. Everything up to `reached` has been looked at. `more`: the page ends before the settled end
-    of the feed. `unsettled`: changes are committed, or about to be, which cannot be told yet, because one that sorts
-    before them may still come."""
+    """Changes in feed order. The page covers all changes up to `reached`. `more`: the page ends before the settled end of the
+    feed. `unsettled`: there are changes that cannot be delivered yet, because an earlier one may still be committed."""
 
     changes: Sequence[Change]
     reached: Position
@@ -137,8 +136,8 @@ class ChangePage:
 
 @dataclass(frozen=True, slots=True)
 class FeedState:
-    """What operators want to know of the feed. `floor`: what retention has trimmed up to. `head`: the last settled change.
-    `unsettled`: committed changes beyond it. `oldest_time`: of the oldest change kept, None if there is none."""
+    """The state of the feed. `floor`: the position up to which it is trimmed. `head`: the last settled change. `unsettled`: the
+    number of committed changes after it. `oldest_time`: the time of the oldest change, None without one."""
 
     floor: Position
     head: Position
@@ -147,8 +146,8 @@ class FeedState:
 
 
 class FeedTrimmed(Exception):
-    """The feed no longer reaches back to the position that was asked for. `oldest_seq`: for one session, the seq after which it
-    still does."""
+    """The feed was trimmed beyond the requested position. `oldest_seq`: for a single session, the seq after which it is
+    complete."""
 
     def __init__(self, floor: Position, oldest_seq: int | None = None) -> None:
         super().__init__(f"the feed starts after {floor}")

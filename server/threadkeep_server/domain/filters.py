@@ -1,7 +1,4 @@
-"""EventFilter: the executable specification. Every store must select what `select` selects.
-
-Rows F-01 to F-58 and B-01 to B-16 of the semantics name the rules.
-"""
+"""EventFilter: the executable specification. Every store must return what `select` returns."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ E = TypeVar("E", bound=EventFacts)
 
 @dataclass(frozen=True, slots=True)
 class Authors:
-    """Authors by id or by role; an event without a role is matched by id only."""
+    """Authors by id or by role; an event without an author role matches by id only."""
 
     ids: frozenset[str] = frozenset()
     roles: frozenset[str] = frozenset()
@@ -34,7 +31,7 @@ class Authors:
 
 @dataclass(frozen=True, slots=True)
 class AuthorStep:
-    """One step of the chain: keep only these authors, or drop them."""
+    """One step of a chain: includes only these authors, or excludes them."""
 
     include: bool
     authors: Authors
@@ -44,7 +41,7 @@ class AuthorStep:
 class EventFilter:
     """Conditions (AND) and at most one window: `last_n`, or `page` of `page_size`.
 
-    Construction normalises and validates, so a filter that exists is a filter that can be run.
+    The constructor normalizes and validates it.
     """
 
     from_time: int | None = None
@@ -96,7 +93,7 @@ class EventFilter:
 
     @property
     def offset(self) -> int:
-        """Matches that a numbered page skips."""
+        """The number of matches that a numbered page skips."""
         return (self.page or 0) * (self.page_size or 0)
 
     def holds(self, folded: str) -> bool:
@@ -111,7 +108,7 @@ class EventFilter:
 
 
 def _merge_steps(steps: Sequence[AuthorStep]) -> tuple[AuthorStep, ...]:
-    """Steps of one kind merge into the place of the first of that kind."""
+    """Merges steps of one kind into the first of that kind."""
     merged: dict[bool, Authors] = {}
     for step in steps:
         merged[step.include] = merged[step.include] | step.authors if step.include in merged else step.authors
@@ -122,7 +119,7 @@ ALL = EventFilter()
 
 
 def matches(event: EventFacts, wanted: EventFilter) -> bool:
-    """Whether an event meets every condition; windows aside."""
+    """Whether an event satisfies every condition, without the window."""
     if wanted.exclude_synthetic and event.synthetic:
         return False
     if wanted.exclude_archived and event.archived:
@@ -145,7 +142,7 @@ def matches(event: EventFacts, wanted: EventFilter) -> bool:
 
 
 def select(events: Iterable[E], wanted: EventFilter) -> list[E]:
-    """The events, given in window order, that the filter selects: conditions first, then the window."""
+    """Returns the events, given in window order, that satisfy the conditions and then the window."""
     found = [event for event in events if matches(event, wanted)]
     if wanted.last_n is not None:
         return found[_last_n_start(found, wanted) :]
@@ -155,13 +152,13 @@ def select(events: Iterable[E], wanted: EventFilter) -> list[E]:
 
 
 def _last_n_start(found: Sequence[EventFacts], wanted: EventFilter) -> int:
-    """Where a last_n window starts: it is not to begin in the middle of a turn, unless text was searched for."""
+    """Returns the start of a last_n window: the start of a turn, unless the filter has text conditions."""
     n = wanted.last_n or 0
     return max(0, len(found) - n) if wanted.terms else last_n_start(found, n)
 
 
 def merge(base: EventFilter, other: EventFilter) -> EventFilter:
-    """`base` refined by `other`: what other sets wins, exclusions add up, the window is one unit."""
+    """Returns `base` overridden by the fields that `other` sets; exclusions are combined, the window is one unit."""
     changes: dict[str, object] = {
         name: value
         for name in ("from_time", "to_time", "after_seq", "before_seq", "roles", "authors", "keyword", "branch")

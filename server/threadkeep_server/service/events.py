@@ -1,4 +1,4 @@
-"""The event log: appending and reading."""
+"""Use cases of the event log."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .sessions import SessionDraft, SessionService
 
 @dataclass(slots=True)  # not frozen: one for each append
 class Append:
-    """An append as the caller asks for it. At most one of the two expectations is set."""
+    """The request for an append. At most one of the two expectations is set."""
 
     ref: SessionRef
     drafts: Sequence[EventDraft]
@@ -36,7 +36,7 @@ class EventService:
         self._clock = clock
 
     def append(self, caller: Caller, append: Append) -> Awaitable[Appended]:
-        """Checks the request at once; what the store says of it comes when awaited."""
+        """Validates the request at once; returns an awaitable of the store's result."""
         ref = own_ref(caller, append.ref)
         self._check_batch(append.drafts)
         request = AppendRequest(
@@ -84,6 +84,6 @@ class EventService:
         return await self._store.list_events(caller.tenant, own_ref(caller, ref), query)
 
     async def context(self, caller: Caller, ref: SessionRef, spec: ContextSpec) -> ContextPage:
-        """What an agent should see now; what does not fit into a response is left out like what exceeds the spec's sizes."""
+        """Returns the context. The maximum size of a response limits it like the sizes of the spec."""
         spec = replace(spec, max_size=self._limits.max_response_bytes)
         return await self._store.get_context(caller.tenant, own_ref(caller, ref), spec, self._limits.context_bytes)

@@ -1,4 +1,4 @@
-"""Sessions: creating, reading, changing, deleting, and sweeping out the expired."""
+"""Use cases of sessions, and the deletion of expired ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SWEEP_AT_ONCE = 20
 
 @dataclass(frozen=True, slots=True)
 class Expiry:
-    """At most one is set; none means the server's default. Nanoseconds."""
+    """The expiry of a session; at most one is set, none is the server's default. Nanoseconds."""
 
     ttl: int | None = None
     expire_time: int | None = None
@@ -30,7 +30,7 @@ DEFAULT_EXPIRY = Expiry()
 
 @dataclass(frozen=True, slots=True)
 class SessionDraft:
-    """What a caller says of a session to be created."""
+    """The fields of a session to create."""
 
     expiry: Expiry = DEFAULT_EXPIRY
     metadata_json: str = ""
@@ -41,12 +41,12 @@ class SessionDraft:
 
 
 BeforeDelete = Callable[[str, Session], Awaitable[bool]]
-"""Told of a session of a tenant that has expired; whether it may be deleted now."""
+"""Called with the tenant and an expired session. Returns whether it may be deleted now."""
 
 
 class SessionService:
-    """Use cases on sessions. `clock` gives nanoseconds, `new_id` time-ordered unique ids. Expired sessions are deleted once
-    `before_delete` lets them go, and as it saw them: one that was appended to or extended meanwhile stays."""
+    """Use cases on sessions. `clock` gives nanoseconds, `new_id` time-ordered unique ids. An expired session is deleted
+    once `before_delete` allows it, unless it was changed meanwhile."""
 
     def __init__(
         self,
@@ -69,8 +69,8 @@ class SessionService:
         return await self._store.create_session(caller.tenant, new, return_existing=return_existing)
 
     def new_session(self, ref: SessionRef, draft: SessionDraft, *, within: str = "") -> NewSession:
-        """A session to be created now. Raises InvalidField for a missing user, a past expiry and a future create_time; `within`
-        is the field of the request that holds the draft."""
+        """Returns a session to create now. Raises InvalidField for a missing user, a past expiry and a future create_time;
+        `within` is the prefix of the request field of the draft."""
         if not ref.user_id:
             raise InvalidField("session.user_id", "is required to create a session")
         now = self._clock()
@@ -106,18 +106,18 @@ class SessionService:
         return await self._store.update_session(caller.tenant, own_ref(caller, ref), change)
 
     async def delete(self, caller: Caller, ref: SessionRef) -> int | None:
-        """Events deleted with it; None if there was nothing."""
+        """Deletes a session. Returns the number of its events; None if it did not exist."""
         return await self._store.delete_session(caller.tenant, own_ref(caller, ref))
 
     async def delete_expired(self, caller: Caller, which: Expired = EXPIRED) -> int:
-        """Deletes some of the expired sessions that the caller may reach; SWEEP_AT_MOST means there may be more. Raises
-        InvalidField for a future `before`, PermissionDenied for another user's sessions."""
+        """Deletes up to SWEEP_AT_MOST expired sessions of the caller. Returns their number. Raises InvalidField for a future
+        `before`, PermissionDenied for sessions of another user."""
         if which.before is not None:
             validation.passed_time("before", which.before, self._clock())
         return await self._delete_some(caller.tenant, replace(which, user_id=own_user(caller, which.user_id, "user_id")))
 
     async def _delete_some(self, tenant: str | None, which: Expired = EXPIRED) -> int:
-        """In small transactions, for appends wait while one runs."""
+        """Deletes in small transactions, since appends wait for each."""
         if self._before_delete is not None:
             return await self._delete_one_by_one(tenant, which, self._before_delete)
         deleted = 0
@@ -140,7 +140,7 @@ class SessionService:
         return deleted
 
     async def sweep(self) -> int:
-        """Deletes the expired sessions of all tenants; how many."""
+        """Deletes the expired sessions of all tenants. Returns their number."""
         swept = 0
         while True:
             deleted = await self._delete_some(None)

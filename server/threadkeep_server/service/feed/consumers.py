@@ -1,4 +1,4 @@
-"""Named consumers: who may join which, and what is told of them."""
+"""Use cases of consumers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .subscriptions import Quota
 MOST_LAG = 10_000
 _LAG_CHANGES_AT_ONCE = 1000
 _LAG_PAGES = 200
-# Between what a member calls itself and what keeps it apart from another of that name. Ids hold no control characters.
+# Separates the name of a member from its unique suffix. Ids do not contain control characters.
 _UNIT = "\x1f"
 _PACE = Pace()
 _EVERYTHING = FeedScope("")
@@ -29,8 +29,8 @@ _EVERYTHING = FeedScope("")
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """A member's wish. What follows `max_outstanding` counts for the first member only. The scope's tenant is the caller's.
-    `filter` is `wanted` as it is stored; `ack_timeout` in nanoseconds."""
+    """The request of a member. Fields after `max_outstanding` apply to the first member only. The tenant of the scope is the
+    caller's. `filter` is the stored form of `wanted`; `ack_timeout` in nanoseconds."""
 
     name: str
     scope: FeedScope = _EVERYTHING
@@ -45,21 +45,21 @@ class Join:
 
 
 class Standing(NamedTuple):
-    """A consumer, and how many changes each of its partitions has before it."""
+    """A consumer, and the number of pending changes of each partition."""
 
     state: ConsumerState
     lags: Mapping[int, int]
 
 
 class ParkedPage(NamedTuple):
-    """Parked changes with those of their events that the consumer wants. `cursor` is set when there are more."""
+    """Parked changes with their events that match the filter. `cursor` is set if there are more."""
 
     parked: Sequence[tuple[Parked, Sequence[FeedEvent]]]
     cursor: int | None
 
 
 class ConsumerService:
-    """Use cases of consumers. A caller bound to a user has consumers of its own, and knows of no others."""
+    """Use cases of consumers. A caller bound to a user has its own consumers, and cannot reach others."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class ConsumerService:
 
     @asynccontextmanager
     async def consume(self, caller: Caller, join: Join) -> AsyncIterator[Member]:
-        """A member, which leaves when the context is left. Raises ConsumerMismatch, QuotaExceeded."""
+        """Joins as a member, which leaves at the end of the context. Raises ConsumerMismatch, QuotaExceeded."""
         if self._ending:
             raise ServerDraining
         with self._quota.one(caller):
@@ -93,7 +93,7 @@ class ConsumerService:
             try:
                 yield member
             finally:
-                member.leave()  # what there is to settle is settled in the background
+                member.leave()  # pending acknowledgements are stored in the background
 
     async def _join(self, caller: Caller, join: Join) -> Member:
         user_id = own_user(caller, join.scope.user_id, "scope.user_id")
@@ -212,16 +212,16 @@ class ConsumerService:
         return ParkedPage(told, page[-1].parked_id if len(page) < len(found) else None)
 
     async def replay_parked(self, caller: Caller, name: str, parked_ids: Sequence[int] | None) -> int:
-        """How many of these (None: of all) will be delivered again."""
+        """Returns how many of these changes (None: all) will be delivered again."""
         return await self._store.replay_parked(_key(caller, name), parked_ids)
 
     async def delete_parked(self, caller: Caller, name: str, parked_ids: Sequence[int] | None) -> int:
-        """How many of these (None: of all) there were."""
+        """Deletes these changes (None: all). Returns their number."""
         return await self._store.delete_parked(_key(caller, name), parked_ids)
 
 
 def shown_id(member_id: str) -> str:
-    """What a member calls itself."""
+    """Returns the name of a member without its unique suffix."""
     return member_id.partition(_UNIT)[0]
 
 

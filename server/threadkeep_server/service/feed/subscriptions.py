@@ -1,4 +1,4 @@
-"""Watching: who may follow what, from where, and how many at once."""
+"""Use cases of subscriptions: scopes, start positions and quotas."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..access import own_ref, own_user
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Where to start; at most one is set, none is with what is committed from now on."""
+    """The start of a subscription; at most one field is set. Without one it starts with the next commit."""
 
     resume_token: str = ""
     after_seq: int | None = None
@@ -30,7 +30,7 @@ class Start:
 
 
 class Dialect(Protocol):
-    """How the subscribers of one request are spoken to. Tokens are bound to the scope and to the request's filter."""
+    """Encodes messages and tokens of one request. Tokens are bound to the scope and the filter of the request."""
 
     def encoder(self, scope: FeedScope) -> ChangeEncoder: ...
 
@@ -42,7 +42,7 @@ class Dialect(Protocol):
 
 
 class Quota:
-    """How many of something there may be at once: of all callers, and of one."""
+    """Limits a number of concurrent uses: of all callers, and of one."""
 
     def __init__(self, name: str, *, most: int, most_per_caller: int) -> None:
         self._name = name
@@ -53,7 +53,7 @@ class Quota:
 
     @contextmanager
     def one(self, caller: Caller) -> Iterator[None]:
-        """Holds one while the context is open. Raises QuotaExceeded."""
+        """Counts one use while the context is open. Raises QuotaExceeded."""
         if self._held[caller] >= self._most_per_caller:
             raise QuotaExceeded(f"{self._name}_per_caller", self._most_per_caller)
         if self._total >= self._most:
@@ -74,7 +74,7 @@ class SubscriptionStore(SessionStore, FeedStore, Protocol):
 
 
 class SubscriptionService:
-    """Use cases of watching. Both streams are without end; they raise what is wrong with the request when first asked."""
+    """Use cases of subscriptions. Both streams are endless; the first read raises errors of the request."""
 
     def __init__(self, store: SubscriptionStore, tail: Tail, quota: Quota) -> None:
         self._store = store
@@ -84,7 +84,7 @@ class SubscriptionService:
     def watch_session(
         self, caller: Caller, ref: SessionRef, wanted: EventFilter, start: Start, dialect: Dialect
     ) -> AsyncIterator[bytes]:
-        """A session's changes. One that is named by its id alone must exist."""
+        """Streams the changes of a session. A session identified by its id only must exist."""
 
         async def scope() -> FeedScope:
             own = own_ref(caller, ref)
@@ -104,7 +104,7 @@ class SubscriptionService:
         start: Start,
         dialect: Dialect,
     ) -> AsyncIterator[bytes]:
-        """The changes of all sessions of a user, an app or the tenant."""
+        """Streams the changes of all sessions of a user, an app or the tenant."""
 
         async def scope() -> FeedScope:
             user = own_user(caller, user_id, "scope.user_id")
@@ -124,7 +124,7 @@ class SubscriptionService:
             scope = await find_scope()
             try:
                 position, skip_seq = await self._beginning(scope, start, dialect)
-                # A token for the beginning is the same for equal requests only.
+                # Equal requests, and only those, have the same token for the beginning.
                 key = dialect.token(scope, BEGINNING)
                 channel = await self._tail.attach(key, scope, wanted, dialect.encoder(scope))
                 subscription = Subscription(self._store, self._tail, channel, position, skip_seq)
@@ -146,7 +146,7 @@ class SubscriptionService:
             bookmark = dialect.read_token(scope, start.resume_token)
             state = await self._store.feed_state()
             if bookmark.position > state.head and not state.unsettled:
-                # Of a database that was restored from a backup since: what has happened instead would be skipped.
+                # The database was restored from a backup: newer changes would be skipped.
                 raise InvalidResumeToken("is of a later state of the store than it is in")
             return bookmark
         if start.after_seq is not None and scope.ref is not None:
