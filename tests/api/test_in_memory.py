@@ -112,7 +112,7 @@ def test_info_and_the_log_warn_that_data_is_not_durable(
     assert (found.engine, found.durability) == ("memory", "none: nothing survives a restart of the server")
     assert command_line(["info", "--address", server.address]) == 0
     assert "none: nothing survives a restart" in capfd.readouterr().out
-    assert "database_url is memory://: sessions are kept in memory, and nothing survives a restart" in server.log
+    assert "database_url is memory://: sessions are stored in RAM and are lost" in server.log
 
 
 def test_http_returns_the_same_as_grpc(server: ServerProcess, client: Client) -> None:

@@ -1,1 +1,1 @@
-"""The composition root: builds the server from its settings. The only package that imports every layer."""
+"""The composition root: creates the server from its settings. The only package that imports every layer."""

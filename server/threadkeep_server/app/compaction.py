@@ -1,4 +1,4 @@
-"""The part of the composition root that compacts: the token counter, the summarizer, policies and who carries them out."""
+"""Composition of compaction: token counter, summarizer, policies and their execution."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LONGEST_COMPACTION_S = 300.0
 
 @dataclass(frozen=True, slots=True)
 class CompactionServices:
-    """The use cases of compaction. `model` is the one that summarises; empty if there is none."""
+    """The use cases of compaction. `model` is the model of the summarizer; empty without one."""
 
     compaction: CompactionService
     policies: PolicyService
@@ -42,7 +42,7 @@ class CompactionServices:
 
 
 def open_counter(settings: Settings) -> TokenCounter:
-    """Raises ConfigError."""
+    """Returns the configured token counter. Raises ConfigError."""
     try:
         return token_counter(settings.token_counter)
     except ValueError as error:
@@ -53,7 +53,7 @@ def open_counter(settings: Settings) -> TokenCounter:
 async def open_compaction(
     settings: Settings, store: Store, codec: Codec, counter: TokenCounter
 ) -> AsyncIterator[CompactionServices]:
-    """Compacts while the context is open. Raises ConfigError."""
+    """Runs policies while the context is open. Raises ConfigError."""
     async with AsyncExitStack() as stack:
         summarizer = _summarizer(settings, counter)
         if summarizer is not None:
@@ -69,7 +69,7 @@ async def open_compaction(
             uuid.uuid4().hex,
             time.time_ns,
             workers=settings.compaction_workers,
-            # A lost race, and what was appended meanwhile is to be summarised too.
+            # Enough for a second summary after a concurrent compaction.
             longest_s=max(_LONGEST_COMPACTION_S, 2 * settings.summarizer_deadline.total_seconds()),
         )
         store.on_append(auto.note)
@@ -83,7 +83,7 @@ async def open_compaction(
 
 
 async def end(task: asyncio.Task[None]) -> None:
-    """Cancels what runs in the background, and waits until it has ended."""
+    """Cancels a background task and waits until it has ended."""
     task.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await task

@@ -1,4 +1,4 @@
-"""The part of the composition root that follows the feed: the tail, subscriptions, consumers, and forgetting what is old."""
+"""Composition of the feed: tail, subscriptions, consumers and retention."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from .compaction import end
 
 @dataclass(frozen=True, slots=True)
 class FeedServices:
-    """What follows the feed. `drain` ends every stream, each with a place to resume from."""
+    """The use cases of the feed. `drain` ends every stream with a resume token."""
 
     tail: Tail
     subscriptions: SubscriptionService
     consumers: ConsumerService
 
     def sources(self, store: Store) -> Sources:
-        """Where the metrics page has its numbers from."""
+        """Returns the sources of the metrics."""
         info = partial(store.info, DEFAULT_TENANT, totals=False)
         return Sources(store.feed_state, info, self.tail.stats, self.consumers.members)
 
@@ -50,8 +50,8 @@ async def open_feed(settings: Settings, store: Store) -> AsyncIterator[FeedServi
             poll=settings.feed_poll_interval.total_seconds(),
             heartbeat=settings.watch_heartbeat.total_seconds(),
         )
-        care = FeedRetention(store, time.time_ns, retention=int(settings.feed_retention.total_seconds() * SECOND_NS))
-        for work in (tail.run(), care.run()):
+        retention = FeedRetention(store, time.time_ns, retention=int(settings.feed_retention.total_seconds() * SECOND_NS))
+        for work in (tail.run(), retention.run()):
             stack.push_async_callback(end, asyncio.create_task(work))
         quota = Quota("subscriptions", most=settings.max_subscriptions, most_per_caller=settings.max_subscriptions_per_caller)
         lease = int(settings.consumer_lease.total_seconds() * SECOND_NS)

@@ -1,4 +1,4 @@
-"""The part of the composition root that searches and remembers: the embedder, what embeds in the background, memory, tools."""
+"""Composition of search and memory: embedder, background embedding, memory, ingestion and tools."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ from ..transport.http.metrics import EmbeddingStats
 from ..transport.wire.memory_text import MemoryTextReader
 from .compaction import end
 
-_QUESTION_S = 10.0
-# Events can be embedded once they are indexed, which nobody tells of.
+_QUERY_S = 10.0
+# Events can be embedded once they are indexed, for which there is no notification.
 _POLL_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class SearchServices:
-    """The use cases of searching and remembering. `before_delete`: what is done with sessions that expire, None: nothing;
-    `facts`: where embeddings stand, None without an embedder."""
+    """The use cases of search and memory. `before_delete`: called before expired sessions are deleted, None: nothing; `facts`:
+    the state of embedding, None without an embedder."""
 
     recall: LiteralSearch
     ranked: RankedSearch
@@ -53,22 +53,22 @@ class SearchServices:
     facts: EmbeddingFacts | None
 
     def stats(self) -> EmbeddingStats | None:
-        """What the metrics page tells of embeddings; None without an embedder."""
+        """Returns the metrics of embedding; None without an embedder."""
         worker = None if self.facts is None else self.facts.worker
         return None if worker is None else EmbeddingStats(worker.waiting, worker.failures)
 
 
 @asynccontextmanager
 async def open_search(settings: Settings, store: Store, codec: Codec, limits: Limits) -> AsyncIterator[SearchServices]:
-    """Embeds and ingests while the context is open. Raises ConfigError."""
+    """Runs embedding and ingestion while the context is open. Raises ConfigError."""
     async with AsyncExitStack() as stack:
         options = _embedder_options(settings)
-        # Somebody waits for a question's embedding: it is soon there, or the search goes without.
-        timeout = min(options.timeout, _QUESTION_S)
-        soon = replace(options, timeout=timeout, deadline=_QUESTION_S, max_attempts=2, backoff=0.1)
+        # A search waits for the embedding of its query, for a short time only.
+        timeout = min(options.timeout, _QUERY_S)
+        soon = replace(options, timeout=timeout, deadline=_QUERY_S, max_attempts=2, backoff=0.1)
         embedder, questions = _embedder(options), _embedder(soon)
         vectors, facts = None, None
-        added: Callable[[], None] = _nobody_waits
+        added: Callable[[], None] = _no_embedder
         if embedder is not None and questions is not None:
             stack.push_async_callback(questions.aclose)
             stack.push_async_callback(embedder.aclose)
@@ -92,8 +92,8 @@ async def open_search(settings: Settings, store: Store, codec: Codec, limits: Li
         yield SearchServices(recall, ranked, memory, tools, before_delete, facts)
 
 
-def _nobody_waits() -> None:
-    """Without an embedder."""
+def _no_embedder() -> None:
+    """Called for new memories without an embedder."""
 
 
 def _sources(settings: Settings) -> list[Source]:

@@ -1,4 +1,4 @@
-"""The composition root: the only module that imports every layer. One exit stack owns all that is opened."""
+"""The composition root: the only module that imports every layer. One exit stack owns all resources."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A server that serves. Ports are the bound ones; http_port is None where HTTP is off."""
+    """A running server. Ports are the bound ones; http_port is None without HTTP."""
 
     grpc_port: int
     http_port: int | None
@@ -77,7 +77,7 @@ class Running:
 
 @asynccontextmanager
 async def serve(settings: Settings) -> AsyncIterator[Running]:
-    """Serves while the context is open; leaving it drains.
+    """Serves while the context is open, then drains.
 
     Raises CannotListen or AddressInUse for a port, DatabaseInUse, SchemaTooNew and StoreUnavailable for the database.
     """
@@ -97,7 +97,7 @@ async def serve(settings: Settings) -> AsyncIterator[Running]:
         authenticator = _authenticator(settings)
         ports = [_grpc(settings, services, authenticator)]
         if settings.http_address:
-            # Twice: a batch is a third larger in base64, and the request around it has its size too.
+            # Twice: a batch is a third larger in base64, and the rest of the request has a size as well.
             most = settings.max_batch_bytes * 2
             metrics = Metrics(replace(feed.sources(store), embedding=recall.stats))
             memory = MemoryRoute(recall.memory, authenticator)
@@ -109,7 +109,7 @@ async def serve(settings: Settings) -> AsyncIterator[Running]:
 
 async def _open_store(stack: AsyncExitStack, settings: Settings, codec: EventCodec) -> Store:
     if settings.in_memory:
-        _log.warning("database_url is memory://: sessions are kept in memory, and nothing survives a restart of the server")
+        _log.warning("database_url is memory://: sessions are stored in RAM and are lost when the server stops")
         return InMemoryStore(codec)
     return await stack.enter_async_context(open_store(settings.resolved_database_url, codec, options=_sql_options(settings)))
 
@@ -118,7 +118,7 @@ async def _open_store(stack: AsyncExitStack, settings: Settings, codec: EventCod
 async def _together(
     ports: Sequence[AbstractAsyncContextManager[int]], *, before_closing: Callable[[], None]
 ) -> AsyncIterator[list[int]]:
-    """Opens ports one after the other and closes them all at once, so that none keeps taking calls while another drains."""
+    """Opens ports in sequence and closes them at the same time, so that none accepts calls while another drains."""
     opened: list[AbstractAsyncContextManager[int]] = []
     numbers: list[int] = []
     try:
@@ -180,11 +180,11 @@ async def _sweep(sessions: SessionService, interval: float) -> None:
         await asyncio.sleep(interval)
         try:
             swept = await sessions.sweep()
-        except Exception as exc:  # tomorrow's sweep must not depend on today's
-            _log.warning("expired sessions could not be swept, next try in %g s: %s", interval, type(exc).__name__)
+        except Exception as exc:  # the next sweep must not depend on this one
+            _log.warning("deleting expired sessions failed; retrying in %g s: %s", interval, type(exc).__name__)
         else:
             if swept:
-                _log.info("swept %d expired sessions", swept)
+                _log.info("deleted %d expired sessions", swept)
 
 
 def _limits(settings: Settings) -> Limits:

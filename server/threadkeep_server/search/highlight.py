@@ -1,4 +1,4 @@
-"""Where in a text the terms of a question stand."""
+"""Matches of the terms of a query in a text."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ MOST_HIGHLIGHTS = 64
 
 
 def highlights(text: str, terms: Collection[str], most: int = MOST_HIGHLIGHTS) -> list[Span]:
-    """The first `most` places where a word has one of the analysed terms, in order, none overlapping or touching another: pairs
-    of characters that overlap are one place. Only the characters that are indexed are looked at."""
+    """Returns the first `most` spans of words with one of the analyzed terms, in order, without overlapping or adjacent ones:
+    overlapping pairs of characters are one span. Reads only the indexed characters."""
     wanted = terms if isinstance(terms, (set, frozenset)) else set(terms)
     if not wanted:
         return []
@@ -21,15 +21,15 @@ def highlights(text: str, terms: Collection[str], most: int = MOST_HIGHLIGHTS) -
 
 
 def literal_highlights(text: str, folded_terms: Iterable[str], most: int = MOST_HIGHLIGHTS) -> list[Span]:
-    """The first `most` places where one of the terms, folded by domain.text.fold, stands in the folded text, in order, none
-    overlapping or touching another. A character of which only a part was found, as one s of ß, is highlighted whole."""
+    """Returns the first `most` spans of terms, folded by domain.text.fold, in the folded text, in order, without overlapping or
+    adjacent ones. A character of which only a part matches, as one s of ß, is highlighted whole."""
     folded = fold(text)
     found: list[tuple[int, int]] = []
     for term in set(folded_terms):
         if term:
             found += _occurrences(folded, term)
     found.sort()
-    if len(folded) == len(text):  # Folding never shortens: nothing has moved.
+    if len(folded) == len(text):  # Folding never shortens, so equal lengths mean equal places.
         return _merged(found, most)
     origin = [place for place, character in enumerate(text) for _ in fold(character)]
     return _merged(((origin[start], origin[end - 1] + 1) for start, end in found), most)
@@ -43,7 +43,7 @@ def _occurrences(text: str, term: str) -> Iterator[tuple[int, int]]:
 
 
 def _merged(found: Iterable[tuple[int, int]], most: int) -> list[Span]:
-    """The first spans of places in order; what overlaps or touches becomes one. Looks no farther than it must."""
+    """Merges overlapping and adjacent places, in order, into the first `most` spans. Reads no more places than required."""
     spans: list[Span] = []
     for start, end in found:
         if spans and start <= spans[-1].end:

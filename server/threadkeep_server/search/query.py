@@ -1,4 +1,4 @@
-"""What a question asks for: its terms and their weights, what stands together, names, and times."""
+"""Analysis of a query: terms and their weights, adjacent terms, phrases, names and times."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .dates.mentions import DAY, MONTH, YEAR, Mention, date_terms, mentions
 
 MOST_TERMS = 64
 MOST_CHARACTERS = 10_000
-"""Characters of a question that are read; the rest is passed over."""
+"""Characters of a query that are read; the rest is ignored."""
 
-# What a term counts beside a word of the question, which is 1.
-_OF_A_PART = 0.7  # of a word that is joined of several: the whole says more, if a text has it
-_OF_A_MENTION = 0.5  # words that tell a date, which is sought by itself
-_OF_HIRAGANA = 0.5  # most of what is written in it is grammar
+# Weights relative to a word of the query, which has 1.
+_OF_A_PART = 0.7  # a part of a joined word: the whole is more specific
+_OF_A_MENTION = 0.5  # words of a date, which has terms of its own
+_OF_HIRAGANA = 0.5  # mostly grammar
 _MOST_PHRASES = 16
 _QUOTED = re.compile('"[^"]+"|＂[^＂]+＂|[“”„‟][^“”„‟]+[“”‟]|«[^«»]+»|»[^«»]+«|「[^「」]+」|『[^『』]+』|〝[^〝〞〟]+[〞〟]')
 _SENTENCE_END = re.compile(r"[.!?。！？:\n]")
@@ -32,16 +32,16 @@ _OF_DATES = {DAY: 0.6, MONTH: 0.4, YEAR: 0.2}
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """An analysed question. A question without a word has no terms.
+    """An analyzed query. A query without words has no terms.
 
-    - terms: analysed term -> weight, in the order of the question, the terms of its dates behind; at most MOST_TERMS. Stop
-      words are dropped unless nothing else is left.
-    - pairs: terms that are neighbours in the question; stop words between them are skipped.
-    - phrases: what stands in double quotes, of whatever kind, as runs of terms, stop words kept. A document that holds a phrase
-      has its terms one after the other, so a phrase is cut where a run of an unspaced script begins or ends.
-    - names: those of `terms` that look like a name, or a part of one.
-    - spans: the times that it asks about, in nanoseconds since 1970 UTC: (first, last), both inclusive.
-    - asks: whether it is a sentence rather than keywords: it ends with a question mark, or has stop words among others.
+    - terms: analyzed term -> weight, in the order of the query, followed by the terms of its dates; at most MOST_TERMS. Stop
+      words are dropped unless there are no other words.
+    - pairs: adjacent terms of the query; stop words between them are skipped.
+    - phrases: texts in double quotes of any kind, as runs of terms with stop words. The terms of a phrase are consecutive in a
+      document, so a phrase is cut at the ends of a run of an unspaced script.
+    - names: the terms that look like a name or a part of one.
+    - spans: the mentioned times, in nanoseconds since 1970 UTC: (first, last), both inclusive.
+    - asks: whether it is a sentence, not keywords: it ends with a question mark, or has stop words among others.
     """
 
     text: str
@@ -54,7 +54,7 @@ class Query:
 
 
 class _Word(NamedTuple):
-    """A word of the question: its tokens, the whole's first."""
+    """A word of the query: its tokens, that of the whole word first."""
 
     text: str
     tokens: Sequence[Token]
@@ -65,8 +65,7 @@ class _Word(NamedTuple):
 
 
 def parse(text: str, now_ns: int) -> Query:
-    """The question analysed. Relative times ("last week") are resolved against `now_ns`, in UTC. Any text will do: it never
-    raises."""
+    """Analyzes a query. Relative times ("last week") are resolved against `now_ns`, in UTC. Accepts any text."""
     read = text[:MOST_CHARACTERS]
     mentioned = mentions(read, now_ns)
     words = list(_words(read))
@@ -93,7 +92,7 @@ def parse(text: str, now_ns: int) -> Query:
 
 
 def _words(text: str) -> Iterator[_Word]:
-    """Tokens by word: what lies within the token before is a part of it. Runs of unspaced scripts are a word for each pair."""
+    """Yields tokens by word: a token within the one before is a part of it. In unspaced scripts each pair is a word."""
     word: list[Token] = []
     for token in query_tokens(text):
         if word and token.end > word[0].end:
@@ -118,7 +117,7 @@ def _weight(token: Token, word: _Word, mentioned: Sequence[Mention]) -> float:
 
 
 def _pairs(words: Sequence[_Word], terms: Mapping[str, float]) -> tuple[tuple[str, str], ...]:
-    """Neighbours: the wholes of two words, and the parts of one word."""
+    """Returns adjacent terms: the whole terms of two words, and the parts of one word."""
     found = [(one.tokens[0].term, other.tokens[0].term) for one, other in pairwise(words)]
     for word in words:
         found += [(one.term, other.term) for one, other in pairwise(word.tokens[1:]) if one.end <= other.start]
@@ -146,8 +145,8 @@ def _same_run(one: Token, other: Token) -> bool:
 
 
 class _Names:
-    """Which words of a question look like a name: a capital inside a sentence, or at its beginning unless sentences usually
-    begin with that word; a capital within a word; @mentions. Where every word has one, it tells as little as at a beginning."""
+    """The words of a query that look like a name: a capital inside a sentence, or at its beginning unless sentences often begin
+    with that word; a capital within a word; @mentions. If every word has a capital, each counts as at a beginning."""
 
     def __init__(self, text: str, words: Sequence[_Word], mentioned: Sequence[Mention]) -> None:
         self._text = text
@@ -155,7 +154,7 @@ class _Names:
         self._cased = any(word.text[0].islower() for word in words)
         self.terms: set[str] = set()
         self.starts: set[int] = set()
-        """Where those words start."""
+        """The start offsets of those words."""
         end = 0
         for word in words:
             if self._is_name(word, not end or bool(_SENTENCE_END.search(text, end, word.start))):
@@ -165,7 +164,7 @@ class _Names:
             end = word.tokens[0].end
 
     def _is_joined(self, part: Token) -> bool:
-        """Whether it is a part like Brien of O'Brien, not one like Open of OpenAI."""
+        """Whether the part is like Brien of O'Brien, not like Open of OpenAI."""
         around = self._text[max(part.start - 1, 0) : part.start] + self._text[part.end : part.end + 1]
         return self._text[part.start].isupper() and not any(map(str.isalnum, around))
 

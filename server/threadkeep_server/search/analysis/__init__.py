@@ -1,1 +1,1 @@
-"""Text analysis: from a text to its terms."""
+"""Text analysis: the terms of a text."""

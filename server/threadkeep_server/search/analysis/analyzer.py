@@ -1,14 +1,14 @@
-"""Texts as terms: what is indexed, what is sought, and where a term stands in the text.
+"""Text analysis: the terms of documents and queries, and their places.
 
-A text is cut into chunks, each analysed by itself and remembered, since texts repeat their words:
+A text is split into chunks; each is analyzed separately and cached, since texts repeat their words:
 
 - of scripts with blanks between words: a word, or words joined without a blank ("user@example.com", "snake_case", "v1.2.3",
   "docs/api.md"). Its terms are the whole, then each part, then the parts of parts ("getUserName": getusernam, get, user, name).
 - of other scripts (Chinese, Japanese, Korean, Thai, ...): a run of one script. Its terms are its characters, then its
-  overlapping pairs of characters; of a question only the pairs, or the character if it is alone. Why pairs: no dictionary is
-  needed, and whatever the words are, a question's pairs are among the text's.
+  overlapping pairs of characters; for a query only the pairs, or a single character. Pairs need no dictionary: for any words,
+  the pairs of a query are among those of the text.
 
-A term is of letters, marks, numbers (Unicode categories L*, M*, N*) and private-use characters (Co) that we put there.
+A term consists of letters, marks, numbers (Unicode categories L*, M*, N*) and private-use characters (Co) of the analyzer.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from .normalize import JOINT, LONGEST_TERM, fold, stem
 from .scripts import MARKS, UNSPACED, Script, letters, script_of
 
 ANALYZER_VERSION = 1
-"""Raised with every change of what terms a text has: an index of another version is made anew."""
+"""Increases with every change of the terms of a text; an index of another version is rebuilt."""
 
 MOST_TERMS = 100_000
-"""Terms of one text that are indexed; the rest is not found."""
+"""Indexed terms of one text; the rest is not found."""
 
 MOST_CHARACTERS = 1_000_000
-"""Characters of one text that are looked at for that."""
+"""Indexed characters of one text; the rest is not found."""
 
 
 MOST_OF_CHUNK = 50_000
-"""Characters without a blank or the like between them, of which terms are made; the rest of such a string is not found."""
+"""Indexed characters of one chunk; the rest of the chunk is not found."""
 
 
 class Token(NamedTuple):
-    """A term, and the characters of the original text that it was made of: from `start` to before `end`."""
+    """A term, and its characters in the original text: from `start` to before `end`."""
 
     term: str
     start: int
@@ -49,13 +49,13 @@ class Token(NamedTuple):
 _JOINTS = r"(?:[.@/\\'’:＇-]|_+|:[/\\]{1,2}|(?<=\d),(?=\d{3}(?!\d)))"
 _ASCII_CHUNK = re.compile(rf"[A-Za-z0-9]+(?:{_JOINTS}[A-Za-z0-9]+)*", re.ASCII)
 _NO_BLANKS = "".join(letters(script) for script in UNSPACED)
-_INSIDE = f"{MARKS}\u00ad\u200c\u200d"  # Marks, and what may stand in a word unseen: soft hyphens and (non-)joiners.
+_INSIDE = f"{MARKS}\u00ad\u200c\u200d"  # Marks and invisible characters in words: soft hyphens and (non-)joiners.
 _WORD = rf"[^\W_{_NO_BLANKS}]+(?:[{_INSIDE}]+[^\W_{_NO_BLANKS}]*)*"
 _RUNS = "|".join(f"[{letters(script)}][{letters(script)}{_INSIDE}]*" for script in UNSPACED)
 _CHUNK = re.compile(rf"{_WORD}(?:{_JOINTS}{_WORD})*|{_RUNS}")
 
-# A unit of a run: a letter with its marks, Thai and Lao AM and half-width voicing marks among them; Hangul in single jamo is
-# put together again.
+# A unit of a run: a letter with its marks, including Thai and Lao AM and half-width voicing marks; single Hangul jamo are
+# composed.
 _UNIT = re.compile(
     "(?:[\u1100-\u115f\ua960-\ua97c]+[\u1160-\u11a7\ud7b0-\ud7c6]*[\u11a8-\u11ff\ud7cb-\ud7fb]*|.)"
     rf"[{_INSIDE}\u0e33\u0eb3\uff9e\uff9f]*",
@@ -69,17 +69,17 @@ _APOSTROPHE = re.compile(r"['’＇]")
 _ENDINGS = frozenset(("s", "ll", "re", "ve", "d", "m"))
 _ORDINALS = frozenset(("st", "nd", "rd", "th"))
 
-# Runs of characters that fold to themselves, most of what is written without blanks, take a short way to the same terms.
+# Runs of characters that fold to themselves, which are most, have a fast path to the same terms.
 _PLAIN_RUN = re.compile("[\u3005\u3041-\u3096\u30a1-\u30fa\u30fc\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3]+")
-_FIRST_UNSPACED = "\u0e00"  # Words below come again and are remembered; runs seldom do.
-_REMEMBERED = 32  # characters of a chunk that is worth remembering: longer ones seldom come again
-_MOST_CAMEL = 48  # characters of a word that is looked at for words inside; longer ones are keys, hashes and the like
+_FIRST_UNSPACED = "\u0e00"  # Words below it repeat and are cached; runs rarely do.
+_REMEMBERED = 32  # characters of a cached chunk: longer ones rarely repeat
+_MOST_CAMEL = 48  # characters of a word that is split; longer ones are keys, hashes and the like
 _MOST_HUMPS = 8
 _LONGEST_UNIT = LONGEST_TERM // 2
 
 
 def index_terms(text: str) -> list[str]:
-    """The terms of a document, in order, repeated as they occur; at most MOST_TERMS, of the first MOST_CHARACTERS."""
+    """Returns the terms of a document, in order, with repetitions; at most MOST_TERMS, of the first MOST_CHARACTERS."""
     if len(text) > MOST_CHARACTERS:
         text = text[:MOST_CHARACTERS]
     chunks = _ASCII_CHUNK if text.isascii() else _CHUNK
@@ -99,8 +99,8 @@ def index_terms(text: str) -> list[str]:
 
 
 def places(text: str, wanted: AbstractSet[str]) -> Iterator[tuple[int, int]]:
-    """Where the terms of a document that are wanted stand: the places of those of `tokens`, each once, in order. Words that do
-    not have one, which are most, cost next to nothing when they come again."""
+    """Yields the places of the wanted terms of a document, each once, in order. Repeated words without a wanted term, which are
+    most, cost almost nothing."""
     chunks = _ASCII_CHUNK if text.isascii() else _CHUNK
     seen: dict[str, Sequence[tuple[int, int]]] = {}
     for match in chunks.finditer(text):
@@ -115,7 +115,7 @@ def places(text: str, wanted: AbstractSet[str]) -> Iterator[tuple[int, int]]:
 
 
 def _places_in(chunk: str, wanted: AbstractSet[str]) -> Sequence[tuple[int, int]]:
-    # Most words are known from being indexed, and are not wanted.
+    # Most words are cached from indexing and not wanted.
     if chunk[0] < _FIRST_UNSPACED and len(chunk) <= _REMEMBERED and wanted.isdisjoint(_known_terms(chunk)):
         return ()
     if _PLAIN_RUN.fullmatch(chunk):
@@ -130,13 +130,13 @@ def _places_in(chunk: str, wanted: AbstractSet[str]) -> Sequence[tuple[int, int]
 
 
 def query_tokens(text: str) -> Iterator[Token]:
-    """The terms of a question with their places. Each is also a term of the same text as a document."""
+    """Yields the terms of a query with their places. Each is also a term of the same text as a document."""
     return tokens(text, question=True)
 
 
 def tokens(text: str, *, question: bool) -> Iterator[Token]:
-    """The terms of a document, in the order of index_terms, without its bounds, or of a question, with their places. They
-    overlap."""
+    """Yields the terms of a query, or of a document in the order of index_terms without its limits, with their overlapping
+    places."""
     chunks = _ASCII_CHUNK if text.isascii() else _CHUNK
     for match in chunks.finditer(text):
         chunk, at = match[0], match.start()
@@ -162,7 +162,7 @@ def _analyze(chunk: str, question: bool) -> Iterable[Token]:
 
 
 def _of_run(run: str, question: bool) -> list[Token]:
-    """The characters of a run of one unspaced script, then its pairs; of a question only pairs if there is one."""
+    """Returns the characters of a run of one unspaced script, then its pairs; for a query only pairs if there are any."""
     units = [Token(term, *unit.span()) for unit in _UNIT.finditer(run) if (term := _unit_term(unit[0]))]
     pairs = [Token(one.term + other.term, one.start, other.end) for one, other in pairwise(units)]
     return pairs if question and pairs else units + pairs
@@ -174,13 +174,13 @@ def _unit_term(unit: str) -> str:
 
 
 def _of_words(chunk: str) -> list[Token]:
-    """The whole, and what it is joined of."""
+    """Returns the whole term, and its parts."""
     segments = [_of_segment(chunk, match.start(), match.end()) for match in _SEGMENT.finditer(chunk)]
     return _wrap(segments, 0, len(chunk))[1]
 
 
 _Named = tuple[str, list[Token]]
-"""A folded word that is not stemmed yet, and all its tokens, its own first."""
+"""A folded word before stemming, and its tokens, that of the whole word first."""
 
 
 def _of_segment(chunk: str, start: int, end: int) -> _Named:
@@ -195,7 +195,7 @@ def _of_segment(chunk: str, start: int, end: int) -> _Named:
 
 
 def _of_piece(chunk: str, start: int, end: int) -> _Named:
-    """A word with apostrophes: endings are dropped ("Caroline's"), "don't" is one word, "l'homme" two."""
+    """Splits a word at apostrophes: endings are dropped ("Caroline's"), "don't" is one word, "l'homme" two."""
     spans, at = [], start
     for part in _APOSTROPHE.split(chunk[start:end]):
         spans.append((at, at + len(part)))
@@ -212,7 +212,7 @@ def _of_piece(chunk: str, start: int, end: int) -> _Named:
 
 
 def _of_word(chunk: str, start: int, end: int) -> _Named:
-    """A word without joints, and the words that its case, digits and scripts show inside ("getUserName", "BA117")."""
+    """Splits a word without joints by case, digits and scripts ("getUserName", "BA117")."""
     whole = _named(fold(chunk[start:end]), start, end)
     cuts = _humps(chunk[start:end])
     if len(cuts) < 3:
@@ -230,7 +230,7 @@ def _named(name: str, start: int, end: int) -> _Named:
 
 
 def _wrap(parts: list[_Named], start: int, end: int) -> _Named:
-    """Parts as one: the whole's term first, unless there is but one part."""
+    """Joins parts: the whole term first, unless there is one part only."""
     parts = [part for part in parts if part[0]]
     if len(parts) == 1:
         return parts[0]
@@ -242,12 +242,12 @@ def _wrap(parts: list[_Named], start: int, end: int) -> _Named:
 
 
 def _humps(word: str) -> list[int]:
-    """Where the words inside a word begin, and its end; [0, end] if there is but one."""
+    """Returns the starts of the words inside a word, and its end; [0, end] for a single one."""
     if word.isalpha() and word.isascii() and (word.islower() or word.istitle() or word.isupper()):
         return [0, len(word)]
     kinds = _kinds(word)
     digits = [kind.digit for kind in kinds]
-    # More than one number inside says that it is a key or a hash, whose parts mean nothing.
+    # A word with more than one number is a key or a hash, whose parts have no meaning.
     if len(word) > _MOST_CAMEL or sum(now and not before for before, now in zip([False, *digits], digits, strict=False)) > 1:
         return [0, len(word)]
     cuts = [at for at in range(1, len(word)) if _parts_at(kinds, at)]
@@ -261,7 +261,7 @@ class _Kind(NamedTuple):
 
 
 def _kinds(word: str) -> list[_Kind]:
-    """What each character is; marks are what they stand on."""
+    """Returns the kind of each character; marks have that of their letter."""
     kinds: list[_Kind] = []
     for character in word:
         if character.isalnum() or not kinds:

@@ -1,8 +1,8 @@
-"""A word as a term: what is the same word to a reader is the same term.
+"""Normalization of words to terms.
 
 Compatibility forms (full width, ligatures, presentation forms), case, and the diacritics of Latin, Greek, Cyrillic, Arabic
-and Hebrew are folded; then the word is stemmed by the Snowball stemmer of its script (English for all of Latin). Marks that are
-letters of their word stay: vowel signs of Indic scripts and of Thai, the voicing marks of kana, the breve of й.
+and Hebrew are folded; then the word is stemmed by the Snowball stemmer of its script (English for all of Latin). Marks with the
+role of letters stay: vowel signs of Indic scripts and of Thai, the voicing marks of kana, the breve of й.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import Stemmer
 from .scripts import Script, script_of
 
 LONGEST_TERM = 64
-"""Characters of a term; what is longer is cut."""
+"""Characters of a term; longer ones are cut."""
 
 JOINT = "\ue000"
-"""Stands between two numbers of one term ("3.14", "10:05"), so that it is not the term of "314". No text holds it as a word."""
+"""Joins two numbers of one term ("3.14", "10:05"), so that it differs from the term of "314". Texts do not contain it."""
 
-# Marks that only say how a letter is read: combining diacritics, Hebrew points, Arabic and Syriac vowels, variation selectors,
+# Marks that only affect pronunciation: combining diacritics, Hebrew points, Arabic and Syriac vowels, variation selectors,
 # and tatweel and modifier apostrophes, which are letters to Unicode.
 _SILENT = re.compile(
     "[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670"
@@ -28,8 +28,8 @@ _SILENT = re.compile(
     "\u20d0-\u20ff\ufb1e\ufe00-\ufe0f\ufe20-\ufe2f\U000e0100-\U000e01ef\u02b0-\u02ff]+"
 )
 
-# Letters that Unicode takes for one, and readers for a letter with an ornament; and letters that Arabic and Persian keyboards
-# tell apart and readers do not.
+# Letters without a decomposition that readers see as a letter with an ornament; and letters that differ on Arabic and Persian
+# keyboards only.
 _ALIKE = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ħ": "h", "ŧ": "t", "ı": "i", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th", "ĸ": "k"}
     | {"ی": "ي", "ى": "ي", "ک": "ك", "ە": "ه", "\u2044": JOINT}
@@ -39,7 +39,7 @@ _BREVES = str.maketrans({"й": "\ue001", "ї": "\ue002", "ў": "\ue003"})
 _BREVES_BACK = str.maketrans({"\ue001": "й", "\ue002": "ї", "\ue003": "ў"})
 
 _STEMMERS = {
-    Script.LATIN: Stemmer.Stemmer("english", 0),  # Our own cache is in front.
+    Script.LATIN: Stemmer.Stemmer("english", 0),  # The analyzer has its own cache.
     Script.GREEK: Stemmer.Stemmer("greek", 0),
     Script.CYRILLIC: Stemmer.Stemmer("russian", 0),
     Script.ARABIC: Stemmer.Stemmer("arabic", 0),
@@ -50,8 +50,7 @@ _MOST_FOLDED = 4 * LONGEST_TERM
 
 
 def fold(word: str) -> str:
-    """A word, or a part of one, without what does not tell words apart; empty if nothing is left. It is not stemmed; of
-    what is very long it is only the beginning."""
+    """Folds a word or a part of one, without stemming; the result may be empty. Reads only the beginning of very long words."""
     word = word[:_MOST_FOLDED]
     if word.isascii():
         return word.lower()
@@ -62,7 +61,7 @@ def fold(word: str) -> str:
 
 
 def _plain(character: str) -> str:
-    """The character, a digit as the European one, nothing if it may not be in a term."""
+    """Returns the character, a digit in its European form; empty for a character that terms do not contain."""
     category = unicodedata.category(character)
     if category == "Nd":
         return str(unicodedata.decimal(character))
@@ -70,7 +69,7 @@ def _plain(character: str) -> str:
 
 
 def stem(word: str) -> str:
-    """The term of a folded word: stemmed if all of it is letters of one script that has a stemmer, cut to LONGEST_TERM."""
+    """Returns the term of a folded word: stemmed if all its letters are of one script with a stemmer, cut to LONGEST_TERM."""
     if len(word) > LONGEST_TERM:
         return word[:LONGEST_TERM]
     if word.isascii():

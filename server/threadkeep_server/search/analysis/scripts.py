@@ -1,4 +1,4 @@
-"""Which script a character is of, by code point ranges.
+"""Scripts of characters, by code point ranges.
 
 The standard library has no script property. The ranges follow Scripts.txt of Unicode 14, the version of the oldest supported
 Python. The ranges of unspaced scripts contain letters only: digits belong to no script, and marks follow their letter.
@@ -17,7 +17,7 @@ from functools import lru_cache
 
 
 class Script(IntEnum):
-    """OTHER is every letter of a script that has no number here, and all that is no letter."""
+    """OTHER: letters of other scripts, and characters that are not letters."""
 
     OTHER = 0
     LATIN = 1
@@ -26,7 +26,7 @@ class Script(IntEnum):
     ARABIC = 4
     HEBREW = 5
     DEVANAGARI = 6
-    # Written without blanks between words, or, like Korean, with blanks that part more and less than words.
+    # Scripts without blanks between words, or, like Korean, with blanks that do not separate words exactly.
     HAN = 10
     HIRAGANA = 11
     KATAKANA = 12
@@ -84,7 +84,7 @@ _FIRSTS = [first for first, _, _ in _TABLE]
 
 @lru_cache(4096)
 def script_of(character: str) -> Script:
-    """The script of a letter; OTHER for a letter of any other script, and for what is no letter."""
+    """Returns the script of a letter; OTHER for a letter of another script, and for other characters."""
     code = ord(character)
     place = bisect_right(_FIRSTS, code) - 1
     if place < 0:
@@ -94,7 +94,7 @@ def script_of(character: str) -> Script:
 
 
 def letters(script: Script) -> str:
-    """The script's letters, as the inside of a character class of a regular expression."""
+    """Returns the letters of the script, as the inside of a character class of a regular expression."""
     return _inside(_RANGES[script])
 
 
@@ -103,7 +103,7 @@ def _inside(ranges: tuple[tuple[int, int], ...]) -> str:
 
 
 def _marks() -> str:
-    """Every mark (categories Mn, Mc, Me). They stand in the first two planes, and variation selectors in the fifteenth."""
+    """Returns every mark (categories Mn, Mc, Me); they are in the first two planes, variation selectors in the fifteenth."""
     found: list[tuple[int, int]] = []
     for code in (*range(0x300, 0x1F000), *range(0xE0100, 0xE01F0)):
         if unicodedata.category(chr(code))[0] == "M":
@@ -116,4 +116,4 @@ def _marks() -> str:
 
 UNSPACED = tuple(script for script in Script if script.unspaced)
 MARKS = _marks()
-"""The inside of a character class that holds every mark."""
+"""The inside of a character class with every mark."""

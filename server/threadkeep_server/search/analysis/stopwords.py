@@ -1,4 +1,4 @@
-"""Words that say what kind of question it is, not what it is about. They are indexed, and dropped from questions."""
+"""Stop words: indexed, but dropped from queries."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ yourself yourselves
 """
 
 STOP_WORDS = frozenset(_ENGLISH.split())
-"""English function and question words, lower case, as they are written."""
+"""English function and question words, lower case, with apostrophes."""
 
 _OPENERS = """
 according add ask bring check compare compute count define describe discuss draft enumerate estimate explain fetch find
@@ -33,4 +33,4 @@ write yesterday
 """
 
 NO_NAMES = STOP_WORDS | frozenset(_OPENERS.split())
-"""Words that are no names though they be capitalised: what questions begin with."""
+"""Words that are not names even if capitalized, since queries begin with them."""

@@ -1,4 +1,4 @@
-"""A message's texts as terms: what is indexed of it."""
+"""The indexed terms of a message."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .analyzer import index_terms
 
 
 def words_of(texts: Texts, time_ns: int) -> Words:
-    """The terms of each field, and of the dates that the document is about: that of `time_ns` (since 1970, UTC), and those that
-    its texts mention, relative ones ("last Friday") resolved against it."""
+    """Returns the terms of each field, and of the dates of the document: that of `time_ns` (since 1970, UTC), and those that
+    its texts mention; relative ones ("last Friday") are resolved against it."""
     text, calls, results, media = map(index_terms, texts)
     return Words(text, calls, results, media, document_dates(texts, time_ns))

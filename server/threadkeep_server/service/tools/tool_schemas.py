@@ -1,4 +1,4 @@
-"""What tools are told to a model as, and whether arguments are as told: the part of JSON Schema that they need."""
+"""Declarations of tools and validation of their arguments: the required part of JSON Schema."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 MOST_ARGUMENT_BYTES = 256 << 10
 _LAST_PAGE = 1_000_000
 _LONGEST_NAME = 100
-# JSON can write half of a pair, which no database and no message takes.
+# JSON allows lone surrogates, databases and messages do not.
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class WrongArguments(Exception):
-    """Told to the model: which argument is wrong, and what is allowed."""
+    """Invalid arguments; the message for the model names the argument and the valid values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class PageNumber:
-    """The number of a page, from 0; less is 0."""
+    """A page number from 0; negative numbers are 0."""
 
     about: str
     default: int = 0
@@ -101,7 +101,7 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """A string that a model may write and nothing reads."""
+    """A string that a model may send and that is ignored."""
 
     about: str
     default: str = ""
@@ -118,7 +118,7 @@ Parameters = Mapping[str, Text | Number | PageNumber | Flag | Ignored]
 
 
 class Declared(NamedTuple):
-    """A tool's name, what it is for, and its parameters. `declared` False: the agent's own code calls it."""
+    """A tool's name, description and parameters. `declared` False: for the agent's own code, not for a model."""
 
     name: str
     description: str
@@ -138,7 +138,7 @@ class Declared(NamedTuple):
         )
 
     def arguments(self, text: str) -> dict[str, Any]:
-        """What the model wrote, checked, with the defaults of what it left out (None where there is none). Raises
+        """Returns the validated arguments with the defaults of missing ones (None without a default). Raises
         WrongArguments."""
         given = _object(text)
         unknown = [name for name in given if name not in self.parameters]
@@ -146,7 +146,7 @@ class Declared(NamedTuple):
             raise WrongArguments(f"there is no argument {unknown[0][:_LONGEST_NAME]!r}; there are {', '.join(self.parameters)}")
         values: dict[str, Any] = {}
         for name, parameter in self.parameters.items():
-            if given.get(name) is not None:  # many models write null for what they leave out
+            if given.get(name) is not None:  # many models send null for missing arguments
                 values[name] = parameter.read(name, given[name])
             elif parameter.required:
                 raise WrongArguments(f"{name} is required")
@@ -168,7 +168,7 @@ def _object(text: str) -> dict[str, Any]:
 
 
 def _whole(value: object) -> int | None:
-    """JSON has one kind of number: some models write 5.0."""
+    """Returns an integer, also of 5.0, which some models send."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None

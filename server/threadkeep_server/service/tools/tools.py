@@ -1,4 +1,4 @@
-"""Recall as tools that an agent offers to its model."""
+"""The recall tools: search and memory as tools for a model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .tool_schemas import Declared, Flag, Ignored, Number, PageNumber, Parameter
 
 MOST_TEXT = 2_000
 _MOST_NEIGHBOR_TEXT = 500
-# Of a user's text, what is looked for: what a question is about stands in so much.
+# Characters of a user's text that are searched for.
 _MOST_ASKED = 4_000
 _MOST_TERMS = 20
 _OF_MEMORY = ("load_memory", "preload_memory")
@@ -36,7 +36,7 @@ _LEAD = "Relevant prior context:"
 
 @dataclass(frozen=True, slots=True)
 class ToolDefinition:
-    """A tool as a model is told of it. `declared` False: the agent's own code calls it."""
+    """The declaration of a tool. `declared` False: for the agent's own code, not for a model."""
 
     name: str
     description: str
@@ -45,14 +45,14 @@ class ToolDefinition:
 
 
 class ToolResult(NamedTuple):
-    """JSON text of an object. `is_error`: the arguments were wrong, and the result says how."""
+    """JSON text of an object. `is_error`: the result describes invalid arguments."""
 
     result_json: str
     is_error: bool = False
 
 
 _Run = Callable[[Caller, SessionRef, Mapping[str, Any]], Awaitable[dict[str, Any]]]
-# As the published tool says it: models know these words.
+# The text of the published tool, which models know.
 _NO_RESULTS = "No results found."
 
 
@@ -61,7 +61,7 @@ class ToolStore(SessionStore, EventStore, Protocol):
 
 
 class RecallTools:
-    """The tools, run for a session and its user."""
+    """Runs the tools for a session and its user."""
 
     def __init__(
         self, store: ToolStore, recall: LiteralSearch, ranked: RankedSearch, memory: MemoryService, reader: EventReader
@@ -75,7 +75,7 @@ class RecallTools:
         self._tools = {tool.name: (tool, run) for tool, run in zip(_declared(ranked.best_mode), runs, strict=True)}
 
     def definitions(self) -> Sequence[ToolDefinition]:
-        """The tools; those of memory only where there is one."""
+        """Returns the tools; those of memory only if memory is enabled."""
         return [
             ToolDefinition(tool.name, tool.description, tool.schema(), tool.declared)
             for tool, _ in self._tools.values()
@@ -83,8 +83,8 @@ class RecallTools:
         ]
 
     async def call(self, caller: Caller, ref: SessionRef, name: str, arguments_json: str) -> ToolResult:
-        """Raises InvalidField("name") for an unknown tool, InvalidField for the session, MemoryNotConfigured for load_memory,
-        SessionNotFound and AmbiguousSession for conversation_search, PermissionDenied."""
+        """Runs a tool. Raises InvalidField("name") for an unknown tool, InvalidField for the session, MemoryNotConfigured for
+        load_memory, SessionNotFound and AmbiguousSession for conversation_search, PermissionDenied."""
         if name not in self._tools:
             raise InvalidField("name", f"must be one of {', '.join(self._tools)}")
         ref = own_ref(caller, ref)
@@ -105,7 +105,7 @@ class RecallTools:
         return {"memories": [_memory_shown(entry) for entry in found.entries]}
 
     async def _preload_memory(self, caller: Caller, ref: SessionRef, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Silent where there is nothing to tell."""
+        """Returns an empty text if there is nothing."""
         nothing = {"text": ""}
         if not self._memory.enabled:
             return nothing
@@ -122,7 +122,7 @@ class RecallTools:
         return {"text": "\n".join([_LEAD, *bullets]), "memories": len(bullets)}
 
     async def _last_said(self, caller: Caller, ref: SessionRef) -> str:
-        """The text of the user's last event; empty if there is none."""
+        """Returns the text of the user's last event; empty without one."""
         if not ref.session_id:
             return ""
         wanted = EventFilter(roles=frozenset({Role.USER}), exclude_synthetic=True)
@@ -130,7 +130,7 @@ class RecallTools:
         return self._reader.show(page.events[0].body).text if page.events else ""
 
     async def _user_of(self, caller: Caller, ref: SessionRef) -> MemoryScope:
-        """The app and user; a session named by its id alone tells them. Raises InvalidField, SessionNotFound."""
+        """Returns the app and user, those of the session if only its id is known. Raises InvalidField, SessionNotFound."""
         if ref.is_bare and ref.session_id:
             ref = (await self._store.get_session(caller.tenant, ref)).ref
         if not ref.user_id:
@@ -159,7 +159,7 @@ class RecallTools:
     async def _literal_page(
         self, caller: Caller, ref: SessionRef, text: str, page: int, size: int
     ) -> tuple[list[dict[str, Any]], bool]:
-        """A page of what holds the text, oldest first, and whether there is another."""
+        """Returns a page of events with the text, oldest first, and whether there are more."""
         query = SearchQuery(ref, EventFilter(keyword=text, page=page, page_size=size), limit=size)
         results: list[dict[str, Any]] = []
         while True:
@@ -208,7 +208,7 @@ class RecallTools:
 
 
 def rfc3339(time: int) -> str:
-    """Nanoseconds since 1970 as RFC 3339 in UTC, to the millisecond; empty for what no calendar has."""
+    """Formats nanoseconds since 1970 as RFC 3339 in UTC, to the millisecond; empty outside the calendar."""
     try:
         moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=time // 1_000_000)
     except OverflowError:
@@ -231,13 +231,13 @@ def _memory_shown(entry: FoundMemory) -> dict[str, Any]:
 
 
 def _finite(digits: str) -> float | str:
-    """JSON has no infinity, which is what 1e400 is read as: such a number is shown as text."""
+    """Keeps a number such as 1e400, which is infinity as a float and not valid JSON, as text."""
     number = float(digits)
     return number if math.isfinite(number) else digits
 
 
 def _written(result: Mapping[str, Any]) -> str:
-    """As JSON. Half of a surrogate pair, which metadata may hold escaped, is shown as a question mark."""
+    """Encodes JSON. Lone surrogates, which metadata may contain escaped, become question marks."""
     return json.dumps(result, ensure_ascii=False).encode("utf-8", "replace").decode()
 
 
@@ -255,7 +255,7 @@ def _terms(query: str) -> tuple[str, ...]:
 
 
 def _declared(best: SearchMode) -> Sequence[Declared]:
-    """In the order in which RecallTools runs them."""
+    """Returns the tools in the order in which RecallTools runs them."""
     modes = ["ranked", "substring", *(["hybrid"] if best is SearchMode.HYBRID else [])]
     explained = (
         "ranked: the events that answer a question or hold its keywords, best first. "
