@@ -110,8 +110,7 @@ class AsyncWindows(AsyncConnection):
         Or with `inserts` (see `compaction.insert`), `archive` (event ids) or `through_seq` (every active event up to it, from
         `from_seq` on), and the `expected_window_version` that was read. `expected_log_version`: appends conflict too. A
         mismatch raises VersionMismatch, or with `report_mismatch` returns `applied` false. `compaction_id`: the idempotency
-        key, for retries by the caller. Raises SessionNotFound, NothingToCompact, BrokenToolPair, EventNotFound,
-        EventIdConflict.
+        key, for retries. Raises SessionNotFound, NothingToCompact, BrokenToolPair, EventNotFound, EventIdConflict.
         """
         own = bool(archive) or bool(from_seq) or expected_window_version is not None
         if context is not None:

@@ -14,7 +14,7 @@ from threadkeep.v1 import consumer_service_pb2 as ns
 from threadkeep.v1 import subscription_pb2 as su
 from threadkeep.v1.consumer_pb2 import Consumer
 
-from .fake import Fail, FakeServer
+from ..fake import Fail, FakeServer
 
 GONE = Fail(grpc.StatusCode.UNAVAILABLE)
 END = object()

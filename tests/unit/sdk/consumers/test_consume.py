@@ -16,8 +16,8 @@ from threadkeep import _backoff, _changes, _deliveries, errors
 from threadkeep.v1 import consumer_service_pb2 as ns
 from threadkeep.v1.subscription_service_pb2 import ChangeScope
 
+from ..fake import Fail, FakeServer
 from .consuming import END, GONE, Consuming, Stream, delivery, leave
-from .fake import Fail, FakeServer
 
 
 @pytest.fixture(autouse=True)

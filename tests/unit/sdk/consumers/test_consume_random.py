@@ -20,8 +20,8 @@ from threadkeep.v1 import consumer_service_pb2 as ns
 from threadkeep.v1 import subscription_pb2 as su
 from threadkeep.v1.consumer_pb2 import Consumer
 
+from ..fake import FakeServer
 from .consuming import GONE, Consuming
-from .fake import FakeServer
 
 PARTITIONS, CHANGES, AHEAD = 6, 80, 12
 STREAM_SECONDS = (0.02, 0.1)

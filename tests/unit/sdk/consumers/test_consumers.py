@@ -10,8 +10,8 @@ from threadkeep._deliveries import Lanes, Member, Work
 from threadkeep.v1 import consumer_service_pb2 as ns
 from threadkeep.v1.consumer_pb2 import Consumer, ParkedChange
 
+from ..fake import Fail, FakeServer
 from .consuming import delivery
-from .fake import Fail, FakeServer
 
 
 def test_acknowledgements_that_gather_go_together_and_in_order() -> None:
