@@ -45,8 +45,8 @@ def check_dimension(name: str, dimension: int, known: int | None) -> None:
         raise ValueError(f"the embedding model {name!r} has the dimension {dimension}; it must be 1 or more")
     if known is not None and dimension != known:
         message = (
-            f"the embedding model {name!r} gives vectors of {dimension} dimensions, and those that are stored have {known}: "
-            f"set its dimension back to {known}, or give what has changed another name"
+            f"the embedding model {name!r} returns vectors of {dimension} dimensions, but the stored ones have {known}: set "
+            f"its dimension back to {known}, or give the changed model another name"
         )
         raise ValueError(message)
 
@@ -54,7 +54,7 @@ def check_dimension(name: str, dimension: int, known: int | None) -> None:
 def check_vectors(vectors: Floats, rows: int, dimension: int) -> None:
     """Raises ValueError for an array whose shape is not (rows, dimension)."""
     if vectors.shape != (rows, dimension):
-        raise ValueError(f"vectors have the shape {vectors.shape}, and should have {(rows, dimension)}")
+        raise ValueError(f"vectors have the shape {vectors.shape}, but {(rows, dimension)} is required")
 
 
 class VectorStore(Protocol):

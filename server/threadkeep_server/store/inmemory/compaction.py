@@ -67,7 +67,7 @@ class InMemoryCompactions(InMemoryLogs):
         return Compacted(compaction)
 
     def _named(self, log: Log, request: CompactionRequest, event_ids: Sequence[str]) -> dict[str, Entry]:
-        """The active events of these ids."""
+        """Returns the active events of these ids."""
         active = {entry.event_id: entry for entry in log.active}
         for event_id in event_ids:
             if event_id not in active:
@@ -127,7 +127,7 @@ class InMemoryCompactions(InMemoryLogs):
 
 
 def _places(log: Log, placed: Placed) -> list[int]:
-    """Positions for events to insert; makes room first where there is none."""
+    """Returns positions for events to insert; makes room first if there is none."""
     count = len(placed.drafts)
     low, high = _gap(log, placed.before)
     found = spread(low, high, count)
@@ -139,8 +139,8 @@ def _places(log: Log, placed: Placed) -> list[int]:
 
 
 def _gap(log: Log, before: str | None) -> tuple[int, int]:
-    """The positions between which to insert: behind all, or between an event and what precedes it, no further back than the
-    place of an appended event."""
+    """Returns the positions to insert between: after all events, or between an event and the previous one, not before the
+    position of an appended event."""
     end = log.session.last_seq * POSITION_STEP
     if before is None:
         return end, end + POSITION_STEP
@@ -149,7 +149,7 @@ def _gap(log: Log, before: str | None) -> tuple[int, int]:
 
 
 def _make_room(log: Log, high: int) -> None:
-    """Moves what compactions inserted between the same two appended events apart, to leave a wide gap before `high`."""
+    """Spreads the events that compactions inserted between two appended ones, so that a wide gap is before `high`."""
     floor, size = _floor(high), POSITION_STEP
     between = [i for i, entry in enumerate(log.entries) if floor < entry.position < floor + size]
     before = sum(log.entries[i].position < high for i in between)
@@ -158,5 +158,5 @@ def _make_room(log: Log, high: int) -> None:
 
 
 def _floor(position: int) -> int:
-    """The last place of an appended event before the position, whether or not that event was appended."""
+    """Returns the last position of an appended event before this one, whether or not there is such an event."""
     return (position - 1) // POSITION_STEP * POSITION_STEP

@@ -27,7 +27,7 @@ from .logs import InMemoryLogs
 
 @dataclass(slots=True)
 class _Lease:
-    """A partition, and until when it is its owner's."""
+    """A partition, and the end of its owner's lease."""
 
     partition: Partition
     until: int = 0
@@ -43,7 +43,7 @@ class _Lease:
         self.partition = replace(self.partition, attempts=self.partition.attempts + 1, reason=reason)
 
     def move(self, position: Position) -> None:
-        """On, never back: of two acknowledgements the earlier may come later."""
+        """Forward, never back: acknowledgments may arrive out of order."""
         if position >= self.partition.position:
             self.partition = replace(self.partition, position=position, attempts=0, reason="")
 
@@ -59,7 +59,7 @@ class _Membership:
 
 @dataclass(slots=True)
 class _Group:
-    """All that is kept of a consumer."""
+    """The state of a consumer."""
 
     consumer: Consumer
     leases: list[_Lease]
@@ -74,7 +74,7 @@ class _Group:
 
 
 class InMemoryConsumers(InMemoryLogs):
-    """store.consumers.ConsumerStore in memory."""
+    """ConsumerStore in memory."""
 
     def __init__(self, codec: Codec, clock: Callable[[], int] = time.time_ns) -> None:
         super().__init__(codec, clock)
@@ -199,11 +199,11 @@ class InMemoryConsumers(InMemoryLogs):
         return self._groups[key]
 
     def _held(self, key: ConsumerKey, member_id: str, numbers: Collection[int]) -> Iterator[_Lease]:
-        """Those of the partitions that are the member's."""
+        """Returns those of the partitions that the member holds."""
         return (lease for lease in self._group(key).held(member_id) if lease.partition.number in numbers)
 
 
 def _enter(group: _Group, member_id: str, now: int, until: int) -> None:
-    """Extends a member, or makes it one."""
+    """Extends or adds a member."""
     member = group.members.setdefault(member_id, _Membership(now, until))
     member.until = until

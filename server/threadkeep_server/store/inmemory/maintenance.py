@@ -1,4 +1,4 @@
-"""What runs beside the calls, in memory: store.upkeep.UpkeepStore."""
+"""Expired sessions and notes, in memory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class InMemoryMaintenance(InMemoryLogs):
         return [(owner, log.session) for owner, log in found[skip : skip + limit]]
 
     def _expired(self, tenant: str | None, which: Expired, now: int) -> list[tuple[str, Log]]:
-        """The first to expire first."""
+        """Returns expired sessions, the first to expire first."""
         found = [
             (expire_time, log.number, owner, log)
             for (owner, ref), log in self._logs.items()

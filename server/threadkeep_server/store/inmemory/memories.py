@@ -1,4 +1,4 @@
-"""Long-term memory in memory: a list of entries in the order in which they were added."""
+"""Long-term memory in RAM: a list of entries in the order in which they were added."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .logs import InMemoryLogs
 
 @dataclass(slots=True)
 class Remembered:
-    """An entry, its terms, and its embedding: `model` is 0 while it waits for one, `vector` None where it needs none."""
+    """An entry, its terms, and its embedding: `model` is 0 while it waits for one, `vector` None if it needs none."""
 
     tenant: str
     memory: Memory
@@ -39,7 +39,7 @@ class Remembered:
 
 
 class InMemoryMemories(InMemoryLogs):
-    """store.memories.MemoriesStore in memory."""
+    """MemoriesStore in memory."""
 
     def __init__(self, codec: Codec, clock: Callable[[], int] = time.time_ns) -> None:
         super().__init__(codec, clock)
@@ -116,7 +116,7 @@ class InMemoryMemories(InMemoryLogs):
         return Forgotten(len(chosen), embeddings, missing)
 
     def _remembered(self, tenant: str, scope: MemoryScope) -> list[Remembered]:
-        """Everything of the scope."""
+        """Returns the entries of the scope."""
         return [each for each in self._memories if (each.tenant, each.memory.scope) == (tenant, scope)]
 
     def _wanted(self, tenant: str, scope: MemoryScope, wanted: MemoryFilter) -> list[Memory]:

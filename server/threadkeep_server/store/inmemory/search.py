@@ -1,4 +1,4 @@
-"""Candidates and events for searches that rank, in memory: every event of the scope is gone through."""
+"""Candidates and events of searches: every event of the scope is scanned."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .logs import Entry, InMemoryLogs, Log
 
 
 class InMemorySearch(InMemoryLogs):
-    """The part of store.recall.RecallStore that is about words and events."""
+    """SearchStore in memory, without literal search."""
 
     async def word_candidates(self, tenant: str, scope: EventScope, query: WordQuery, wanted: EventFilter = ALL) -> Candidates:
         logs = self._within(tenant, scope)
@@ -52,7 +52,7 @@ class InMemorySearch(InMemoryLogs):
         return [keys[place] for place in places if place in keys]
 
     def _within(self, tenant: str, scope: EventScope) -> list[Log]:
-        """The sessions of a scope. Raises SessionNotFound, AmbiguousSession."""
+        """Returns the sessions of a scope. Raises SessionNotFound, AmbiguousSession."""
         if isinstance(scope, SessionRef):
             return [self._existing(tenant, scope)]
         if isinstance(scope, UserScope):

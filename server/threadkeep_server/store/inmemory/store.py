@@ -136,7 +136,7 @@ class InMemoryStore(InMemoryCompactions, InMemoryFeed, InMemoryConsumers, InMemo
         page = _cut(found, query.limit, query.max_bytes)
         following = None
         if len(page) < len(found):
-            # A window is fixed by its first page: what is appended later does not get into it.
+            # The first page fixes the window: later appends are not in it.
             fixed = query.filter.has_window or (cursor is not None and cursor.stop is not None)
             following = Cursor(page[-1].position, found[-1].position if fixed else None)
         return EventPage([entry.stored for entry in page], following, log.session.log_version, log.session.last_seq)

@@ -1,4 +1,4 @@
-"""Embeddings in memory, by the keys of events and of memories."""
+"""Embeddings, by the keys of events and of memories."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from .search import InMemorySearch
 
 
 class _Done(NamedTuple):
-    """By which model an event has been embedded; without a vector it has no text."""
+    """The model that embedded an event; without a vector the event has no text."""
 
     model: int
     vector: Floats | None
 
 
 class InMemoryVectors(InMemorySearch, InMemoryMemories):
-    """The part of store.recall.RecallStore that is about embeddings."""
+    """VectorStore in memory."""
 
     def __init__(self, codec: Codec, clock: Callable[[], int] = time.time_ns) -> None:
         super().__init__(codec, clock)
         self._dimensions: dict[str, int] = {}
-        """By the names of the models, in the order of their numbers, which count from 1."""
+        """Dimensions by model name, in the order of the models' numbers, which start at 1."""
         self._present = 0
         self._events_done: dict[int, _Done] = {}
 

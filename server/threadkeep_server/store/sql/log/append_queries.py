@@ -1,8 +1,7 @@
 """The group commit's unit of work: many appends, of any sessions, in one transaction.
 
-Turns at all sessions are taken first (see Engine.take_turns), then sessions are found or made and locked, then ids are looked
-up, then each request is decided, then everything is written. A request that fails is answered with its error and writes
-nothing.
+First it locks the names of all sessions (see Engine.take_turns), then finds or creates and locks the sessions, then looks up the
+event ids, then decides each request, then writes everything. A request that fails gets its error and writes nothing.
 """
 
 from __future__ import annotations
@@ -43,12 +42,12 @@ class _Head:
     window_bytes: int = 0
     window_tokens: int = 0
     usage: Usage = NO_USAGE
-    """Of the events that the group adds."""
+    """The usage of the events that the group adds."""
     created: bool = False
     last_event_id: str | None = None
 
     def advance(self, draft: EventDraft) -> None:
-        """Takes in one more event."""
+        """Counts one more event."""
         self.last_seq += 1
         self.window_events += 1
         self.window_turns += draft.turn_start
@@ -58,7 +57,7 @@ class _Head:
             self.usage += draft.usage
 
     def row(self) -> dict[str, Any]:
-        """The parameters of the statement that stores it."""
+        """Returns the parameters of the statement that stores it."""
         return {
             "id": self.id,
             "log_version": self.log_version,
@@ -71,7 +70,7 @@ class _Head:
         }
 
     def change(self, request: AppendRequest, first: int, size: int) -> dict[str, Any]:
-        """The parameters of the statement that tells the feed of the append that has just been taken in."""
+        """Returns the parameters of the statement that adds the append to the feed."""
         return {
             "kind": APPENDED,
             "session": self.id,
@@ -89,7 +88,7 @@ class _Head:
         }
 
     def usage_row(self) -> dict[str, Any]:
-        """The parameters of the statement that adds the usage."""
+        """Returns the parameters of the statement that adds the usage."""
         usage = self.usage
         return {
             "key": self.id,
@@ -103,7 +102,7 @@ class _Head:
 
 @dataclass(slots=True)
 class _Known:
-    """An event that is stored, or will be by this group."""
+    """An event that is stored, or that this group will store."""
 
     seq: int
     body: bytes
@@ -111,7 +110,7 @@ class _Known:
 
 @dataclass(slots=True)
 class _Group:
-    """What the group will write."""
+    """The rows that the group will write."""
 
     heads: dict[int, _Head] = field(default_factory=dict)
     known: dict[tuple[int, str], _Known] = field(default_factory=dict)
@@ -123,16 +122,16 @@ class _Group:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """A group's outcomes, and which rows its refs mean: to be remembered once the transaction is committed, for the id of a
-    row that is rolled back is given to another."""
+    """The outcomes of a group, and the session row of each ref. Remember the rows only after the commit: the id of a row that
+    is rolled back is assigned again."""
 
     outcomes: list[Outcome]
     learned: dict[tuple[str, SessionRef], int]
 
 
 class AppendUnit:
-    """Callable on a connection with a group of requests. Remembers which row a ref means: the id of a committed row is never
-    used again, and a remembered row that is gone is looked up anew."""
+    """Appends a group of requests on a connection. Remembers the session row of each ref: the id of a committed row is never
+    reused, and a remembered row that was deleted is looked up again."""
 
     def __init__(self, engine: Engine, codec: Codec, statements: Statements) -> None:
         self._engine = engine
@@ -182,7 +181,7 @@ class AppendUnit:
             group.heads |= self._lock(connection, {key})
         if key not in group.heads:
             return SessionNotFound(request.ref)
-        if not request.ref.is_bare:  # another session may come to bear a bare id
+        if not request.ref.is_bare:  # another session may get the same bare id
             group.learned[name] = key
         return key
 
@@ -190,7 +189,7 @@ class AppendUnit:
         return {row.id: _head(row) for row in self._statements.lock(connection, sorted(keys))}
 
     def remember(self, learned: dict[tuple[str, SessionRef], int]) -> None:
-        """Called with what a committed group has learned."""
+        """Takes over the rows of a committed group."""
         if len(self._keys) + len(learned) > _KEYS_REMEMBERED:
             self._keys.clear()
         self._keys |= learned
@@ -251,7 +250,7 @@ class AppendUnit:
         group.changes.append(head.change(request, first, head.window_bytes - bytes_before))
 
 
-# What a session that does not exist yet would look like to a precondition.
+# A session that does not exist, as preconditions see it.
 _NOTHING = _Head(0)
 
 
@@ -270,7 +269,7 @@ def _head(row: Row[Any]) -> _Head:
 
 
 def _unmet(connection: Connection, request: AppendRequest, head: _Head) -> VersionMismatch | None:
-    """The precondition that does not hold, if one does not."""
+    """Returns the unmet precondition, if there is one."""
     expected = request.expected_log_version
     if expected is not None and expected != head.log_version:
         return VersionMismatch(request.ref, expected=str(expected), actual=str(head.log_version))
@@ -286,7 +285,7 @@ def _unmet(connection: Connection, request: AppendRequest, head: _Head) -> Versi
 def _last_event_id(connection: Connection, head: _Head) -> str:
     if not head.last_seq:
         return ""
-    # The last event by seq stands at its own position, unless a compaction inserted it elsewhere.
+    # The last event by seq has its own position, unless a compaction inserted it elsewhere.
     appended = events.c.position == head.last_seq * POSITION_STEP
     inserted = sa.and_(sa.text(INSERTED), events.c.seq == head.last_seq)
     for place in (appended, inserted):

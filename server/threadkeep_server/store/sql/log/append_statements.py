@@ -1,4 +1,4 @@
-"""The statements of the group commit, prepared. Lists are padded to powers of two, so that few shapes serve every size."""
+"""The prepared statements of the group commit. Lists are padded to powers of two, so that few shapes serve every size."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sqlalchemy.sql import ClauseElement, Select
 from ..engine.statements import Statements
 from ..schema.tables import COUNTED, changes, events, sessions
 
-# Parameters of one statement; every engine takes twice as many.
+# Parameters of one statement; every engine accepts twice as many.
 _MOST_PAIRS = 4096
 _MOST_KEYS = 8192
 _MOST_HEADS = 256
@@ -20,7 +20,7 @@ _MOST_HEADS = 256
 _HEAD_NAMES = ["log_version", "last_seq", "update_time", *(f"window_{what}" for what in COUNTED)]
 _USAGE_NAMES = [column.name for column in sessions.c if column.name.startswith("usage_")]
 _EVENT_NAMES = [column.name for column in events.c if column.name != "id"]
-# What other kinds of change tell beyond this is null.
+# Other columns are null for appends.
 _CHANGE_NAMES = [column.name for column in changes.c if not column.nullable and column.name not in ("id", "xid")]
 
 
@@ -31,7 +31,7 @@ class AppendStatements:
         self._statements = statements
 
     def lock(self, connection: Connection, keys: Sequence[int]) -> Iterator[Row[Any]]:
-        """The sessions' heads, locked in the order of their keys."""
+        """Returns the sessions' heads, locked in the order of their keys."""
         for chunk in _chunks(keys, _MOST_KEYS):
             size = len(chunk)
             prepared = self._statements.get(("lock", size), connection, lambda size=size: _lock_query(size))  # type: ignore[misc]
@@ -39,7 +39,7 @@ class AppendStatements:
             yield from prepared.run(connection, params)
 
     def known(self, connection: Connection, pairs: Sequence[tuple[int, str]]) -> Iterator[Row[Any]]:
-        """What is stored of these (session, event id)."""
+        """Returns the stored events of these (session, event id)."""
         for chunk in _chunks(pairs, _MOST_PAIRS):
             size = len(chunk)
             prepared = self._statements.get(("known", size), connection, lambda size=size: _known_query(size))  # type: ignore[misc]
@@ -70,7 +70,7 @@ class AppendStatements:
 
 
 def _chunks(items: Sequence[Any], most: int) -> Iterator[Sequence[Any]]:
-    """Chunks of a power of two in length; the last is filled up by repeating its last item, which asks nothing new."""
+    """Splits into chunks whose length is a power of two; the last one is padded by repeating its last item."""
     for start in range(0, len(items), most):
         chunk = list(items[start : start + most])
         size = 1 << (len(chunk) - 1).bit_length()
@@ -89,7 +89,7 @@ def _known_query(size: int) -> Select[Any]:
     wanted = sa.values(*columns, name="wanted").data(pairs).cte("wanted")
     e = events.c
     same = sa.and_(e.session == wanted.c.session, e.event_id == wanted.c.event_id)
-    # A join, for SQLite would scan the whole index for a list of pairs.
+    # A join, because SQLite would scan the whole index for a list of pairs.
     return sa.select(e.session, e.event_id, e.seq, e.size, e.body).select_from(wanted.join(events, same))
 
 
@@ -98,7 +98,7 @@ def _insert(table: sa.Table, names: Sequence[str]) -> ClauseElement:
 
 
 def _update_heads(size: int) -> ClauseElement:
-    """One statement for many rows: SQLite's driver gives up the interpreter lock for each statement it runs."""
+    """One statement for many rows: SQLite's driver releases the interpreter lock for each statement it runs."""
     names = ["id", *_HEAD_NAMES]
     columns = [sa.column(name, BigInteger) for name in names]
     rows = [tuple(bindparam(f"{name}_{i}", type_=BigInteger) for name in names) for i in range(size)]

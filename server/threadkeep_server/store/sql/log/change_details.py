@@ -1,4 +1,5 @@
-"""What change rows say of a session: the columns of where it stood, and `changes.detail`, the JSON of what has no column."""
+"""The state of a session in change rows: the columns of its versions and counters, and `changes.detail`, the JSON of the
+rest."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from ..schema.tables import COUNTED, USED
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """What a change's detail tells. `compaction` is the row of its record, `inserted` how many events it inserted."""
+    """The detail of a change. `compaction` is the row of its record, `inserted` the number of events it inserted."""
 
     after: Session | None = None
     labels_before: Mapping[str, str] | None = None
@@ -24,7 +25,7 @@ class Detail:
 
 
 def standing(versions: Versions) -> dict[str, int]:
-    """The columns of where a session stands after a change."""
+    """Returns the columns of a session's versions and counters after a change."""
     columns = {"log_version": versions.log_version, "window_version": versions.window_version, "last_seq": versions.last_seq}
     return columns | {f"window_{what}": getattr(versions.window, what) for what in COUNTED}
 
@@ -41,7 +42,7 @@ def updated(after: Session, before: Session) -> bytes:
 
 
 def deleted(last: Session, *, expired: bool) -> bytes:
-    """Without its metadata: what is deleted is to be gone."""
+    """Without metadata: deleted data must not remain."""
     return _dump({"after": _snapshot(last) | {"metadata_json": ""}, "expired": expired})
 
 
@@ -50,7 +51,7 @@ def compacted(compaction: int, inserted: int) -> bytes:
 
 
 def read(detail: bytes | None) -> Detail:
-    """Appends have none, and neither have changes of the first schemas."""
+    """Appends have no detail, and neither have changes of the first schemas."""
     if detail is None:
         return Detail()
     told = json.loads(detail)
@@ -64,7 +65,7 @@ def read(detail: bytes | None) -> Detail:
     )
 
 
-# Of a stored session, as its fields are called; the others are told in a form of their own.
+# Stored as they are; the other fields of a session have their own encoding.
 _PLAIN = tuple(each.name for each in fields(Session) if each.name not in ("ref", "labels", "window", "usage"))
 
 
@@ -84,7 +85,7 @@ def _session(told: Mapping[str, Any]) -> Session:
         labels=told["labels"],
         window=Counters(*told["window"]),
         usage=Usage(*told["usage"]),
-        # What an older server recorded lacks what sessions did not have then.
+        # Records of an older server lack fields that sessions did not have then.
         **{name: told[name] for name in _PLAIN if name in told},
     )
 

@@ -1,4 +1,4 @@
-"""EventFilter as SQL: everything but the window. Held equal to domain.filters by property tests."""
+"""EventFilter as SQL, except for the window. Property tests compare it with domain.filters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ....domain.filters import AuthorStep, EventFilter
 from ....domain.model import POSITION_STEP
 from ..schema.tables import INSERTED, event_text, events
 
-# No log is longer; keeps seq * POSITION_STEP within 64 bits whatever a caller asks for.
+# No log is longer; keeps seq * POSITION_STEP within 64 bits for any request.
 _MAX_SEQ = 1 << 42
 _e = events.c
 
@@ -25,8 +25,8 @@ Condition = Callable[[], ColumnElement[bool]]
 
 @dataclass(slots=True)
 class Conditions:
-    """Conditions on an event's columns, and the values of their parameters. Filters of one `shape` have the same conditions
-    and differ in values only. Conditions are made when asked for, for most statements are prepared already."""
+    """Conditions on an event's columns, and the values of their parameters. Filters of one `shape` have the same conditions and
+    differ in values only. Conditions are built on demand, because most statements are prepared already."""
 
     made: list[Condition] = field(default_factory=list)
     values: dict[str, Any] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class Conditions:
         return [make() for make in self.made]
 
     def __and__(self, other: Conditions) -> Conditions:
-        """Both; their parameters must have different names."""
+        """Returns both; their parameters must have different names."""
         return Conditions(self.made + other.made, self.values | other.values, self.flags + other.flags)
 
     def add(self, make: Condition, **values: Any) -> None:
@@ -53,7 +53,7 @@ class Conditions:
         self.made.append(make)
 
     def among(self, name: str, values: Iterable[Any], column: ColumnElement[Any]) -> Condition:
-        """That the column has one of the values; none has none."""
+        """The column has one of the values; false if there are none."""
         bound = {f"{name}_{i}": value for i, value in enumerate(sorted(values))}
         self.values |= bound
         return lambda: sa.or_(sa.false(), *(column == parameter(each, column) for each in bound))
@@ -64,7 +64,7 @@ def parameter(name: str, column: ColumnElement[Any]) -> BindParameter[Any]:
 
 
 def conditions(wanted: EventFilter) -> Conditions:
-    """What an event's columns must satisfy."""
+    """Returns the conditions on an event's columns."""
     found = Conditions()
     if wanted.exclude_synthetic:
         found.flag("real", lambda: _e.synthetic.is_(sa.false()))
@@ -96,7 +96,7 @@ def _add_step(found: Conditions, step: AuthorStep) -> None:
         by = sa.or_(by_id(), sa.and_(_e.author_role != sa.literal_column("''"), by_role()))
         return by if step.include else sa.not_(by)
 
-    # Flagged even where there is no value to tell: an empty set is not the same as no condition.
+    # Flagged even without a value: an empty set is not the same as no condition.
     found.flag(kind, make)
 
 
@@ -106,8 +106,8 @@ def text_conditions(
     has: Callable[[BindParameter[str]], ColumnElement[bool]],
     spelled: Callable[[str], str] = str,
 ) -> Conditions:
-    """EventFilter.holds over the derived text. `has`: that it has the term of a parameter; `spelled`: how such a parameter
-    gives the term; `prefix` keeps the parameters of two spellings apart."""
+    """EventFilter.holds over the derived text. `has`: the condition that it has the term of a parameter; `spelled`: the form of
+    the term in such a parameter; `prefix` separates the parameters of two forms."""
     found = Conditions()
 
     def has_named(name: str) -> ColumnElement[bool]:
@@ -119,17 +119,17 @@ def text_conditions(
     if wanted.keywords:
         terms = {f"{prefix}_{i}": spelled(term) for i, term in enumerate(wanted.keywords)}
         found.values |= terms
-        # Flagged, for all and any of the same terms have the same values.
+        # Flagged, because `all` and `any` of the same terms have the same values.
         kind, combined = ("all", sa.and_) if wanted.match_all else ("any", sa.or_)
         found.flag(kind, lambda: combined(*map(has_named, terms)))
     return found
 
 
 def session_conditions(session: int, wanted: EventFilter) -> Conditions:
-    """Conditions within one session, with bounds on position that follow from those on seq, so that the index on
-    (session, position) serves both.
+    """Conditions within one session, with bounds on position that follow from those on seq, so that the index on (session,
+    position) serves both.
 
-    An appended event stands at seq * POSITION_STEP; a compaction inserts events before that place, never behind it.
+    An appended event is at seq * POSITION_STEP; a compaction inserts events before that position, never after it.
     """
     found = conditions(wanted)
     found.add(lambda: _e.session == parameter("session", _e.session), session=session)
@@ -142,14 +142,14 @@ def session_conditions(session: int, wanted: EventFilter) -> Conditions:
 
 
 def _beyond_seq() -> ColumnElement[bool]:
-    """Behind the place of after_seq, or behind the first event that a compaction inserted after it, if that is earlier."""
+    """After the position of after_seq, or after the first event that a compaction inserted later, if that is earlier."""
     after = parameter("after_position", _e.position)
     within = sa.and_(
         _e.session == parameter("session", _e.session),
         sa.text(INSERTED),
         _e.seq > parameter("after_seq", _e.seq),
     )
-    # In a query of its own, or PostgreSQL would look for the lowest position along the whole log.
+    # In a subquery, or PostgreSQL would look for the lowest position in the whole log.
     inserted = sa.select(_e.position).where(within).correlate(None).offset(sa.literal_column("0")).subquery()
     lowest = sa.select(sa.func.min(inserted.c.position)).scalar_subquery()
     return _e.position > sa.case((lowest <= after, lowest - sa.literal_column("1")), else_=after)

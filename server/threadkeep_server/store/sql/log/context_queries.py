@@ -1,4 +1,4 @@
-"""Units of work that read the active window: a context of it, or all of it."""
+"""Units of work that read the active window or a context of it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .rows import counters_of, find_head, require, session_of
 from .scan import EVENT_COLUMNS, Scanner
 
 _e = events.c
-# Most contexts are decided by these; a larger one is read anew, four times as many at once.
+# Enough for most contexts; a larger one is read again with four times as many rows.
 _ROWS_AT_FIRST = 128
 _ROWS_BEYOND_LAST_N = 16
 _ROWS_AT_ONCE = 256
@@ -41,7 +41,7 @@ _COLUMNS = (*EVENT_COLUMNS, *_FACTS)
 
 
 def get_context(scanner: Scanner, tenant: str, ref: SessionRef, spec: ContextSpec, default_bytes: int) -> ContextPage:
-    # The session is read before its events: a version that is older than what was seen is safe to expect, a newer is not.
+    # The session is read before its events: expecting a version older than the events is safe, a newer one is not.
     head = find_head(scanner.connection, scanner.statements, tenant, ref)
     if head is None:
         return ContextPage()
@@ -58,7 +58,7 @@ def get_context(scanner: Scanner, tenant: str, ref: SessionRef, spec: ContextSpe
         if context is not None:
             break
         limit *= 4
-    # What was appended since the session was read is seen, and so must be what the caller may archive through.
+    # Events appended since the session was read are included, and so in the seq that the caller may archive through.
     versions = replace(versions, last_seq=max([head.last_seq, *(row.seq for row in rows)]))
     by_position = {row.position: row for row in rows}
     stored = [scanner.stored(by_position[event.position], head.id) for event in context.events]
@@ -66,13 +66,13 @@ def get_context(scanner: Scanner, tenant: str, ref: SessionRef, spec: ContextSpe
 
 
 def _window_rows(scanner: Scanner, session: int, limit: int) -> list[Record]:
-    """The leading events and the newest others, in window order. One statement, so that no compaction comes between."""
+    """Returns the leading events and the newest others, in window order. One statement, so that no compaction comes between."""
     prepared = scanner.statements.get("window", scanner.connection, _window_query)
     return sorted(prepared.run(scanner.connection, {"session": session, "limit": limit}), key=attrgetter("position"))
 
 
 def _window_query() -> ClauseElement:
-    """Spelled like the partial indexes' conditions, for the engines to use them."""
+    """The conditions equal those of the partial indexes, so that the engines use them."""
     mine = _e.session == sa.bindparam("session", type_=BigInteger)
     lead = sa.select(*_COLUMNS, sa.literal_column("1").label("lead")).where(mine, sa.text(ACTIVE_LEAD))
     others = sa.select(*_COLUMNS, sa.literal_column("0").label("lead")).where(
@@ -83,7 +83,7 @@ def _window_query() -> ClauseElement:
 
 
 def window_event(scanner: Scanner, row: Record, session: int) -> WindowEvent:
-    """The event of a row, without its text; its bytes are parsed only if the columns do not say all."""
+    """Returns the event of a row, without its text; parses its bytes only if a column is missing."""
     calls: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
     size = row.content_bytes

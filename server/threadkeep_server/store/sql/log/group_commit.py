@@ -1,6 +1,6 @@
-"""Group commit: appends that wait, of all sessions, go into one transaction.
+"""Group commit: waiting appends, of all sessions, are committed in one transaction.
 
-While one group commits the next gathers, so groups grow with the load and an idle server waits for nobody.
+While one group commits the next one gathers, so groups grow with the load and an idle server adds no delay.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LATELY_S = 0.25
 
 
 class Writer:
-    """The one committer of a store. `commit` runs a group in a transaction; `problem` explains why a database failed."""
+    """The only committer of a store. `commit` runs a group in a transaction; `problem` explains why a database failed."""
 
     def __init__(self, commit: Commit, problem: Callable[[BaseException], str | None], *, max_pending_bytes: int) -> None:
         self._commit = commit
@@ -32,15 +32,15 @@ class Writer:
         self._waiting: deque[_Waiting] = deque()
         self._pending_bytes = 0
         self._wake = asyncio.Event()
-        # Kept, for asking which loop runs costs a system call, and this is asked for each append.
+        # Stored, because looking up the running loop costs a system call per append.
         self._loop = asyncio.get_running_loop()
         self._closing = False
         self._last_commit = 0.0
 
     def append(self, request: AppendRequest) -> asyncio.Future[Appended]:
-        """Takes the request in. Raises RateLimited at once; everything else comes with the future."""
+        """Accepts the request. Raises RateLimited at once; all other errors are set on the future."""
         size = request.size
-        # A single request may be larger than the whole allowance, or it could never be served.
+        # A single request may exceed the limit, or it could never be served.
         if self._pending_bytes and self._pending_bytes + size > self._max_pending_bytes:
             raise RateLimited("pending_appends")
         future: asyncio.Future[Appended] = self._loop.create_future()
@@ -50,7 +50,7 @@ class Writer:
         return future
 
     def busy(self) -> bool:
-        """Whether appends came in lately."""
+        """Whether appends came in within the last 0.25 s."""
         return bool(self._waiting) or time.monotonic() - self._last_commit < _LATELY_S
 
     async def run(self) -> None:
@@ -71,13 +71,13 @@ class Writer:
         self._wake.set()
 
     def _next_group(self) -> tuple[list[_Waiting], int]:
-        """The requests to commit next, and the bytes of all that were taken out of the queue."""
+        """Returns the next requests to commit, and the bytes of all requests removed from the queue."""
         group: list[_Waiting] = []
         size = 0
         while self._waiting and len(group) < _GROUP_REQUESTS and size < _GROUP_BYTES:
             request, future = self._waiting.popleft()
             size += request.size
-            if not future.cancelled():  # its caller gave up before anything was done
+            if not future.cancelled():  # its caller canceled before the commit
                 group.append((request, future))
         return group, size
 
@@ -86,7 +86,7 @@ class Writer:
             return
         try:
             outcomes = await self._commit([request for request, _ in group])
-        except Exception as exc:  # whatever it is, the callers must hear of it and the next group must be served
+        except Exception as exc:  # any error must reach the callers, and the next group must be served
             await self._failed(group, exc)
             return
         self._last_commit = time.monotonic()
@@ -94,7 +94,7 @@ class Writer:
             _settle(future, outcome)
 
     async def _failed(self, group: Sequence[_Waiting], exc: Exception) -> None:
-        """The transaction failed as a whole: for the database's sake all fail; else each is tried alone."""
+        """Fails all requests if the database failed; otherwise commits each alone."""
         problem = self._problem(exc)
         if problem is not None:
             for _, future in group:

@@ -20,7 +20,7 @@ from .rows import find_head, require
 from .scan import EVENT_COLUMNS, Scanner, fitting
 
 _position = events.c.position
-# Before and behind every position that can be.
+# Below and above every position.
 _LOWEST, _HIGHEST = 1, 1 << 62
 
 
@@ -35,7 +35,7 @@ def get_event(scanner: Scanner, tenant: str, ref: SessionRef, event_id: str) -> 
 
 
 def list_events(scanner: Scanner, tenant: str, ref: SessionRef, query: EventQuery) -> EventPage:
-    # The session is read before its events: a version that is older than what was seen is safe to expect, a newer is not.
+    # The session is read before its events: expecting a version older than the events is safe, a newer one is not.
     session = find_head(scanner.connection, scanner.statements, tenant, ref)
     if session is None:
         return EventPage([])
@@ -44,7 +44,8 @@ def list_events(scanner: Scanner, tenant: str, ref: SessionRef, query: EventQuer
 
 
 def most_rows(query: EventQuery) -> int:
-    """Rows that the query may look at, the start of a turn aside; a numbered page has to count its way."""
+    """Returns the largest number of rows that the query reads, without the search for a turn start; a numbered page counts
+    rows."""
     wanted = query.filter
     if query.cursor is not None or not wanted.has_window:
         return query.limit
@@ -61,7 +62,7 @@ class SessionLog:
         self._conditions = session_conditions(session, wanted)
 
     def page(self, query: EventQuery) -> EventPage:
-        """The page that the query asks for; versions are left to the caller."""
+        """Returns the page of the query; the caller sets the versions."""
         if query.cursor is not None:
             return self._onward(query, query.cursor)
         if self._wanted.last_n is not None:
@@ -73,7 +74,7 @@ class SessionLog:
     # --- windows
 
     def _onward(self, query: EventQuery, cursor: Cursor) -> EventPage:
-        """What comes beyond a position, as far as the cursor's stop."""
+        """Returns events after a position, up to the cursor's stop."""
         if query.descending:
             bounds = {"low": cursor.stop or _LOWEST, "high": cursor.position - 1}
         else:
@@ -84,7 +85,7 @@ class SessionLog:
     def _newest(self, query: EventQuery, count: int) -> EventPage:
         if self._wanted.terms:
             return self._newest_by_text(query, count)
-        # One more than fits tells that the window, with the start of its turn, is larger than a page.
+        # One more than fits shows that the window, with the start of its turn, is larger than a page.
         rows = self._run("newest", self._newest_statement, {"skip": count - 1, "limit": query.limit + 1})
         if len(rows) > query.limit:
             return self._between(query, self._window_start(count), rows[0].position)
@@ -102,7 +103,7 @@ class SessionLog:
         return self._between(query, _LOWEST if first is None else first.position, newest.position)
 
     def _between(self, query: EventQuery, lowest: int, highest: int) -> EventPage:
-        """The first page of a window that is known by its ends."""
+        """Returns the first page of a window with known ends."""
         return self._onward(query, Cursor(highest + 1, lowest) if query.descending else Cursor(lowest - 1, highest))
 
     def _numbered(self, query: EventQuery, size: int) -> EventPage:
@@ -115,14 +116,14 @@ class SessionLog:
         return self._window(query, rows[::-1] if query.descending else rows)
 
     def _window(self, query: EventQuery, rows: Sequence[Row[Any]]) -> EventPage:
-        """A window that is at hand as a whole."""
+        """Returns the page of a window that was read completely."""
         return self._cut(query, rows, stop=rows[-1].position if rows else None)
 
     def _cut(self, query: EventQuery, rows: Sequence[Row[Any]], *, stop: int | None) -> EventPage:
-        """The rows that fit into a page, and where the rest goes on."""
+        """Returns the rows that fit into a page, and the cursor of the rest."""
         page = fitting(rows, query.limit, query.max_bytes)
         cursor = Cursor(page[-1].position, stop) if len(page) < len(rows) else None
-        # What a deletion took away between two statements is gone for us too.
+        # Events deleted between two statements are left out.
         return EventPage([event for row in page if (event := self._scanner.stored(row, self._session))], cursor)
 
     # --- statements
@@ -154,7 +155,7 @@ class SessionLog:
         return query.order_by(_position).limit(_parameter("limit")).offset(_parameter("skip"))
 
     def _newest_statement(self) -> Select[Any]:
-        """The newest matches, newest first, from the start of the window on."""
+        """Selects the newest matches, newest first, from the start of the window."""
         query = sa.select(*EVENT_COLUMNS).where(*self._conditions.where, _position >= self._start_expression())
         return query.order_by(_position.desc()).limit(_parameter("limit"))
 
@@ -163,8 +164,8 @@ class SessionLog:
         return int(start[0][0])
 
     def _start_expression(self) -> ColumnElement[int]:
-        """Where the window of the newest matches starts: at the n-th newest, or at the latest turn start among the matches
-        up to there, so that no turn is cut; where there are fewer, at the beginning. One expression, so one round trip."""
+        """Where the window of the newest matches starts: at the n-th newest, or at the latest turn start among the matches up
+        to there, so that no turn is cut; with fewer matches, at the beginning. One expression, so one round trip."""
         nth = (
             sa.select(_position)
             .where(*self._conditions.where)
@@ -174,7 +175,7 @@ class SessionLog:
             .correlate(None)
             .cte("nth")
         )
-        # The condition is spelled like the partial index's, so that a log without turns costs nothing.
+        # The condition equals that of the partial index, so that a log without turns costs nothing.
         turn = (
             sa.select(sa.func.max(_position))
             .where(

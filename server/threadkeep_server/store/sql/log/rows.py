@@ -1,4 +1,4 @@
-"""From rows to the domain's nouns, and finding a session by what it is called."""
+"""Conversions between rows and domain values, and look-ups of sessions by ref."""
 
 from __future__ import annotations
 
@@ -103,13 +103,13 @@ def labels_bytes(labels: Any) -> bytes:
 
 
 def named(tenant: str, ref: SessionRef) -> sa.ColumnElement[bool]:
-    """The session rows that a ref may mean: one, or with a bare ref any that bear the id."""
+    """Selects the session rows of a ref: at most one; for a bare ref, all with the id."""
     known = sa.and_(sessions.c.tenant == tenant, sessions.c.session_id == ref.session_id)
     return known if ref.is_bare else sa.and_(known, sessions.c.app == ref.app, sessions.c.user_id == ref.user_id)
 
 
 def find(connection: Connection, tenant: str, ref: SessionRef, *, columns: Select[Any] | None = None) -> Row[Any] | None:
-    """The one session row, or None. Raises AmbiguousSession."""
+    """Returns the session row, or None. Raises AmbiguousSession."""
     query = sa.select(sessions) if columns is None else columns
     found = connection.execute(query.where(named(tenant, ref)).limit(2)).all()
     if len(found) > 1:
@@ -118,7 +118,7 @@ def find(connection: Connection, tenant: str, ref: SessionRef, *, columns: Selec
 
 
 def require(connection: Connection, tenant: str, ref: SessionRef, *, columns: Select[Any] | None = None) -> Row[Any]:
-    """The one session row. Raises SessionNotFound, AmbiguousSession."""
+    """Returns the session row. Raises SessionNotFound, AmbiguousSession."""
     row = find(connection, tenant, ref, columns=columns)
     if row is None:
         raise SessionNotFound(ref)
@@ -129,7 +129,7 @@ _HEAD = ("id", "log_version", "window_version", "last_seq", "context_bytes", *(f
 
 
 def find_head(connection: Connection, statements: Statements, tenant: str, ref: SessionRef) -> Record | None:
-    """Like find, for what reads want to know, on the path of every read."""
+    """Like find, for the columns that every read needs."""
     values = {"tenant": tenant, "session_id": ref.session_id}
     if not ref.is_bare:
         values |= {"app": ref.app, "user_id": ref.user_id}

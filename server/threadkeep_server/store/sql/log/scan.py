@@ -1,7 +1,7 @@
-"""Reading candidate events and telling which of them match by text.
+"""Reads candidate events and decides which ones match by text.
 
-The text of an event is not a column of its table: the indexer derives it behind the log. Where it is there the database
-compares; where it is not (the tail, or no index at all) the event is decoded here. So an answer is always complete.
+The text of an event is not a column of its table: the indexer derives it after the commit. The database compares derived text;
+events without it (unindexed ones, or all without an index) are decoded here. So a result is always complete.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from ..engine.statements import ROWS_AT_ONCE, Record, Statements
 from ..schema.tables import INSERTED, event_text, events
 from .conditions import Conditions, text_conditions
 
-# Larger bodies are fetched one by one once it is known that they are wanted, so that a page of them is never in memory.
+# Larger bodies are read one by one once they are needed, so that a page of them is never in memory.
 SMALL_BODY = 32_768
 
 _e = events.c
-# As few as a page needs: each costs as much time again as a tenth of the row.
+# As few as a page needs: each adds a tenth to the time of the row.
 EVENT_COLUMNS: list[ColumnElement[Any]] = [
     _e.seq,
     _e.position,
@@ -49,12 +49,13 @@ class Scanner:
     def matching(
         self, query: Select[Any], wanted: EventFilter, params: Mapping[str, Any], *, session: int | None = None
     ) -> Iterator[Row[Any]]:
-        """Rows of `query` whose text matches, in the query's order, one at a time. Rows tell their session, or it is given."""
+        """Returns the rows of `query` whose text matches, in its order, one at a time. `session`: the session, if rows do not
+        contain it."""
         texts = event_text.c
         joined = query.add_columns(texts.id.is_not(None).label("indexed")).outerjoin(event_text, texts.id == _e.id)
         holds = self.text_conditions(wanted)
         joined = joined.where(sa.or_(texts.id.is_(None), sa.and_(sa.true(), *holds.where)))
-        # Without holding all rows.
+        # Without loading all rows.
         joined = joined.execution_options(yield_per=ROWS_AT_ONCE)
         for row in self.connection.execute(joined, {**params, **holds.values}):
             if row.indexed or self.decoded_matches(row, wanted, row.session if session is None else session):
@@ -64,7 +65,7 @@ class Scanner:
         """EventFilter.holds over the derived text."""
 
         def has(term: BindParameter[str]) -> ColumnElement[bool]:
-            # The engines put the term into an expression; a parameter goes in like a string.
+            # The engines insert the term into an expression; a parameter works like a string.
             return self.engine.contains(event_text.c.text, cast("str", term))
 
         return text_conditions(wanted, "term", has)
@@ -74,12 +75,12 @@ class Scanner:
         return event is not None and wanted.holds(fold(self.codec.text(event.body)))
 
     def stored(self, row: Row[Any] | Record, session: int) -> StoredEvent | None:
-        """The event; None if it was too large to come along and has been deleted since."""
+        """Returns the event; None if it was too large for the row and has been deleted since."""
         body = row.body if row.body is not None else self._large_body(session, row)
         return None if body is None else StoredEvent(row.seq, body, bool(row.archived))
 
     def _large_body(self, session: int, row: Row[Any] | Record) -> bytes | None:
-        # What was inserted may have been moved in the meantime; its seq never changes, but only it is indexed by seq.
+        # A compaction may have moved inserted events in the meantime; their seq never changes, but only theirs is indexed.
         appended = row.position % POSITION_STEP == 0
         place = _e.position == row.position if appended else sa.and_(sa.text(INSERTED), _e.seq == row.seq)
         body: bytes | None = self.connection.execute(sa.select(_e.body).where(_e.session == session, place)).scalar()
@@ -87,7 +88,7 @@ class Scanner:
 
 
 def fitting(rows: Sequence[Row[Any]], limit: int, max_bytes: int) -> Sequence[Row[Any]]:
-    """As many of the first rows as fit; one at least."""
+    """Returns as many of the first rows as fit; at least one."""
     total = 0
     for count, row in enumerate(rows[:limit]):
         total += row.size

@@ -26,7 +26,7 @@ _ZEROS = {
 
 
 def insert_session(connection: Connection, tenant: str, new: NewSession) -> int:
-    """The new row's id. Its name's turn has been taken, and nobody has the name."""
+    """Inserts the session and returns the id of its row. Its name is locked and unused."""
     values: dict[str, Any] = _ZEROS | {
         "tenant": tenant,
         "app": new.ref.app,
@@ -148,8 +148,7 @@ def expired(tenant: str | None, now: int, which: Expired) -> list[ColumnElement[
 
 
 def _free_expired(connection: Connection, engine: Engine, expired: Sequence[ColumnElement[bool]], limit: int) -> list[Row[Any]]:
-    """Expired sessions at which this transaction has taken turns. Those that another server is sweeping, or that somebody is
-    extending, are left to them."""
+    """Returns expired sessions whose names this transaction has locked. Skips those that another server deletes or extends."""
     order = (sessions.c.expire_time, sessions.c.id)
     ahead: list[ColumnElement[bool]] = []
     taken: list[Row[Any]] = []
@@ -161,18 +160,18 @@ def _free_expired(connection: Connection, engine: Engine, expired: Sequence[Colu
             break
         free = engine.take_free_turns(connection, {(row.tenant, row.session_id) for row in candidates})
         keys = [row.id for row in candidates if (row.tenant, row.session_id) in free]
-        # Asked anew: whoever had the turn a moment ago may have extended or deleted it.
+        # Read again: the previous holder of the lock may have extended or deleted it.
         taken += connection.execute(sa.select(sessions).where(*expired, sessions.c.id.in_(keys))).all()
         ahead = [sa.tuple_(*order) > sa.tuple_(sa.literal(candidates[-1].expire_time), sa.literal(candidates[-1].id))]
     return taken
 
 
 def _delete_row(connection: Connection, row: Row[Any], now: int, *, expired: bool) -> int:
-    """Deletes a session, at whose name a turn has been taken, with its log; how many events it had."""
+    """Deletes a session, whose name is locked, with its log. Returns the number of its events."""
     key = row.id
-    # Whoever gives it a policy or a lease takes no turn, but locks the row.
+    # Locked, because writers of policies and leases lock the row and not the name.
     connection.execute(sa.select(sessions.c.id).where(sessions.c.id == key).with_for_update())
-    # In a query of their own, or PostgreSQL would look for the lowest and the highest id among everybody's events.
+    # In a subquery, or PostgreSQL would look for the lowest and the highest id among all events.
     ids = sa.select(events.c.id).where(events.c.session == key).offset(sa.literal_column("0")).subquery()
     first, last = connection.execute(sa.select(sa.func.min(ids.c.id), sa.func.max(ids.c.id))).one()
     count = connection.execute(events.delete().where(events.c.session == key)).rowcount
@@ -181,7 +180,7 @@ def _delete_row(connection: Connection, row: Row[Any], now: int, *, expired: boo
     ref = ref_of(row)
     _forget_policy(connection, row.tenant, ref, now)
     connection.execute(sessions.delete().where(sessions.c.id == key))
-    # Nobody reads them any more, and what they tell of the session is to be gone as well.
+    # They are not read any more, and their session data must not remain.
     told = (changes.c.session == key, changes.c.kind.in_((CREATED, UPDATED)))
     connection.execute(changes.update().where(*told).values(detail=None))
     gone = session_of(row)
@@ -199,7 +198,7 @@ def _forget_policy(connection: Connection, tenant: str, ref: SessionRef, now: in
 
 
 def totals(connection: Connection, tenant: str) -> Totals:
-    # seq is gapless and nothing is deleted from a log, so its length is last_seq.
+    # seq has no gaps and events are never deleted from a log, so its length is last_seq.
     statement = sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(sessions.c.last_seq), 0)).where(
         sessions.c.tenant == tenant
     )

@@ -1,6 +1,6 @@
-"""Units of work on memories: adding, listing, forgetting. Finding by words is memory_search's.
+"""Units of work that add, list and delete memories. `search` finds them by terms.
 
-The index of words is written with the entry, so it is never behind; writers of one scope take turns.
+The search index is written with the entry, so it is never behind; writers of one scope run one after the other.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..schema.tables import memories, memory_tombstones, memory_vectors
 from ..search.term_index import WordIndex, WordRow
 from .rows import DRAFT_COLUMNS, batches, column_conditions, draft_of, memories_of_keys, metadata_holds, within
 
-# Entries, and characters of their words, that one transaction deletes: some tens of milliseconds on SQLite, where all wait.
+# Entries, and characters of their terms, that one transaction deletes: tens of milliseconds on SQLite, where all writers wait.
 _FORGOTTEN_AT_ONCE, _FORGOTTEN_WORDS = 128, 256 << 10
 
 _m, _t = memories.c, memory_tombstones.c
@@ -33,7 +33,7 @@ _m, _t = memories.c, memory_tombstones.c
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """How entries get their words: the index, if there is one, the version of what makes words, and what does."""
+    """The terms of entries: the index, if there is one, the version of the analyzer, and the function that returns them."""
 
     index: WordIndex | None
     version: int
@@ -43,7 +43,7 @@ class Words:
 def outcomes(
     connection: Connection, tenant: str, scope: MemoryScope, drafts: Sequence[MemoryDraft], *, ingesting: bool
 ) -> list[MemoryOutcome]:
-    """What would become of the drafts. Raises MemoryIdConflict."""
+    """Returns the outcome of adding each draft. Raises MemoryIdConflict."""
     ids = [draft.id for draft in drafts]
     stored = _stored(connection, tenant, scope, ids, compared=not ingesting)
     deleted = _deleted(connection, tenant, scope, ids) if ingesting else frozenset[str]()
@@ -61,7 +61,7 @@ def outcomes(
 def _stored(
     connection: Connection, tenant: str, scope: MemoryScope, ids: Sequence[str], *, compared: bool
 ) -> dict[str, Row[Any]]:
-    """Rows by their ids, with all that drafts are compared by if they are to be compared."""
+    """Returns rows by id, with the compared columns if `compared`."""
     columns = DRAFT_COLUMNS if compared else (_m.memory_id,)
     found: dict[str, Row[Any]] = {}
     for some in batches(ids):
@@ -110,7 +110,7 @@ def add(
 
 
 def take_turn(connection: Connection, engine: Engine, tenant: str, scope: MemoryScope) -> None:
-    """Writers of one scope come one after the other. Sessions of this name, should there be any, wait with them: no harm."""
+    """Locks the scope for writing. Sessions of this name would wait as well, which is harmless."""
     engine.take_turns(connection, [(tenant, f"memories {memory_marker(tenant, scope)}")])
 
 
@@ -156,9 +156,9 @@ def holding(
 def _keys(
     connection: Connection, query: sa.Select[Any], tenant: str, scope: MemoryScope, wanted: MemoryFilter, most: int
 ) -> Iterator[int]:
-    """Keys of the rows that satisfy the filter, in the query's order: at least `most` of them if there are so many."""
+    """Returns keys of the rows that match the filter, in the query's order: at least `most`, if there are so many."""
     query = query.where(within(tenant, scope), *column_conditions(wanted))
-    # What the metadata says is known only when the row is read.
+    # Metadata is compared after the row is read.
     query = query.execution_options(yield_per=ROWS_AT_ONCE) if wanted.metadata else query.limit(most)
     for row in connection.execute(query):
         if metadata_holds(row, wanted):
@@ -166,7 +166,7 @@ def _keys(
 
 
 def newest_key(connection: Connection, tenant: str, scope: MemoryScope) -> int:
-    """Of the entry of the scope that was added last; 0 without one."""
+    """Returns the key of the entry of the scope that was added last; 0 without one."""
     return int(connection.execute(sa.select(sa.func.coalesce(sa.func.max(_m.id), 0)).where(within(tenant, scope))).scalar_one())
 
 
@@ -180,8 +180,8 @@ def forget_some(
     newest: int,
     now: int,
 ) -> Forgotten:
-    """Some of what is to be forgotten, up to the key `newest`: as much as other writers may have to wait for; none once nothing
-    is left. `not_found` is not told here."""
+    """Deletes a part of the entries, up to the key `newest`: as many as other writers can wait for; none if nothing is left.
+    Does not count `not_found`."""
     take_turn(connection, engine, tenant, scope)
     query: sa.Select[Any] = sa.select(_m.id, _m.memory_id, _m.event_id, _m.words, _m.analyzer)
     query = query.where(within(tenant, scope), _m.id <= newest).order_by(_m.id).limit(_FORGOTTEN_AT_ONCE)
@@ -189,7 +189,7 @@ def forget_some(
         query = query.where(sa.or_(sa.false(), *(_m.memory_id.in_(some) for some in batches(sorted(set(what.ids))))))
     elif what.session_id is not None:
         query = query.where(_m.session_id == what.session_id)
-    # Locked, so that nothing more is derived of them meanwhile.
+    # Locked, so that no more data is derived from them.
     rows = connection.execute(query.with_for_update()).all()
     sizes = accumulate(len(row.words) for row in rows)
     rows = rows[: max(1, sum(size <= _FORGOTTEN_WORDS for size in sizes))]
@@ -199,13 +199,13 @@ def forget_some(
 def _delete(
     connection: Connection, index: WordIndex | None, tenant: str, scope: MemoryScope, rows: Sequence[Row[Any]], now: int
 ) -> int:
-    """Deletes rows with all that is derived of them; how many embeddings that were."""
+    """Deletes rows with their derived data. Returns the number of deleted embeddings."""
     keys = [row.id for row in rows]
-    # Without an index, what one may have of them stays there, and names keys that nothing has any more.
+    # Without an index in use, a stale one keeps keys that no entry has any more.
     indexed = [WordRow(row.id, memory_marker(tenant, scope), row.words) for row in rows if row.analyzer > 0]
     if index is not None and indexed:
         index.remove(connection, indexed)
-    # In this order: who embeds one of them holds its row, and what that leaves behind is there when the second is run.
+    # In this order: a transaction that embeds an entry locks its row, so its embedding exists when the second statement runs.
     connection.execute(memories.delete().where(_m.id.in_(keys)))
     embeddings = connection.execute(memory_vectors.delete().where(memory_vectors.c.id.in_(keys))).rowcount
     buried = {"tenant": tenant, "app": scope.app, "user_id": scope.user_id, "time": now}

@@ -1,4 +1,4 @@
-"""Memories as rows: what one is, what a scope and a filter ask of the columns, and what is left to be asked of the metadata."""
+"""Memories as rows: conversions, and the conditions of scopes and filters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 _m = memories.c
 
-# Values of one condition: well below what either driver takes in a statement.
+# Values of one condition: well below the limits of both drivers.
 AT_ONCE = 500
 
 DRAFT_COLUMNS = (
@@ -33,18 +33,18 @@ _MEMORY_COLUMNS = (_m.id, _m.app, _m.user_id, _m.record_time, *DRAFT_COLUMNS)
 
 
 def batches(values: Sequence[T]) -> Iterator[Sequence[T]]:
-    """AT_ONCE of them at a time."""
+    """Splits into sequences of AT_ONCE."""
     for start in range(0, len(values), AT_ONCE):
         yield values[start : start + AT_ONCE]
 
 
 def within(tenant: str, scope: MemoryScope) -> ColumnElement[bool]:
-    """That a row is of the scope."""
+    """The row is in the scope."""
     return sa.and_(_m.tenant == tenant, _m.app == scope.app, _m.user_id == scope.user_id)
 
 
 def column_conditions(wanted: MemoryFilter) -> list[ColumnElement[bool]]:
-    """All of the filter but what it asks of the metadata."""
+    """Returns the conditions of the filter, except for metadata."""
     found: list[ColumnElement[bool]] = []
     if wanted.session_ids:
         found.append(_m.session_id.in_(sorted(wanted.session_ids)))
@@ -58,7 +58,7 @@ def column_conditions(wanted: MemoryFilter) -> list[ColumnElement[bool]]:
 
 
 def metadata_holds(row: Row[Any], wanted: MemoryFilter) -> bool:
-    """The rest of the filter; `row` has metadata_json."""
+    """Returns whether the metadata matches the filter; `row` has metadata_json."""
     return not wanted.metadata or wanted.metadata.items() <= top_values(row.metadata_json.decode()).items()
 
 
@@ -78,7 +78,7 @@ def draft_of(row: Row[Any]) -> MemoryDraft:
 def memories_of_keys(
     connection: Connection, tenant: str, scope: MemoryScope, keys: Iterable[int], wanted: MemoryFilter
 ) -> Iterator[Memory]:
-    """Those that are in the scope and satisfy the filter, in the order of the keys."""
+    """Returns the memories that are in the scope and match the filter, in the order of the keys."""
     for some in batches(list(keys)):
         found = {row.id: row for row in rows_of_keys(connection, tenant, scope, some, wanted, _MEMORY_COLUMNS)}
         for row in (found[key] for key in some if key in found):
@@ -93,6 +93,6 @@ def rows_of_keys(
     wanted: MemoryFilter,
     columns: Sequence[ColumnElement[Any]],
 ) -> list[Row[Any]]:
-    """At most AT_ONCE keys; `columns` have metadata_json."""
+    """Returns rows of at most AT_ONCE keys; `columns` include metadata_json."""
     query = sa.select(*columns).where(_m.id.in_(keys), within(tenant, scope), *column_conditions(wanted))
     return [row for row in connection.execute(query) if metadata_holds(row, wanted)]

@@ -1,6 +1,6 @@
-"""Finding memories by words, and keeping the index of words at the present version of the analyzer.
+"""Finds memories by terms, and keeps the search index at the current version of the analyzer.
 
-The index is asked for what it has. What it has not, or has by another version, is analysed here: an answer is always complete.
+Entries that the index does not have in this version are analyzed here, so a result is always complete.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ANALYSED_COLUMNS: Sequence[ColumnElement[Any]] = (_m.id, _m.analyzer, _m.conten
 def candidates(
     scanner: Scanner, index: WordIndex | None, tenant: str, scope: MemoryScope, query: WordQuery, wanted: MemoryFilter
 ) -> Candidates:
-    """In a snapshot."""
+    """Runs in a snapshot."""
     connection = scanner.connection
     count = sa.select(sa.func.count()).select_from(memories).where(within(tenant, scope))
     documents = max(1, connection.execute(count).scalar_one())
@@ -60,7 +60,7 @@ def _unindexed(behind: Mapping[int, str], query: WordQuery) -> Unindexed:
 
 
 def _behind(scanner: Scanner, index: WordIndex | None, tenant: str, scope: MemoryScope) -> Mapping[int, str]:
-    """Words by key, of the scope's entries of which the index has nothing, or not the words of this version."""
+    """Returns the terms, by key, of the scope's entries that the index does not have in this version."""
     present = scanner.codec.words_version
     if index is not None:
         ends = sa.select(sa.func.min(_m.analyzer)).scalar_subquery(), sa.select(sa.func.max(_m.analyzer)).scalar_subquery()
@@ -73,7 +73,7 @@ def _behind(scanner: Scanner, index: WordIndex | None, tenant: str, scope: Memor
 
 
 def _words_of(scanner: Scanner, rows: Sequence[Row[Any]]) -> Mapping[int, str]:
-    """By the present version, by key. Analysed aside, some at a time."""
+    """Returns the terms of this version, by key. Analyzes in a thread, in batches."""
     codec = scanner.codec
     found = {row.id: row.words for row in rows if abs(row.analyzer) == codec.words_version}
 
@@ -89,7 +89,7 @@ def _words_of(scanner: Scanner, rows: Sequence[Row[Any]]) -> Mapping[int, str]:
 
 
 class Renewed(NamedTuple):
-    """Words that an entry has by the present version; `was` is what they are to replace."""
+    """The terms of an entry in the current version; `was` is the version they replace."""
 
     key: int
     was: int
@@ -97,8 +97,8 @@ class Renewed(NamedTuple):
 
 
 def renewals(scanner: Scanner, most: int) -> Sequence[Renewed]:
-    """Some entries of which the index has nothing, or what an older version made. Not what a newer one made: the server that
-    has it would make it again."""
+    """Returns entries that the index does not have, or has in an older version. Entries of a newer version are left to the
+    server that wrote them."""
     query = sa.select(*_ANALYSED_COLUMNS).where(_m.analyzer < scanner.codec.words_version)
     rows = scanner.connection.execute(query.order_by(_m.analyzer, _m.id).limit(most)).all()
     made = _words_of(scanner, rows)
@@ -106,7 +106,7 @@ def renewals(scanner: Scanner, most: int) -> Sequence[Renewed]:
 
 
 def renew(connection: Connection, index: WordIndex, renewed: Iterable[Renewed], version: int) -> None:
-    """Replaces words, of entries that are as they were when the words were made."""
+    """Replaces the terms of entries that are unchanged since they were analyzed."""
     wanted = {each.key: each for each in renewed}
     columns: Sequence[ColumnElement[Any]] = (_m.id, _m.tenant, _m.app, _m.user_id, _m.words, _m.analyzer)
     query = sa.select(*columns).where(_m.id.in_(wanted)).order_by(_m.id).with_for_update()
@@ -123,7 +123,7 @@ def renew(connection: Connection, index: WordIndex, renewed: Iterable[Renewed], 
 
 
 def prepare(connection: Connection, index: WordIndex, table: str) -> None:
-    """Makes the index if it is not there. One that is new has nothing of the entries that are there."""
+    """Creates the index if there is none. A new index does not have the stored entries."""
     known = sa.inspect(connection).has_table(table)
     index.prepare(connection, anew=False)
     if not known:

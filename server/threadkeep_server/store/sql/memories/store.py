@@ -36,18 +36,18 @@ class SqlMemories:
     async def add_memories(
         self, tenant: str, scope: MemoryScope, drafts: Sequence[MemoryDraft], now: int, *, ingesting: bool
     ) -> Sequence[MemoryOutcome]:
-        # Asked before: most of a session that is ingested again is there, and analysing costs more than asking.
+        # Read first: most entries of a repeated ingestion exist, and analysis costs more than a query.
         expected = await self._units.read(
             lambda connection: memory_queries.outcomes(connection, tenant, scope, drafts, ingesting=ingesting), snapshot=True
         )
         if MemoryOutcome.ADDED not in expected:
             return expected
-        # Not in the transaction: on SQLite it would hold up everybody who writes.
+        # Not in the transaction: on SQLite it would block all writers.
         fresh = [draft for draft, outcome in zip(drafts, expected, strict=True) if outcome is MemoryOutcome.ADDED]
         made = await asyncio.to_thread(lambda: {draft.id: self._words_of(draft, now) for draft in fresh})
 
         def of(draft: MemoryDraft) -> str:
-            # What was there a moment ago may have been deleted.
+            # An entry that existed a moment ago may have been deleted.
             return made[draft.id] if draft.id in made else self._words_of(draft, now)
 
         words = memory_queries.Words(self._index, self._units.codec.words_version, of)
@@ -91,7 +91,7 @@ class SqlMemories:
         )
 
     async def forget(self, tenant: str, scope: MemoryScope, what: Forget, now: int) -> Forgotten:
-        # What is added from now on stays, or who adds faster than this deletes would never let it end.
+        # Later entries are kept; otherwise fast writers could keep this running.
         newest = await self._units.read(lambda connection: memory_queries.newest_key(connection, tenant, scope))
         deleted = embeddings = 0
         while True:
@@ -107,18 +107,20 @@ class SqlMemories:
         return Forgotten(deleted, embeddings, missing)
 
     async def keep_index(self) -> None:
-        """Brings the words of entries that an older version has analysed, or that no index has, up to date; runs until
-        cancelled. Servers that share a database may do it side by side: what another has done meanwhile is left as it is."""
+        """Analyzes entries that the index does not have in this version, until canceled. Several servers may do it at the same
+        time: entries that another one has changed are skipped."""
         while self._index is not None:
             try:
                 rest = _REST_S if await self.renew_terms() else _POLL_S
-            except Exception as exc:  # a full disk, a lost database, a fault of ours: what is behind is found without an index
-                _log.warning("memories cannot be analysed anew (%s), next try in %g s", type(exc).__name__, _RETRY_S)
+            except Exception as exc:  # a full disk, a lost database, a defect: searches scan the outdated entries
+                _log.warning(
+                    "indexing memories failed (%s); searches scan them; retrying in %g s", type(exc).__name__, _RETRY_S
+                )
                 rest = _RETRY_S
             await asyncio.sleep(rest)
 
     async def renew_terms(self) -> int:
-        """Does some of it, in one transaction; how many entries there were to do."""
+        """Analyzes one batch in one transaction. Returns its size."""
         index = self._index
         if index is None:
             return 0
@@ -130,8 +132,8 @@ class SqlMemories:
 
 
 async def open_index(engine: Engine, kind: WordIndex | None) -> WordIndex | None:
-    """The index of the entries' words, of the same kind as that of events; made if it is not there. Operators may do without
-    the index of events, which costs appends something; this one costs them nothing."""
+    """Returns the index of the entries' terms, of the same kind as that of events; creates it if there is none. The index of
+    events is optional, because it costs appends something; this one costs them nothing."""
     if kind is None:
         return None
     index = kind.beside_log(WORDS_TABLE)

@@ -1,7 +1,7 @@
-"""The tables. Times are integer nanoseconds; JSON and payloads are bytes, for text columns cannot hold every string.
+"""The tables. Times are integer nanoseconds; JSON and payloads are bytes, because text columns cannot hold every string.
 
-`events.position` is the order of the window: seq * POSITION_STEP for what is appended, and values in between for what a
-compaction inserts. seq itself needs no index of its own (see `queries.conditions`).
+`events.position` is the order of the window: seq * POSITION_STEP for appended events, values in between for events that a
+compaction inserted. seq needs no index of its own (see `log.conditions`).
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from sqlalchemy import (
 from ....domain.feed import ChangeKind
 from ....domain.model import POSITION_STEP
 
-# A database says which schema it has and the oldest schema number whose code can still run on it.
+# The schema of a database, and the oldest schema number whose code can still run on it.
 SCHEMA_VERSION = 5
 # 5: older code stores and reads the text of a part in another form.
 OLDEST_CODE_THAT_CAN_RUN = 5
 
-# The names of what Counters and Usage count, in columns.
+# The names of the fields of Counters and Usage, in columns.
 COUNTED = ("events", "turns", "bytes", "tokens")
 USED = ("input", "output", "total", "cached", "reasoning")
 
 metadata = MetaData()
-# SQLite makes rowids only of INTEGER PRIMARY KEY; AUTOINCREMENT keeps a deleted session's ids from being used again.
+# SQLite makes rowids only of INTEGER PRIMARY KEY; AUTOINCREMENT prevents the reuse of a deleted session's ids.
 _Id = BigInteger().with_variant(Integer, "sqlite")
 
 meta = Table("threadkeep_meta", metadata, Column("key", String(64), primary_key=True), Column("value", Text, nullable=False))
@@ -88,7 +88,7 @@ session_labels = Table(
 )
 
 INSERTED = f"position % {POSITION_STEP} <> 0"
-# What a context starts with: SYSTEM events and summaries. Not a stub, which stands in its turn for a tool result.
+# The beginning of a context: SYSTEM events and summaries. Not stubs, which replace tool results in their turns.
 LEAD = "role = 3 OR (synthetic AND role <> 4)"
 
 ACTIVE_LEAD = f"NOT archived AND ({LEAD})"
@@ -112,16 +112,16 @@ events = Table(
     Column("size", BigInteger, nullable=False),
     Column("tokens", BigInteger, nullable=False),
     Column("body", LargeBinary, nullable=False),
-    # UTF-8 bytes of what a model would be shown; -1 in rows older than the column.
+    # UTF-8 bytes of the text for a model; -1 in rows older than the column.
     Column("content_bytes", BigInteger, nullable=False, server_default=text("-1")),
     # domain.model.Tools.
     Column("tools", SmallInteger, nullable=False, server_default=text("4")),
     UniqueConstraint("session", "position", name="events_position"),
     UniqueConstraint("session", "event_id", name="events_event_id"),
     Index("events_turn_start", "session", "position", sqlite_where=text("turn_start"), postgresql_where=text("turn_start")),
-    # What compactions inserted: few rows, so that appends pay nothing for finding them by seq.
+    # Events that compactions inserted: few rows, so that appends pay nothing for finding them by seq.
     Index("events_inserted", "session", "seq", sqlite_where=text(INSERTED), postgresql_where=text(INSERTED)),
-    # The window, read from its end, however much is archived before and between.
+    # The window, read from its end, independent of archived events.
     Index("events_active", "session", "position", sqlite_where=text("NOT archived"), postgresql_where=text("NOT archived")),
     Index("events_lead", "session", "position", sqlite_where=text(ACTIVE_LEAD), postgresql_where=text(ACTIVE_LEAD)),
     sqlite_autoincrement=True,
@@ -148,7 +148,7 @@ def _change_columns() -> list[Column[Any]]:
     ]
 
 
-# The feed: one row for each committed change of a session. `xid` orders them safely on PostgreSQL (see Engine.settled).
+# The feed: one row per committed change of a session. `xid` orders them safely on PostgreSQL (see Engine.settled).
 changes = Table(
     "changes",
     metadata,
@@ -157,7 +157,7 @@ changes = Table(
     *_change_columns(),
     Index("changes_order", "xid", "id"),
     Index("changes_session", "session", "xid", "id"),
-    # Which sessions, now gone, have borne a name.
+    # Names of deleted sessions.
     Index(
         "changes_deleted",
         "tenant",
@@ -168,7 +168,7 @@ changes = Table(
     sqlite_autoincrement=True,
 )
 
-# What retention has trimmed of the feed: everything up to this change. One row.
+# Retention has trimmed the feed up to this change. One row.
 feed_floor = Table(
     "feed_floor",
     metadata,
@@ -177,7 +177,7 @@ feed_floor = Table(
     Column("change", BigInteger, nullable=False),
 )
 
-# Named consumers; see store.consumers.
+# Named consumers; see store.contract.consumers.
 consumers = Table(
     "consumers",
     metadata,
@@ -204,7 +204,7 @@ consumer_members = Table(
     Column("until", BigInteger, nullable=False),
 )
 
-# `owner` is the member that holds the lease until `until`; empty: nobody does.
+# `owner` is the member that holds the lease until `until`; empty: none.
 consumer_partitions = Table(
     "consumer_partitions",
     metadata,
@@ -218,7 +218,7 @@ consumer_partitions = Table(
     Column("reason", Text, nullable=False),
 )
 
-# Changes that were given up on, as they were in the feed, which may have trimmed them since.
+# Changes that failed too often, as they were in the feed, which may have trimmed them since.
 parked_changes = Table(
     "parked_changes",
     metadata,
@@ -260,8 +260,8 @@ compactions = Table(
     sqlite_autoincrement=True,
 )
 
-# Policies by what they are for; unused parts of the name are empty. A removed one stays as a row without a body, so that other
-# servers learn of it.
+# Policies by scope; unused parts of the name are empty. A removed policy stays as a row without a body, so that other servers
+# notice the removal.
 policies = Table(
     "policies",
     metadata,
@@ -278,7 +278,7 @@ policies = Table(
     sqlite_autoincrement=True,
 )
 
-# Who is compacting a session, so that two servers never do the same work. A lease that has run out is anybody's.
+# Leases on compacting a session, so that two servers never do the same work. An expired lease is free.
 leases = Table(
     "leases",
     metadata,
@@ -289,9 +289,9 @@ leases = Table(
 
 # --- long-term memory
 
-# `text` is verbatim UTF-8, `folded` what substrings are looked for in. `words` has the form of domain.recall.Candidate.words;
-# `analyzer` is the version that made what the index of words has of the row, 0 if it has nothing (see memory_index).
-# `vector_model` is the number of the model that embedded it, 0 while it waits.
+# `text` is verbatim UTF-8, `folded` is searched for substrings. `words` has the form of domain.search.Candidate.words;
+# `analyzer` is the version of the terms that the index has of the row, 0 if it has none (see memories.search). `vector_model`
+# is the number of the model that embedded it, 0 while it waits.
 memories = Table(
     "memories",
     metadata,
@@ -332,7 +332,7 @@ memory_tombstones = Table(
     Column("time", BigInteger, nullable=False),
 )
 
-# Embeddings by memories.id: float32, little-endian. `scope` stands for (tenant, app, user).
+# Embeddings by memories.id: float32, little-endian. `scope` represents (tenant, app, user).
 memory_vectors = Table(
     "memory_vectors",
     metadata,
@@ -344,7 +344,7 @@ memory_vectors = Table(
     Index("memory_vectors_scope", "scope", "model", "id"),
 )
 
-# Embedding models by name; the one that was `called` for last is the present one. Numbers begin at 1.
+# Embedding models by name; the one with the highest `called` is the current one. Numbers start at 1.
 vector_models = Table(
     "vector_models",
     metadata,
@@ -356,12 +356,12 @@ vector_models = Table(
     sqlite_autoincrement=True,
 )
 
-# --- derived tables: made and remade by text_index, never migrated. On SQLite they live in a file of their own, so that
+# --- derived tables: created and rebuilt by text_index, never migrated. On SQLite they are in a file of their own, so that
 # indexing never holds the log's write lock.
 DERIVED = "search"
 derived = MetaData(schema=DERIVED)
 
-# Folded text by event, made behind the log by the indexer. `scope` stands for (tenant, user): see text_index.scope_of.
+# Folded text by event, written by the indexer after the commit. `scope` represents (tenant, user): see text_index.scope_of.
 event_text = Table(
     "event_text",
     derived,
@@ -371,7 +371,7 @@ event_text = Table(
     Index("event_text_scope", "scope", "id"),
 )
 
-# The terms of events (store.words), made with their text; `markers` of the scopes that they are in: see word_index.
+# The terms of events (contract.terms), written with their text; `markers` of their scopes: see log.markers.
 event_words = Table(
     "event_words",
     derived,
@@ -380,9 +380,9 @@ event_words = Table(
     Column("words", Text, nullable=False),
 )
 
-# How far the indexer has come in the order of `changes`, and what that change was: the file may be left over from another
-# database, or from a later state of this one. Before it follows changes it reads the events that were there when it began, by
-# their ids: up to `filled` it has, up to `fill` it will. One row.
+# The position of the indexer in the order of `changes`, and that change: the file may belong to another database, or to a later
+# state of this one. Before it follows changes it reads the stored events by id: it has read up to `filled` and will read up to
+# `fill`. One row.
 index_progress = Table(
     "index_progress",
     derived,

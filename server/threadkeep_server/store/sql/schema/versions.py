@@ -1,4 +1,4 @@
-"""The schema's versions: bringing a database up to date, and refusing what this code cannot run on."""
+"""The versions of the schema: migrates a database, and refuses one that this code cannot run on."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ T = TypeVar("T")
 
 
 class SchemaTooNew(RuntimeError):
-    """The database was migrated by newer code that this code must not run beside."""
+    """The database was migrated by newer code that this code must not run with."""
 
 
 def migrate(connection: Connection) -> None:
-    """Brings the schema up to date; a unit of work that nobody else may run at the same time (see prepare)."""
+    """Migrates the schema; a unit of work that runs alone (see prepare)."""
     stored, compatible = versions(connection)
     if stored > SCHEMA_VERSION:
         if compatible > SCHEMA_VERSION:
@@ -33,7 +33,7 @@ def migrate(connection: Connection) -> None:
                 f"knows {SCHEMA_VERSION}: upgrade the server, or restore the backup made before the upgrade"
             )
             raise SchemaTooNew(message)
-        return  # newer, but made so that we can run
+        return  # newer, but compatible with this code
     if stored == SCHEMA_VERSION:
         return
     config = Config()
@@ -47,7 +47,7 @@ def migrate(connection: Connection) -> None:
 
 
 def versions(connection: Connection) -> tuple[int, int]:
-    """The database's schema version and the oldest code that can run on it; zeros for an empty database."""
+    """Returns the database's schema version and the oldest code that can run on it; zeros for an empty database."""
     if not sa.inspect(connection).has_table(meta.name):
         return 0, 0
     return int(get(connection, "schema_version") or 0), int(get(connection, "oldest_code") or 0)
@@ -63,7 +63,7 @@ def _put(connection: Connection, key: str, value: str) -> None:
 
 
 def alone(engine: Engine, unit: Unit[T]) -> Unit[T]:
-    """The unit, run while no other server runs one like it: of concurrent starts one does the work, the others find it done."""
+    """Returns the unit with a lock against other servers: of concurrent starts one does the work, the others find it done."""
 
     def locked(connection: Connection) -> T:
         if engine.exclusive:
@@ -78,14 +78,14 @@ async def prepare(engine: Engine) -> None:
 
     def unit(connection: Connection) -> None:
         migrate(connection)
-        # Changes nothing; a database that is read-only says so now, and not at the first append.
+        # Changes nothing, but a read-only database fails now and not at the first append.
         connection.execute(meta.delete().where(meta.c.key == ""))
 
     await engine.write(alone(engine, unit))
 
 
 def upgrade(url: str) -> None:
-    """Brings the database's schema up to date. Raises SchemaTooNew, DatabaseInUse."""
+    """Migrates the database's schema. Raises SchemaTooNew, DatabaseInUse."""
 
     async def work() -> None:
         engine = open_engine(url, SqlOptions())
@@ -98,6 +98,6 @@ def upgrade(url: str) -> None:
 
 
 def current(url: str) -> tuple[int, int]:
-    """The database's schema version (0: no database, or none of ours) and the one that this code knows. Changes nothing."""
+    """Returns the database's schema version (0: no database, or another one) and the one of this code. Changes nothing."""
     stored = peek(url, versions)
     return (0 if stored is None else stored[0]), SCHEMA_VERSION

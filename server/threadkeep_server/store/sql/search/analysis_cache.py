@@ -1,4 +1,4 @@
-"""Words of events that the index has not come to yet, for searches that ask for them again and again."""
+"""A cache of the terms of unindexed events, for repeated searches."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from concurrent.futures import Future
 from threading import Lock
 
 MOST_KEPT = 32 << 20
-"""Characters of words."""
+"""Largest number of characters of cached terms."""
 
 _Key = tuple[bytes, int]
 
 
 class Analysed:
-    """What `make` makes of an event's sealed bytes and its time: made once, however many threads ask at a time, and kept as
-    long as there is room. By content, so that nothing that is kept can be wrong."""
+    """Caches what `make` returns for an event's sealed bytes and its time. Each is computed once, even if several threads need
+    it at the same time. Keyed by content, so that no entry can be outdated."""
 
     def __init__(self, make: Callable[[bytes, int], str], most: int = MOST_KEPT) -> None:
         self._make = make

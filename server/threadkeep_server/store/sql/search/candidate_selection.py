@@ -1,7 +1,7 @@
-"""Choosing candidates by the terms that they have: one way for whatever is indexed by words, events and memories.
+"""Selects candidates by their terms, for events and for memories.
 
-Those with the rarest terms come first. A term that `most_counted` documents have says little: what has no rarer one comes
-after, the newest first. Only keys are chosen here; a document is read when it is known that it comes into question.
+Documents with the rarest terms are first. A term of `most_counted` documents is common: documents without a rarer one come
+last, the newest first. Only keys are selected here; a document is read when it may be in the result.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from ..engine.base import Engine
 from .term_index import Asked, NewestPage, Postings, WordIndex
 
 Read = Callable[[Sequence[int]], Mapping[int, Candidate]]
-"""The documents of these keys, by key: those that are there and satisfy the filter."""
+"""Returns the documents of these keys, by key: those that exist and match the filter."""
 
 _BEYOND_ALL = 1 << 62
-# Keys that are looked at in one go.
+# Keys that are considered at once.
 _FEWEST, _MOST = 256, 8192
 
 
 @dataclass(frozen=True, slots=True)
 class Unindexed:
-    """What was read and analysed, for the index does not have it: documents by term, and how many have each. There may be more
-    than are told: those that do not satisfy the filter, and of a common term all but the newest."""
+    """Documents by term, of those that are not in the index and were analyzed, and the number of documents per term. The counts
+    include documents that do not match the filter and, of a common term, all but the newest."""
 
     keys: Mapping[str, Collection[int]]
     counts: Mapping[str, int]
 
 
 class Choice:
-    """The choice for one query among the documents of a scope. `marker` is the scope's in the index; `documents` is how many it
-    holds. Of what the index tells, `outdated` documents are left out: they are among those that were read."""
+    """The selection for one query among the documents of a scope. `marker` is the scope's in the index; `documents` is their
+    number. `outdated` documents of the index are ignored: they are in `unindexed`."""
 
     def __init__(self, query: WordQuery, marker: str, documents: int, outdated: Collection[int] = ()) -> None:
         self.terms = tuple(dict.fromkeys(query.terms))
@@ -49,10 +49,10 @@ class Choice:
     def candidates(
         self, connection: Connection, engine: Engine, index: WordIndex | None, unindexed: Unindexed, read: Read
     ) -> Candidates:
-        """`unindexed` was read before: what is indexed meanwhile is then in both, and nothing in neither."""
+        """`unindexed` was read before the index: documents indexed in the meantime are in both, none is in neither."""
         told = Postings({}, ())
         if index is not None and self.terms:
-            # As many more as may have to be left out.
+            # More, because outdated ones are left out.
             told = index.postings(connection, engine, self._asked, self.most + len(self._outdated))
         having = {term: self._having(told.keys.get(term, ()), unindexed.keys.get(term, ())) for term in self.terms}
         counts = {term: self._count(told, term, unindexed) for term in self.terms}
@@ -60,7 +60,7 @@ class Choice:
         pages: Iterable[Sequence[int]] = [self._most_telling(having, counts)]
         if index is not None and told.common:
             pages = chain(pages, self._newest(connection, engine, index, told.common))
-        # One more than wanted tells whether there are more.
+        # One more than wanted shows whether there are more.
         found = list(_first(pages, self._limit + 1, read))
         return Candidates(found[: self._limit], self.documents, counts, complete=len(found) <= self._limit)
 
@@ -78,7 +78,7 @@ class Choice:
         return min(self.most, len(indexed) + unindexed.counts.get(term, 0))
 
     def _most_telling(self, having: Mapping[str, Collection[int]], counts: Mapping[str, int]) -> Sequence[int]:
-        """Keys of what is known to have a term: by how much the rare ones among its terms say, then the newest first."""
+        """Returns keys of documents with a rare term: by the weight of their rare terms, then the newest first."""
         scores: dict[int, float] = {}
         for term, count in counts.items():
             worth = rarity(count, self.documents) if count < self.most else 0.0
@@ -89,7 +89,7 @@ class Choice:
     def _newest(
         self, connection: Connection, engine: Engine, index: WordIndex, common: Sequence[str]
     ) -> Iterator[Sequence[int]]:
-        """Keys of what has common terms: that has all of them, and then that has any."""
+        """Returns keys of documents with common terms: first those that have all of them, then those that have any."""
         asked = self._asked._replace(terms=common)
         for every in (True, False) if len(common) > 1 else (False,):
             page = NewestPage(_BEYOND_ALL, max(_FEWEST, self._limit + 1), every)
@@ -101,8 +101,8 @@ class Choice:
 
 
 def _first(pages: Iterable[Sequence[int]], most: int, read: Read) -> Iterator[Candidate]:
-    """The first documents of the pages that can be read, each once. Reading one costs more than knowing of it, and a few at a
-    time more than many: so keys are gathered until they can be enough."""
+    """Returns the first documents of the pages, each once. Reading a few documents at a time costs more than reading many, so
+    keys are collected until they may be enough."""
     seen: set[int] = set()
     waiting: list[int] = []
     missing = most

@@ -1,4 +1,4 @@
-"""Units of work that read events by their keys, with what stands beside them: a few statements, however many events."""
+"""Units of work that read events by their keys, with their neighbors: a few statements for any number of events."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _hit = events.alias("hit")
 _start = events.alias("start")
 _COMMA: Any = sa.literal_column("','")
 _Placed = tuple[int, StoredEvent]
-"""An event, and before it its position."""
+"""The position of an event, and the event."""
 
 
 def events_by_key(
     scanner: Scanner, tenant: str, scope: EventScope, keys: Sequence[int], wanted: EventFilter, neighbors: int
 ) -> Sequence[FoundEvent]:
-    """In a snapshot, where it takes more than one statement: see of_one_moment."""
+    """Runs in a snapshot if it takes more than one statement: see of_one_moment."""
     place = place_of(scanner, tenant, scope)
     rows = {row.id: row for row in _events(scanner, place, keys, wanted)}
     around = {row.id: row for row in _around(scanner, list(rows), wanted, neighbors)} if rows and neighbors else {}
@@ -41,12 +41,12 @@ def events_by_key(
 
 
 def of_one_moment(wanted: EventFilter, neighbors: int) -> bool:
-    """Whether reading events by their keys needs no snapshot: one statement tells of them, and holds all that it tells."""
+    """Returns whether reading events by their keys needs no snapshot: one statement reads everything."""
     return not neighbors and not wanted.terms
 
 
 def neighbor_keys(scanner: Scanner, keys: Sequence[int], wanted: EventFilter) -> Sequence[int]:
-    """Of the event before and the one after each of these, whatever scope they are of."""
+    """Returns the keys of the event before and the one after each of these, in any scope."""
     around = _around(scanner, keys, wanted, 1) if keys else ()
     return list(dict.fromkeys(key for row in around for key in (*_keys(row.before), *_keys(row.after))))
 
@@ -93,14 +93,14 @@ def _events(scanner: Scanner, place: Place, keys: Sequence[int], wanted: EventFi
 
 
 def _turn() -> ColumnElement[Any]:
-    """The key of the start of the event's turn."""
+    """Returns the key of the start of the event's turn."""
     starts = sa.select(_start.c.id).where(_start.c.session == _e.session, sa.text("start.turn_start"))
     before = starts.where(_start.c.position <= _e.position).order_by(_start.c.position.desc()).limit(sa.literal_column("1"))
     return before.correlate(events).scalar_subquery()
 
 
 def _around(scanner: Scanner, keys: Sequence[int], wanted: EventFilter, neighbors: int) -> Sequence[Record]:
-    """For each of these events the keys of its neighbours."""
+    """Returns the keys of the neighbors of each of these events."""
     near = conditions(neighbor_filter(wanted))
 
     def build() -> Select[Any]:
@@ -121,7 +121,7 @@ def _around(scanner: Scanner, keys: Sequence[int], wanted: EventFilter, neighbor
 
 
 def stored_events(scanner: Scanner, keys: Sequence[int]) -> Iterator[tuple[int, int, StoredEvent]]:
-    """Of these events the key, the position and the event itself, in no order; whatever scope they are of."""
+    """Returns key, position and event of each of these events, unordered, in any scope."""
     if not keys:
         return
 

@@ -55,7 +55,7 @@ def search_sessions(
 
 
 def _taken(rows: Iterator[Record], skip: int, count: int) -> list[Record]:
-    """The rows in order, each once: one that was indexed between two statements turns up in both."""
+    """Returns the rows in order, each once: a row that was indexed between two statements is in both."""
     taken: list[Record] = []
     previous = (0, 0)
     for row in rows:
@@ -72,7 +72,7 @@ def _taken(rows: Iterator[Record], skip: int, count: int) -> list[Record]:
 
 
 class _Search:
-    """A search over a user's or an app's sessions: what the index has, and the tail that it has not."""
+    """A search of a user's or an app's sessions: in the index, and in the unindexed events."""
 
     def __init__(
         self, scanner: Scanner, index: TextIndex | None, tenant: str, scope: UserScope | AppScope, query: SearchQuery
@@ -84,13 +84,13 @@ class _Search:
         self._conditions = _search_conditions(tenant, scope, query)
 
     def matches(self, skip: int, count: int) -> Sequence[Record]:
-        """`count` matches in order, or as many as there are, after `skip`."""
+        """Returns `count` matches in order, or fewer if there are no more, after `skip`."""
         connection, wanted = self._scanner.connection, self._wanted
         if self._index is None:
             scanned = self._scanner.matching(self._candidates(), wanted, self._conditions.values)
             return _taken(scanned, skip, count)
         if not connection.in_transaction():
-            connection.begin()  # prepared statements do not, and all of an answer is to be of one moment
+            connection.begin()  # prepared statements do not begin one, and a result must be of one snapshot
         behind = unindexed.parts(self._scanner)
         conditions, indexed = self._indexed(self._index)
         values = conditions.values
@@ -102,7 +102,7 @@ class _Search:
         return _taken(heapq.merge(*tails, rest, key=_sort_key), skip, count)
 
     def _indexed(self, index: TextIndex) -> tuple[Conditions, Prepared]:
-        """The search of what is indexed, and its conditions."""
+        """Returns the search of indexed events, and its conditions."""
         texts = index.candidates(self._scope_key, self._wanted) & self._scanner.text_conditions(self._wanted)
         conditions = self._conditions & texts
 
@@ -110,12 +110,12 @@ class _Search:
             joined = self._candidates().join(event_text, event_text.c.id == events.c.id).where(*texts.where)
             return joined.limit(_parameter("limit")).offset(_parameter("skip"))
 
-        # Two shapes: put together, the flags of one could be told for those of the other.
+        # Two shapes: concatenated, the flags of one could be mistaken for those of the other.
         shape = ("search indexed", self._conditions.shape, texts.shape)
         return conditions, self._scanner.statements.get(shape, self._scanner.connection, build)
 
     def _tail(self, part: unindexed.Part) -> Iterator[Record]:
-        """Matches in this part of the tail."""
+        """Returns matches in this part of the unindexed events."""
         shape = ("search tail", part, self._conditions.shape)
 
         def build() -> Select[Any]:
@@ -133,7 +133,7 @@ class _Search:
 
 
 def _search_conditions(tenant: str, scope: UserScope | AppScope, query: SearchQuery) -> Conditions:
-    """What a hit's session and an event's columns must satisfy, and where the page begins."""
+    """Returns the conditions on a hit's session and columns, and on the start of the page."""
     found = conditions(query.filter) & owned(tenant, scope)
     if (cursor := query.cursor) is not None:
         places = {"cursor_time": cursor.time, "cursor_session": cursor.session, "cursor_position": cursor.position}

@@ -1,4 +1,4 @@
-"""Where ranked searches look: the sessions of a scope, as conditions on events and as a marker of the index of words."""
+"""Scopes of ranked searches: as conditions on events, and as markers in the index."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ class Place:
     owner: dict[str, str] = field(default_factory=dict)
 
     def holding(self) -> Conditions:
-        """That an event found by its key is in the scope. Spelled so that no planner goes through the scope instead."""
+        """The condition that an event, found by its key, is in the scope. Written so that no planner scans the scope
+        instead."""
         found = Conditions()
         if self.session is None:
             found.add(partial(_owned, self.owner), **self.owner)
@@ -47,11 +48,11 @@ class Place:
 
     @property
     def key(self) -> Mapping[str, str | int]:
-        """What columns of the scope's sessions hold, and of no others."""
+        """Returns the column values of the scope's sessions, and of no others."""
         return self.owner if self.session is None else {"id": self.session}
 
     def size(self) -> ColumnElement[int]:
-        """How many events are in the scope; the parameters are those of `key`. Costs as much as the scope has sessions."""
+        """Counts the events in the scope; the parameters are those of `key`. The cost grows with the sessions of the scope."""
         total = sa.func.coalesce(sa.func.sum(sessions.c.last_seq), sa.literal_column("0"))
         return sa.select(total).where(*map(_session_has, self.key)).scalar_subquery()
 
@@ -65,7 +66,7 @@ def place_of(scanner: Scanner, tenant: str, scope: EventScope) -> Place:
 
 
 def owner_of(tenant: str, scope: UserScope | AppScope) -> dict[str, str]:
-    """What the columns of a scope's sessions hold."""
+    """Returns the column values of a scope's sessions."""
     user = {"user_id": scope.user_id} if isinstance(scope, UserScope) else {}
     return {"tenant": tenant, **user, **({} if scope.app is None else {"app": scope.app})}
 
@@ -81,7 +82,7 @@ def _session_has(name: str) -> ColumnElement[bool]:
 
 def _owned(owner: dict[str, str]) -> ColumnElement[bool]:
     mine = sa.and_(sessions.c.id == events.c.session, *map(_session_has, owner))
-    # Not EXISTS, which PostgreSQL makes a join of, to begin with the sessions.
+    # Not EXISTS, which PostgreSQL converts to a join that begins with the sessions.
     return sa.select(sessions.c.id).where(mine).correlate(events).scalar_subquery().is_not(None)
 
 
@@ -90,5 +91,5 @@ def _of_session() -> ColumnElement[bool]:
 
 
 def _of_session_found() -> ColumnElement[bool]:
-    # The sign keeps the index on sessions out of it.
+    # The sign prevents the use of the index on sessions.
     return sa.literal_column("+events.session", sa.BigInteger) == parameter("scope_session", events.c.session)

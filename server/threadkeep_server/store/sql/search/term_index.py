@@ -1,8 +1,8 @@
-"""Indexes of words: which events of a scope have a term, and nothing of how well they answer; that is said by who ranks.
+"""Indexes of terms: they find the events of a scope that have a term. Ranking happens elsewhere.
 
-A term is asked for together with its scope, as markers of the scope are indexed beside the terms: so an answer costs what the
-scope holds of the term, not what the database does, and counts are the scope's own. SQLite: a contentless FTS5 table.
-PostgreSQL: tsvectors under GIN, the field of a term as its weight.
+A term is looked up together with its scope, because markers of the scope are indexed with the terms: the cost depends on the
+events of the scope with the term, and counts are the scope's own. SQLite: a contentless FTS5 table. PostgreSQL: tsvectors under
+GIN, the field of a term as its weight.
 """
 
 from __future__ import annotations
@@ -22,21 +22,20 @@ if TYPE_CHECKING:
 from ..log.markers import digest
 from ..schema.tables import DERIVED
 
-# Of ASCII only these, or the engines would part or fold terms, or mind what they quote; and none so long that one is cut.
+# Only these ASCII characters, or the engines would split or fold terms, or need quotes; and short enough not to be truncated.
 _PLAIN = re.compile(r"[a-z0-9\u0080-\U0010ffff]{1,64}")
 _ODD = re.compile(r"[^a-z0-9\u0080-\U0010ffff \n]|[^ \n]{65}")
 
 
 class Postings(NamedTuple):
-    """Which events have a term. `keys`: row ids by term, of all that have it, where they are not many. `common`: terms that
-    many have, of which no ids are told."""
+    """The events that have a term. `keys`: all row ids, by term, for rare terms. `common`: frequent terms, without row ids."""
 
     keys: Mapping[str, Sequence[int]]
     common: Sequence[str]
 
 
 class WordRow(NamedTuple):
-    """An event's row id, the markers of the scopes that it is in, and its terms as Candidate.words has them."""
+    """An event's row id, the markers of its scopes, and its terms in the form of Candidate.words."""
 
     id: int
     markers: str
@@ -52,7 +51,7 @@ class Asked(NamedTuple):
 
 
 class NewestPage(NamedTuple):
-    """Events with ids below `before`, up to `most`. `every`: that have every one of the terms."""
+    """Events with ids below `before`, up to `most`. `every`: they must have all of the terms."""
 
     before: int
     most: int
@@ -60,38 +59,38 @@ class NewestPage(NamedTuple):
 
 
 class WordIndex(Protocol):
-    """What tells which events have a term. Of what it tells, what has been deleted since is to be left out."""
+    """Finds the events that have a term. Results may include events deleted since."""
 
     def beside_log(self, table: str) -> WordIndex:
-        """An index of the same kind, of this name, to be written in the transactions of the log and not behind it."""
+        """Returns an index of the same kind, of this name, that is written in the transactions of the log."""
         ...
 
     def prepare(self, connection: Connection, *, anew: bool) -> None:
-        """Makes what is missing; anew, without what it held."""
+        """Creates what is missing; `anew`: without the previous content."""
         ...
 
     def add(self, connection: Connection, rows: Sequence[WordRow]) -> None: ...
 
     def remove(self, connection: Connection, rows: Sequence[WordRow]) -> None:
-        """The rows are as they were added."""
+        """The rows equal those that were added."""
         ...
 
     def postings(self, connection: Connection, engine: Engine, asked: Asked, most: int) -> Postings:
-        """Events that have each term; `most` are many."""
+        """Returns the events of each term; a term of `most` events is frequent."""
         ...
 
     def newest(self, connection: Connection, engine: Engine, asked: Asked, page: NewestPage) -> Sequence[int]:
-        """Events that have the terms, the newest first."""
+        """Returns the events that have the terms, the newest first."""
         ...
 
 
 def words_text(words: Words) -> str:
-    """Words as they are stored: text columns cannot hold U+0000."""
+    """Returns terms as they are stored: text columns cannot hold U+0000."""
     return as_text(words).replace("\x00", "\ufffd")
 
 
 def _spelled(term: str) -> str:
-    """A term as it is indexed: itself, or what stands for one that is odd."""
+    """Returns the indexed form of a term: itself, or a hash of a term that engines would not keep."""
     return term if _PLAIN.fullmatch(term) else "~t" + digest(term, 20)
 
 
@@ -105,7 +104,7 @@ def _spelled_fields(words: str) -> Sequence[str]:
 # --- SQLite
 
 _COLUMNS = ("text", "calls", "results", "media")
-# Every character that is not ASCII belongs to a term; no folding but of ASCII letters, of which none is upper case.
+# Every character outside ASCII belongs to a term; only ASCII letters are folded, and there are no upper-case ones.
 _CREATE = (
     "CREATE VIRTUAL TABLE IF NOT EXISTS {file}.{table} USING fts5(text, calls, results, media, dates, scope, "
     "content='', detail='column', columnsize=0, tokenize=\"ascii tokenchars '~'\")"
@@ -116,7 +115,7 @@ _REMOVE = (
     "INSERT INTO {file}.{table} ({table}, rowid, text, calls, results, media, dates, scope) "
     "VALUES ('delete', ?, ?, ?, ?, ?, ?, ?)"
 )
-# Rows as one text: a step of a statement costs more than a number of it.
+# Rows as one text: a step of a statement costs more than one more number in it.
 _POSTINGS = (
     "SELECT (SELECT group_concat(rowid) FROM (SELECT rowid FROM {file}.{table} "
     "WHERE {table} MATCH asked.value LIMIT ?)) FROM json_each(?) AS asked"
@@ -164,7 +163,7 @@ def _document(row: WordRow) -> tuple[int | str, ...]:
 
 
 def _fts_terms(asked: Asked) -> Sequence[str]:
-    """Queries for each of the terms."""
+    """Returns the queries of the terms."""
     columns = [column for column, field in zip(_COLUMNS, FIELDS, strict=True) if field in asked.fields]
     within = "" if len(columns) == len(FIELDS) else "{" + " ".join([*columns, "dates"]) + "} : "
     return [f'{within}"{_spelled(term)}"' for term in asked.terms]
@@ -174,7 +173,7 @@ def _fts_terms(asked: Asked) -> Sequence[str]:
 
 _WEIGHTS = "ABCD"
 _DATED = ",".join(f"{place}{weight}" for place, weight in enumerate(_WEIGHTS, len(_WEIGHTS) + 1))
-# A tsvector holds 1 MB at most, with the places of its lexemes: what has more terms has several.
+# A tsvector holds at most 1 MB, including positions: an event with more terms has several.
 _LEXEMES_AT_ONCE = 3000
 _CREATE_TERMS = "CREATE TABLE IF NOT EXISTS {table} (id bigint NOT NULL, terms tsvector NOT NULL)"
 _DROP_TERMS = "DROP TABLE IF EXISTS {table}"
@@ -182,17 +181,17 @@ _ADD_TERMS = "INSERT INTO {table} (id, terms) VALUES ($1::bigint, ($2::text)::ts
 _REMOVE_TERMS = "DELETE FROM {table} WHERE id = ANY($1::bigint[])"
 _INDEX_TERMS = (
     "CREATE INDEX IF NOT EXISTS {table}_id ON {table} (id)",
-    # What is not merged into GIN yet is gone through by every look-up: 64 kB of it instead of 4 MB.
+    # Every look-up scans entries that are not merged into GIN yet: 64 kB instead of 4 MB.
     "CREATE INDEX IF NOT EXISTS {table}_terms ON {table} USING gin (terms) WITH (gin_pending_list_limit = 64)",
 )
-# NULL of a term that many have: sending and reading so many ids costs as much as finding them.
+# NULL for a frequent term: sending and reading so many ids costs as much as finding them.
 _PG_POSTINGS = (
     "SELECT CASE WHEN cardinality(ids) < $1 THEN ids END FROM (SELECT place, "
     "ARRAY(SELECT id FROM {table} WHERE terms @@ asked.query::tsquery LIMIT $1) AS ids "
     "FROM unnest($2::text[]) WITH ORDINALITY AS asked (query, place) OFFSET 0) AS told ORDER BY place"
 )
-# Two ways, for no planner can tell which is the shorter. Neither leaves it a choice: a prepared statement comes to have one
-# plan for whatever terms, which goes through the table from its end until there are enough, however rare they are.
+# Two ways, because no planner knows which is shorter. Neither leaves it a choice: a prepared statement gets one plan for any
+# terms, which scans the table from its end until there are enough matches, even for rare terms.
 _PG_NEWEST_OF_FEW = (
     "WITH few AS MATERIALIZED (SELECT id FROM {table} WHERE terms @@ ($1::text)::tsquery) "
     "SELECT DISTINCT id FROM few WHERE id < $2 ORDER BY id DESC LIMIT $3"
@@ -201,12 +200,12 @@ _PG_NEWEST_OF_MANY = (
     "SELECT DISTINCT id FROM (SELECT id, terms FROM {table} WHERE id < $2 ORDER BY id DESC LIMIT {walked}) AS newest "
     "WHERE terms @@ ($1::text)::tsquery ORDER BY id DESC LIMIT $3"
 )
-# Rows that are gone through from the end: first some, to see how many of them are wanted; then this many times as many.
+# Rows that are scanned from the end: first some, to estimate the share of matches; then this multiple of the estimate.
 _WALKED, _FARTHER = 1024, 16
 
 
 class PgWords:
-    """Lexemes with weights for places; GIN alone answers where every field is asked for."""
+    """Lexemes with weights for fields; GIN alone is enough if every field is selected."""
 
     def __init__(self, table: str = "event_terms") -> None:
         self._create, self._drop, self._add, self._remove, self._postings, self._few = (
@@ -244,32 +243,32 @@ class PgWords:
     def newest(self, connection: Connection, engine: Engine, asked: Asked, page: NewestPage) -> Sequence[int]:
         some = (" & " if page.every else " | ").join(_pg_terms(asked))
         params = (f"'{asked.marker}' & ({some})", page.before, page.most)
-        # All of several terms are seldom in many events.
+        # Few events have all of several terms.
         for walk in () if page.every else self._walks:
             rows = engine.fetch(connection, walk, params)
             if len(rows) == page.most:
                 return [id_ for (id_,) in rows]
-            if len(rows) * _FARTHER < page.most * 2:  # not likely to be enough
+            if len(rows) * _FARTHER < page.most * 2:  # probably not enough
                 break
         return [id_ for (id_,) in engine.fetch(connection, self._few, params)]
 
 
 def _pg_terms(asked: Asked) -> Sequence[str]:
-    """Queries for each of the terms."""
+    """Returns the queries of the terms."""
     weights = "".join(weight for weight, field in zip(_WEIGHTS, FIELDS, strict=True) if field in asked.fields)
-    # Weights are not in GIN: with them each event found would be looked at.
+    # GIN has no weights: with them each event found would be read.
     within = "" if weights == _WEIGHTS else f":{weights}"
     return [f"'{_spelled(term)}'{within}" for term in asked.terms]
 
 
 def _documents(row: WordRow) -> Iterable[str]:
-    """An event's tsvectors, as literals; each has the markers."""
+    """Returns an event's tsvectors, as literals; each has the markers."""
     places: dict[str, str] = {}
     *fields, dates = _spelled_fields(row.words)
     for place, (weight, field) in enumerate(zip(_WEIGHTS, fields, strict=True), 1):
         for term in set(field.split()):
             places[term] = f"{places[term]},{place}{weight}" if term in places else f"{place}{weight}"
-    # A date is asked for with any field, so it has the weights of all.
+    # Dates match any field, so they have all weights.
     places |= dict.fromkeys(dates.split(), _DATED)
     lexemes = [f"'{term}':{place}" for term, place in places.items()]
     marked = " ".join(f"'{marker}'" for marker in row.markers.split())

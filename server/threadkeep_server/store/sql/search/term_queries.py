@@ -1,7 +1,7 @@
-"""Units of work that find candidates to rank: a coarse choice among the events of a scope that have terms of a question.
+"""Units of work that find candidates to rank: a coarse selection of the events of a scope that have terms of a query.
 
-What is indexed is looked up by term. The tail, or where there is no index the whole scope, is read and analysed. Both give
-events by term; those that are chosen (see word_choice) are read only then, with whatever else they must satisfy.
+Indexed events are looked up by term. Unindexed ones, or without an index the whole scope, are read and analyzed. Both give
+events by term; only selected ones (see candidate_selection) are read, with the other conditions.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from .term_index import WordIndex
 T = TypeVar("T")
 R = TypeVar("R")
 Part = unindexed.Part | str
-"""Of the tail; or, a string, the whole log."""
+"""A part of the unindexed events; a string: the whole log."""
 
 _e = events.c
 _EVENT = (_e.id, _e.session, _e.time, _e.role, _e.author)
-# Not joined: with the statistics of a small table a planner would read it whole.
+# Not joined: with the statistics of a small table a planner would read all of it.
 _WORDS = sa.select(event_words.c.words).where(event_words.c.id == _e.id).scalar_subquery().label("words")
-# What is analysed in one go.
+# Events that are analyzed in one batch.
 _MOST_AT_ONCE, _BYTES_AT_ONCE = 256, 1 << 20
 
 
@@ -53,10 +53,10 @@ def word_candidates(
     query: WordQuery,
     wanted: EventFilter,
 ) -> Candidates:
-    """In a snapshot."""
+    """Runs in a snapshot."""
     connection = scanner.connection
     if not connection.in_transaction():
-        connection.begin()  # prepared statements do not, and all of an answer is to be of one moment
+        connection.begin()  # prepared statements do not begin one, and a result must be of one snapshot
     place = place_of(scanner, tenant, scope)
     documents, parts = _standing(scanner, index, place)
     if not query.terms or query.limit < 1:
@@ -68,7 +68,8 @@ def word_candidates(
 
 
 def _standing(scanner: Scanner, index: WordIndex | None, place: Place) -> tuple[int, Sequence[Part]]:
-    """How many events are in the scope, at least 1, and what is to be read. One statement: the way there costs more than it."""
+    """Returns the number of events in the scope, at least 1, and the parts to read. One statement: the round trip costs more
+    than the query."""
 
     def build() -> Select[Any]:
         return sa.select(place.size().label("documents"), *(() if index is None else unindexed.behind(scanner.engine)))
@@ -87,7 +88,7 @@ def neighbor_candidates(
     fields: Field,
     wanted: EventFilter,
 ) -> Sequence[Candidate]:
-    """In a snapshot."""
+    """Runs in a snapshot."""
     place = place_of(scanner, tenant, scope)
     near = neighbor_keys(scanner, keys, wanted)
     return list(_Reader(scanner, analyzed, place, fields, wanted).named(near).values()) if near else []
@@ -95,14 +96,14 @@ def neighbor_candidates(
 
 @dataclass(slots=True)
 class _Postings:
-    """Keys by term, up to `most` of each, and how many there are."""
+    """Keys by term, up to `most` of each, and the number of documents per term."""
 
     most: int
     keys: dict[str, list[int]] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
 
     def add(self, term: str, key: int) -> None:
-        """Keeps the greatest."""
+        """Keeps the greatest keys."""
         heap = self.keys.setdefault(term, [])
         if len(heap) < self.most:
             heapq.heappush(heap, key)
@@ -111,7 +112,7 @@ class _Postings:
 
 
 class _Reader:
-    """Reads events of a scope that satisfy a filter, as candidates with the terms of the fields."""
+    """Reads the events of a scope that match a filter, as candidates with the terms of the fields."""
 
     def __init__(self, scanner: Scanner, analyzed: Analysed, place: Place, fields: Field, wanted: EventFilter) -> None:
         self._scanner = scanner
@@ -120,10 +121,10 @@ class _Reader:
         self._fields = fields
         self._wanted = wanted
 
-    # --- what is known by its key
+    # --- by key
 
     def named(self, keys: Sequence[int]) -> Mapping[int, Candidate]:
-        """Those of these that are in the scope and satisfy the filter."""
+        """Returns those of these events that are in the scope and match the filter."""
         rows = list(self._rows(keys))
         unknown = self._words_of([row for row in rows if row.words is None])
         every = self._fields & ALL_FIELDS == ALL_FIELDS
@@ -149,16 +150,16 @@ class _Reader:
         return prepared.run(self._scanner.connection, values)
 
     def _words_of(self, rows: Sequence[Record]) -> Mapping[int, str]:
-        """Of events that are not indexed; of one that is gone meanwhile nothing."""
+        """Returns the terms of unindexed events, without events that were deleted in the meantime."""
         words = self._analyzed.words
         times = {row.id: row.time for row in rows}
         bodies = ((key, event.body) for key, _, event in stored_events(self._scanner, list(times)))
         return dict(self._aside(bodies, lambda key, body: words(body, times[key])))
 
-    # --- the tail, or everything
+    # --- unindexed events, or the whole log
 
     def unindexed(self, parts: Sequence[Part], terms: Sequence[str], most: int) -> Unindexed:
-        """What is in these parts of the log. Counts are of all, keys of what satisfies the filter."""
+        """Returns the documents of these parts. Counts are of all of them, keys of those that match the filter."""
         found = _Postings(most)
         wanted_terms = frozenset(terms)
         words = self._analyzed.words
@@ -193,7 +194,7 @@ class _Reader:
         return prepared.stream(self._scanner.connection, reading.values | filtering.values)
 
     def _aside(self, bodies: Iterable[tuple[T, bytes]], make: Callable[[T, bytes], R]) -> Iterator[tuple[T, R]]:
-        """What is made of each body: a batch after the other, each aside."""
+        """Returns the result of `make` for each body: in batches, each in a thread."""
 
         def made(batch: Sequence[tuple[T, bytes]]) -> Sequence[tuple[T, R]]:
             return [(of, make(of, body)) for of, body in batch]
@@ -203,7 +204,7 @@ class _Reader:
 
 
 def _batches(bodies: Iterable[tuple[T, bytes]]) -> Iterator[list[tuple[T, bytes]]]:
-    """What is analysed in one go, and held in memory so long."""
+    """Splits into batches that are analyzed, and held in memory, at once."""
     batch: list[tuple[T, bytes]] = []
     size = 0
     for of, body in bodies:

@@ -1,7 +1,7 @@
 """Substring indexes over the derived text: a prefilter only, every candidate is compared again.
 
-SQLite: an FTS5 trigram table without positions (`detail=none`), every document preceded by its scope's marker, so that one
-MATCH narrows by user and by text. PostgreSQL: pg_trgm where it can be had. Without either the derived text is scanned.
+SQLite: an FTS5 trigram table without positions (`detail=none`); every document begins with its scope's marker, so that one
+MATCH narrows by user and by text. PostgreSQL: pg_trgm if it is available. Without either the derived text is scanned.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .term_index import Fts5Words, PgWords, WordIndex, WordRow
 if TYPE_CHECKING:
     from ..engine.base import Engine
 
-# Made anew when this changes.
+# Rebuilt when this changes.
 VERSION = 4
 
 _TRIGRAM = 3
@@ -35,20 +35,20 @@ TextRow = tuple[int, str, str]
 
 
 def scope_of(tenant: str, user_id: str) -> str:
-    """Three private-use characters that stand for a user. Two users may share them; a scope only narrows."""
+    """Three private-use characters that represent a user. Two users may share them; a scope only narrows."""
     digest = hashlib.blake2b(f"{len(tenant)}:{tenant}{user_id}".encode(), digest_size=12).digest()
     parts = (int.from_bytes(digest[i : i + 4]) % _PRIVATE_USE_SIZE for i in (0, 4, 8))
     return "".join(chr(_PRIVATE_USE + part) for part in parts)
 
 
 class TextIndex(Protocol):
-    """What narrows a search down before texts are compared."""
+    """Narrows a search before texts are compared."""
 
     words: WordIndex | None
-    """The index of words that is kept beside it. None: there is none, and no words are derived."""
+    """The index of terms maintained with it. None: there is none, and no terms are derived."""
 
     def prepare(self, connection: Connection, engine: Engine, words_version: int) -> None:
-        """Makes what is missing; makes it anew if another version made it, of the index or of what makes words."""
+        """Creates missing tables; rebuilds them if another version created them, of the index or of the analyzer."""
         ...
 
     def add(self, connection: Connection, rows: Sequence[TextRow], words: Sequence[WordRow] = ()) -> None: ...
@@ -56,12 +56,12 @@ class TextIndex(Protocol):
     def remove(self, connection: Connection, rows: Sequence[TextRow], words: Sequence[WordRow] = ()) -> None: ...
 
     def candidates(self, scope: str | None, wanted: EventFilter) -> Conditions:
-        """Conditions on event_text that hold for every indexed match in the scope, if there is one."""
+        """Conditions on event_text that every indexed match satisfies, in the scope if there is one."""
         ...
 
 
 def _prepare_tables(connection: Connection, engine: Engine, words_version: int) -> bool:
-    """Whether they had to be made anew: made by another version, or beside another log than this."""
+    """Returns whether the tables had to be rebuilt: another version created them, or they belong to another log."""
     derived.create_all(connection)
     maintenance.prepare(connection)
     columns = {column["name"] for column in sa.inspect(connection).get_columns(index_progress.name, schema=_schema(connection))}
@@ -81,12 +81,12 @@ def _prepare_tables(connection: Connection, engine: Engine, words_version: int) 
 
 
 def _start(connection: Connection, engine: Engine) -> dict[str, int]:
-    """Where the indexer begins. The feed may have been trimmed, so what is there now is read from the events themselves, and
-    the feed followed from its settled end."""
+    """Returns where the indexer begins. The feed may have been trimmed, so stored events are read directly, and the feed is
+    followed from its visible end."""
     newest = sa.select(changes.c.xid, changes.c.id, changes.c.session, changes.c.time).where(engine.settled())
     head = connection.execute(newest.order_by(*(column.desc() for column in engine.change_order)).limit(1)).one_or_none()
     start = dict(zip(("xid", "change", "session", "time"), head or (0, 0, 0, 0), strict=True))
-    # After the head, so that an event is among these or its change is beyond the head. It may be both.
+    # Read after the head, so that every event is among these or its change is after the head, or both.
     fill = connection.execute(sa.select(sa.func.coalesce(sa.func.max(events.c.id), 0))).scalar_one()
     return start | {"one": 1, "filled": 0, "fill": int(fill)}
 
@@ -98,20 +98,20 @@ def _schema(connection: Connection) -> str | None:
 
 
 def _continues(connection: Connection, at: Row[Any]) -> bool:
-    """Whether the log has the very change that was indexed last, and all that came after it. A log restored from a backup has
-    it not, or another."""
+    """Returns whether the log has the change that was indexed last, and all later ones. A log restored from a backup does not
+    have it, or has another."""
     floor = connection.execute(sa.select(feed_floor.c.xid, feed_floor.c.change)).one()
     if tuple(floor) > (at.xid, at.change):
         return False  # trimmed beyond it, while no index was wanted
     if not at.change:
         return True
-    # Whatever trims the feed leaves this one change where it is, though it be older than what is kept.
+    # Retention keeps this one change, although it may be older than the limit.
     same = sa.and_(changes.c.id == at.change, changes.c.session == at.session, changes.c.time == at.time)
     return connection.execute(sa.select(changes.c.id).where(same)).one_or_none() is not None
 
 
 class ScopedTexts:
-    """No index but that on scope: the derived text of the scope is scanned."""
+    """No index except the one on scope: the derived text of the scope is scanned."""
 
     def __init__(self, words: WordIndex | None = None) -> None:
         self.words = words
@@ -120,7 +120,7 @@ class ScopedTexts:
         self._prepare(connection, engine, words_version)
 
     def _prepare(self, connection: Connection, engine: Engine, words_version: int) -> bool:
-        """Whether it is made anew."""
+        """Returns whether it was rebuilt."""
         anew = _prepare_tables(connection, engine, words_version)
         if self.words is not None:
             self.words.prepare(connection, anew=anew)
@@ -147,7 +147,7 @@ class ScopedTexts:
 
 
 class Fts5Trigrams(ScopedTexts):
-    """SQLite's FTS5. Its tokenizer yields nothing under three characters, so shorter terms scan the scope."""
+    """SQLite's FTS5. Its tokenizer yields nothing for fewer than three characters, so shorter terms scan the scope."""
 
     def prepare(self, connection: Connection, engine: Engine, words_version: int) -> None:
         if self._prepare(connection, engine, words_version):
@@ -181,7 +181,7 @@ def _among_matched() -> ColumnElement[bool]:
 
 
 def _match(wanted: EventFilter) -> str:
-    """The FTS5 query that every match satisfies; empty if trigrams cannot narrow."""
+    """Returns the FTS5 query that every match satisfies; empty if trigrams cannot narrow."""
     parts = [_all_trigrams(wanted.keyword)]
     each = [_all_trigrams(term) for term in wanted.keywords]
     if wanted.match_all:

@@ -1,4 +1,4 @@
-"""What a database may have to find near vectors by itself."""
+"""The interface of a database's own vector index."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from ...contract.vectors import Floats, Source
 
 
 class VectorIndex(Protocol):
-    """An index of vectors beside those that are stored. It goes with them: what is deleted there is gone here."""
+    """An index of stored vectors. Deleted vectors are deleted from it, too."""
 
     def add(self, connection: Connection, source: Source, keys: Sequence[int], vectors: Floats) -> None:
-        """Takes in what the transaction has stored."""
+        """Adds vectors that the transaction has stored."""
         ...
 
     async def nearest(
         self, source: Source, tenant: str, scope: EventScope | MemoryScope, model: int, vector: Floats, limit: int
     ) -> list[tuple[int, float]] | None:
-        """See RecallStore.nearest; None as long as it does not hold all that is stored."""
+        """See VectorStore.nearest; None while it does not hold all stored vectors."""
         ...
 
     async def run(self) -> None:
-        """Takes in what was stored without it, and makes what large scopes need; until cancelled."""
+        """Adds vectors stored without it, and creates indexes of large scopes, until canceled."""
         ...

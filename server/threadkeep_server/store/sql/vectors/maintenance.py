@@ -1,4 +1,4 @@
-"""What the indexer does for embeddings as it follows the log: they are found, and lost, with the events."""
+"""Maintains embeddings as the indexer follows the log: they are found, and deleted, with the events."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from .tables import event_vectors, vector_progress
 
 
 def prepare(connection: Connection) -> None:
-    """Their tables are there."""
+    """Initializes the progress of embedding."""
     if connection.execute(sa.select(vector_progress.c.one)).one_or_none() is None:
         connection.execute(vector_progress.insert(), {"one": 1, "model": 0, "upto": 0})
 
 
 def keep_known(connection: Connection, after: int, upto: int | None) -> None:
-    """Drops the vectors of ids beyond `after`, up to `upto`, that no event has, or another than they are of: the index is made
-    anew, and what has been deleted before it began nobody will tell."""
+    """Deletes the vectors with ids above `after`, up to `upto`, that belong to no event or to another one: while an index is
+    rebuilt, earlier deletions are not in its changes."""
     known = sa.exists().where(
         events.c.id == event_vectors.c.id,
         events.c.session == event_vectors.c.session,
@@ -28,14 +28,14 @@ def keep_known(connection: Connection, after: int, upto: int | None) -> None:
 
 
 def indexed(connection: Connection, first: int) -> None:
-    """Events were indexed, the lowest of which has this id: they wait for their embeddings. Written whether or not it changes
-    anything, so that on PostgreSQL who moves on at the same time (vector_queue) comes before or after."""
+    """Records that events were indexed, the lowest with this id: they wait for embeddings. Always writes, so that on PostgreSQL
+    a transaction that advances the queue comes before or after."""
     upto = vector_progress.c.upto
     connection.execute(vector_progress.update().values(upto=sa.case((upto >= first, first - 1), else_=upto)))
 
 
 def deleted(connection: Connection, first: int, last: int) -> None:
-    """A session was deleted that had ids in this span. Its texts are gone already: who stores a vector holds on to the text
-    (vector_units.put_events), so nothing comes after this."""
+    """Deletes the vectors of a deleted session whose ids were in this span. Its texts are deleted already: a transaction that
+    stores a vector locks the text (vector_queries.put_events), so none comes later."""
     left = sa.exists().where(events.c.id == event_vectors.c.id)
     connection.execute(event_vectors.delete().where(event_vectors.c.id.between(first, last), ~left))

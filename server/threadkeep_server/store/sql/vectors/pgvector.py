@@ -62,7 +62,7 @@ class PgVector:
             return False
         version = connection.execute(sa.text("SELECT extversion FROM pg_extension WHERE extname = 'vector'")).scalar_one()
         if [int(number) for number in version.split(".")[:2]] < _OLDEST:
-            _log.warning("pgvector %s is not used, it would have to be %s or later", version, ".".join(map(str, _OLDEST)))
+            _log.warning("pgvector %s is not used: version %s or later is required", version, ".".join(map(str, _OLDEST)))
             return False
         copies.create_all(connection)
         stored = [sa.exists(sa.select(table.c.id)) for table in STORED.values()]
@@ -114,7 +114,9 @@ class PgVector:
                     await self._copy_all()
                 await self._make(await self._wanted.get())
             except Exception as exc:  # the database may be away, or out of space: searches go on by comparing
-                _log.warning("near vectors cannot be indexed (%s), next try in %g s", type(exc).__name__, _RETRY_S)
+                _log.warning(
+                    "indexing vectors failed (%s); searches compare all vectors; retrying in %g s", type(exc).__name__, _RETRY_S
+                )
                 await asyncio.sleep(_RETRY_S)
 
     # --- in the background
@@ -133,7 +135,7 @@ class PgVector:
         begun = time.monotonic()
         if await self._engine.read(lambda connection: pgvector_hnsw.make(connection, part)):
             self._ready.add(part)
-            _log.info("an index of near vectors was made in %.1f s", time.monotonic() - begun)
+            _log.info("created a vector index in %.1f s", time.monotonic() - begun)
 
 
 def _copy(source: Source) -> Any:

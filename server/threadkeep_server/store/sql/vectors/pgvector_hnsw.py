@@ -14,15 +14,15 @@ from sqlalchemy.sql import ColumnElement
 from ...contract.vectors import Floats, Source
 from .pgvector_tables import COPIES, as_indexed, given, parameter
 
-# Candidates that a search keeps in sight: that of the ten nearest vectors more than nine and a half are found, on average, of
-# random vectors too, which are the hardest.
+# Candidates that a search keeps: enough to find on average more than 9.5 of the ten nearest vectors, even for random vectors,
+# which are the hardest.
 _LEAST_IN_SIGHT, _MOST_IN_SIGHT = 400, 1000
-# Of these pgvector has 16 and 64 of its own accord: enough where vectors mean something.
+# pgvector's defaults are 16 and 64, which suffice for vectors of texts.
 _BUILT_WITH = "m = 16, ef_construction = 100"
 
 
 class Part(NamedTuple):
-    """The vectors by a model that have a value in a column: what an index is made of."""
+    """The vectors by a model that have a value in a column: the content of an index."""
 
     source: Source
     column: str
@@ -40,7 +40,7 @@ class Part(NamedTuple):
 
     @property
     def literally(self) -> Sequence[ColumnElement[bool]]:
-        """The conditions with their values in the statement: for a parameter no partial index is chosen."""
+        """The conditions with their values in the statement: no partial index is chosen for a parameter."""
         column = self.table.c[self.column]
         return (
             column == sa.literal(self.value, column.type, literal_execute=True),
@@ -61,13 +61,13 @@ def _prefix(source: Source) -> str:
 def search(
     connection: Connection, part: Part, others: Sequence[ColumnElement[bool]], vector: Floats, limit: int
 ) -> list[tuple[int, float]]:
-    """By the part's index, in a transaction."""
+    """Searches by the part's index, in a transaction."""
     embedding, type_ = part.table.c.embedding, as_indexed(part.dimension)
     assert type_ is not None  # noqa: S101 - or there were no index
     settings = {
         "hnsw.ef_search": str(min(max(_LEAST_IN_SIGHT, 2 * limit), _MOST_IN_SIGHT)),
         "hnsw.iterative_scan": "relaxed_order",
-        # What the planner knows of vectors is next to nothing.
+        # The planner knows next to nothing of vectors.
         **dict.fromkeys(("enable_seqscan", "enable_bitmapscan", "enable_sort"), "off"),
     }
     connection.execute(sa.select(*(sa.func.set_config(name, value, True) for name, value in settings.items())))
@@ -78,17 +78,17 @@ def search(
 
 
 def make(connection: Connection, part: Part) -> bool:
-    """Makes the part's index, beside whoever writes, and drops those of other models; outside any transaction. Whether it is
-    there: not if another server is about to make it."""
+    """Creates the part's index, concurrently with writers, and drops those of other models; outside any transaction. Returns
+    whether it exists: not if another server is about to create it."""
     lock = sa.func.hashtextextended(part.index_name, 0)
     if not connection.execute(sa.select(sa.func.pg_try_advisory_lock(lock))).scalar_one():
         return False
     try:
-        # It takes as long as it takes.
+        # There is no limit on its time.
         connection.exec_driver_sql("SET statement_timeout = 0")
         valid = _indexes(connection, part.source)
         if not valid.get(part.index_name, True):
-            _drop(connection, part.index_name)  # who made it was broken off
+            _drop(connection, part.index_name)  # its creator was interrupted
         if not valid.get(part.index_name, False):
             connection.exec_driver_sql(_creation(part))
         for name in valid:
@@ -101,7 +101,7 @@ def make(connection: Connection, part: Part) -> bool:
 
 
 def _indexes(connection: Connection, source: Source) -> dict[str, bool]:
-    """The approximate indexes that there are, and whether each can be used."""
+    """Returns the approximate indexes, and whether each can be used."""
     found = sa.text(
         "SELECT relname, indisvalid FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid "
         "WHERE indrelid = CAST(:table AS regclass) AND starts_with(relname, :prefix)"

@@ -1,5 +1,5 @@
-"""The tables of pgvector: a copy of each stored vector in the extension's own type. They are made where the extension can be
-had, and are never migrated: whoever finds rows missing copies them anew."""
+"""The tables of pgvector: a copy of each stored vector in the extension's own type. They are created where the extension is
+available, and never migrated: missing rows are copied again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .tables import event_vectors
 copies = MetaData()
 
 MOST_DIMENSIONS = 16_000
-"""Of a `vector`."""
+"""The number of dimensions of a `vector`."""
 _MOST_INDEXED, _MOST_HALVES_INDEXED = 2_000, 4_000
 
 
@@ -37,7 +37,7 @@ class Vector(UserDefinedType[Any]):
 
 
 def as_indexed(dimension: int) -> Vector | None:
-    """The type that an approximate index of so many dimensions is made of; None: there can be none."""
+    """Returns the type for an approximate index of so many dimensions; None: there is none."""
     if dimension <= _MOST_INDEXED:
         return Vector(dimension)
     return Vector(dimension, "halfvec") if dimension <= _MOST_HALVES_INDEXED else None
@@ -56,7 +56,7 @@ def _goes_with(column: Column[Any]) -> Column[int]:
     return Column("id", BigInteger, ForeignKey(column, ondelete="CASCADE"), primary_key=True, autoincrement=False)
 
 
-# Of scopes as they are in the tables that they go with.
+# Scopes as in the tables of vectors.
 event_copies = Table(
     "event_vector_copies",
     copies,

@@ -1,7 +1,7 @@
-"""What waits for an embedding: units of work.
+"""The queue of documents that wait for an embedding.
 
-The queue is nobody's table. Of events it is what is indexed and has no vector by the model, beyond the id up to which all have
-one; of memories what bears another model's number.
+It has no table. Events wait if they are indexed and have no vector by the model, above the id up to which all have one;
+memories wait if they have another model's number.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from ...contract.vectors import Source, Unembedded
 from ..schema.tables import event_text, events, memories, sessions, vector_models
 from .tables import event_vectors, vector_progress
 
-# Ids that one look passes at most, so that finding nothing among very many costs little at a time.
+# Largest number of ids per look, so that finding nothing among many costs little at a time.
 _IDS_AT_ONCE = 8192
 _MOST_LOOKS = 4
 _MOST_BYTES = 8 << 20
-"""Of the bodies of what is told at once, unless one alone is larger."""
+"""Largest total size of the bodies returned at once, unless one alone is larger."""
 
 
 def present_model(connection: Connection, *, lock: bool = False) -> Row[Any] | None:
-    """The model that was declared last. Locked, it stays so until the transaction ends, and who else locks it waits."""
+    """Returns the model that was declared last. If locked, it stays current until the transaction ends."""
     if lock:
         connection.execute(sa.select(vector_models.c.number).with_for_update()).all()
-    # Asked anew: what was locked may be what was present before another server had declared its model.
+    # Read again: another server may have declared its model before the lock.
     return connection.execute(sa.select(vector_models).order_by(vector_models.c.called.desc()).limit(1)).one_or_none()
 
 
@@ -40,7 +40,7 @@ def is_present(connection: Connection, model: int) -> bool:
 
 
 def next_events(connection: Connection, codec: Codec, model: int, limit: int) -> Sequence[Unembedded] | None:
-    """The first that wait; None: none was found, but there are more to look at. Writes derived tables."""
+    """Returns the first waiting events; None: none found yet, but there are more to check. Writes derived tables."""
     if not is_present(connection, model):
         return []
     progress = connection.execute(sa.select(vector_progress).with_for_update()).one()
@@ -64,7 +64,7 @@ def next_events(connection: Connection, codec: Codec, model: int, limit: int) ->
 
 
 def _waiting_ids(model: int, first: int, upto: int) -> Select[Any]:
-    """Those whose events are there: what has been deleted is soon out of the index, too."""
+    """Selects waiting ids whose events exist: deleted ones leave the index soon."""
     there = sa.exists().where(events.c.id == event_text.c.id)
     waits = (event_text.c.id.between(first, upto), ~_done(model), there)
     return sa.select(event_text.c.id).where(*waits).order_by(event_text.c.id)
@@ -88,7 +88,7 @@ def _events(connection: Connection, codec: Codec, ids: Sequence[int]) -> Iterato
 def next_memories(connection: Connection, model: int, limit: int) -> Sequence[Unembedded]:
     if not is_present(connection, model):
         return []
-    # By the number of each other model, for the index to serve it.
+    # One query per other model, so that the index serves it.
     first = sa.select(memories.c.id).order_by(memories.c.id).limit(limit)
     waits = [first.where(memories.c.vector_model == other) for other in _others(connection, model)]
     ids = sorted(id_ for query in waits for id_ in connection.execute(query).scalars())[:limit]
@@ -97,7 +97,8 @@ def next_memories(connection: Connection, model: int, limit: int) -> Sequence[Un
 
 
 def count_lacking(connection: Connection, name: str, sources: Sequence[Source], whose: Caller | None = None) -> int:
-    """What has no embedding by the model of this name; for a moment what has just been deleted, too. Costs as much as it is."""
+    """Counts the documents without an embedding by the model of this name, for a moment including deleted ones. The cost grows
+    with the count."""
     model = connection.execute(sa.select(vector_models.c.number).where(vector_models.c.name == name)).scalar() or 0
     count = {Source.EVENTS: _count_events, Source.MEMORIES: _count_memories}
     return sum(count[source](connection, model, whose) for source in set(sources))
@@ -119,7 +120,7 @@ def _count_memories(connection: Connection, model: int, whose: Caller | None) ->
 
 
 def _reached(whose: Caller | None, table: sa.Table) -> list[ColumnElement[bool]]:
-    """What the credential reaches of a table that says whose its rows are."""
+    """Conditions on the rows of a table that the credential reaches."""
     if whose is None:
         return []
     user = [] if whose.user_id is None else [table.c.user_id == whose.user_id]
@@ -127,6 +128,6 @@ def _reached(whose: Caller | None, table: sa.Table) -> list[ColumnElement[bool]]
 
 
 def _others(connection: Connection, model: int) -> Sequence[int]:
-    """What a memory may bear that the model has not embedded."""
+    """Returns the model numbers of memories that the model has not embedded."""
     numbers = connection.execute(sa.select(vector_models.c.number).where(vector_models.c.number != model)).scalars()
     return [0, *numbers]

@@ -1,5 +1,5 @@
-"""The derived tables of embeddings of events. They live where the search index does and, unlike it, outlive a new version of
-it: they cost somebody money."""
+"""The derived tables of event embeddings. They are stored with the search index and, unlike it, are kept by a new version,
+because embeddings cost money."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, SmallInt
 
 from ..schema.tables import derived
 
-# One row for each event that has been embedded, by its row id. `vector` is float32, little-endian; NULL: there was no text.
-# `scope` and `app` stand for (tenant, user) and (tenant, app): see vector_units.marker. `session` and `time` are the event's,
-# to tell it from one that took its id in another log.
+# One row per embedded event, by its row id. `vector` is float32, little-endian; NULL: there was no text. `scope` and `app`
+# represent (tenant, user) and (tenant, app): see vector_queries.marker. `session` and `time` are the event's, to distinguish it
+# from one with the same id in another log.
 event_vectors = Table(
     "event_vectors",
     derived,
@@ -25,8 +25,8 @@ event_vectors = Table(
     Index("event_vectors_session", "session", "id"),
 )
 
-# Up to which id nothing that is indexed waits for an embedding by a model. One row. Ids are indexed in another order than they
-# ascend, so whoever indexes an event sets it back behind that (see vector_upkeep).
+# The id up to which no indexed event waits for an embedding by a model. One row. Ids are not indexed in ascending order, so
+# indexing an event moves it back (see vectors.maintenance).
 vector_progress = Table(
     "vector_progress",
     derived,

@@ -1,4 +1,4 @@
-"""Units of work that keep embeddings, and tell them."""
+"""Units of work that store and read embeddings."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from .tables import event_vectors
 
 
 def marker(*names: str) -> int:
-    """A number that stands for a tenant and a user or an app of it. Two may share one: it only narrows."""
+    """Returns a number that represents a tenant and a user or an app. Two may share one: it only narrows."""
     digest = hashlib.blake2b("".join(f"{len(name)}:{name}" for name in names).encode(), digest_size=8).digest()
     return int.from_bytes(digest, signed=True)
 
 
 def declare(connection: Connection, name: str, dimension: int) -> int:
-    """See RecallStore.vector_model; alone (admin.alone)."""
+    """See VectorStore.vector_model; runs alone (versions.alone)."""
     known = {row.name: row for row in connection.execute(sa.select(vector_models).with_for_update())}
     mine = known.get(name)
     check_dimension(name, dimension, None if mine is None else mine.dimension)
@@ -46,11 +46,11 @@ def declare(connection: Connection, name: str, dimension: int) -> int:
 
 
 def put_events(connection: Connection, model: int, keys: Sequence[int], vectors: Floats | None) -> Sequence[int]:
-    """The keys that were stored."""
+    """Returns the stored keys."""
     if not _may_put(connection, model, keys, vectors):
         return []
-    # On PostgreSQL the texts are held on to: who deletes them (TextIndex.remove) waits, and then finds the vectors as well.
-    # What is being deleted already is not waited for.
+    # On PostgreSQL this locks the texts: a transaction that deletes them (TextIndex.remove) waits, and then finds the vectors
+    # as well. Texts that are being deleted are skipped.
     columns = (events.c.id, events.c.session, events.c.time, sessions.c.tenant, sessions.c.app, sessions.c.user_id)
     joined = sa.join(events, sessions, events.c.session == sessions.c.id).join(event_text, event_text.c.id == events.c.id)
     query = sa.select(*columns).select_from(joined).where(events.c.id.in_(keys))
@@ -81,10 +81,10 @@ def _event_row(row: Row[Any], model: int, blobs: Mapping[int, bytes | None]) -> 
 
 
 def put_memories(connection: Connection, model: int, keys: Sequence[int], vectors: Floats | None) -> Sequence[int]:
-    """The keys that were stored."""
+    """Returns the stored keys."""
     if not _may_put(connection, model, keys, vectors):
         return []
-    # Whoever deletes them at the same time comes first, and they are gone, or waits for this and then finds the vectors.
+    # A concurrent deletion comes first, and they do not exist, or waits for this and then finds the vectors.
     waits = (memories.c.id.in_(keys), memories.c.vector_model != model)
     owner = (memories.c.tenant, memories.c.app, memories.c.user_id)
     marked = memories.update().where(*waits).values(vector_model=model).returning(memories.c.id, *owner)
@@ -100,7 +100,7 @@ def put_memories(connection: Connection, model: int, keys: Sequence[int], vector
 
 
 def _may_put(connection: Connection, model: int, keys: Sequence[int], vectors: Floats | None) -> bool:
-    """Whether the model is the present one; no other becomes so before the transaction ends."""
+    """Returns whether the model is the current one; it stays so until the transaction ends."""
     present = present_model(connection, lock=True)
     if present is None or present.number != model:
         return False
@@ -115,7 +115,7 @@ def _blobs(keys: Sequence[int], vectors: Floats | None) -> Mapping[int, bytes | 
     return {key: row.tobytes() for key, row in zip(keys, np.asarray(vectors, "<f4"), strict=True)}
 
 
-# --- telling
+# --- reading
 
 
 def read_events(connection: Connection, tenant: str, scope: EventScope, model: int, after: int, limit: int) -> Embedded:
@@ -127,14 +127,14 @@ def read_events(connection: Connection, tenant: str, scope: EventScope, model: i
 
 
 def place_of(connection: Connection, tenant: str, scope: EventScope) -> tuple[str, int]:
-    """By which column a scope's vectors are found, and its value. Raises SessionNotFound, AmbiguousSession."""
+    """Returns the column that selects a scope's vectors, and its value. Raises SessionNotFound, AmbiguousSession."""
     if isinstance(scope, SessionRef):
         return "session", int(require(connection, tenant, scope, columns=sa.select(sessions.c.id, sessions.c.session_id)).id)
     return ("app", marker(tenant, scope.app)) if isinstance(scope, AppScope) else ("scope", marker(tenant, scope.user_id))
 
 
 def inside(tenant: str, scope: EventScope, table: Table) -> Sequence[ColumnElement[bool]]:
-    """What else holds of them: that their session is there, and is of the scope."""
+    """Returns the other conditions: their session exists and is in the scope."""
     if isinstance(scope, SessionRef):
         return ()
     names = {"app": scope.app} if isinstance(scope, AppScope) else {"user_id": scope.user_id, "app": scope.app}
