@@ -20,7 +20,7 @@ from threadkeep_server.store.sql.log.markers import memory_marker
 from threadkeep_server.store.sql.memories import memory_queries
 from threadkeep_server.store.sql.memories.store import WORDS_TABLE, SqlMemories
 from threadkeep_server.store.sql.schema.tables import memories
-from threadkeep_server.store.sql.search.term_index import Asked
+from threadkeep_server.store.sql.search.term_index import TermQuery
 from threadkeep_server.store.sql.store import SqlStore, open_store
 from threadkeep_server.transport.wire.codec import EventCodec
 
@@ -53,7 +53,7 @@ def left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def _postings(store: SqlStore, *terms: str, scope: MemoryScope = ALICE) -> dict[str, int]:
     """How many entries the index itself has for each term."""
-    index, asked = store._memories._index, Asked(memory_marker(TENANT, scope), terms, ALL_FIELDS)
+    index, asked = store._memories._index, TermQuery(memory_marker(TENANT, scope), terms, ALL_FIELDS)
     assert index is not None
     told = await store._engine.read(lambda connection: index.postings(connection, store._engine, asked, 1000), snapshot=True)
     return {term: len(keys) for term, keys in told.keys.items()}

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 
 from tests.support.codec import CODEC
 from threadkeep_server.domain.search import ALL_FIELDS
-from threadkeep_server.store.sql.search.term_index import Asked, NewestPage, WordIndex, WordRow
+from threadkeep_server.store.sql.search.term_index import NewestPage, TermIndex, TermQuery, TermRow
 from threadkeep_server.store.sql.store import SqlStore, open_store
 
 EVENTS = 6000
@@ -24,14 +24,14 @@ def _words(id_: int) -> str:
     return " ".join(["each", *["even"] * (id_ % 2 == 0), *["third"] * (id_ % 3 == 0)]) + "\n\n\n\n"
 
 
-async def _filled(store: SqlStore, one_of: int) -> WordIndex:
+async def _filled(store: SqlStore, one_of: int) -> TermIndex:
     assert store._indexer is not None
     assert store._indexer._index.words is not None
-    index = store._indexer._index.words.beside_log("probed_words")
-    rows = [WordRow(id_, MINE if id_ % one_of == 0 else THEIRS, _words(id_)) for id_ in range(1, EVENTS + 1)]
+    index = store._indexer._index.words.for_log("probed_words")
+    rows = [TermRow(id_, MINE if id_ % one_of == 0 else THEIRS, _words(id_)) for id_ in range(1, EVENTS + 1)]
 
     def unit(connection: Connection) -> None:
-        index.prepare(connection, anew=False)
+        index.prepare(connection, rebuild=False)
         index.add(connection, rows)
 
     await store._engine.write(unit)
@@ -44,7 +44,7 @@ def _oracle(one_of: int, terms: Sequence[str], page: NewestPage) -> list[int]:
     return [id_ for id_ in mine if wanted(term in _words(id_).split() for term in terms)][: page.most]
 
 
-async def _newest(store: SqlStore, index: WordIndex, asked: Asked, page: NewestPage) -> list[int]:
+async def _newest(store: SqlStore, index: TermIndex, asked: TermQuery, page: NewestPage) -> list[int]:
     def unit(connection: Connection) -> list[int]:
         return list(index.newest(connection, store._engine, asked, page))
 
@@ -59,7 +59,7 @@ async def test_the_newest_come_first_whatever_share_of_the_events_is_the_scopes(
             for every in (True, False):
                 for before, most in ((BEYOND, 257), (BEYOND, 10), (EVENTS // 2, 300), (2000, 1000), (1, 5)):
                     page = NewestPage(before, most, every)
-                    found = await _newest(store, index, Asked(MINE, terms, ALL_FIELDS), page)
+                    found = await _newest(store, index, TermQuery(MINE, terms, ALL_FIELDS), page)
                     assert found == _oracle(one_of, terms, page), (terms, page)
 
 
@@ -72,7 +72,7 @@ async def test_a_prepared_statement_for_whatever_terms_does_not_go_through_every
     async with open_store(postgres_url, CODEC) as store:
         index = await _filled(store, SCARCE)
         await store._engine.write(lambda connection: connection.exec_driver_sql("ANALYZE probed_words"))
-        asked, page = Asked(MINE, TERMS[:2], ALL_FIELDS), NewestPage(BEYOND, 257, every)
+        asked, page = TermQuery(MINE, TERMS[:2], ALL_FIELDS), NewestPage(BEYOND, 257, every)
 
         def unit(connection: Connection) -> int:
             connection.exec_driver_sql("SET LOCAL plan_cache_mode = force_generic_plan")

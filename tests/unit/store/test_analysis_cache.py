@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from threadkeep_server.store.sql.search.analysis_cache import Analysed
+from threadkeep_server.store.sql.search.analysis_cache import AnalysisCache
 
 
 def test_searches_side_by_side_analyse_an_event_once() -> None:
@@ -21,7 +21,7 @@ def test_searches_side_by_side_analyse_an_event_once() -> None:
         assert go_on.wait(10)
         return f"{body.decode()} {time}"
 
-    analysed = Analysed(make)
+    analysed = AnalysisCache(make)
     with ThreadPoolExecutor(8) as threads:
         asked = [threads.submit(analysed.words, b"tea", 1) for _ in range(8)]
         assert begun.wait(10)
@@ -39,7 +39,7 @@ def test_what_is_kept_is_bounded_and_the_longest_unused_goes_first() -> None:
         made.append(body)
         return "x" * 40
 
-    analysed = Analysed(make, 100)
+    analysed = AnalysisCache(make, 100)
     for body in (b"a", b"b", b"a", b"c", b"a", b"b"):
         analysed.words(body, 0)
     assert made == [b"a", b"b", b"c", b"b"]
@@ -54,7 +54,7 @@ def test_a_failure_is_told_and_not_kept() -> None:
             raise answer
         return answer
 
-    analysed = Analysed(make)
+    analysed = AnalysisCache(make)
     with pytest.raises(ValueError, match="broken"):
         analysed.words(b"a", 0)
     assert analysed.words(b"a", 0) == "tea"

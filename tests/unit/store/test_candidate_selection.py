@@ -11,7 +11,7 @@ from threadkeep_server.domain.search import Candidate, Candidates, WordQuery
 from threadkeep_server.store.contract.search import most_counted
 from threadkeep_server.store.sql.engine.base import Engine
 from threadkeep_server.store.sql.search.candidate_selection import Choice, Unindexed
-from threadkeep_server.store.sql.search.term_index import Asked, NewestPage, Postings, WordIndex
+from threadkeep_server.store.sql.search.term_index import NewestPage, Postings, TermIndex, TermQuery
 
 NOTHING = Unindexed({}, {})
 CONNECTION, ENGINE = cast("Connection", None), cast("Engine", None)
@@ -26,12 +26,12 @@ class _Index:
         self.having = having
         self.pages: list[NewestPage] = []
 
-    def postings(self, _: Any, __: Any, asked: Asked, most: int) -> Postings:
+    def postings(self, _: Any, __: Any, asked: TermQuery, most: int) -> Postings:
         told = {term: list(self.having.get(term, ())) for term in asked.terms}
         common = [term for term, keys in told.items() if len(keys) >= most]
         return Postings({term: keys for term, keys in told.items() if keys and term not in common}, common)
 
-    def newest(self, _: Any, __: Any, asked: Asked, page: NewestPage) -> Sequence[int]:
+    def newest(self, _: Any, __: Any, asked: TermQuery, page: NewestPage) -> Sequence[int]:
         self.pages.append(page)
         sets = [set(self.having[term]) for term in asked.terms]
         found = set.intersection(*sets) if page.every else set.union(*sets)
@@ -60,7 +60,7 @@ def _choose(
     outdated: Collection[int] = (),
 ) -> Candidates:
     choice = Choice(WordQuery(terms, limit=limit), "~u", DOCUMENTS, outdated)
-    return choice.candidates(CONNECTION, ENGINE, cast("WordIndex", index), unindexed, documents)
+    return choice.candidates(CONNECTION, ENGINE, cast("TermIndex", index), unindexed, documents)
 
 
 def _keys(found: Candidates) -> list[int]:

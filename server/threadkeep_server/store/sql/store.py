@@ -23,7 +23,7 @@ from .memories.store import SqlMemories, open_index
 from .schema import versions
 from .search.indexer import Indexer
 from .search.store import SqlSearch
-from .search.term_index import WordIndex
+from .search.term_index import TermIndex
 from .search.text_index import TextIndex
 from .vectors.index import VectorIndex
 from .vectors.store import SqlVectors
@@ -34,7 +34,7 @@ class Prepared(NamedTuple):
 
     store_id: str
     events: TextIndex | None
-    memories: WordIndex | None
+    memories: TermIndex | None
     vectors: VectorIndex | None
 
 

@@ -121,7 +121,7 @@ class _Application:
             "size": sum(len(draft.body) for draft in self._request.drafts),
             "detail": change_details.compacted(record, len(inserted)),
         }
-        self._connection.execute(changes.insert(), change | change_details.standing(after))
+        self._connection.execute(changes.insert(), change | change_details.state_columns(after))
 
     def _insert(self, placed: Placed, anchor: int | None) -> Sequence[int]:
         """Returns the row ids of the inserted events."""

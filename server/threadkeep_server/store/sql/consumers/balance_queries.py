@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Row
 
 from ...contract.consumers import LOST, ConsumerKey, Partition, Share, fair_share
 from ..schema.tables import consumer_members, consumer_partitions
-from .consumer_queries import NOBODYS, enter, hold, partition_from
+from .consumer_queries import FREE, enter, hold, partition_from
 from .parked_queries import replays
 
 _m, _p = consumer_members.c, consumer_partitions.c
@@ -57,7 +57,7 @@ def _held_by_others(connection: Connection, consumer: int, member_id: str) -> di
 def _take_back(connection: Connection, consumer: int, lost: Sequence[Row[Any]]) -> None:
     if lost:
         those = (_p.consumer == consumer, _p.number.in_([row.number for row in lost]))
-        values = NOBODYS | {"attempts": _p.attempts + 1, "reason": LOST}
+        values = FREE | {"attempts": _p.attempts + 1, "reason": LOST}
         connection.execute(consumer_partitions.update().where(*those).values(values))
 
 

@@ -27,7 +27,7 @@ from ..schema.tables import consumer_members, consumer_partitions, consumers, pa
 
 _c, _m, _p = consumers.c, consumer_members.c, consumer_partitions.c
 
-NOBODYS = {"owner": "", "until": 0}
+FREE = {"owner": "", "until": 0}
 
 
 # --- finding
@@ -113,7 +113,7 @@ def _make(connection: Connection, wanted: Consumer, start: Position) -> None:
             made = connection.execute(consumers.insert().values(values).returning(_c.id)).scalar_one()
     except IntegrityError:
         return
-    unmoved = {"consumer": made, "xid": start.xid, "change": start.change, "attempts": 0, "reason": "", **NOBODYS}
+    unmoved = {"consumer": made, "xid": start.xid, "change": start.change, "attempts": 0, "reason": "", **FREE}
     connection.execute(consumer_partitions.insert(), [unmoved | {"number": number} for number in range(wanted.partitions)])
 
 
@@ -125,7 +125,7 @@ def enter(connection: Connection, consumer: int, member_id: str, now: int, until
 def leave(connection: Connection, key: ConsumerKey, member_id: str) -> None:
     consumer = hold(connection, key).id
     connection.execute(consumer_members.delete().where(_m.consumer == consumer, _m.member_id == member_id))
-    _change(connection, sa.and_(_p.consumer == consumer, _p.owner == member_id), NOBODYS)
+    _change(connection, sa.and_(_p.consumer == consumer, _p.owner == member_id), FREE)
 
 
 # --- partitions
@@ -202,7 +202,7 @@ def reject(connection: Connection, key: ConsumerKey, member_id: str, number: int
 def release(
     connection: Connection, key: ConsumerKey, member_id: str, numbers: Collection[int], *, lost: bool, reason: str
 ) -> None:
-    values = NOBODYS | ({"attempts": _p.attempts + 1, "reason": storable(reason)} if lost else {})
+    values = FREE | ({"attempts": _p.attempts + 1, "reason": storable(reason)} if lost else {})
     if not _change(connection, sa.and_(_of(key, member_id), _p.number.in_(numbers)), values):
         require(connection, key)
 

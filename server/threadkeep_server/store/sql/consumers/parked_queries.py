@@ -39,18 +39,18 @@ def park(connection: Connection, key: ConsumerKey, member_id: str, change: Chang
     consumer = require(connection, key)
     number = partition_of(change.session, consumer.partitions)
     mine = (_p.consumer == consumer.id, _p.number == number, _p.owner == member_id)
-    stands = connection.execute(sa.select(consumer_partitions).where(*mine).with_for_update()).one_or_none()
-    if stands is None:
+    partition = connection.execute(sa.select(consumer_partitions).where(*mine).with_for_update()).one_or_none()
+    if partition is None:
         require(connection, key)  # deleted in the meantime?
         return False
-    if Position(stands.xid, stands.change) >= change.position:
+    if Position(partition.xid, partition.change) >= change.position:
         return True  # done by an earlier call whose answer was lost
     moved = {"xid": change.position.xid, "change": change.position.change, "attempts": 0, "reason": ""}
     connection.execute(consumer_partitions.update().where(*mine).values(moved))
     entry = {
         "consumer": consumer.id,
         "number": number,
-        "attempts": stands.attempts,
+        "attempts": partition.attempts,
         "reason": storable(reason),
         "park_time": now,
         "replaying": False,
@@ -144,11 +144,11 @@ def _change(row: Row[Any]) -> Change:
     )
 
 
-def _session(told: dict[str, Any]) -> Session:
-    nouns = {"ref": SessionRef(*told["ref"]), "window": Counters(**told["window"]), "usage": Usage(**told["usage"])}
-    return Session(**told | nouns)
+def _session(data: dict[str, Any]) -> Session:
+    nouns = {"ref": SessionRef(*data["ref"]), "window": Counters(**data["window"]), "usage": Usage(**data["usage"])}
+    return Session(**data | nouns)
 
 
-def _compaction(told: dict[str, Any]) -> Compaction:
-    counters = {when: Counters(**told[when]) for when in ("before", "after")}
-    return Compaction(**told | counters | {"inserted": tuple(told["inserted"]), "usage": Usage(**told["usage"])})
+def _compaction(data: dict[str, Any]) -> Compaction:
+    counters = {when: Counters(**data[when]) for when in ("before", "after")}
+    return Compaction(**data | counters | {"inserted": tuple(data["inserted"]), "usage": Usage(**data["usage"])})

@@ -77,12 +77,12 @@ def _changes_of(connection: Connection, rows: Sequence[Sequence[Any]]) -> list[C
             place, kind, tenant, ref, session, time, first, last, size, log, window, seq, events, turns, sent, tokens, labels
         )
         if detail is not None:
-            told = change_details.read(detail)
-            change.after, change.labels_before, change.expired = told.after, told.labels_before, told.expired
-            if kind is ChangeKind.DELETED and told.after is not None:
-                change.labels = told.after.labels
-            if told.compaction is not None:
-                recorded[told.compaction] = change
+            read = change_details.read(detail)
+            change.after, change.labels_before, change.expired = read.after, read.labels_before, read.expired
+            if kind is ChangeKind.DELETED and read.after is not None:
+                change.labels = read.after.labels
+            if read.compaction is not None:
+                recorded[read.compaction] = change
         found.append(change)
     return _with_compactions(connection, found, recorded) if recorded else found
 

@@ -88,12 +88,12 @@ class PageQuery:
         window: Sequence[ColumnElement[Any]] = (sa.null(), sa.null())
         if self.windowed:
             places = self._next(engine).with_only_columns(_c.xid, _c.id).limit(_literal(1)).offset(_literal(self.limit))
-            last = _told(engine, places.subquery("last"))
+            last = _readable(engine, places.subquery("last"))
             joined = joined.outerjoin(last, sa.true())
             window = (last.c.xid, last.c.id)
         ends = (feed_floor.c.xid, feed_floor.c.change, head.c.xid, head.c.id, *window, _unsettled(engine))
-        told = dict(zip(_ENDS_IN, ends, strict=True)) | {"kind": _literal(0)}
-        return sa.select(*(told.get(name, sa.null()).label(name) for name in COLUMNS)).select_from(joined)
+        columns = dict(zip(_ENDS_IN, ends, strict=True)) | {"kind": _literal(0)}
+        return sa.select(*(columns.get(name, sa.null()).label(name) for name in COLUMNS)).select_from(joined)
 
     def _next(self, engine: Engine) -> Select[Any]:
         """Selects the changes after `after`, visible or not, in order.
@@ -105,14 +105,14 @@ class PageQuery:
         return sa.select(changes).where(ahead).order_by(*engine.change_order).limit(_literal(self.limit + 1))
 
     def _among_the_next(self, engine: Engine) -> Select[Any]:
-        found = _told(engine, self._next(engine).subquery("next"))
+        found = _readable(engine, self._next(engine).subquery("next"))
         return _with_sessions(found).where(*self._conditions(found))
 
     def _of_name(self, engine: Engine) -> list[Select[Any]]:
         """Of earlier sessions of this name, only the deletion is read."""
         deletions = self._next(engine).where(_DELETION, *(_c[name] == _text(name) for name in self._names))
         parts = (self._next(engine).where(*self._living(engine)), deletions)
-        return [_with_sessions(_told(engine, part.subquery("next"))) for part in parts]
+        return [_with_sessions(_readable(engine, part.subquery("next"))) for part in parts]
 
     def _living(self, engine: Engine) -> list[ColumnElement[bool]]:
         named = (sessions.c[name] == _text(name) for name in self._names)
@@ -122,14 +122,14 @@ class PageQuery:
     def _conditions(self, found: Subquery) -> list[ColumnElement[bool]]:
         conditions: list[ColumnElement[bool]] = [_named(found, name) == _text(name) for name in self._names]
         if self._labels:
-            borne = [_labelled(found, i) for i in range(len(self._labels) // 2)]
+            matching = [_labelled(found, i) for i in range(len(self._labels) // 2)]
             # The labels before an update or deletion are in the detail only.
             kinds = [_literal(kind) for kind in (DELETED, UPDATED)]
-            conditions.append(sa.or_(found.c.kind.in_(kinds), sa.and_(*borne)))
+            conditions.append(sa.or_(found.c.kind.in_(kinds), sa.and_(*matching)))
         return conditions
 
 
-def _told(engine: Engine, found: Subquery) -> Subquery:
+def _readable(engine: Engine, found: Subquery) -> Subquery:
     """Selects the readable ones of these changes. Invisible ones, and those after `upto`, are last in the order."""
     upto = not_beyond(engine, number("upto_xid"), number("upto_change"))
     return sa.select(found).where(*map(ClauseAdapter(found).traverse, (upto, engine.settled()))).subquery("found")

@@ -129,7 +129,7 @@ class Decided:
     learned: dict[tuple[str, SessionRef], int]
 
 
-class AppendUnit:
+class AppendQueries:
     """Appends a group of requests on a connection. Remembers the session row of each ref: the id of a committed row is never
     reused, and a remembered row that was deleted is looked up again."""
 

@@ -25,7 +25,7 @@ _CHANGE_NAMES = [column.name for column in changes.c if not column.nullable and 
 
 
 class AppendStatements:
-    """Reads and writes of AppendUnit."""
+    """Reads and writes of AppendQueries."""
 
     def __init__(self, statements: Statements) -> None:
         self._statements = statements

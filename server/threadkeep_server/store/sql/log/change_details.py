@@ -24,7 +24,7 @@ class Detail:
     inserted: int = 0
 
 
-def standing(versions: Versions) -> dict[str, int]:
+def state_columns(versions: Versions) -> dict[str, int]:
     """Returns the columns of a session's versions and counters after a change."""
     columns = {"log_version": versions.log_version, "window_version": versions.window_version, "last_seq": versions.last_seq}
     return columns | {f"window_{what}": getattr(versions.window, what) for what in COUNTED}
@@ -54,14 +54,14 @@ def read(detail: bytes | None) -> Detail:
     """Appends have no detail, and neither have changes of the first schemas."""
     if detail is None:
         return Detail()
-    told = json.loads(detail)
-    after = told.get("after")
+    data = json.loads(detail)
+    after = data.get("after")
     return Detail(
         after=None if after is None else _session(after),
-        labels_before=told.get("before"),
-        expired=told.get("expired", False),
-        compaction=told.get("compaction"),
-        inserted=told.get("inserted", 0),
+        labels_before=data.get("before"),
+        expired=data.get("expired", False),
+        compaction=data.get("compaction"),
+        inserted=data.get("inserted", 0),
     )
 
 
@@ -79,14 +79,14 @@ def _snapshot(session: Session) -> dict[str, Any]:
     return {name: getattr(session, name) for name in _PLAIN} | nouns
 
 
-def _session(told: Mapping[str, Any]) -> Session:
+def _session(data: Mapping[str, Any]) -> Session:
     return Session(
-        ref=SessionRef(*told["ref"]),
-        labels=told["labels"],
-        window=Counters(*told["window"]),
-        usage=Usage(*told["usage"]),
+        ref=SessionRef(*data["ref"]),
+        labels=data["labels"],
+        window=Counters(*data["window"]),
+        usage=Usage(*data["usage"]),
         # Records of an older server lack fields that sessions did not have then.
-        **{name: told[name] for name in _PLAIN if name in told},
+        **{name: data[name] for name in _PLAIN if name in data},
     )
 
 

@@ -66,7 +66,7 @@ def create(connection: Connection, engine: Engine, tenant: str, new: NewSession,
 def _record(connection: Connection, kind: int, key: int, time: int, after: Session, detail: bytes, **columns: Any) -> None:
     """Adds a change to the feed."""
     row = {"kind": kind, "session": key, "time": time, "first": 0, "last": 0, "detail": detail}
-    connection.execute(changes.insert(), row | change_details.standing(after.versions) | columns)
+    connection.execute(changes.insert(), row | change_details.state_columns(after.versions) | columns)
 
 
 def _set_labels(connection: Connection, key: int, labels: Any) -> None:
@@ -181,8 +181,8 @@ def _delete_row(connection: Connection, row: Row[Any], now: int, *, expired: boo
     _forget_policy(connection, row.tenant, ref, now)
     connection.execute(sessions.delete().where(sessions.c.id == key))
     # They are not read any more, and their session data must not remain.
-    told = (changes.c.session == key, changes.c.kind.in_((CREATED, UPDATED)))
-    connection.execute(changes.update().where(*told).values(detail=None))
+    stale = (changes.c.session == key, changes.c.kind.in_((CREATED, UPDATED)))
+    connection.execute(changes.update().where(*stale).values(detail=None))
     gone = session_of(row)
     name = {"tenant": row.tenant, "app": ref.app, "user_id": ref.user_id, "session_id": ref.session_id}
     span = {"first": first or 0, "last": last or 0}

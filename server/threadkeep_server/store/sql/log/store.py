@@ -14,7 +14,7 @@ from ...contract.sessions import EXPIRED, Expired, SessionPage, SessionQuery
 from ...notifier import CommitNotifier
 from ..schema.tables import sessions
 from . import context_queries, list_queries, session_queries
-from .append_queries import AppendUnit, Outcome
+from .append_queries import AppendQueries, Outcome
 from .group_commit import Writer
 from .rows import require, session_of
 from .unit_runner import FEW_ROWS, UnitRunner
@@ -83,7 +83,7 @@ class SqlEvents:
     def __init__(self, units: UnitRunner, commits: CommitNotifier, *, max_pending_bytes: int) -> None:
         self._units = units
         self._commits = commits
-        self._append_group = AppendUnit(units.engine, units.codec, units.statements)
+        self._append_group = AppendQueries(units.engine, units.codec, units.statements)
         self.writer = Writer(self._commit, units.engine.problem, max_pending_bytes=max_pending_bytes)
         self.append = self.writer.append
         self.on_append = commits.subscribe_appends

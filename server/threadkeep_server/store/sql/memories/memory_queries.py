@@ -22,7 +22,7 @@ from ..engine.base import Engine
 from ..engine.statements import ROWS_AT_ONCE
 from ..log.markers import memory_marker
 from ..schema.tables import memories, memory_tombstones, memory_vectors
-from ..search.term_index import WordIndex, WordRow
+from ..search.term_index import TermIndex, TermRow
 from .rows import DRAFT_COLUMNS, batches, column_conditions, draft_of, memories_of_keys, metadata_holds, within
 
 # Entries, and characters of their terms, that one transaction deletes: tens of milliseconds on SQLite, where all writers wait.
@@ -35,7 +35,7 @@ _m, _t = memories.c, memory_tombstones.c
 class Words:
     """The terms of entries: the index, if there is one, the version of the analyzer, and the function that returns them."""
 
-    index: WordIndex | None
+    index: TermIndex | None
     version: int
     of: Callable[[MemoryDraft], str]
 
@@ -47,15 +47,15 @@ def outcomes(
     ids = [draft.id for draft in drafts]
     stored = _stored(connection, tenant, scope, ids, compared=not ingesting)
     deleted = _deleted(connection, tenant, scope, ids) if ingesting else frozenset[str]()
-    told = []
+    results = []
     for index, draft in enumerate(drafts):
         if draft.id in stored:
             if not ingesting and not is_replay(draft, draft_of(stored[draft.id])):
                 raise MemoryIdConflict(draft.id, f"memories[{index}].id")
-            told.append(MemoryOutcome.EXISTS)
+            results.append(MemoryOutcome.EXISTS)
         else:
-            told.append(MemoryOutcome.DELETED if draft.id in deleted else MemoryOutcome.ADDED)
-    return told
+            results.append(MemoryOutcome.DELETED if draft.id in deleted else MemoryOutcome.ADDED)
+    return results
 
 
 def _stored(
@@ -94,19 +94,19 @@ def add(
     ingesting: bool,
 ) -> list[MemoryOutcome]:
     take_turn(connection, engine, tenant, scope)
-    told = outcomes(connection, tenant, scope, drafts, ingesting=ingesting)
-    fresh = [draft for draft, outcome in zip(drafts, told, strict=True) if outcome is MemoryOutcome.ADDED]
+    results = outcomes(connection, tenant, scope, drafts, ingesting=ingesting)
+    fresh = [draft for draft, outcome in zip(drafts, results, strict=True) if outcome is MemoryOutcome.ADDED]
     version = words.version if words.index is not None else -words.version
     for some in batches(fresh):
         rows = [_row(tenant, scope, draft, now) | {"words": words.of(draft), "analyzer": version} for draft in some]
         keys = connection.execute(memories.insert().returning(_m.id, sort_by_parameter_order=True), rows).scalars().all()
         if words.index is not None:
             marker = memory_marker(tenant, scope)
-            words.index.add(connection, [WordRow(key, marker, row["words"]) for key, row in zip(keys, rows, strict=True)])
+            words.index.add(connection, [TermRow(key, marker, row["words"]) for key, row in zip(keys, rows, strict=True)])
         if not ingesting:
             ids = [draft.id for draft in some]
             connection.execute(memory_tombstones.delete().where(_buried(tenant, scope), _t.memory_id.in_(ids)))
-    return told
+    return results
 
 
 def take_turn(connection: Connection, engine: Engine, tenant: str, scope: MemoryScope) -> None:
@@ -173,7 +173,7 @@ def newest_key(connection: Connection, tenant: str, scope: MemoryScope) -> int:
 def forget_some(
     connection: Connection,
     engine: Engine,
-    index: WordIndex | None,
+    index: TermIndex | None,
     tenant: str,
     scope: MemoryScope,
     what: Forget,
@@ -197,12 +197,12 @@ def forget_some(
 
 
 def _delete(
-    connection: Connection, index: WordIndex | None, tenant: str, scope: MemoryScope, rows: Sequence[Row[Any]], now: int
+    connection: Connection, index: TermIndex | None, tenant: str, scope: MemoryScope, rows: Sequence[Row[Any]], now: int
 ) -> int:
     """Deletes rows with their derived data. Returns the number of deleted embeddings."""
     keys = [row.id for row in rows]
     # Without an index in use, a stale one keeps keys that no entry has any more.
-    indexed = [WordRow(row.id, memory_marker(tenant, scope), row.words) for row in rows if row.analyzer > 0]
+    indexed = [TermRow(row.id, memory_marker(tenant, scope), row.words) for row in rows if row.analyzer > 0]
     if index is not None and indexed:
         index.remove(connection, indexed)
     # In this order: a transaction that embeds an entry locks its row, so its embedding exists when the second statement runs.

@@ -20,7 +20,7 @@ from ..log.markers import memory_marker
 from ..log.scan import Scanner
 from ..schema.tables import memories
 from ..search.candidate_selection import Choice, Unindexed
-from ..search.term_index import WordIndex, WordRow, words_text
+from ..search.term_index import TermIndex, TermRow, terms_text
 from .rows import batches, rows_of_keys, within
 
 _m = memories.c
@@ -30,7 +30,7 @@ _ANALYSED_COLUMNS: Sequence[ColumnElement[Any]] = (_m.id, _m.analyzer, _m.conten
 
 
 def candidates(
-    scanner: Scanner, index: WordIndex | None, tenant: str, scope: MemoryScope, query: WordQuery, wanted: MemoryFilter
+    scanner: Scanner, index: TermIndex | None, tenant: str, scope: MemoryScope, query: WordQuery, wanted: MemoryFilter
 ) -> Candidates:
     """Runs in a snapshot."""
     connection = scanner.connection
@@ -59,7 +59,7 @@ def _unindexed(behind: Mapping[int, str], query: WordQuery) -> Unindexed:
     return Unindexed(keys, {term: len(having) for term, having in keys.items()})
 
 
-def _behind(scanner: Scanner, index: WordIndex | None, tenant: str, scope: MemoryScope) -> Mapping[int, str]:
+def _behind(scanner: Scanner, index: TermIndex | None, tenant: str, scope: MemoryScope) -> Mapping[int, str]:
     """Returns the terms, by key, of the scope's entries that the index does not have in this version."""
     present = scanner.codec.words_version
     if index is not None:
@@ -77,11 +77,11 @@ def _words_of(scanner: Scanner, rows: Sequence[Row[Any]]) -> Mapping[int, str]:
     codec = scanner.codec
     found = {row.id: row.words for row in rows if abs(row.analyzer) == codec.words_version}
 
-    def analysed(some: Sequence[Row[Any]]) -> Mapping[int, str]:
-        return {row.id: words_text(codec.memory_words(row.content, row.time)) for row in some}
+    def analyze(some: Sequence[Row[Any]]) -> Mapping[int, str]:
+        return {row.id: terms_text(codec.memory_words(row.content, row.time)) for row in some}
 
     for some in batches([row for row in rows if row.id not in found]):
-        found |= scanner.engine.aside(partial(analysed, some))
+        found |= scanner.engine.aside(partial(analyze, some))
     return found
 
 
@@ -105,26 +105,26 @@ def renewals(scanner: Scanner, most: int) -> Sequence[Renewed]:
     return [Renewed(row.id, row.analyzer, made[row.id]) for row in rows]
 
 
-def renew(connection: Connection, index: WordIndex, renewed: Iterable[Renewed], version: int) -> None:
+def renew(connection: Connection, index: TermIndex, renewed: Iterable[Renewed], version: int) -> None:
     """Replaces the terms of entries that are unchanged since they were analyzed."""
     wanted = {each.key: each for each in renewed}
     columns: Sequence[ColumnElement[Any]] = (_m.id, _m.tenant, _m.app, _m.user_id, _m.words, _m.analyzer)
     query = sa.select(*columns).where(_m.id.in_(wanted)).order_by(_m.id).with_for_update()
     rows = [row for row in connection.execute(query).all() if row.analyzer == wanted[row.id].was]
     markers = {row.id: memory_marker(row.tenant, MemoryScope(row.app, row.user_id)) for row in rows}
-    old = [WordRow(row.id, markers[row.id], row.words) for row in rows if row.analyzer > 0]
+    old = [TermRow(row.id, markers[row.id], row.words) for row in rows if row.analyzer > 0]
     if old:
         index.remove(connection, old)
     if rows:
-        index.add(connection, [WordRow(row.id, markers[row.id], wanted[row.id].words) for row in rows])
+        index.add(connection, [TermRow(row.id, markers[row.id], wanted[row.id].words) for row in rows])
     for row in rows:
         values = {"words": wanted[row.id].words, "analyzer": version}
         connection.execute(memories.update().where(_m.id == row.id).values(values))
 
 
-def prepare(connection: Connection, index: WordIndex, table: str) -> None:
+def prepare(connection: Connection, index: TermIndex, table: str) -> None:
     """Creates the index if there is none. A new index does not have the stored entries."""
     known = sa.inspect(connection).has_table(table)
-    index.prepare(connection, anew=False)
+    index.prepare(connection, rebuild=False)
     if not known:
         connection.execute(memories.update().where(_m.analyzer > 0).values(analyzer=-_m.analyzer))

@@ -12,7 +12,7 @@ from ...contract.memories import MemoryPage
 from ..engine.base import Engine
 from ..log.unit_runner import UnitRunner
 from ..schema import versions
-from ..search.term_index import WordIndex, words_text
+from ..search.term_index import TermIndex, terms_text
 from . import memory_queries, search
 from .rows import memories_of_keys
 
@@ -29,7 +29,7 @@ _RETRY_S = 5.0
 class SqlMemories:
     """MemoriesStore on a database. `index`: the search index of the entries; None: searches scan the entries of a scope."""
 
-    def __init__(self, units: UnitRunner, index: WordIndex | None) -> None:
+    def __init__(self, units: UnitRunner, index: TermIndex | None) -> None:
         self._units = units
         self._index = index
 
@@ -59,7 +59,7 @@ class SqlMemories:
 
     def _words_of(self, draft: MemoryDraft, now: int) -> str:
         time = now if draft.event_time is None else draft.event_time
-        return words_text(self._units.codec.memory_words(draft.content, time))
+        return terms_text(self._units.codec.memory_words(draft.content, time))
 
     async def list_memories(
         self, tenant: str, scope: MemoryScope, wanted: MemoryFilter, limit: int, cursor: int | None
@@ -131,11 +131,11 @@ class SqlMemories:
         return len(renewed)
 
 
-async def open_index(engine: Engine, kind: WordIndex | None) -> WordIndex | None:
+async def open_index(engine: Engine, kind: TermIndex | None) -> TermIndex | None:
     """Returns the index of the entries' terms, of the same kind as that of events; creates it if there is none. The index of
     events is optional, because it costs appends something; this one costs them nothing."""
     if kind is None:
         return None
-    index = kind.beside_log(WORDS_TABLE)
+    index = kind.for_log(WORDS_TABLE)
     await engine.write(versions.alone(engine, lambda connection: search.prepare(connection, index, WORDS_TABLE)))
     return index

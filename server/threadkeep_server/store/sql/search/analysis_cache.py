@@ -14,7 +14,7 @@ MOST_KEPT = 32 << 20
 _Key = tuple[bytes, int]
 
 
-class Analysed:
+class AnalysisCache:
     """Caches what `make` returns for an event's sealed bytes and its time. Each is computed once, even if several threads need
     it at the same time. Keyed by content, so that no entry can be outdated."""
 

@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 from ....domain.search import Candidate, Candidates, WordQuery
 from ...contract.search import most_counted, rarity
 from ..engine.base import Engine
-from .term_index import Asked, NewestPage, Postings, WordIndex
+from .term_index import NewestPage, Postings, TermIndex, TermQuery
 
 Read = Callable[[Sequence[int]], Mapping[int, Candidate]]
 """Returns the documents of these keys, by key: those that exist and match the filter."""
@@ -43,23 +43,23 @@ class Choice:
         self.documents = documents
         self.most = most_counted(documents, query.limit)
         self._limit = query.limit
-        self._asked = Asked(marker, self.terms, query.fields)
+        self._query = TermQuery(marker, self.terms, query.fields)
         self._outdated = outdated
 
     def candidates(
-        self, connection: Connection, engine: Engine, index: WordIndex | None, unindexed: Unindexed, read: Read
+        self, connection: Connection, engine: Engine, index: TermIndex | None, unindexed: Unindexed, read: Read
     ) -> Candidates:
         """`unindexed` was read before the index: documents indexed in the meantime are in both, none is in neither."""
-        told = Postings({}, ())
+        indexed_postings = Postings({}, ())
         if index is not None and self.terms:
             # More, because outdated ones are left out.
-            told = index.postings(connection, engine, self._asked, self.most + len(self._outdated))
-        having = {term: self._having(told.keys.get(term, ()), unindexed.keys.get(term, ())) for term in self.terms}
-        counts = {term: self._count(told, term, unindexed) for term in self.terms}
+            indexed_postings = index.postings(connection, engine, self._query, self.most + len(self._outdated))
+        having = {term: self._having(indexed_postings.keys.get(term, ()), unindexed.keys.get(term, ())) for term in self.terms}
+        counts = {term: self._count(indexed_postings, term, unindexed) for term in self.terms}
         counts = {term: count for term, count in counts.items() if count}
         pages: Iterable[Sequence[int]] = [self._most_telling(having, counts)]
-        if index is not None and told.common:
-            pages = chain(pages, self._newest(connection, engine, index, told.common))
+        if index is not None and indexed_postings.common:
+            pages = chain(pages, self._newest(connection, engine, index, indexed_postings.common))
         # One more than wanted shows whether there are more.
         found = list(_first(pages, self._limit + 1, read))
         return Candidates(found[: self._limit], self.documents, counts, complete=len(found) <= self._limit)
@@ -69,10 +69,10 @@ class Choice:
             return indexed
         return {*(key for key in indexed if key not in self._outdated), *unindexed}
 
-    def _count(self, told: Postings, term: str, unindexed: Unindexed) -> int:
-        if term in told.common:
+    def _count(self, indexed_postings: Postings, term: str, unindexed: Unindexed) -> int:
+        if term in indexed_postings.common:
             return self.most
-        indexed = told.keys.get(term, ())
+        indexed = indexed_postings.keys.get(term, ())
         if self._outdated:
             indexed = [key for key in indexed if key not in self._outdated]
         return min(self.most, len(indexed) + unindexed.counts.get(term, 0))
@@ -87,13 +87,13 @@ class Choice:
         return [key for _, key in sorted(zip(scores.values(), scores, strict=True), reverse=True)]
 
     def _newest(
-        self, connection: Connection, engine: Engine, index: WordIndex, common: Sequence[str]
+        self, connection: Connection, engine: Engine, index: TermIndex, common: Sequence[str]
     ) -> Iterator[Sequence[int]]:
         """Returns keys of documents with common terms: first those that have all of them, then those that have any."""
-        asked = self._asked._replace(terms=common)
+        query = self._query._replace(terms=common)
         for every in (True, False) if len(common) > 1 else (False,):
             page = NewestPage(_BEYOND_ALL, max(_FEWEST, self._limit + 1), every)
-            while keys := index.newest(connection, engine, asked, page):
+            while keys := index.newest(connection, engine, query, page):
                 yield [key for key in keys if key not in self._outdated]
                 if len(keys) < page.most:
                     break

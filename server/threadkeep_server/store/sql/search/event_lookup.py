@@ -67,12 +67,12 @@ def _found(scanner: Scanner, row: Record, around: Record | None, beyond: Mapping
     )
 
 
-def _keys(told: str | None) -> Sequence[int]:
-    return list(map(int, told.split(","))) if told else []
+def _keys(joined: str | None) -> Sequence[int]:
+    return list(map(int, joined.split(","))) if joined else []
 
 
-def _in_order(told: str | None, beyond: Mapping[int, _Placed]) -> Sequence[StoredEvent]:
-    placed = sorted((beyond[key] for key in _keys(told) if key in beyond), key=itemgetter(0))
+def _in_order(joined: str | None, beyond: Mapping[int, _Placed]) -> Sequence[StoredEvent]:
+    placed = sorted((beyond[key] for key in _keys(joined) if key in beyond), key=itemgetter(0))
     return [event for _, event in placed]
 
 
@@ -111,8 +111,8 @@ def _around(scanner: Scanner, keys: Sequence[int], wanted: EventFilter, neighbor
         ):
             rows = sa.select(_e.id).where(_e.session == _hit.c.session, beyond, *near.where).order_by(order)
             nearest = rows.limit(sa.bindparam("neighbors", type_=sa.BigInteger)).correlate(_hit).subquery()
-            told = sa.func.aggregate_strings(sa.cast(nearest.c.id, sa.Text), _COMMA)
-            columns.append(sa.select(told).select_from(nearest).scalar_subquery().label(name))
+            joined = sa.func.aggregate_strings(sa.cast(nearest.c.id, sa.Text), _COMMA)
+            columns.append(sa.select(joined).select_from(nearest).scalar_subquery().label(name))
         return sa.select(*columns).where(scanner.engine.among(_hit.c.id, "keys"))
 
     prepared = scanner.statements.get(("around", near.shape), scanner.connection, build)
@@ -128,7 +128,7 @@ def stored_events(scanner: Scanner, keys: Sequence[int]) -> Iterator[tuple[int, 
     def build() -> Select[Any]:
         return sa.select(*EVENT_COLUMNS, _e.id, _e.session).where(scanner.engine.among(_e.id, "keys"))
 
-    prepared = scanner.statements.get("found beside", scanner.connection, build)
+    prepared = scanner.statements.get("stored events", scanner.connection, build)
     for row in prepared.run(scanner.connection, {"keys": scanner.engine.keys(keys)}):
         if (event := scanner.stored(row, row.session)) is not None:
             yield row.id, row.position, event

@@ -38,7 +38,7 @@ from ..schema.tables import (
     sessions,
 )
 from ..vectors import maintenance
-from .term_index import WordRow, words_text
+from .term_index import TermRow, terms_text
 from .text_index import TextIndex, TextRow, scope_of
 
 _log = logging.getLogger(__name__)
@@ -153,7 +153,7 @@ class Indexer:
         return _Step(rows, False)
 
     def _is_trimmed_beyond(self, connection: Connection, at: Row[Any]) -> bool:
-        """Asked after the changes were read, each time: the feed may be trimmed between two statements."""
+        """TermQuery after the changes were read, each time: the feed may be trimmed between two statements."""
         floor = connection.execute(sa.select(feed_floor.c.xid, feed_floor.c.change)).one()
         return tuple(floor) > (at.xid, at.change)
 
@@ -172,13 +172,13 @@ class Indexer:
         self._index.add(connection, texts, words)
         maintenance.indexed(connection, found[0].id)
 
-    def _derived(self, found: Sequence[Row[Any]]) -> tuple[list[TextRow], list[WordRow]]:
+    def _derived(self, found: Sequence[Row[Any]]) -> tuple[list[TextRow], list[TermRow]]:
         texts = [(row.id, scope_of(row.tenant, row.user_id), fold(self._codec.text(row.body))) for row in found]
         return texts, [] if self._index.words is None else [self._words(row) for row in found]
 
-    def _words(self, row: Row[Any]) -> WordRow:
+    def _words(self, row: Row[Any]) -> TermRow:
         scopes = markers(row.tenant, row.app, row.user_id, row.session)
-        return WordRow(row.id, scopes, words_text(self._codec.words(row.body, row.time)))
+        return TermRow(row.id, scopes, terms_text(self._codec.words(row.body, row.time)))
 
     def _remove(self, connection: Connection, change: Row[Any]) -> None:
         """Drops what was derived from a deleted session: in its span of ids, what no event is left for."""
@@ -188,7 +188,7 @@ class Indexer:
         gone = connection.execute(query.where(event_text.c.id.between(change.first, change.last), ~left)).all()
         if gone:
             texts: list[TextRow] = [(row.id, row.scope, row.text) for row in gone]
-            words = [WordRow(row.id, row.markers, row.words) for row in gone if row.words is not None]
+            words = [TermRow(row.id, row.markers, row.words) for row in gone if row.words is not None]
             self._index.remove(connection, texts, words)
         maintenance.deleted(connection, change.first, change.last)
 

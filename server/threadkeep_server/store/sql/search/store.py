@@ -13,10 +13,10 @@ from ...contract.search import FoundEvent, SearchPage, SearchQuery
 from ..log.scan import Scanner
 from ..log.unit_runner import UnitRunner
 from . import literal_queries
-from .analysis_cache import Analysed
+from .analysis_cache import AnalysisCache
 from .event_keys import event_keys
 from .event_lookup import events_by_key, of_one_moment
-from .term_index import words_text
+from .term_index import terms_text
 from .term_queries import neighbor_candidates, word_candidates
 from .text_index import TextIndex
 
@@ -27,7 +27,7 @@ class SqlSearch:
     def __init__(self, units: UnitRunner, index: TextIndex | None) -> None:
         self._units = units
         self._index = index
-        self._analyzed = Analysed(lambda body, time: words_text(units.codec.words(body, time)))
+        self._analyzed = AnalysisCache(lambda body, time: terms_text(units.codec.words(body, time)))
 
     async def search(self, tenant: str, query: SearchQuery) -> SearchPage:
         scope = query.scope

@@ -34,7 +34,7 @@ class Postings(NamedTuple):
     common: Sequence[str]
 
 
-class WordRow(NamedTuple):
+class TermRow(NamedTuple):
     """An event's row id, the markers of its scopes, and its terms in the form of Candidate.words."""
 
     id: int
@@ -42,7 +42,7 @@ class WordRow(NamedTuple):
     words: str
 
 
-class Asked(NamedTuple):
+class TermQuery(NamedTuple):
     """Terms in one of the fields, or in the dates, of a scope's events."""
 
     marker: str
@@ -58,33 +58,33 @@ class NewestPage(NamedTuple):
     every: bool
 
 
-class WordIndex(Protocol):
+class TermIndex(Protocol):
     """Finds the events that have a term. Results may include events deleted since."""
 
-    def beside_log(self, table: str) -> WordIndex:
+    def for_log(self, table: str) -> TermIndex:
         """Returns an index of the same kind, of this name, that is written in the transactions of the log."""
         ...
 
-    def prepare(self, connection: Connection, *, anew: bool) -> None:
-        """Creates what is missing; `anew`: without the previous content."""
+    def prepare(self, connection: Connection, *, rebuild: bool) -> None:
+        """Creates what is missing; `rebuild`: without the previous content."""
         ...
 
-    def add(self, connection: Connection, rows: Sequence[WordRow]) -> None: ...
+    def add(self, connection: Connection, rows: Sequence[TermRow]) -> None: ...
 
-    def remove(self, connection: Connection, rows: Sequence[WordRow]) -> None:
+    def remove(self, connection: Connection, rows: Sequence[TermRow]) -> None:
         """The rows equal those that were added."""
         ...
 
-    def postings(self, connection: Connection, engine: Engine, asked: Asked, most: int) -> Postings:
+    def postings(self, connection: Connection, engine: Engine, wanted: TermQuery, most: int) -> Postings:
         """Returns the events of each term; a term of `most` events is frequent."""
         ...
 
-    def newest(self, connection: Connection, engine: Engine, asked: Asked, page: NewestPage) -> Sequence[int]:
+    def newest(self, connection: Connection, engine: Engine, wanted: TermQuery, page: NewestPage) -> Sequence[int]:
         """Returns the events that have the terms, the newest first."""
         ...
 
 
-def words_text(words: Words) -> str:
+def terms_text(words: Words) -> str:
     """Returns terms as they are stored: text columns cannot hold U+0000."""
     return as_text(words).replace("\x00", "\ufffd")
 
@@ -118,12 +118,12 @@ _REMOVE = (
 # Rows as one text: a step of a statement costs more than one more number in it.
 _POSTINGS = (
     "SELECT (SELECT group_concat(rowid) FROM (SELECT rowid FROM {file}.{table} "
-    "WHERE {table} MATCH asked.value LIMIT ?)) FROM json_each(?) AS asked"
+    "WHERE {table} MATCH wanted.value LIMIT ?)) FROM json_each(?) AS wanted"
 )
 _NEWEST = "SELECT rowid FROM {file}.{table} WHERE {table} MATCH ? AND rowid < ? ORDER BY rowid DESC LIMIT ?"
 
 
-class Fts5Words:
+class Fts5Terms:
     """An FTS5 table without positions and lengths, in the file of the derived tables or (`main`) in that of the log."""
 
     def __init__(self, table: str = "event_words_fts", file: str = DERIVED) -> None:
@@ -131,42 +131,42 @@ class Fts5Words:
             sql.format(file=file, table=table) for sql in (_CREATE, _DROP, _ADD, _REMOVE, _POSTINGS, _NEWEST)
         )
 
-    def beside_log(self, table: str) -> WordIndex:
-        return Fts5Words(table, "main")
+    def for_log(self, table: str) -> TermIndex:
+        return Fts5Terms(table, "main")
 
-    def prepare(self, connection: Connection, *, anew: bool) -> None:
-        if anew:
+    def prepare(self, connection: Connection, *, rebuild: bool) -> None:
+        if rebuild:
             connection.exec_driver_sql(self._drop)
         connection.exec_driver_sql(self._create)
 
-    def add(self, connection: Connection, rows: Sequence[WordRow]) -> None:
+    def add(self, connection: Connection, rows: Sequence[TermRow]) -> None:
         connection.exec_driver_sql(self._add, list(map(_document, rows)))
 
-    def remove(self, connection: Connection, rows: Sequence[WordRow]) -> None:
+    def remove(self, connection: Connection, rows: Sequence[TermRow]) -> None:
         connection.exec_driver_sql(self._remove, list(map(_document, rows)))
 
-    def postings(self, connection: Connection, engine: Engine, asked: Asked, most: int) -> Postings:
-        queries = json.dumps([f'"{asked.marker}" AND {each}' for each in _fts_terms(asked)])
+    def postings(self, connection: Connection, engine: Engine, wanted: TermQuery, most: int) -> Postings:
+        queries = json.dumps([f'"{wanted.marker}" AND {each}' for each in _fts_terms(wanted)])
         rows = engine.fetch(connection, self._postings, (most, queries))
-        told = {term: ids for term, (ids,) in zip(asked.terms, rows, strict=True) if ids}
-        common = [term for term, ids in told.items() if ids.count(",") + 1 >= most]
-        return Postings({term: list(map(int, ids.split(","))) for term, ids in told.items() if term not in common}, common)
+        found = {term: ids for term, (ids,) in zip(wanted.terms, rows, strict=True) if ids}
+        common = [term for term, ids in found.items() if ids.count(",") + 1 >= most]
+        return Postings({term: list(map(int, ids.split(","))) for term, ids in found.items() if term not in common}, common)
 
-    def newest(self, connection: Connection, engine: Engine, asked: Asked, page: NewestPage) -> Sequence[int]:
-        some = (" AND " if page.every else " OR ").join(_fts_terms(asked))
-        rows = engine.fetch(connection, self._newest, (f'"{asked.marker}" AND ({some})', page.before, page.most))
+    def newest(self, connection: Connection, engine: Engine, wanted: TermQuery, page: NewestPage) -> Sequence[int]:
+        some = (" AND " if page.every else " OR ").join(_fts_terms(wanted))
+        rows = engine.fetch(connection, self._newest, (f'"{wanted.marker}" AND ({some})', page.before, page.most))
         return [id_ for (id_,) in rows]
 
 
-def _document(row: WordRow) -> tuple[int | str, ...]:
+def _document(row: TermRow) -> tuple[int | str, ...]:
     return (row.id, *_spelled_fields(row.words), row.markers)
 
 
-def _fts_terms(asked: Asked) -> Sequence[str]:
+def _fts_terms(wanted: TermQuery) -> Sequence[str]:
     """Returns the queries of the terms."""
-    columns = [column for column, field in zip(_COLUMNS, FIELDS, strict=True) if field in asked.fields]
+    columns = [column for column, field in zip(_COLUMNS, FIELDS, strict=True) if field in wanted.fields]
     within = "" if len(columns) == len(FIELDS) else "{" + " ".join([*columns, "dates"]) + "} : "
-    return [f'{within}"{_spelled(term)}"' for term in asked.terms]
+    return [f'{within}"{_spelled(term)}"' for term in wanted.terms]
 
 
 # --- PostgreSQL
@@ -187,8 +187,8 @@ _INDEX_TERMS = (
 # NULL for a frequent term: sending and reading so many ids costs as much as finding them.
 _PG_POSTINGS = (
     "SELECT CASE WHEN cardinality(ids) < $1 THEN ids END FROM (SELECT place, "
-    "ARRAY(SELECT id FROM {table} WHERE terms @@ asked.query::tsquery LIMIT $1) AS ids "
-    "FROM unnest($2::text[]) WITH ORDINALITY AS asked (query, place) OFFSET 0) AS told ORDER BY place"
+    "ARRAY(SELECT id FROM {table} WHERE terms @@ wanted.query::tsquery LIMIT $1) AS ids "
+    "FROM unnest($2::text[]) WITH ORDINALITY AS wanted (query, place) OFFSET 0) AS found ORDER BY place"
 )
 # Two ways, because no planner knows which is shorter. Neither leaves it a choice: a prepared statement gets one plan for any
 # terms, which scans the table from its end until there are enough matches, even for rare terms.
@@ -204,7 +204,7 @@ _PG_NEWEST_OF_MANY = (
 _WALKED, _FARTHER = 1024, 16
 
 
-class PgWords:
+class PgTerms:
     """Lexemes with weights for fields; GIN alone is enough if every field is selected."""
 
     def __init__(self, table: str = "event_terms") -> None:
@@ -216,33 +216,33 @@ class PgWords:
         self._walks = [_PG_NEWEST_OF_MANY.format(table=table, walked=walked) for walked in walks]
         self._indexes = [sql.format(table=table) for sql in _INDEX_TERMS]
 
-    def beside_log(self, table: str) -> WordIndex:
-        return PgWords(table)
+    def for_log(self, table: str) -> TermIndex:
+        return PgTerms(table)
 
-    def prepare(self, connection: Connection, *, anew: bool) -> None:
-        if anew:
+    def prepare(self, connection: Connection, *, rebuild: bool) -> None:
+        if rebuild:
             connection.exec_driver_sql(self._drop)
         for statement in (self._create, *self._indexes):
             connection.exec_driver_sql(statement)
 
-    def add(self, connection: Connection, rows: Sequence[WordRow]) -> None:
+    def add(self, connection: Connection, rows: Sequence[TermRow]) -> None:
         documents = [(row.id, document) for row in rows for document in _documents(row)]
         if not documents:
             return  # of events without a term
         connection.exec_driver_sql(self._add, documents)
 
-    def remove(self, connection: Connection, rows: Sequence[WordRow]) -> None:
+    def remove(self, connection: Connection, rows: Sequence[TermRow]) -> None:
         connection.exec_driver_sql(self._remove, ([row.id for row in rows],))
 
-    def postings(self, connection: Connection, engine: Engine, asked: Asked, most: int) -> Postings:
-        queries = [f"'{asked.marker}' & {each}" for each in _pg_terms(asked)]
+    def postings(self, connection: Connection, engine: Engine, wanted: TermQuery, most: int) -> Postings:
+        queries = [f"'{wanted.marker}' & {each}" for each in _pg_terms(wanted)]
         rows = engine.fetch(connection, self._postings, (most, queries))
-        told = dict(zip(asked.terms, (ids for (ids,) in rows), strict=True))
-        return Postings({term: ids for term, ids in told.items() if ids}, [term for term, ids in told.items() if ids is None])
+        found = dict(zip(wanted.terms, (ids for (ids,) in rows), strict=True))
+        return Postings({term: ids for term, ids in found.items() if ids}, [term for term, ids in found.items() if ids is None])
 
-    def newest(self, connection: Connection, engine: Engine, asked: Asked, page: NewestPage) -> Sequence[int]:
-        some = (" & " if page.every else " | ").join(_pg_terms(asked))
-        params = (f"'{asked.marker}' & ({some})", page.before, page.most)
+    def newest(self, connection: Connection, engine: Engine, wanted: TermQuery, page: NewestPage) -> Sequence[int]:
+        some = (" & " if page.every else " | ").join(_pg_terms(wanted))
+        params = (f"'{wanted.marker}' & ({some})", page.before, page.most)
         # Few events have all of several terms.
         for walk in () if page.every else self._walks:
             rows = engine.fetch(connection, walk, params)
@@ -253,15 +253,15 @@ class PgWords:
         return [id_ for (id_,) in engine.fetch(connection, self._few, params)]
 
 
-def _pg_terms(asked: Asked) -> Sequence[str]:
+def _pg_terms(wanted: TermQuery) -> Sequence[str]:
     """Returns the queries of the terms."""
-    weights = "".join(weight for weight, field in zip(_WEIGHTS, FIELDS, strict=True) if field in asked.fields)
+    weights = "".join(weight for weight, field in zip(_WEIGHTS, FIELDS, strict=True) if field in wanted.fields)
     # GIN has no weights: with them each event found would be read.
     within = "" if weights == _WEIGHTS else f":{weights}"
-    return [f"'{_spelled(term)}'{within}" for term in asked.terms]
+    return [f"'{_spelled(term)}'{within}" for term in wanted.terms]
 
 
-def _documents(row: WordRow) -> Iterable[str]:
+def _documents(row: TermRow) -> Iterable[str]:
     """Returns an event's tsvectors, as literals; each has the markers."""
     places: dict[str, str] = {}
     *fields, dates = _spelled_fields(row.words)

@@ -25,11 +25,11 @@ from ..log.conditions import conditions
 from ..log.scan import EVENT_COLUMNS, Scanner
 from ..schema.tables import event_words, events, sessions
 from . import unindexed
-from .analysis_cache import Analysed
+from .analysis_cache import AnalysisCache
 from .candidate_selection import Choice, Unindexed
 from .event_lookup import neighbor_keys, stored_events
 from .scopes import Place, place_of
-from .term_index import WordIndex
+from .term_index import TermIndex
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -46,8 +46,8 @@ _MOST_AT_ONCE, _BYTES_AT_ONCE = 256, 1 << 20
 
 def word_candidates(
     scanner: Scanner,
-    analyzed: Analysed,
-    index: WordIndex | None,
+    analyzed: AnalysisCache,
+    index: TermIndex | None,
     tenant: str,
     scope: EventScope,
     query: WordQuery,
@@ -58,7 +58,7 @@ def word_candidates(
     if not connection.in_transaction():
         connection.begin()  # prepared statements do not begin one, and a result must be of one snapshot
     place = place_of(scanner, tenant, scope)
-    documents, parts = _standing(scanner, index, place)
+    documents, parts = _size_and_parts(scanner, index, place)
     if not query.terms or query.limit < 1:
         return Candidates([], documents)
     reader = _Reader(scanner, analyzed, place, query.fields, wanted)
@@ -67,21 +67,21 @@ def word_candidates(
     return choice.candidates(connection, scanner.engine, index, unindexed_postings, reader.named)
 
 
-def _standing(scanner: Scanner, index: WordIndex | None, place: Place) -> tuple[int, Sequence[Part]]:
+def _size_and_parts(scanner: Scanner, index: TermIndex | None, place: Place) -> tuple[int, Sequence[Part]]:
     """Returns the number of events in the scope, at least 1, and the parts to read. One statement: the round trip costs more
     than the query."""
 
     def build() -> Select[Any]:
         return sa.select(place.size().label("documents"), *(() if index is None else unindexed.behind(scanner.engine)))
 
-    shape = ("standing", index is None, *place.key)
+    shape = ("scope size", index is None, *place.key)
     row = scanner.statements.get(shape, scanner.connection, build).run(scanner.connection, place.key)[0]
-    return max(1, int(row.documents)), ["all"] if index is None else unindexed.told(row)
+    return max(1, int(row.documents)), ["all"] if index is None else unindexed.parts_of(row)
 
 
 def neighbor_candidates(
     scanner: Scanner,
-    analyzed: Analysed,
+    analyzed: AnalysisCache,
     tenant: str,
     scope: EventScope,
     keys: Sequence[int],
@@ -114,7 +114,7 @@ class _Postings:
 class _Reader:
     """Reads the events of a scope that match a filter, as candidates with the terms of the fields."""
 
-    def __init__(self, scanner: Scanner, analyzed: Analysed, place: Place, fields: Field, wanted: EventFilter) -> None:
+    def __init__(self, scanner: Scanner, analyzed: AnalysisCache, place: Place, fields: Field, wanted: EventFilter) -> None:
         self._scanner = scanner
         self._analyzed = analyzed
         self._place = place
@@ -164,8 +164,10 @@ class _Reader:
         wanted_terms = frozenset(terms)
         words = self._analyzed.words
         for part in parts:
-            told = self._aside(self._bodies(part), lambda row, body: matched(words(body, row.time), wanted_terms, self._fields))
-            for row, having in told:
+            results = self._aside(
+                self._bodies(part), lambda row, body: matched(words(body, row.time), wanted_terms, self._fields)
+            )
+            for row, having in results:
                 found.counts.update(having)
                 if having and row.wanted and self._holds(row):
                     for term in having:

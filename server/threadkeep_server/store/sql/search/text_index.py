@@ -18,7 +18,7 @@ from ....domain.filters import EventFilter
 from ..log.conditions import Conditions, parameter, text_conditions
 from ..schema.tables import DERIVED, changes, derived, event_text, event_words, events, feed_floor, index_progress
 from ..vectors import maintenance
-from .term_index import Fts5Words, PgWords, WordIndex, WordRow
+from .term_index import Fts5Terms, PgTerms, TermIndex, TermRow
 
 if TYPE_CHECKING:
     from ..engine.base import Engine
@@ -44,16 +44,16 @@ def scope_of(tenant: str, user_id: str) -> str:
 class TextIndex(Protocol):
     """Narrows a search before texts are compared."""
 
-    words: WordIndex | None
+    words: TermIndex | None
     """The index of terms maintained with it. None: there is none, and no terms are derived."""
 
     def prepare(self, connection: Connection, engine: Engine, words_version: int) -> None:
         """Creates missing tables; rebuilds them if another version created them, of the index or of the analyzer."""
         ...
 
-    def add(self, connection: Connection, rows: Sequence[TextRow], words: Sequence[WordRow] = ()) -> None: ...
+    def add(self, connection: Connection, rows: Sequence[TextRow], words: Sequence[TermRow] = ()) -> None: ...
 
-    def remove(self, connection: Connection, rows: Sequence[TextRow], words: Sequence[WordRow] = ()) -> None: ...
+    def remove(self, connection: Connection, rows: Sequence[TextRow], words: Sequence[TermRow] = ()) -> None: ...
 
     def candidates(self, scope: str | None, wanted: EventFilter) -> Conditions:
         """Conditions on event_text that every indexed match satisfies, in the scope if there is one."""
@@ -113,7 +113,7 @@ def _continues(connection: Connection, at: Row[Any]) -> bool:
 class ScopedTexts:
     """No index except the one on scope: the derived text of the scope is scanned."""
 
-    def __init__(self, words: WordIndex | None = None) -> None:
+    def __init__(self, words: TermIndex | None = None) -> None:
         self.words = words
 
     def prepare(self, connection: Connection, engine: Engine, words_version: int) -> None:
@@ -121,19 +121,19 @@ class ScopedTexts:
 
     def _prepare(self, connection: Connection, engine: Engine, words_version: int) -> bool:
         """Returns whether it was rebuilt."""
-        anew = _prepare_tables(connection, engine, words_version)
+        rebuilt = _prepare_tables(connection, engine, words_version)
         if self.words is not None:
-            self.words.prepare(connection, anew=anew)
-        return anew
+            self.words.prepare(connection, rebuild=rebuilt)
+        return rebuilt
 
-    def add(self, connection: Connection, rows: Sequence[TextRow], words: Sequence[WordRow] = ()) -> None:
+    def add(self, connection: Connection, rows: Sequence[TextRow], words: Sequence[TermRow] = ()) -> None:
         values = [{"id": id_, "scope": scope, "text": text} for id_, scope, text in rows]
         connection.execute(event_text.insert(), values)
         if self.words is not None and words:
             connection.execute(event_words.insert(), [row._asdict() for row in words])
             self.words.add(connection, words)
 
-    def remove(self, connection: Connection, rows: Sequence[TextRow], words: Sequence[WordRow] = ()) -> None:
+    def remove(self, connection: Connection, rows: Sequence[TextRow], words: Sequence[TermRow] = ()) -> None:
         connection.execute(event_text.delete().where(event_text.c.id.in_([row[0] for row in rows])))
         if self.words is not None and words:
             connection.execute(event_words.delete().where(event_words.c.id.in_([row.id for row in words])))
@@ -157,12 +157,12 @@ class Fts5Trigrams(ScopedTexts):
             "USING fts5(text, content='', detail='none', columnsize=0, tokenize='trigram case_sensitive 1')"
         )
 
-    def add(self, connection: Connection, rows: Sequence[TextRow], words: Sequence[WordRow] = ()) -> None:
+    def add(self, connection: Connection, rows: Sequence[TextRow], words: Sequence[TermRow] = ()) -> None:
         super().add(connection, rows, words)
         documents = [(id_, scope + text) for id_, scope, text in rows]
         connection.exec_driver_sql("INSERT INTO search.event_fts (rowid, text) VALUES (?, ?)", documents)
 
-    def remove(self, connection: Connection, rows: Sequence[TextRow], words: Sequence[WordRow] = ()) -> None:
+    def remove(self, connection: Connection, rows: Sequence[TextRow], words: Sequence[TermRow] = ()) -> None:
         super().remove(connection, rows, words)
         documents = [("delete", id_, scope + text) for id_, scope, text in rows]
         connection.exec_driver_sql("INSERT INTO search.event_fts (event_fts, rowid, text) VALUES (?, ?, ?)", documents)
@@ -217,13 +217,13 @@ def _pattern(term: str) -> str:
 
 
 def sqlite_index() -> TextIndex:
-    """The best index that this SQLite has."""
+    """Returns the best index that this SQLite offers."""
     with sa.create_engine("sqlite://").connect() as probe:
         try:
             probe.exec_driver_sql("CREATE VIRTUAL TABLE t USING fts5(x, tokenize='trigram case_sensitive 1')")
         except sa.exc.OperationalError:
             return ScopedTexts()
-    return Fts5Trigrams(Fts5Words())
+    return Fts5Trigrams(Fts5Terms())
 
 
 def postgres_index(connection: Connection) -> TextIndex:
@@ -232,5 +232,5 @@ def postgres_index(connection: Connection) -> TextIndex:
         with connection.begin_nested():
             connection.exec_driver_sql("CREATE EXTENSION IF NOT EXISTS pg_trgm")
     except sa.exc.DBAPIError:
-        return ScopedTexts(PgWords())
-    return PgTrigrams(PgWords())
+        return ScopedTexts(PgTerms())
+    return PgTrigrams(PgTerms())

@@ -23,17 +23,17 @@ def parts(scanner: Scanner) -> Sequence[Part]:
     """Returns the parts that have events. Call it before reading the index: an event indexed in between is then found in both,
     and none in neither."""
     statement = scanner.statements.get("search behind", scanner.connection, lambda: sa.select(*behind(scanner.engine)))
-    return told(statement.run(scanner.connection, {})[0])
+    return parts_of(statement.run(scanner.connection, {})[0])
 
 
 def behind(engine: Engine) -> Sequence[ColumnElement[Any]]:
-    """The same as columns, to be selected with others: see told."""
+    """The same as columns, to be selected with others: see parts_of."""
     at = index_progress.c
     ahead = sa.exists(sa.select(changes.c.id).where(_ahead(engine)))
     return [ahead.label("changes"), (at.filled < at.fill).label("events")]
 
 
-def told(row: Record) -> Sequence[Part]:
+def parts_of(row: Record) -> Sequence[Part]:
     """Returns the parts that have events, from a row with these columns."""
     return [*(ADDING if row.changes else ()), *([None] if row.events else ())]
 
