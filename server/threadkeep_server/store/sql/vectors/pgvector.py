@@ -1,8 +1,8 @@
-"""Near vectors by pgvector, the extension of PostgreSQL.
+"""Vector search by pgvector, the extension of PostgreSQL.
 
-In most scopes every vector is compared, which an index of scopes makes cheap, and nothing is missed. A scope of LARGE_FROM or
-more gets an approximate index (HNSW) of its own, in the background, once it is searched: an index of all scopes together would
-have to be walked far to find a scope's own.
+In most scopes every vector is compared, which an index of scopes makes cheap, and no result is missed. A scope of LARGE_FROM or
+more gets an approximate index (HNSW) of its own, in the background, once it is searched: a search of an index of all scopes
+would visit many vectors of other scopes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .vector_queries import inside, marker, place_of
 _log = logging.getLogger(__name__)
 
 LARGE_FROM = 100_000
-# That walks on in an index when a condition leaves too little.
+# The first version that continues in an index when a condition leaves too few rows.
 _OLDEST = [0, 8]
 _IDS_AT_ONCE = 20_000
 _COPIED_AT_ONCE = 500
@@ -47,14 +47,14 @@ class PgVector:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        # A server that began before the extension was there stores vectors without copies; who begins later copies them.
+        # A server that began before the extension was installed stores vectors without copies; later servers copy them.
         self._copied = False
         self._ready: set[Part] = set()
         self._wanted: asyncio.Queue[Part] = asyncio.Queue()
         self._counted: OrderedDict[Part, float] = OrderedDict()
 
     def prepare(self, connection: Connection) -> bool:
-        """Makes what is missing; whether the extension can be had."""
+        """Creates what is missing. Returns whether the extension is available."""
         try:
             with connection.begin_nested():
                 connection.exec_driver_sql("CREATE EXTENSION IF NOT EXISTS vector")
@@ -83,7 +83,7 @@ class PgVector:
         def unit(connection: Connection) -> list[tuple[int, float]]:
             part = _part_of(connection, tenant, scope, source, model, len(vector))
             if part in self._ready:
-                # Of sessions that are there or not it knows nothing, and walks on for whatever a condition leaves out.
+                # It does not check that sessions exist, and continues until enough rows meet the conditions.
                 apps = [marker(tenant, scope.app)] if isinstance(scope, UserScope) and scope.app is not None else []
                 found = pgvector_hnsw.search(connection, part, [part.table.c.app == app for app in apps], vector, limit)
             else:
@@ -95,7 +95,7 @@ class PgVector:
         return await self._engine.read(unit, snapshot=True)
 
     def _count(self, connection: Connection, part: Part) -> None:
-        """Has an index made for a scope that is large; looks now and then."""
+        """Queues the index of a large scope; checks the size from time to time."""
         now = time.monotonic()
         if now - self._counted.get(part, float("-inf")) < _COUNTED_EVERY_S or as_indexed(part.dimension) is None:
             return
@@ -113,7 +113,7 @@ class PgVector:
                 if not self._copied:
                     await self._copy_all()
                 await self._make(await self._wanted.get())
-            except Exception as exc:  # the database may be away, or out of space: searches go on by comparing
+            except Exception as exc:  # the database may be unavailable or full: searches compare all vectors
                 _log.warning(
                     "indexing vectors failed (%s); searches compare all vectors; retrying in %g s", type(exc).__name__, _RETRY_S
                 )
@@ -122,7 +122,7 @@ class PgVector:
     # --- in the background
 
     async def _copy_all(self) -> None:
-        """Copies what was stored where the extension was not."""
+        """Copies vectors that were stored without the extension."""
         for source in Source:
             after: int | None = 0
             while after is not None:
@@ -139,7 +139,7 @@ class PgVector:
 
 
 def _copy(source: Source) -> Any:
-    """Copies a vector, given, with what its row says."""
+    """Copies a vector with the columns of its row."""
     table, stored = COPIES[source], STORED[source]
     names = [column.name for column in table.c if column.name != "embedding"]
     row = sa.select(*(stored.c[name] for name in names), given()).where(stored.c.id == sa.bindparam("key"))
@@ -147,7 +147,7 @@ def _copy(source: Source) -> Any:
 
 
 def _copy_some(connection: Connection, source: Source, after: int) -> int | None:
-    """Copies some of what has no copy; up to which id there is nothing left to copy, None: up to the last."""
+    """Copies some vectors without a copy. Returns the id up to which all have one; None: all do."""
     table, stored = COPIES[source], STORED[source]
     first = connection.execute(sa.select(sa.func.min(stored.c.id)).where(stored.c.id > after)).scalar()
     if first is None:
@@ -156,7 +156,7 @@ def _copy_some(connection: Connection, source: Source, after: int) -> int | None
     missing = stored.outerjoin(table, table.c.id == stored.c.id)
     query = sa.select(stored.c.id, stored.c.vector).select_from(missing).where(table.c.id.is_(None))
     query = query.where(stored.c.id.between(first, upto), stored.c.vector.is_not(None), sa.func.length(stored.c.vector) > 0)
-    # Held on to: another model's vector must not take its place before it is copied.
+    # Locked: another model's vector must not replace it before it is copied.
     query = query.order_by(stored.c.id).limit(_COPIED_AT_ONCE).with_for_update(read=True, of=stored)
     rows = connection.execute(query).all()
     made = [{"key": row.id, "vector": parameter(np.frombuffer(row.vector, "<f4"))} for row in rows]
@@ -169,7 +169,7 @@ def _copy_some(connection: Connection, source: Source, after: int) -> int | None
 def _part_of(
     connection: Connection, tenant: str, scope: EventScope | MemoryScope, source: Source, model: int, dimension: int
 ) -> Part:
-    """The vectors among which a scope's are. Raises SessionNotFound, AmbiguousSession."""
+    """Returns the part that contains a scope's vectors. Raises SessionNotFound, AmbiguousSession."""
     if isinstance(scope, MemoryScope):
         return Part(source, "scope", memory_marker(tenant, scope), model, dimension)
     return Part(source, *place_of(connection, tenant, scope), model, dimension)
@@ -178,7 +178,7 @@ def _part_of(
 def _compared(
     connection: Connection, part: Part, others: Sequence[ColumnElement[bool]], vector: Floats, limit: int
 ) -> list[tuple[int, float]]:
-    """Of all in the scope."""
+    """Compares all vectors of the scope."""
     table = part.table
     distance = table.c.embedding.op("<=>", return_type=sa.Float)(given())
     query = sa.select(table.c.id, (1 - distance).label("cosine")).where(*part.conditions, *others)
