@@ -33,7 +33,7 @@ class AppendRows:
         session = await store.get_session(TENANT, ref())
         assert (session.log_version, session.last_seq, session.window_version) == (2, 3, 0)
 
-    async def test_s_07_r_11_order_is_that_of_appending_whatever_the_times(self, store: Store) -> None:
+    async def test_events_are_in_append_order_for_any_times(self, store: Store) -> None:
         await create(store)
         for text, time, now in (("first", 30, NOW + 9), ("second", 10, NOW + 5), ("third", 20, NOW + 7)):
             await append(store, draft(text, time=time), now=now)
@@ -101,7 +101,7 @@ class ReplayRows:
         await append(store, once, now=NOW + SECOND_NS)
         assert await store.get_event(TENANT, ref(), "e1") == stored
 
-    async def test_a_replay_ignores_what_was_expected(self, store: Store) -> None:
+    async def test_a_replay_ignores_expectations(self, store: Store) -> None:
         await create(store)
         drafts = [draft("a", event_id="e1"), draft("b", event_id="e2")]
         await append(store, *drafts, expected_log_version=0)
@@ -118,7 +118,7 @@ class ReplayRows:
         assert (appended.log_version, appended.last_seq) == (2, 5)
         assert texts(await read(store)) == ["a", "c", "x", "y", "z"]
 
-    async def test_a_batch_that_is_known_in_part_must_meet_what_is_expected(self, store: Store) -> None:
+    async def test_a_partial_replay_must_meet_expectations(self, store: Store) -> None:
         await create(store)
         known = draft("a")
         await append(store, known)
@@ -240,7 +240,7 @@ class PreconditionRows:
 
 
 class CreatingRows:
-    async def test_an_append_can_make_its_session(self, store: Store) -> None:
+    async def test_an_append_can_create_its_session(self, store: Store) -> None:
         new = new_session(expire_time=NOW + 5, metadata_json='{"a":1}', labels={"x": "y"})
         appended = await append(store, draft("a"), create=new)
         assert (appended.session_created, appended.last_seq, appended.log_version) == (True, 1, 1)
@@ -255,16 +255,14 @@ class CreatingRows:
         session = await store.get_session(TENANT, ref())
         assert (session.uid, session.metadata_json) == (first.uid, '{"first":1}')
 
-    async def test_an_append_that_makes_its_session_can_be_replayed(self, store: Store) -> None:
+    async def test_an_append_that_creates_its_session_can_be_replayed(self, store: Store) -> None:
         once = draft("a")
         await append(store, once, create=new_session())
         again = await append(store, once, create=new_session())
         assert (again.session_created, seqs(again), again.log_version) == (False, [(1, True)], 1)
 
     @pytest.mark.parametrize("expected", [{"expected_log_version": 1}, {"expected_last_event_id": "e1"}])
-    async def test_an_expectation_that_a_new_session_cannot_meet_makes_none(
-        self, store: Store, expected: dict[str, Any]
-    ) -> None:
+    async def test_an_unmet_expectation_creates_no_session(self, store: Store, expected: dict[str, Any]) -> None:
         with pytest.raises(VersionMismatch):
             await append(store, draft("a"), create=new_session(), **expected)
         with pytest.raises(SessionNotFound):
@@ -276,7 +274,7 @@ class CreatingRows:
         with pytest.raises(VersionMismatch):
             await append(store, draft("b"), create=new_session(), **expected)
 
-    async def test_of_concurrent_writers_exactly_one_makes_the_session_and_none_loses_events(self, store: Store) -> None:
+    async def test_of_concurrent_writers_one_creates_the_session_and_no_event_is_lost(self, store: Store) -> None:
         outcomes = await asyncio.gather(*(append(store, draft(f"w{n}"), create=new_session()) for n in range(16)))
         assert [outcome.session_created for outcome in outcomes].count(True) == 1
         assert sorted(outcome.events[0].seq for outcome in outcomes) == list(range(1, 17))

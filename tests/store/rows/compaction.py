@@ -108,7 +108,7 @@ class CompactionRows:
         ]
         assert [parse(event).seq for event in await read(store)] == [event.seq for event in await read(store)]
 
-    async def test_counters_usage_and_the_record_tell_what_happened(self, store: Store) -> None:
+    async def test_counters_usage_and_the_record_describe_the_compaction(self, store: Store) -> None:
         drafts = [draft("q", event_id="e1", usage=Usage(1, 2, 3, 4, 5)), draft("a", event_id="e2", role=Role.ASSISTANT)]
         drafts.append(draft("long question", event_id="e3"))
         await session_with(store, *drafts)
@@ -191,7 +191,7 @@ class RefusalRows:
         ],
     )
     @pytest.mark.parametrize("dry_run", [False, True])
-    async def test_what_cannot_be_applied_changes_nothing(
+    async def test_an_inapplicable_compaction_changes_nothing(
         self,
         store: Store,
         archive: list[str],
@@ -208,7 +208,7 @@ class RefusalRows:
         assert caught.value.metadata == metadata
         assert await everything(store) == before
 
-    async def test_of_many_unknown_events_the_first_is_told(self, store: Store) -> None:
+    async def test_of_several_unknown_events_the_first_is_reported(self, store: Store) -> None:
         await session_with(store, *named("e1"))
         for archive in (["b", "a"], ["a", "b"], ["e1", *(f"x{number}" for number in range(1200))]):
             with pytest.raises(EventNotFound) as caught:
@@ -225,7 +225,7 @@ class RefusalRows:
         assert await everything(store) == before
         await compact(store, ["e1"], at=0, expected_log_version=3)
 
-    async def test_appends_after_the_plan_defeat_it_only_if_asked_to(self, store: Store) -> None:
+    async def test_appends_after_the_plan_reject_it_only_on_request(self, store: Store) -> None:
         await session_with(store, *named("e1", "e2"))
         await append(store, *named("e3"))
         with pytest.raises(VersionMismatch):
@@ -255,7 +255,7 @@ class RefusalRows:
 
 
 class RecordRows:
-    async def test_a_replay_returns_the_record_whatever_else_it_says(self, store: Store) -> None:
+    async def test_a_replay_returns_the_record_and_ignores_the_rest(self, store: Store) -> None:
         await session_with(store, *named("e1", "e2"))
         once = await compact(store, ["e1"], placed("e2", summary("sum")), compaction_id="c1", at=0)
         await append(store, *named("e3"))
@@ -276,7 +276,7 @@ class RecordRows:
         await compact(store, ["e1"], compaction_id="c1")
         assert not (await compact(store, ["e1"], compaction_id="c1", of=other)).replayed
 
-    async def test_a_dry_run_says_what_would_be_and_changes_nothing(self, store: Store) -> None:
+    async def test_a_dry_run_returns_the_record_and_changes_nothing(self, store: Store) -> None:
         await session_with(store, *named("e1", "e2"))
         before = await everything(store)
         dry = await compact(store, ["e1"], placed("e2", summary("sum")), compaction_id="c1", dry_run=True)
@@ -303,7 +303,7 @@ class RecordRows:
                     break
             assert found == made[::-1]
 
-    async def test_a_page_goes_on_where_it_ended_also_after_another_compaction(self, store: Store) -> None:
+    async def test_a_page_continues_after_another_compaction(self, store: Store) -> None:
         await session_with(store, *named("e1", "e2", "e3"))
         for number in (1, 2):
             await compact(store, [f"e{number}"], compaction_id=f"c{number}")
@@ -338,7 +338,7 @@ class CompactionConcurrencyRows:
         assert sorted(each.replayed for each in outcomes) == [False] + [True] * 7
         assert (await store.get_session(TENANT, ref())).window_version == 1
 
-    async def test_z_09_one_that_lost_may_try_again_on_what_it_reads_now(self, store: Store) -> None:
+    async def test_a_rejected_compaction_succeeds_on_a_fresh_window(self, store: Store) -> None:
         await session_with(store, *named("e1", "e2", "e3"))
         stale = await store.read_window(TENANT, ref())
         await compact(store, ["e1"], placed("e2", summary("sum")), at=stale.session.window_version)

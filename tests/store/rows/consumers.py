@@ -79,7 +79,7 @@ def change(session: int, at: int = 40, **fields: Any) -> Change:
 
 
 class JoiningRows:
-    async def test_the_first_member_makes_the_consumer(self, store: Store) -> None:
+    async def test_the_first_member_creates_the_consumer(self, store: Store) -> None:
         with pytest.raises(ConsumerNotFound):
             await store.consumer(KEY)
         scope = FeedScope(TENANT, "shop", "alice", labels=(("a", "b"), ("ä", '"')))
@@ -90,7 +90,7 @@ class JoiningRows:
         assert list(state.partitions) == [Partition(number, START) for number in range(3)]
         assert [(each.member_id, each.join_time, list(each.partitions)) for each in state.members] == [("m", NOW, [])]
 
-    async def test_later_members_get_what_the_first_made(self, store: Store) -> None:
+    async def test_later_members_get_the_stored_consumer(self, store: Store) -> None:
         first = await join(store, "m")
         other = named(partitions=9, max_attempts=1, ack_timeout=1, create_time=NOW + 1)
         assert await store.join_consumer(other, BEGINNING, "n", NOW, LATER) == first
@@ -179,9 +179,7 @@ class JoiningRows:
             ("delete_parked", ([1],)),
         ],
     )
-    async def test_who_names_a_consumer_that_is_not_there_is_told(
-        self, store: Store, method: str, arguments: tuple[Any, ...]
-    ) -> None:
+    async def test_an_unknown_consumer_is_not_found(self, store: Store, method: str, arguments: tuple[Any, ...]) -> None:
         await working(store, key=OTHERS[2])
         options: dict[str, dict[str, Any]] = {
             "release_partitions": {"lost": False},
@@ -190,7 +188,7 @@ class JoiningRows:
         with pytest.raises(ConsumerNotFound):
             await getattr(store, method)(KEY, *arguments, **options.get(method, {}))
 
-    async def test_of_many_that_join_at_once_one_makes_it_and_none_is_lost(self, store: Store) -> None:
+    async def test_of_concurrent_joins_one_creates_the_consumer_and_none_is_lost(self, store: Store) -> None:
         members = [f"m{number}" for number in range(8)]
         wanted = [named(partitions=1 + number) for number in range(8)]
         joins = (store.join_consumer(each, START, name, NOW, LATER) for each, name in zip(wanted, members, strict=True))
@@ -228,7 +226,7 @@ class BalanceRows:
         assert "" not in everything
         assert max(map(everything.count, names)) - min(map(everything.count, names)) <= 1
 
-    async def test_who_joins_gets_what_the_others_give_back(self, store: Store) -> None:
+    async def test_a_new_member_gets_released_partitions(self, store: Store) -> None:
         await working(store)
         await join(store, "n")
         assert await held(store, "n") == []
@@ -248,7 +246,7 @@ class BalanceRows:
         assert [len((await balance(store, name)).partitions) for name in "mno"] == [1, 0, 0]
         assert (await balance(store, "m")).surplus == 0
 
-    async def test_more_than_a_share_is_surplus_although_nobody_is_short(self, store: Store) -> None:
+    async def test_more_than_a_share_is_surplus_though_no_member_has_less(self, store: Store) -> None:
         await working(store, partitions=8)
         await join(store, "n")
         await give_back(store, "m")
@@ -258,7 +256,7 @@ class BalanceRows:
         assert [len(await held(store, name)) for name in "omn"] == [2, 2, 4]
         assert [(await balance(store, name)).surplus for name in "mno"] == [0, 1, 0]
 
-    async def test_what_a_member_leaves_goes_to_the_others(self, store: Store) -> None:
+    async def test_partitions_of_a_leaving_member_go_to_the_others(self, store: Store) -> None:
         await join(store, "m", "n")
         assert (await held(store, "m"), await held(store, "n")) == ([0, 1], [2, 3])
         await store.reject(KEY, "n", 2, "no")
@@ -286,12 +284,12 @@ class BalanceRows:
         assert await held(store, "n", now=LATER) == []
         assert {part.attempts for part in (await standing(store)).values()} == {0}
 
-    async def test_a_member_that_is_away_is_told_until_another_balances(self, store: Store) -> None:
+    async def test_an_expired_member_is_listed_until_another_balances(self, store: Store) -> None:
         await working(store)
         await join(store, "n", now=LATER + 1)
         assert [each.member_id for each in (await store.consumer(KEY)).members] == ["m", "n"]
 
-    async def test_a_member_that_had_run_out_loses_what_it_had_and_starts_anew(self, store: Store) -> None:
+    async def test_an_expired_member_loses_its_partitions_and_starts_again(self, store: Store) -> None:
         await working(store)
         assert await held(store, "m", now=LATER) == []
         (member,) = (await store.consumer(KEY)).members

@@ -27,7 +27,7 @@ Opener = Callable[[], AbstractAsyncContextManager[Store]]
 class DurableRows:
     """`open_again` opens the same database each time it is called."""
 
-    async def test_r_41_opening_again_makes_no_schema_anew_and_finds_everything(self, open_again: Opener) -> None:
+    async def test_reopening_keeps_the_schema_and_all_data(self, open_again: Opener) -> None:
         async with open_again() as store:
             await session_with(store, draft("a\x00ä", event_id="e1"), draft("b"), labels={"x": "y"}, metadata_json="{}")
             before, events = await store.get_session(TENANT, ref()), await read(store)
@@ -52,7 +52,7 @@ class DurableRows:
                 await append(store, draft("other", event_id="e1"))
             assert (await append(store, draft("b"))).last_seq == 2
 
-    async def test_closing_completes_what_was_accepted(self, open_again: Opener) -> None:
+    async def test_closing_completes_accepted_appends(self, open_again: Opener) -> None:
         async with open_again() as store:
             await create(store)
             appends = [asyncio.create_task(append(store, draft(f"m{number}"))) for number in range(20)]
@@ -64,7 +64,7 @@ class DurableRows:
         assert acknowledged
         assert acknowledged <= stored
 
-    async def test_what_compactions_did_is_there_after_opening_again(self, open_again: Opener) -> None:
+    async def test_compactions_are_stored_after_reopening(self, open_again: Opener) -> None:
         async with open_again() as store:
             await session_with(store, *named("e1", "e2", "e3"))
             await compact(store, ["e1"], placed("e2", summary("sum")), compaction_id="c1", usage=Usage(1, 2, 3))
@@ -148,7 +148,7 @@ class SharedRows:
             await other.release(TENANT, ref(), str(taken.index(True)))
             assert await one.lease(TENANT, ref(), "new", NOW + 1, NOW + 10)
 
-    async def test_a_policy_set_by_one_server_is_told_by_the_other(self, open_again: Opener) -> None:
+    async def test_a_policy_set_by_one_server_is_returned_by_another(self, open_again: Opener) -> None:
         async with open_again() as one, open_again() as other:
             key = PolicyKey(TENANT, PolicyScope.SERVER)
             bodies = [b"%d" % n for n in range(8)]

@@ -19,7 +19,7 @@ from threadkeep_server.store.contract.store import Store
 
 
 class ExpiryRows:
-    async def test_s_18_r_07_only_what_has_expired_is_deleted(self, store: Store) -> None:
+    async def test_only_expired_sessions_are_deleted(self, store: Store) -> None:
         await create(store, "live", expire_time=NOW + HOUR)
         await create(store, "forever", expire_time=None)
         await create(store, "edge", expire_time=NOW)
@@ -36,7 +36,7 @@ class ExpiryRows:
         assert await store.delete_expired(TENANT, NOW, 100) == 0
         assert await store.delete_expired(None, NOW, 100) == 0
 
-    async def test_a_sweep_deletes_no_more_than_it_is_told_and_goes_on_next_time(self, store: Store) -> None:
+    async def test_a_sweep_respects_its_limit_and_continues_next_time(self, store: Store) -> None:
         for number in range(5):
             await create(store, f"s{number}", expire_time=1)
         assert [await store.delete_expired(TENANT, NOW, 2) for _ in range(4)] == [2, 2, 1, 0]

@@ -55,7 +55,7 @@ class FeedRows:
         positions = [change.position for change in changes]
         assert positions == sorted(set(positions))
 
-    async def test_the_feed_tells_versions_and_counters_after_each_change(self, store: Store) -> None:
+    async def test_changes_have_versions_and_counters_after_the_change(self, store: Store) -> None:
         stood = [(await create(store)).versions]
         stood.append(answered(await append(store, draft("one", event_id="e1"))))
         stood.append((await relabel(store, {"a": "1"})).versions)
@@ -69,7 +69,7 @@ class FeedRows:
             *((0, 0, 0), (1, 0, 1), (1, 0, 1), (2, 0, 3), (3, 1, 4), (4, 1, 5))
         ]
 
-    async def test_the_feed_tells_an_append_that_creates_as_two_changes(self, store: Store) -> None:
+    async def test_an_append_that_creates_a_session_is_two_changes(self, store: Store) -> None:
         new = new_session(labels={"a": "1"}, metadata_json='{"n":1}', expire_time=NOW + 99)
         await append(store, draft("a"), create=new, now=NOW + 7)
         created, appended = await follow(store)
@@ -83,7 +83,7 @@ class FeedRows:
         await append(store, draft("b"), create=new_session())
         assert kinds(await follow(store)) == "created appended appended"
 
-    async def test_the_feed_has_nothing_of_what_changed_nothing(self, store: Store) -> None:
+    async def test_calls_without_effect_record_no_change(self, store: Store) -> None:
         drafts = [draft("a", event_id="e1"), draft("b", event_id="e2")]
         await session_with(store, *drafts)
         await compact(store, ["e1"], compaction_id="c1", at=0)
@@ -116,7 +116,7 @@ class FeedRows:
             (lambda store: relabel(store, {"a": "1"}, of="no"), SessionNotFound),
         ],
     )
-    async def test_the_feed_has_nothing_of_what_failed(
+    async def test_failed_calls_record_no_change(
         self, store: Store, call: Callable[[Store], Awaitable[Any]], error: type[ThreadkeepError]
     ) -> None:
         await session_with(store, draft("a", event_id="e1"), draft("b", event_id="e2"))
@@ -126,7 +126,7 @@ class FeedRows:
         assert await follow(store) == before
         assert await settled(store) == head
 
-    async def test_the_feed_tells_of_a_partial_replay_only_what_is_new(self, store: Store) -> None:
+    async def test_a_partial_replay_records_only_new_events(self, store: Store) -> None:
         old = draft("old")
         await session_with(store, old)
         new = [draft("new"), draft("newer")]
@@ -136,7 +136,7 @@ class FeedRows:
         assert change.size == sum(len(each.body) for each in new)
         assert (change.log_version, change.last_seq) == (2, 3)
 
-    async def test_the_feed_tells_a_batch_as_one_change(self, store: Store) -> None:
+    async def test_a_batch_is_one_change(self, store: Store) -> None:
         await create(store)
         drafts = [draft("x" * number) for number in range(100)]
         await append(store, *drafts)
@@ -177,7 +177,7 @@ class FeedRows:
 
 
 class FeedDetailRows:
-    async def test_the_feed_tells_sessions_as_they_were_after_each_change(self, store: Store) -> None:
+    async def test_changes_have_the_session_after_the_change(self, store: Store) -> None:
         made = await create(store, metadata_json='{"n":1}', labels={"a": "ä\x01\"'"}, expire_time=NOW + 10**9)
         await append(store, draft("a"), now=NOW + 1)
         fields = frozenset({"metadata_json", "expiry", "context_bytes"})
@@ -193,7 +193,7 @@ class FeedDetailRows:
         ("labels", "before"),
         [({"a": "2"}, {"a": "1"}), ({}, {"a": "1"}), ({"a": "1", "b": "2"}, {"a": "1"}), ({"a": "1"}, None)],
     )
-    async def test_the_feed_tells_which_labels_an_update_took_the_place_of(
+    async def test_an_update_of_labels_has_the_previous_labels(
         self, store: Store, labels: Mapping[str, str], before: Mapping[str, str] | None
     ) -> None:
         await create(store, labels={"a": "1"})
@@ -218,17 +218,17 @@ class FeedDetailRows:
         assert [each.after and each.after.metadata_json for each in changes] == [left, left, left, "{}"]
         assert [changes[1].after, changes[3].after] == [replace(updated, metadata_json=left), shrunk]
 
-    async def test_the_feed_tells_no_labels_before_an_update_of_something_else(self, store: Store) -> None:
+    async def test_an_update_of_other_fields_has_no_previous_labels(self, store: Store) -> None:
         await create(store, labels={"a": "1"})
         await store.update_session(TENANT, ref(), SessionChange(frozenset({"metadata_json"}), NOW, metadata_json="{}"))
         assert (await follow(store))[-1].labels_before is None
 
-    async def test_the_feed_tells_labels_taken_from_none(self, store: Store) -> None:
+    async def test_the_first_labels_have_empty_previous_labels(self, store: Store) -> None:
         await create(store)
         await relabel(store, {"a": "1"})
         assert (await follow(store))[-1].labels_before == {}
 
-    async def test_the_feed_tells_the_record_of_a_compaction(self, store: Store) -> None:
+    async def test_a_compaction_change_has_its_record(self, store: Store) -> None:
         await session_with(store, *(draft(name, event_id=name) for name in ("e1", "e2", "e3")))
         inserted = [draft("sum", synthetic=True), draft("top", synthetic=True)]
         first = await compact(store, ["e1"], placed("e2", inserted[0]), placed(None, inserted[1]), strategy="own", actor="bob")
@@ -242,7 +242,7 @@ class FeedDetailRows:
 
     @pytest.mark.parametrize("expired", [False, True])
     @pytest.mark.row("Z-11")
-    async def test_z_11_the_feed_tells_of_a_deletion_what_was_deleted_and_why(self, store: Store, expired: bool) -> None:
+    async def test_a_deletion_change_has_the_session_and_the_reason(self, store: Store, expired: bool) -> None:
         made = await create(store, labels={"a": "1"}, expire_time=NOW + 5)
         await append(store, draft("a"))
         await relabel(store, {"a": "2"})

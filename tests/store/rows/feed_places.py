@@ -36,7 +36,7 @@ class FeedDeletionRows:
         assert changes[:2] == other
         assert (changes[2].session, changes[2].ref) == (key, ref())
 
-    async def test_the_feed_of_a_name_goes_on_with_the_next_session_of_that_name(self, store: Store) -> None:
+    async def test_the_feed_of_a_name_continues_with_the_next_session_of_that_name(self, store: Store) -> None:
         for number in range(3):
             await session_with(store, draft(str(number)))
             if number < 2:
@@ -131,7 +131,7 @@ class FeedLocateRows:
         await session_with(store, draft("1"))
         assert kinds(await follow(store, SESSION, after=head)) == "created appended"
 
-    async def test_the_feed_is_entered_with_the_creation_of_the_session_that_bears_the_name_now(self, store: Store) -> None:
+    async def test_locate_starts_with_the_creation_of_the_present_session(self, store: Store) -> None:
         await session_with(store, draft("1"))
         await store.delete_session(TENANT, ref())
         await session_with(store, draft("2"))
@@ -168,7 +168,7 @@ class FeedTrimRows:
         assert floor == changes[2].position
         assert await follow(store, after=floor) == changes[3:]
 
-    async def test_the_feed_tells_readers_from_before_its_floor(self, store: Store) -> None:
+    async def test_a_reader_before_the_floor_gets_feed_trimmed(self, store: Store) -> None:
         await session_with(store, *(draft(str(number)) for number in range(4)))
         changes = await follow(store)
         assert await trim(store, NOW + 1, limit=3) == 3
@@ -191,7 +191,7 @@ class FeedTrimRows:
             await store.changes(page.reached, 2, SESSION)
         assert len(await follow(store, SESSION, after=caught.value.floor)) == 2
 
-    async def test_the_feed_goes_on_when_all_is_trimmed_that_can_be(self, store: Store) -> None:
+    async def test_the_feed_continues_after_it_is_trimmed_completely(self, store: Store) -> None:
         """A store may keep the last for needs of its own."""
         await session_with(store, draft("1"))
         changes, head = await follow(store), await settled(store)
@@ -232,7 +232,7 @@ class FeedTrimRows:
         assert caught.value.oldest_seq == 5
         assert await follow(store, SESSION, after=await store.locate(TENANT, ref(), 5)) == []
 
-    async def test_the_feed_has_what_came_after_a_seq_although_the_seqs_own_change_is_trimmed(self, store: Store) -> None:
+    async def test_the_feed_has_later_events_though_the_change_of_a_seq_is_trimmed(self, store: Store) -> None:
         await session_with(store, draft("1"))
         await relabel(store, {"a": "1"})
         await append(store, draft("2"))
@@ -262,7 +262,7 @@ NAMES = ["create", "append", "append that creates", "update", "compact", "delete
 
 class FeedHintRows:
     @pytest.mark.parametrize("change", CHANGING, ids=NAMES)
-    async def test_whoever_waits_for_the_feed_hears_of_every_kind_of_change(
+    async def test_feed_listeners_are_called_for_every_kind_of_change(
         self, store: Store, change: Callable[[Store], Awaitable[Any]]
     ) -> None:
         await session_with(store, draft("a", event_id="e1"), expire_time=NOW + 5)

@@ -43,12 +43,12 @@ class FeedPagingRows:
         assert read[-1].reached == await settled(store)
 
     @pytest.mark.parametrize("limit", [1, 3])
-    async def test_the_feed_goes_on_after_any_change(self, store: Store, limit: int) -> None:
+    async def test_the_feed_continues_after_any_change(self, store: Store, limit: int) -> None:
         changes = await busy(store)
         for number, change in enumerate(changes):
             assert await follow(store, None, after=change.position, limit=limit) == changes[number + 1 :]
 
-    async def test_the_feed_ends_where_it_is_told_to(self, store: Store) -> None:
+    async def test_the_feed_ends_at_upto(self, store: Store) -> None:
         changes = await busy(store)
         places = [BEGINNING, *(change.position for change in changes)]
         for first, after in enumerate(places):
@@ -130,7 +130,9 @@ SCOPES = [
 
 class FeedScopeRows:
     @pytest.mark.parametrize(("scope", "names"), SCOPES)
-    async def test_the_feed_of_a_scope_is_what_the_scope_admits(self, store: Store, scope: FeedScope, names: str) -> None:
+    async def test_the_feed_of_a_scope_has_the_changes_that_the_scope_admits(
+        self, store: Store, scope: FeedScope, names: str
+    ) -> None:
         blue = {"team": "blue"}
         await create(store, "one", labels=blue)
         await create(store, "two", user="bob")
@@ -146,7 +148,7 @@ class FeedScopeRows:
             assert found == [change for change in everybodys if scope.admits(change)]
         assert sorted(change.ref.session_id for change in found) == sorted(names.split() * 2)
 
-    async def test_the_feed_keeps_sessions_of_one_name_apart(self, store: Store) -> None:
+    async def test_the_feed_separates_sessions_of_one_name(self, store: Store) -> None:
         refs = [ref(), ref(user="bob"), ref(app="x"), ref(app="", user="alice"), ref(app="shop", user="")]
         for name in refs:
             await create(store, user=name.user_id, app=name.app)
@@ -155,7 +157,7 @@ class FeedScopeRows:
             assert scope.ref == name
             assert [change.ref for change in await follow(store, scope)] == [name]
 
-    async def test_the_feed_of_labels_has_what_takes_a_session_out_of_it(self, store: Store) -> None:
+    async def test_the_feed_of_labels_has_the_update_that_removes_them(self, store: Store) -> None:
         await create(store, labels={"team": "blue"})
         await append(store, draft("a"))
         blue, red = (FeedScope(TENANT, labels=(("team", colour),)) for colour in ("blue", "red"))
@@ -168,7 +170,7 @@ class FeedScopeRows:
         await relabel(store, {"team": "green"})
         assert [kinds(await follow(store, scope)) for scope in (blue, red)] == ["updated", "updated"]
 
-    async def test_the_feed_of_labels_has_the_deletion_of_what_bore_them_last(self, store: Store) -> None:
+    async def test_the_feed_of_labels_has_the_deletion_of_a_session_with_them(self, store: Store) -> None:
         await create(store, labels={"team": "blue"})
         await relabel(store, {"team": "red"})
         await store.delete_session(TENANT, ref())
@@ -200,7 +202,7 @@ class FeedEventRows:
         assert [one.body, two.body] == [event.body for event in await read(store)]
         assert [type(each.role) for each in (one, two)] == [Role, Role]
 
-    async def test_the_feed_gives_no_text_that_was_not_asked_for(self, store: Store) -> None:
+    async def test_the_feed_returns_text_only_on_request(self, store: Store) -> None:
         await session_with(store, draft("one"))
         change = (await follow(store))[-1]
         (bare,) = await events_of(store, change, with_text=False)
@@ -244,7 +246,7 @@ class FeedEventRows:
         assert [event.archived for event in await events_of(store, appended)] == [True, False]
         assert [event.archived for event in await events_of(store, compacted)] == [True]
 
-    async def test_the_feed_has_no_events_of_a_session_that_is_gone(self, store: Store) -> None:
+    async def test_the_feed_has_no_events_of_a_deleted_session(self, store: Store) -> None:
         await session_with(store, draft("a"))
         await session_with(store, draft("b"), session_id="s2")
         changes = await follow(store)

@@ -28,7 +28,7 @@ def assistant(text: str, **fields: object) -> EventDraft:
 
 
 class FilterRows:
-    async def test_f_21_f_22_r_15_a_keyword_is_found_in_order_whatever_its_case(self, store: Store) -> None:
+    async def test_a_keyword_is_found_in_order_in_any_case(self, store: Store) -> None:
         await log(store, draft("hello world"), draft("goodbye"), draft("Hello again"))
         for keyword in ("hello", "HELLO", "hElLo", "ello"):
             assert await found(store, EventFilter(keyword=keyword)) == ["hello world", "Hello again"]

@@ -60,7 +60,7 @@ class InsertionRows:
         inserted = [f"i{number}" for number in reversed(range(30))]
         assert texts(await read(store)) == (["e1", *inserted, "e2"] if anchor else ["e1", "e2", *inserted])
 
-    async def test_what_was_inserted_is_told_from_what_was_appended(self, store: Store) -> None:
+    async def test_inserted_events_are_distinguished_from_appended_ones(self, store: Store) -> None:
         """However many stand before one another; a filter on seq and the last event must not take one for the other."""
         await session_with(store, *named("e1"))
         await compact(store, (), placed(None, *named("a", "b", "c")))
@@ -85,9 +85,7 @@ class InsertionRows:
         await append(store, draft("y"), expected_last_event_id="e3")
 
     @pytest.mark.parametrize("name", ["e1", "sum"])
-    async def test_the_same_id_with_other_content_conflicts_also_with_what_is_archived_or_inserted(
-        self, store: Store, name: str
-    ) -> None:
+    async def test_an_id_with_other_content_conflicts_with_archived_and_inserted_events(self, store: Store, name: str) -> None:
         await session_with(store, *named("e1", "e2"))
         await compact(store, ["e1"], placed("e2", summary("sum")))
         with pytest.raises(EventIdConflict):
@@ -106,7 +104,7 @@ class CompactedSearchRows:
         pytest.fail("the index does not catch up")
 
     @pytest.mark.parametrize("wait", ["never", "before", "after", "always"])
-    async def test_s_12_what_is_archived_and_what_is_inserted_is_found_once(self, store: Store, wait: str) -> None:
+    async def test_archived_and_inserted_events_are_found_once(self, store: Store, wait: str) -> None:
         await create(store)
         await append(store, *named("secret 1", "secret 2", "x", "secret 3"))
         if wait in ("before", "always"):
@@ -123,7 +121,7 @@ class CompactedSearchRows:
         assert texts(hit.event for hit in await search(store, "secret")) == told
         assert await search(store, "secret", UserScope("bob")) == []
 
-    async def test_the_index_goes_on_after_compactions_and_deletions(self, store: Store) -> None:
+    async def test_the_index_continues_after_compactions_and_deletions(self, store: Store) -> None:
         for _ in range(2):
             await create(store)
             await append(store, *named("needle 1", "needle 2", "needle 3"))

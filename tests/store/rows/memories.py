@@ -32,7 +32,7 @@ SCOPES = [
 
 
 class AddingRows:
-    async def test_what_is_added_is_there_as_it_was_given(self, store: Store) -> None:
+    async def test_added_memories_are_stored_as_given(self, store: Store) -> None:
         drafts = [
             memory("Straße\x00 \U0001f600", id="one", metadata_json='{"a": 1.0}'),
             of_event("two", "e2", author="Ann", event_time=NOW - 7, metadata={"k": "ä"}),
@@ -114,7 +114,7 @@ class AddingRows:
 
 
 class IngestionRows:
-    async def test_ingesting_a_session_again_adds_what_is_new_and_duplicates_nothing(self, store: Store) -> None:
+    async def test_ingesting_a_session_again_adds_only_new_events(self, store: Store) -> None:
         one, two, three = (of_event(text, text) for text in ("one", "two", "three"))
         assert await ingest(store, one, two) == [ADDED, ADDED]
         assert await ingest(store, one, two, three) == [EXISTS, EXISTS, ADDED]
@@ -155,7 +155,7 @@ class IngestionRows:
         await forget(store, ids=[one.id])
         assert await ingest(store, one) == [DELETED]
 
-    async def test_what_was_not_from_an_event_may_come_again(self, store: Store) -> None:
+    async def test_a_deleted_entry_without_an_event_can_be_added_again(self, store: Store) -> None:
         await remember(store, memory("a", id="m1"))
         await forget(store, ids=["m1"])
         assert await remember(store, memory("b", id="m1")) == [ADDED]
@@ -175,7 +175,7 @@ class IngestionRows:
 
 
 class ForgettingRows:
-    async def test_the_receipt_counts_what_was_deleted_and_what_was_not_there(self, store: Store) -> None:
+    async def test_the_receipt_counts_deleted_and_missing_entries(self, store: Store) -> None:
         await remember(store, memory("a", id="a"), memory("b", id="b"))
         assert await forget(store, ids=["b", "no", "b"]) == (1, 0, 1)
         assert await forget(store, ids=["b"]) == (0, 0, 1)

@@ -47,7 +47,7 @@ class PolicyRows:
             await store.put_policy(StoredPolicy(key, body, NOW + number))
             assert await known(store) == {key: (body, NOW + number)}
 
-    async def test_changes_since_a_moment_are_told_removals_included(self, store: Store) -> None:
+    async def test_policies_changed_since_a_time_are_returned_with_removals(self, store: Store) -> None:
         for number, key in enumerate(KEYS[1:]):
             await store.put_policy(StoredPolicy(key, b"x", NOW + number))
         await store.put_policy(StoredPolicy(KEYS[1], None, NOW + 10))
@@ -141,7 +141,7 @@ class LeaseRows:
         await store.release(TENANT, ref(), "one")
         assert await store.get_session(TENANT, ref()) == session
 
-    async def test_of_many_that_ask_at_once_one_has_it(self, store: Store) -> None:
+    async def test_of_concurrent_leases_one_succeeds(self, store: Store) -> None:
         await create(store)
         taken = await asyncio.gather(*(store.lease(TENANT, ref(), f"owner {n}", NOW, NOW + 10) for n in range(8)))
         assert sorted(taken) == [False] * 7 + [True]
@@ -159,7 +159,7 @@ class LeaseRows:
 
 
 class ListenerRows:
-    async def test_a_listener_hears_of_each_append_before_its_caller(self, store: Store) -> None:
+    async def test_a_listener_is_called_for_each_append_before_its_caller_returns(self, store: Store) -> None:
         heard: list[tuple[str, int]] = []
         store.on_append(lambda request, appended: heard.append((request.ref.session_id, appended.last_seq)))
         await append(store, draft("a"), create=new_session())
@@ -173,7 +173,7 @@ class ListenerRows:
         await compact(store, (), placed(None, draft("sum")))
         assert len(heard) == 2
 
-    async def test_every_listener_hears_of_every_append(self, store: Store) -> None:
+    async def test_every_listener_is_called_for_every_append(self, store: Store) -> None:
         await create(store)
         heard: list[tuple[str, int]] = []
         for name in ("one", "two"):

@@ -65,7 +65,7 @@ class ProgressRows:
         assert (reason[0], reason[2:]) == ("a", "'ä🦀")
 
     @pytest.mark.parametrize("lost", [False, True])
-    async def test_what_is_given_back_is_anybodys(self, store: Store, lost: bool) -> None:
+    async def test_released_partitions_are_free(self, store: Store, lost: bool) -> None:
         await working(store)
         await store.reject(KEY, "m", 1, "no")
         await store.release_partitions(KEY, "m", [1, 2], lost=lost, reason="too slow")

@@ -126,7 +126,7 @@ class PagingRows:
         bare = await store.list_events(TENANT, ref("nowhere", user="", app=""), EventQuery(EventFilter(last_n=3)))
         assert (list(bare.events), bare.cursor) == ([], None)
 
-    async def test_a_page_tells_where_the_log_stands(self, store: Store) -> None:
+    async def test_a_page_has_the_versions_of_the_log(self, store: Store) -> None:
         await session_with(store, draft("a"), draft("b"))
         for wanted in (ALL, EventFilter(keyword="nowhere"), EventFilter(last_n=1)):
             page = await store.list_events(TENANT, ref(), EventQuery(wanted))
@@ -161,7 +161,7 @@ class PagingRows:
         assert len(await read_in_pages(store, max_bytes=1)) == len(sizes)
         assert len(await read_in_pages(store, max_bytes=1 << 40)) == 1
 
-    async def test_reading_on_finds_what_was_appended_meanwhile(self, store: Store) -> None:
+    async def test_later_pages_have_events_appended_in_the_meantime(self, store: Store) -> None:
         await session_with(store, *(draft(f"m{number}") for number in range(3)))
         page = await store.list_events(TENANT, ref(), EventQuery(limit=2))
         await append(store, draft("later"))
@@ -178,9 +178,7 @@ class PagingRows:
 
     @pytest.mark.parametrize("descending", [False, True])
     @pytest.mark.parametrize("window", [EventFilter(last_n=5), EventFilter(page=1, page_size=5), EventFilter(last_n=500)])
-    async def test_a_window_that_is_read_in_pieces_stays_what_it_was(
-        self, store: Store, window: EventFilter, descending: bool
-    ) -> None:
+    async def test_a_window_read_in_pages_stays_the_same(self, store: Store, window: EventFilter, descending: bool) -> None:
         await session_with(store, *(draft(f"m{number:02}") for number in range(11)))
         wanted = texts(await read(store, window, descending=descending))
         assert len(wanted) in (5, 11)
@@ -196,7 +194,7 @@ class PagingRows:
         assert found == wanted
 
     @pytest.mark.parametrize("descending", [False, True])
-    async def test_a_window_cut_by_bytes_goes_on_too(self, store: Store, descending: bool) -> None:
+    async def test_a_window_cut_by_bytes_continues(self, store: Store, descending: bool) -> None:
         await session_with(store, *(draft(f"m{number} " + "x" * 300) for number in range(9)))
         for window in (EventFilter(last_n=4), EventFilter(page=1, page_size=4), EventFilter(keyword="m", last_n=4)):
             wanted = await read(store, window, descending=descending)

@@ -27,7 +27,7 @@ async def ids(store: Store, *, tenant: str = TENANT, **query: object) -> list[st
 
 
 class SessionRows:
-    async def test_s_01_r_01_a_new_session_is_empty_and_bears_its_names(self, store: Store) -> None:
+    async def test_a_new_session_is_empty_and_has_its_ids(self, store: Store) -> None:
         new = new_session("s1", user="alice", app="shop")
         created, flag = await store.create_session(TENANT, new, return_existing=False)
         assert flag is True
@@ -75,7 +75,7 @@ class SessionRows:
             with pytest.raises(SessionNotFound):
                 await store.get_session(TENANT, ref(other))
 
-    async def test_r_03_r_37_an_update_sets_what_it_names_and_touches_nothing_else(self, store: Store) -> None:
+    async def test_an_update_sets_only_the_named_fields(self, store: Store) -> None:
         names = await session_with(
             store, draft("hello", usage=Usage(1, 2, 3)), expire_time=NOW + HOUR, metadata_json="{}", labels={"a": "1", "b": "2"}
         )
@@ -134,7 +134,7 @@ class SessionRows:
         assert await search(store, "a", UserScope("alice")) == []
         assert (await store.list_events(TENANT, ref(), EventQuery())).log_version == 0
 
-    async def test_deleting_what_is_not_there_is_told_apart_from_deleting_an_empty_session(self, store: Store) -> None:
+    async def test_deleting_an_unknown_session_differs_from_deleting_an_empty_one(self, store: Store) -> None:
         assert await store.delete_session(TENANT, ref()) is None
         await create(store)
         assert await store.delete_session(TENANT, ref()) == 0
@@ -276,7 +276,7 @@ class SessionRows:
         assert {type(outcome) for outcome in outcomes if isinstance(outcome, BaseException)} == {SessionAlreadyExists}
         assert await store.get_session(TENANT, ref()) == winners[0]
 
-    async def test_s_25_of_concurrent_creators_who_take_what_is_there_all_get_one_session(self, store: Store) -> None:
+    async def test_concurrent_creators_that_return_existing_all_get_one_session(self, store: Store) -> None:
         outcomes = await asyncio.gather(*(store.create_session(TENANT, new_session(), return_existing=True) for _ in range(16)))
         assert [created for _, created in outcomes].count(True) == 1
         assert len({session.uid for session, _ in outcomes}) == 1
@@ -292,7 +292,7 @@ class SessionRows:
         await store.delete_session(TENANT, ref())
         assert (await store.info(TENANT, totals=True)).totals == Totals(1, 1)
 
-    async def test_a_store_says_what_it_is(self, store: Store) -> None:
+    async def test_info_describes_the_store(self, store: Store) -> None:
         info = await store.info(TENANT, totals=False)
         assert info.store_id
         assert info.engine
@@ -304,7 +304,7 @@ class SessionRows:
 class NamingRows:
     """Bare refs and tenants."""
 
-    async def test_a_bare_ref_finds_the_one_session_that_bears_the_id(self, store: Store) -> None:
+    async def test_a_bare_ref_finds_the_only_session_with_the_id(self, store: Store) -> None:
         names = await session_with(store, draft("hello", event_id="e1"))
         bare = ref(user="", app="")
         assert (await store.get_session(TENANT, bare)).ref == names
@@ -316,7 +316,7 @@ class NamingRows:
         assert (await store.update_session(TENANT, bare, change)).ref == names
         assert await store.delete_session(TENANT, bare) == 2
 
-    async def test_a_bare_ref_that_several_sessions_bear_is_ambiguous_everywhere(self, store: Store) -> None:
+    async def test_a_bare_ref_of_several_sessions_is_ambiguous_everywhere(self, store: Store) -> None:
         await create(store, user="alice")
         await create(store, user="bob")
         bare = ref(user="", app="")

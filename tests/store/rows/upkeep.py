@@ -25,7 +25,7 @@ async def seen(store: Store, session_id: str = "s1") -> Session:
 
 
 class UpkeepRows:
-    async def test_expired_sessions_are_told_the_first_to_expire_first(self, store: Store) -> None:
+    async def test_expired_sessions_are_returned_the_first_to_expire_first(self, store: Store) -> None:
         for name, expire_time in {"later": NOW, "first": NOW - 5, "alive": NOW + 1, "for ever": None, "same": NOW - 5}.items():
             await create(store, name, expire_time=expire_time)
         await create(store, "theirs", tenant="other", expire_time=NOW - 9)

@@ -109,7 +109,7 @@ class ContextRows:
         page = await context(store, **spec)
         assert (page.first_seq, page.compactable_through_seq) == (first_seq, through)
 
-    async def test_what_leads_then_the_conversation_without_what_is_archived(self, store: Store) -> None:
+    async def test_a_context_has_leading_events_then_the_active_conversation(self, store: Store) -> None:
         await session_with(store, *named("q1", "q2", "q3"), draft("prompt", event_id="p", role=Role.SYSTEM))
         await compact(store, ["q1"], placed("q2", summary("sum")))
         page = await context(store)
@@ -123,7 +123,7 @@ class ContextRows:
         assert not page.over_budget
 
     @pytest.mark.parametrize("mode", [ContextMode.NONE, ContextMode.WRITE_ONLY])
-    async def test_who_does_not_read_is_told_the_versions_only(self, store: Store, mode: ContextMode) -> None:
+    async def test_a_context_without_events_has_only_versions(self, store: Store, mode: ContextMode) -> None:
         await session_with(store, *named("q1"))
         session = await store.get_session(TENANT, ref())
         assert await context(store, mode=mode) == ContextPage(versions=session.versions)
@@ -141,7 +141,7 @@ class ContextRows:
         over = await context(store, default=1)
         assert (len(over.events), over.over_budget) == (1, True)
 
-    async def test_limits_cut_between_turns_and_leave_what_leads(self, store: Store) -> None:
+    async def test_limits_cut_between_turns_and_keep_leading_events(self, store: Store) -> None:
         await session_with(store, draft("prompt", role=Role.SYSTEM))
         for turn in range(5):
             await append(store, draft(f"q{turn}"), draft(f"a{turn}", role=Role.ASSISTANT))

@@ -37,7 +37,7 @@ class _Watching(EventCodec):
 
 
 @pytest.mark.parametrize("indexed", [True, False])
-async def test_texts_are_analysed_beside_the_event_loop(url: str, indexed: bool) -> None:
+async def test_texts_are_analyzed_outside_the_event_loop(url: str, indexed: bool) -> None:
     codec = _Watching()
     async with open_store(url, codec, options=SqlOptions(search_index=indexed)) as store:
         await session_with(store, *(draft(f"lions and {n} tigers") for n in range(5)))
@@ -49,7 +49,7 @@ async def test_texts_are_analysed_beside_the_event_loop(url: str, indexed: bool)
     assert threading.get_ident() not in codec.threads
 
 
-async def test_memories_are_analysed_anew_beside_the_event_loop(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_memories_are_analyzed_again_outside_the_event_loop(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async def nothing(_: SqlMemories) -> None:
         return
 
@@ -81,7 +81,7 @@ class _Waiting(EventCodec):
 
 
 @pytest.mark.postgres
-async def test_the_feed_does_not_wait_for_what_is_being_analysed(postgres_url: str) -> None:
+async def test_the_feed_does_not_wait_for_analysis(postgres_url: str) -> None:
     codec = _Waiting()
     async with open_store(postgres_url, codec) as store:
         await session_with(store, draft("lions"))

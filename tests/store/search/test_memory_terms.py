@@ -73,7 +73,7 @@ async def _renew_all(store: SqlStore) -> int:
 
 @pytest.mark.usefixtures("left_alone")
 class TestBehind:
-    async def test_entries_of_an_older_version_are_found_by_their_new_words_before_and_after_they_are_analysed_anew(
+    async def test_entries_of_an_older_version_are_found_by_new_terms_before_and_after_they_are_analyzed_again(
         self, url: str
     ) -> None:
         async with opened(url) as store:
@@ -100,7 +100,7 @@ class TestBehind:
             assert await _renew_all(store) == 0
             assert await _versions(store) == [later.words_version]
 
-    async def test_an_index_that_is_gone_is_made_anew_and_nothing_is_missed_meanwhile(self, url: str) -> None:
+    async def test_a_missing_index_is_rebuilt_while_searches_stay_complete(self, url: str) -> None:
         async with opened(url) as store:
             await remember(store, memory("red", id="a"), memory("red wool"))
             await store._engine.write(lambda connection: connection.exec_driver_sql(f"DROP TABLE {WORDS_TABLE}"))
@@ -150,7 +150,9 @@ class TestBehind:
             assert await _renew_all(store) == 1
             assert await _postings(store, "red", "redx") == {"redx": 1}
 
-    async def test_what_is_forgotten_meanwhile_is_not_indexed_again(self, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_entries_forgotten_during_renewal_are_not_indexed_again(
+        self, url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         async with opened(url) as store:
             await remember(store, memory("red", id="a"), memory("wool", id="b"))
         async with opened(url, LaterCodec()) as store:

@@ -103,7 +103,7 @@ async def test_of_ten_nearest_in_a_large_scope_more_than_nine_and_a_half_are_fou
         assert len(await store.nearest(MEMORIES, TENANT, ALICE, model, questions[0], 2_000) or ()) == 2_000
 
 
-async def test_the_index_of_a_large_scope_is_what_searches_it_and_that_of_another_model_goes(
+async def test_a_large_scope_is_searched_by_its_index_and_that_of_another_model_is_dropped(
     store: SqlStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pgvector, "LARGE_FROM", 5)
@@ -133,7 +133,7 @@ async def test_the_index_of_a_large_scope_is_what_searches_it_and_that_of_anothe
         assert all(each.split("_")[-2] == str(model) for each in await made())
 
 
-async def test_what_was_stored_without_the_extension_is_copied(pgvector_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_vectors_stored_without_the_extension_are_copied(pgvector_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pgvector, "_IDS_AT_ONCE", 7)
     monkeypatch.setattr(pgvector, "_COPIED_AT_ONCE", 3)
     vectors = some(40, DIMENSION)
@@ -160,7 +160,7 @@ async def test_until_all_is_copied_the_caller_compares(pgvector_url: str, monkey
         assert await store.nearest(MEMORIES, TENANT, ALICE, model, vector("question"), 3) is None
 
 
-async def test_copies_go_with_what_they_are_of(store: SqlStore) -> None:
+async def test_copies_are_deleted_with_their_vectors(store: SqlStore) -> None:
     model = await store.vector_model("small", DIMENSION)
     await session_with(store, draft("one"), draft("two"))
     await remember(store, memory("a", id="a"), memory("b", id="b"))

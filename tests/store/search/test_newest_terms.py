@@ -52,7 +52,7 @@ async def _newest(store: SqlStore, index: TermIndex, asked: TermQuery, page: New
 
 
 @pytest.mark.parametrize("one_of", [1, 3, SCARCE, EVENTS // 2])
-async def test_the_newest_come_first_whatever_share_of_the_events_is_the_scopes(url: str, one_of: int) -> None:
+async def test_the_newest_come_first_for_any_share_of_the_scope(url: str, one_of: int) -> None:
     async with open_store(url, CODEC) as store:
         index = await _filled(store, one_of)
         for terms in (TERMS, TERMS[:2], TERMS[1:2]):
@@ -65,9 +65,7 @@ async def test_the_newest_come_first_whatever_share_of_the_events_is_the_scopes(
 
 @pytest.mark.postgres
 @pytest.mark.parametrize("every", [True, False])
-async def test_a_prepared_statement_for_whatever_terms_does_not_go_through_everybodys_events(
-    postgres_url: str, every: bool
-) -> None:
+async def test_a_prepared_statement_for_any_terms_does_not_scan_all_events(postgres_url: str, every: bool) -> None:
     looked_at = "SELECT coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) FROM pg_stat_xact_user_tables WHERE relname = $1"
     async with open_store(postgres_url, CODEC) as store:
         index = await _filled(store, SCARCE)

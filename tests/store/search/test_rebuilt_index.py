@@ -153,7 +153,7 @@ async def test_an_index_is_kept_when_the_feed_is_trimmed_up_to_it(url: str) -> N
         assert await found(store) == EVENTS * 2 + 1
 
 
-async def test_an_index_is_made_anew_when_the_feed_was_trimmed_beyond_it(url: str) -> None:
+async def test_an_index_is_rebuilt_when_the_feed_was_trimmed_beyond_it(url: str) -> None:
     async with filled(url) as store:
         await finish(store)
         await append(store, draft("needle unseen"))
@@ -175,7 +175,7 @@ class OtherWords(EventCodec):
         return Words(*([f"{term}x" for term in field] for field in super().words(body, time)))
 
 
-async def test_other_words_make_the_index_anew_and_are_asked_for_at_once(url: str) -> None:
+async def test_a_new_analyzer_rebuilds_the_index_and_is_searched_at_once(url: str) -> None:
     async with filled(url) as store:
         await finish(store)
         assert await candidates(store) == EVENTS * 2

@@ -38,7 +38,7 @@ async def catch_up(store: SqlStore) -> None:
     await store._indexer._catch_up()
 
 
-async def test_what_was_trimmed_before_it_was_indexed_is_found(servers: tuple[SqlStore, SqlStore]) -> None:
+async def test_events_trimmed_before_they_were_indexed_are_found(servers: tuple[SqlStore, SqlStore]) -> None:
     indexed, without = servers
     await create(indexed)
     await append(indexed, draft("needle one"))
@@ -51,7 +51,7 @@ async def test_what_was_trimmed_before_it_was_indexed_is_found(servers: tuple[Sq
     assert (await indexed.info(TENANT, totals=False)).index_lag == 0
 
 
-async def test_what_was_deleted_is_gone_though_the_deletion_was_trimmed(servers: tuple[SqlStore, SqlStore]) -> None:
+async def test_deleted_events_are_not_found_though_the_deletion_was_trimmed(servers: tuple[SqlStore, SqlStore]) -> None:
     indexed, without = servers
     await create(indexed)
     await append(indexed, draft("needle"))

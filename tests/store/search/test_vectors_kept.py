@@ -71,7 +71,7 @@ async def made_anew(url: str) -> AsyncIterator[SqlStore]:
         yield store
 
 
-async def test_an_index_made_anew_costs_no_embedding(url: str) -> None:
+async def test_rebuilding_the_index_keeps_embeddings(url: str) -> None:
     async with open_store(url, CODEC) as store:
         model = await filled(store)
     async with made_anew(url) as store:
@@ -82,7 +82,7 @@ async def test_an_index_made_anew_costs_no_embedding(url: str) -> None:
         assert await embed_all(store, model) == ["new"]
 
 
-async def test_while_it_is_made_anew_what_is_new_and_what_is_deleted_is_told(
+async def test_new_and_deleted_events_are_reported_during_a_rebuild(
     url: str, stepping: Callable[[SqlStore], Awaitable[None]]
 ) -> None:
     async def catch_up(store: SqlStore) -> None:
@@ -157,7 +157,7 @@ async def test_a_batch_of_large_texts_ends_before_it_is_too_large(url: str, monk
 
 
 @pytest.mark.postgres
-async def test_events_that_are_committed_late_wait_behind_what_is_done(postgres_url: str) -> None:
+async def test_events_committed_late_still_wait_for_embeddings(postgres_url: str) -> None:
     """Their ids are lower than those of events that were embedded before anybody could see them."""
     async with open_store(postgres_url, CODEC) as store:
         await session_with(store, draft("first"))

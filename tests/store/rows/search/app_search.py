@@ -22,7 +22,7 @@ async def said(store: Store, wanted: EventFilter | str, scope: AppScope = SHOP, 
 
 class AppSearchRows:
     @pytest.mark.parametrize("term", ["needle", "ee", "n"], ids=["indexed", "short", "shortest"])
-    async def test_hits_of_an_app_are_of_all_its_users_and_of_nobody_else(self, store: Store, term: str) -> None:
+    async def test_hits_of_an_app_are_those_of_all_its_users_only(self, store: Store, term: str) -> None:
         await session_with(store, draft("needle alice", time=2))
         await session_with(store, draft("needle bob", time=1), user="bob")
         await session_with(store, draft("needle bank", time=3), app="bank")
@@ -35,7 +35,7 @@ class AppSearchRows:
             assert await said(store, term, AppScope("")) == []
             assert await said(store, term, AppScope("SHOP")) == []
 
-    async def test_conditions_hold_beside_the_text(self, store: Store) -> None:
+    async def test_conditions_apply_together_with_the_text(self, store: Store) -> None:
         await session_with(store, draft("apple pie", time=1), draft("apple tart", time=2, role=Role.ASSISTANT))
         await session_with(store, draft("apple cake", time=3, synthetic=True), draft("pie", time=4), user="bob")
         async for _ in twice(store):

@@ -18,7 +18,7 @@ class FoundEventRows:
         found = (await ask(store, "animal", ref())).found
         return [each.key for each in sorted(found, key=lambda each: each.position)]
 
-    async def test_events_come_in_the_order_asked_for(self, store: Store) -> None:
+    async def test_events_are_returned_in_the_order_of_the_keys(self, store: Store) -> None:
         await say(store, *(draft(f"animal {number}", role=Role(1 + number % 2), time=9) for number in range(5)))
         keys = await self.keys(store)
         assert len(keys) == 5
@@ -41,7 +41,7 @@ class FoundEventRows:
         found = await store.events_by_key(TENANT, ALICE, await self.keys(store), wanted, neighbors=neighbors)
         return [([e.seq for e in each.before], each.event.seq, [e.seq for e in each.after]) for each in found]
 
-    async def test_neighbours_stand_beside_an_event_in_window_order(self, store: Store) -> None:
+    async def test_neighbors_are_in_window_order(self, store: Store) -> None:
         await say(store, *(draft("animal") for _ in range(4)))
         await session_with(store, draft("animal"), session_id="s2")
         assert await self.around(store, neighbors=0) == [([], seq, []) for seq in (1, 2, 3, 4)]
@@ -49,7 +49,7 @@ class FoundEventRows:
         assert (await self.around(store, neighbors=2))[2] == ([1, 2], 3, [4])
         assert (await self.around(store, neighbors=100))[1] == ([1], 2, [3, 4])
 
-    async def test_neighbours_satisfy_view_and_branch_but_no_other_condition(self, store: Store) -> None:
+    async def test_neighbors_match_view_and_branch_but_no_other_condition(self, store: Store) -> None:
         await say(
             store,
             draft("animal", event_id="a"),
@@ -86,7 +86,7 @@ class FoundEventRows:
         assert [CODEC.text(each.event.body) for each in found] == [large, "animal", large]
         assert [CODEC.text(event.body) for event in (*found[1].before, *found[1].after)] == [large, large]
 
-    async def test_unlike_events_of_several_sessions_each_have_their_own_neighbours(self, store: Store) -> None:
+    async def test_events_of_several_sessions_have_neighbors_of_their_own_session(self, store: Store) -> None:
         for name in ("s1", "s2"):
             await session_with(store, *(draft(f"animal {name} {number}") for number in range(3)), session_id=name)
         found = (await ask(store, "animal", ALICE)).found
@@ -95,7 +95,7 @@ class FoundEventRows:
             beside = [CODEC.text(event.body) for event in (*each.before, each.event, *each.after)]
             assert beside == [f"animal {each.ref.session_id} {number}" for number in range(3)]
 
-    async def test_candidates_beside_others_stand_next_to_them_in_the_view_and_satisfy_the_filter(self, store: Store) -> None:
+    async def test_neighbor_candidates_are_adjacent_in_the_view_and_match_the_filter(self, store: Store) -> None:
         await say(
             store,
             draft("animal", event_id="a"),

@@ -97,7 +97,7 @@ class TextRows:
         assert said(await search(store, keyword)) == [text]
         assert said(await search(store, keyword, ALICE)) == [text]
 
-    async def test_a_nul_is_found_by_itself_and_by_its_stand_in(self, store: Store) -> None:
+    async def test_a_nul_is_found_by_itself_and_by_its_replacement(self, store: Store) -> None:
         await say(store, draft("a\x00b"), draft("a\ufffdb"), draft("ab"))
         assert said(await search(store, "a\x00B")) == ["a\x00b", "a\ufffdb"]
         assert said(await search(store, "\ufffd", ALICE)) == ["a\x00b", "a\ufffdb"]
@@ -122,7 +122,7 @@ class TextRows:
 
 
 class SearchRows:
-    async def test_hits_of_a_session_come_in_window_order_whatever_their_times(self, store: Store) -> None:
+    async def test_hits_of_a_session_are_in_window_order_for_any_times(self, store: Store) -> None:
         await say(store, draft("hit c", time=30), draft("miss", time=1), draft("hit a", time=10), draft("hit b", time=20))
         assert said(await search(store, "hit")) == ["hit c", "hit a", "hit b"]
         assert {hit.ref for hit in await search(store, "hit")} == {ref()}
@@ -166,7 +166,7 @@ class SearchRows:
         assert (list(page.hits), page.cursor) == ([], None)
 
     @pytest.mark.parametrize("scope", [ref(), ALICE], ids=["session", "user"])
-    async def test_x_13_x_14_every_condition_holds_beside_the_text(self, store: Store, scope: object) -> None:
+    async def test_every_condition_applies_together_with_the_text(self, store: Store, scope: object) -> None:
         await say(
             store,
             draft("apple pie", time=1),
@@ -229,7 +229,7 @@ class SearchRows:
             await append(store, draft(f"needle {number}"))
             assert len(await search(store, "needle", ALICE)) == number + 1
 
-    async def test_what_was_deleted_is_not_found_even_if_the_id_lives_again(self, store: Store) -> None:
+    async def test_deleted_events_are_not_found_even_if_the_id_is_used_again(self, store: Store) -> None:
         await session_with(store, draft("old needle"))
         assert len(await search(store, "needle", ALICE)) == 1
         await store.delete_session(TENANT, ref())
@@ -247,7 +247,7 @@ class SearchPagingRows:
         assert [text for page in pages for text in said(page)] == [f"hit {n}" for n in range(1, 12, 2)]
         assert [len(page) for page in pages] == [limit] * (6 // limit) + ([6 % limit] if 6 % limit else [])
 
-    async def test_pages_of_a_user_go_on_across_sessions_and_equal_times(self, store: Store) -> None:
+    async def test_pages_of_a_user_continue_across_sessions_and_equal_times(self, store: Store) -> None:
         for number in range(4):
             await create(store, f"s{number}")
         for turn in range(3):

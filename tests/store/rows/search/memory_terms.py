@@ -23,7 +23,7 @@ def counts(told: Candidates) -> dict[str, int]:
 
 
 class MemoryCandidateRows:
-    async def test_whoever_has_one_of_the_terms_is_a_candidate_and_all_are_counted(self, store: Store) -> None:
+    async def test_entries_with_any_term_are_candidates_and_all_are_counted(self, store: Store) -> None:
         await remember(
             store,
             memory("red shoes", author="Ann", event_time=NOW - 7),
@@ -58,7 +58,7 @@ class MemoryCandidateRows:
             (Field.TEXT | Field.MEDIA, {"shoe", "map"}),
         ],
     )
-    async def test_terms_are_sought_in_the_fields_asked_for(self, store: Store, fields: Field, terms: set[str]) -> None:
+    async def test_terms_are_searched_in_the_selected_fields(self, store: Store, fields: Field, terms: set[str]) -> None:
         await remember(store, memory("shoe", parts=(CALL, RESULT, MEDIA)))
         sought = [*CODEC.memory_words(memory("shoe", parts=(CALL, RESULT, MEDIA)).content, NOW)]
         spelled = {term for field in sought for term in field}
@@ -72,7 +72,7 @@ class MemoryCandidateRows:
                 wanted = [Field.TEXT in fields, Field.TOOL_CALLS in fields, Field.TOOL_RESULTS in fields, Field.MEDIA in fields]
                 assert [bool(line) for line in lines[:4]] == wanted
 
-    async def test_dates_are_sought_whatever_the_fields(self, store: Store) -> None:
+    async def test_dates_are_searched_for_any_fields(self, store: Store) -> None:
         await remember(store, memory("shoe"))
         dates = CODEC.memory_words(memory("shoe").content, NOW).dates
         assert dates
@@ -80,12 +80,12 @@ class MemoryCandidateRows:
             assert len((await candidates(store, date, fields=Field.MEDIA)).found) == 1
 
     @pytest.mark.parametrize("text", ["Straße", "東京タワー", "привет мир", "user@example.com", "𞤀𞤣𞤤𞤢𞤥", "x" * 300])
-    async def test_whatever_terms_a_text_has_it_is_found_by_each(self, store: Store, text: str) -> None:
+    async def test_a_text_is_found_by_each_of_its_terms(self, store: Store, text: str) -> None:
         await remember(store, memory(text), memory("else"))
         for term in {*CODEC.memory_words(memory(text).content, NOW).text}:
             assert await found(store, term) == {text}
 
-    async def test_of_more_than_are_wanted_those_with_the_rarest_terms_are_told(self, store: Store) -> None:
+    async def test_beyond_the_limit_those_with_the_rarest_terms_are_returned(self, store: Store) -> None:
         texts = [f"common {'rare' if number in (3, 5) else 'x'}" for number in range(20)]
         await remember(store, *(memory(text) for text in texts))
         told = await candidates(store, "common", "rare", limit=4)
@@ -109,7 +109,7 @@ class MemoryCandidateRows:
         told = await candidates(store, "common", wanted=ann, limit=2)
         assert (len(told.found), told.complete) == (2, False)
 
-    async def test_what_was_deleted_is_not_counted(self, store: Store) -> None:
+    async def test_deleted_entries_are_not_counted(self, store: Store) -> None:
         await remember(store, memory("red", id="a"), memory("red"))
         await forget(store, ids=["a"])
         told = await candidates(store, "red")

@@ -45,7 +45,7 @@ class MemoryVectorRows:
         assert await embed_all(store, small, source=MEMORIES) == ["one"]
         assert texts_of(await told(store, ALICE), texts) == texts
 
-    async def test_what_needs_no_vector_is_done_without(self, store: Store) -> None:
+    async def test_memories_without_text_need_no_vector(self, store: Store) -> None:
         number = await store.vector_model("small", DIMENSION)
         await remember(store, memory("one"), memory("two"))
         waiting = await queue(store, number, source=MEMORIES)
@@ -64,7 +64,7 @@ class MemoryVectorRows:
         await embed_all(store, number)
         assert await store.waiting_for("small", [EVENTS, MEMORIES]) == 0
 
-    async def test_vectors_of_memories_are_told_within_their_scope_in_pages(self, store: Store) -> None:
+    async def test_vectors_of_memories_are_returned_within_their_scope_in_pages(self, store: Store) -> None:
         number = await store.vector_model("small", DIMENSION)
         places = {}
         for tenant in (TENANT, "other"):
@@ -84,7 +84,7 @@ class MemoryVectorRows:
             near = await store.nearest(MEMORIES, tenant, scope, number, vector("question"), 10)
             assert near is None or sorted(key for key, _ in near) == found.keys.tolist()
 
-    async def test_what_was_forgotten_meanwhile_is_passed_over_and_receipts_count_vectors(self, store: Store) -> None:
+    async def test_forgotten_memories_are_skipped_and_receipts_count_vectors(self, store: Store) -> None:
         number = await store.vector_model("small", DIMENSION)
         await remember(store, memory("a", id="a"), memory("b", id="b"), of_event("c", "e1"), ingesting=True)
         waiting = await queue(store, number, source=MEMORIES)
@@ -130,7 +130,7 @@ class SharedVectorRows:
             assert sorted(texts_of(found, texts)) == sorted(texts)
             assert await one.waiting_for("small", [EVENTS, MEMORIES]) == 0
 
-    async def test_what_is_deleted_as_it_is_embedded_leaves_no_vector(self, open_again: Opener) -> None:
+    async def test_a_memory_deleted_during_embedding_leaves_no_vector(self, open_again: Opener) -> None:
         async with open_again() as one, open_again() as other:
             number = await one.vector_model("small", DIMENSION)
             for attempt in range(8):

@@ -20,7 +20,7 @@ from threadkeep_server.store.contract.store import Store
 class CandidateRows:
     """What is a candidate, and what is told of it."""
 
-    async def test_a_candidate_is_told_with_its_place_and_its_terms(self, store: Store) -> None:
+    async def test_a_candidate_has_its_position_and_terms(self, store: Store) -> None:
         one = draft("A zebra and a giraffe", time=1_700_000_000 * 10**9, role=Role.ASSISTANT, author="bot")
         await say(store, draft("nothing of the kind", time=5), one)
         async for _ in twice(store):
@@ -30,7 +30,7 @@ class CandidateRows:
             (event,) = await store.events_by_key(TENANT, ALICE, [found.key])
             assert (event.key, event.session, event.time) == (found.key, found.session, found.time)
 
-    async def test_any_of_the_terms_is_enough_and_frequencies_are_told_for_each(self, store: Store) -> None:
+    async def test_any_term_is_enough_and_frequencies_are_returned_for_each(self, store: Store) -> None:
         await say(store, draft("zebra"), draft("giraffe"), draft("zebra giraffe giraffe"), draft("lion"))
         async for _ in twice(store):
             found = await ask(store, "zebra giraffe hippo")
@@ -45,7 +45,7 @@ class CandidateRows:
             assert await ask(store, "hippo") == Candidates([], 2)
             assert await ask(store, "zebra", UserScope("nobody")) == Candidates([], 1)
 
-    async def test_fields_are_looked_into_as_asked_and_dates_always(self, store: Store) -> None:
+    async def test_selected_fields_are_searched_and_dates_always(self, store: Store) -> None:
         call = message_pb2.ToolCallPart(id="c", name="lookup", arguments_json='{"animal": "zebra"}')
         result = message_pb2.ToolResultPart(call_id="c", name="zebra")
         media = message_pb2.MediaPart(name="zebra.png", mime_type="image/png", uri="file:///x")
@@ -71,7 +71,7 @@ class CandidateRows:
     @pytest.mark.parametrize(
         "scope", [ref(), ALICE, UserScope("alice", "shop"), SHOP], ids=["session", "user", "user-app", "app"]
     )
-    async def test_every_condition_holds_beside_the_terms(self, store: Store, scope: EventScope) -> None:
+    async def test_every_condition_applies_together_with_the_terms(self, store: Store, scope: EventScope) -> None:
         await say(
             store,
             draft("apple pie", time=1),
@@ -191,7 +191,7 @@ class CandidateRows:
         async for _ in twice(store):
             assert await seqs(store, " ".join(many[::2])) == list(range(1, 51, 2))
 
-    async def test_a_term_that_is_asked_twice_counts_once(self, store: Store) -> None:
+    async def test_a_repeated_term_counts_once(self, store: Store) -> None:
         await say(store, draft("zebra zebra"), draft("zebra"))
         async for _ in twice(store):
             found = await ask(store, "zebra zebra")
@@ -208,7 +208,7 @@ class CandidateChangeRows:
             found = await ask(store, "zebra")
             assert len(found.found) == found.documents == number + 1
 
-    async def test_what_compactions_insert_is_found_and_what_they_archive_stays(self, store: Store) -> None:
+    async def test_inserted_and_archived_events_are_found(self, store: Store) -> None:
         await say(store, draft("zebra one", event_id="one"), draft("zebra two", event_id="two"))
         await compact(store, ["one"], placed("two", draft("a zebra summary", synthetic=True)))
         async for _ in twice(store):
@@ -217,7 +217,7 @@ class CandidateChangeRows:
             real = await ask(store, "zebra", ALICE, EventFilter(exclude_synthetic=True, exclude_archived=True))
             assert [each.words.split()[:2] for each in real.found] == [list(terms("zebra two"))]
 
-    async def test_what_was_deleted_is_gone_even_if_the_name_lives_again(self, store: Store) -> None:
+    async def test_deleted_events_are_not_found_even_if_the_session_id_is_used_again(self, store: Store) -> None:
         await session_with(store, draft("old zebra"))
         await caught_up(store)
         (old,) = (await ask(store, "zebra")).found

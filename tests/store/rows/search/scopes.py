@@ -20,7 +20,7 @@ from threadkeep_server.store.contract.store import Store
 class CandidateScopeRows:
     """Whose events are found, and counted."""
 
-    async def test_scopes_are_told_apart_though_sessions_share_their_names(self, store: Store) -> None:
+    async def test_scopes_are_separate_though_sessions_share_their_ids(self, store: Store) -> None:
         owners = list(product((TENANT, "other"), ("shop", "bank", ""), ("alice", "bob")))
         for tenant, app, user in owners:
             name = SessionRef(app, user, "s1")
@@ -80,7 +80,7 @@ class CandidateScopeRows:
 class CandidateLimitRows:
     """What is left out where there are too many."""
 
-    async def test_no_more_than_asked_for_and_it_is_told_that_there_are_more(self, store: Store) -> None:
+    async def test_no_more_than_the_limit_is_returned_and_marked_incomplete(self, store: Store) -> None:
         await say(store, *(draft(f"zebra {number}") for number in range(20)))
         async for _ in twice(store):
             for limit, expected, complete in ((1, 1, False), (19, 19, False), (20, 20, True), (21, 20, True)):
@@ -88,13 +88,13 @@ class CandidateLimitRows:
                 assert (len(found.found), found.complete) == (expected, complete)
                 assert list(found.frequencies.values()) == [20]
 
-    async def test_what_has_the_rarest_terms_is_left_in(self, store: Store) -> None:
+    async def test_candidates_with_the_rarest_terms_are_kept(self, store: Store) -> None:
         await say(store, draft("lion okapi"), *(draft("lion zebra") for _ in range(20)), draft("lion"), draft("okapi"))
         async for _ in twice(store):
             assert await seqs(store, "lion okapi", limit=2) == [1, 23]
             assert await seqs(store, "lion okapi zebra", ALICE, EventFilter(after_seq=1), limit=1) == [23]
 
-    async def test_of_terms_that_nearly_all_have_as_many_are_found_as_asked_for(self, store: Store) -> None:
+    async def test_for_frequent_terms_the_limit_is_reached(self, store: Store) -> None:
         most = most_counted(1, 5)
         lions = [draft("lion", role=Role.TOOL if number in (3, 300) else Role.USER) for number in range(1, most + 1)]
         await say(store, *lions, draft("zebra lion"), draft("zebra tiger"), *(draft("tiger") for _ in range(most)))

@@ -72,7 +72,7 @@ class VectorModelRows:
         assert texts_of(await told(store, number=small), TEXTS) == ["three", "four", "five"]
         assert [each.text for each in await queue(store, large)] == ["three", "four", "five"]
 
-    async def test_going_back_to_a_model_takes_what_is_left_of_its_vectors(self, store: Store) -> None:
+    async def test_returning_to_a_model_uses_its_remaining_vectors(self, store: Store) -> None:
         small = await filled(store)
         await embed_all(store, small)
         large = await store.vector_model("large", DIMENSION)
@@ -83,7 +83,7 @@ class VectorModelRows:
         assert texts_of(await told(store, number=small), TEXTS) == list(TEXTS)
         assert len((await told(store, number=large)).keys) == 0
 
-    async def test_what_lacks_an_embedding_by_a_model_is_told_by_its_name_known_or_not(self, store: Store) -> None:
+    async def test_documents_without_embedding_are_counted_by_model_name_known_or_not(self, store: Store) -> None:
         small = await filled(store)
         await remember(store, memory("a fact"), memory("another"))
         both = [EVENTS, MEMORIES]
@@ -96,7 +96,7 @@ class VectorModelRows:
         assert await store.waiting_for("unheard of", both) == len(TEXTS) + 2
         assert await store.waiting_for("unheard of", [MEMORIES]) == 2
 
-    async def test_what_waits_is_told_by_whose_it_is(self, store: Store) -> None:
+    async def test_waiting_documents_are_counted_by_credential(self, store: Store) -> None:
         await filled(store)
         await remember(store, memory("a fact"))
         await create(store, tenant="other")
@@ -123,7 +123,7 @@ class VectorModelRows:
 
 
 class EmbeddingRows:
-    async def test_what_waits_is_told_the_oldest_first_as_it_was_written(self, store: Store) -> None:
+    async def test_waiting_documents_are_returned_oldest_first_as_written(self, store: Store) -> None:
         number = await filled(store, ["Straße", "b\x00Ä", "ZEBRA"])
         await session_with(store, draft("Later"), session_id="s2", user="bob")
         waiting = await queue(store, number)
@@ -137,13 +137,13 @@ class EmbeddingRows:
         await session_with(store, draft("said", role=Role.USER), call("c1"), result("c1"), draft(""))
         assert [each.text for each in await queue(store, number)] == ["said", "f\n{}", "f", ""]
 
-    async def test_what_has_no_text_is_done_without_a_vector(self, store: Store) -> None:
+    async def test_documents_without_text_need_no_vector(self, store: Store) -> None:
         number = await filled(store, ["one", "", " \n"])
         assert await embed_all(store, number) == ["one", "", " \n"]
         assert await store.waiting_for("small", [EVENTS]) == 0
         assert texts_of(await told(store), ["one"]) == ["one"]
 
-    async def test_what_compactions_insert_waits_too_and_what_they_archive_keeps_its_vector(self, store: Store) -> None:
+    async def test_inserted_events_wait_for_vectors_and_archived_ones_keep_theirs(self, store: Store) -> None:
         await session_with(store, draft("one", event_id="e1"), draft("two", event_id="e2"))
         number = await store.vector_model("small", DIMENSION)
         await embed_all(store, number)
@@ -170,7 +170,7 @@ class EmbeddingRows:
         after = await told(store)
         assert (after.keys.tolist(), after.vectors.tobytes()) == (before.keys.tolist(), before.vectors.tobytes())
 
-    async def test_who_stops_between_asking_and_storing_loses_nothing_and_doubles_nothing(self, store: Store) -> None:
+    async def test_stopping_before_storing_loses_and_duplicates_nothing(self, store: Store) -> None:
         number = await filled(store)
         lost = await queue(store, number, 3)
         assert await queue(store, number, 3) == lost
@@ -180,7 +180,7 @@ class EmbeddingRows:
         assert await embed_all(store, number, limit=1) == ["four", "five"]
         assert texts_of(await told(store), TEXTS) == list(TEXTS)
 
-    async def test_a_hole_in_what_is_done_is_told_first(self, store: Store) -> None:
+    async def test_a_gap_in_the_embedded_events_is_returned_first(self, store: Store) -> None:
         number = await filled(store)
         waiting = await queue(store, number)
         await put(store, number, [waiting[0], waiting[2], waiting[4]])
@@ -202,7 +202,7 @@ class EmbeddingRows:
 
 
 class VectorDeletionRows:
-    async def test_what_was_deleted_while_it_was_embedded_is_passed_over(self, store: Store) -> None:
+    async def test_documents_deleted_during_embedding_are_skipped(self, store: Store) -> None:
         number = await filled(store)
         await session_with(store, draft("kept"), session_id="s2")
         waiting = await queue(store, number)
@@ -213,7 +213,7 @@ class VectorDeletionRows:
         assert await store.waiting_for("small", [EVENTS]) == 0
         assert texts_of(await told(store, UserScope("alice")), [*TEXTS, "kept"]) == ["kept"]
 
-    async def test_what_was_deleted_a_moment_ago_is_not_found(self, store: Store) -> None:
+    async def test_recently_deleted_events_are_not_found(self, store: Store) -> None:
         number = await filled(store)
         await embed_all(store, number)
         await session_with(store, draft("kept"), session_id="s2")
@@ -235,7 +235,7 @@ class VectorDeletionRows:
 
 
 class VectorScopeRows:
-    async def test_vectors_are_told_within_their_scope_only(self, store: Store) -> None:
+    async def test_vectors_are_returned_within_their_scope_only(self, store: Store) -> None:
         number = await store.vector_model("small", DIMENSION)
         places = {}
         for tenant in (TENANT, "other"):
@@ -275,7 +275,7 @@ class VectorScopeRows:
         assert [(each.key, each.session) for each in events] == list(zip(found.keys, found.sessions, strict=True))
         assert [each.ref.session_id for each in events] == ["s1", "s2", "s2"]
 
-    async def test_they_are_told_in_pages_each_once(self, store: Store) -> None:
+    async def test_vectors_are_paged_each_once(self, store: Store) -> None:
         number = await filled(store)
         await embed_all(store, number)
         keys: list[int] = []
@@ -294,7 +294,7 @@ class VectorScopeRows:
         near = await store.nearest(EVENTS, TENANT, ref(), number, vector("two"), 10)
         assert near in (None, [])
 
-    async def test_a_session_that_is_not_there_is_told(self, store: Store) -> None:
+    async def test_an_unknown_session_is_not_found(self, store: Store) -> None:
         number = await filled(store)
         await create(store, user="bob")
         for missing, error in ((ref("none"), SessionNotFound), (SessionRef("", "", "s1"), AmbiguousSession)):
@@ -306,7 +306,7 @@ class VectorScopeRows:
         await embed_all(store, number)
         assert texts_of(await told(store, SessionRef("", "", "s1")), TEXTS) == list(TEXTS)
 
-    async def test_an_index_of_the_stores_own_finds_what_comparing_all_finds(self, store: Store) -> None:
+    async def test_the_stores_own_index_finds_what_a_full_comparison_finds(self, store: Store) -> None:
         texts = [f"text {n}" for n in range(60)]
         number = await filled(store, texts)
         await embed_all(store, number)
