@@ -96,7 +96,7 @@ async def sqlite(tmp_path: Path) -> AsyncIterator[SqlStore]:
         yield store
 
 
-async def test_g_10_a_page_of_the_feed_costs_the_same_however_long_the_feed(
+async def test_a_page_of_the_feed_costs_the_same_however_long_the_feed(
     sqlite: SqlStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps: dict[str, list[int]] = {name: [] for name in _READS}
@@ -127,7 +127,7 @@ _OF_ALL = [name for name in _READS if name not in ("session", "locate")]
 
 @pytest.mark.postgres
 @pytest.mark.parametrize(("analysed", "names"), [(True, list(_READS)), (False, _OF_ALL)], ids=["analysed", "new"])
-async def test_g_10_a_page_of_the_feed_looks_at_a_few_changes(
+async def test_a_page_of_the_feed_looks_at_a_few_changes(
     postgres_store: SqlStore, monkeypatch: pytest.MonkeyPatch, analysed: bool, names: Sequence[str]
 ) -> None:
     if analysed:

@@ -93,9 +93,7 @@ _READS = {
 
 # A log without a single turn start is the worst case of a window that looks for one.
 @pytest.mark.parametrize("role", [Role.USER, Role.ASSISTANT])
-async def test_z_17_a_read_costs_the_same_however_long_the_log(
-    store: SqlStore, monkeypatch: pytest.MonkeyPatch, role: Role
-) -> None:
+async def test_a_read_costs_the_same_however_long_the_log(store: SqlStore, monkeypatch: pytest.MonkeyPatch, role: Role) -> None:
     steps: dict[str, list[int]] = {name: [] for name in _READS}
     for length in (1000, 10_000):
         await _grow(store, length, role)
@@ -109,7 +107,7 @@ async def test_z_17_a_read_costs_the_same_however_long_the_log(
     assert all(long <= short * 1.3 for short, long in steps.values()), steps
 
 
-async def test_z_17_an_append_costs_the_same_however_long_the_log(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_append_costs_the_same_however_long_the_log(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
     steps = []
     for length in (1000, 10_000):
         await _grow(store, length, Role.USER)
@@ -139,7 +137,7 @@ _CONTEXTS = {
 }
 
 
-async def test_z_17_a_context_costs_the_same_however_much_is_archived_before_it(
+async def test_a_context_costs_the_same_however_much_is_archived_before_it(
     store: SqlStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps: dict[str, list[int]] = {name: [] for name in _CONTEXTS}
@@ -159,7 +157,7 @@ async def test_z_17_a_context_costs_the_same_however_much_is_archived_before_it(
     assert all(long <= short * 1.3 for short, long in steps.values()), steps
 
 
-async def test_z_17_a_compaction_costs_what_it_archives_however_long_the_log(store: SqlStore) -> None:
+async def test_a_compaction_costs_what_it_archives_however_long_the_log(store: SqlStore) -> None:
     steps = []
     for length in (1000, 20_000):
         await _grow(store, length, Role.USER)
@@ -195,7 +193,7 @@ async def _steps_of(store: SqlStore, names: Sequence[str]) -> int:
     return steps
 
 
-async def test_g_10_what_is_behind_the_index_is_found_without_walking_all_changes(store: SqlStore) -> None:
+async def test_what_is_behind_the_index_is_found_without_walking_all_changes(store: SqlStore) -> None:
     """On SQLite a range over (xid, id) is served by its first column only, which is the same in every row."""
 
     def unit(connection: Connection) -> list[str]:
@@ -229,7 +227,7 @@ _SEARCHES = {
 }
 
 
-async def test_z_17_a_search_of_a_user_looks_at_what_the_index_names_and_not_at_the_log(
+async def test_a_search_of_a_user_looks_at_what_the_index_names_and_not_at_the_log(
     store: SqlStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await append(store, draft("needle in hay"))

@@ -64,6 +64,6 @@ class FullDisk(EventCodec):
         return super().seal(draft, seq, record_time)
 
 
-async def test_r_35_an_unknown_engine_is_refused_at_start() -> None:
+async def test_an_unknown_engine_is_refused_at_start() -> None:
     with pytest.raises(ValueError, match="oracle"):
         await open_store("oracle://host/db", CODEC).__aenter__()

@@ -22,7 +22,7 @@ def seqs(appended: Appended) -> list[tuple[int, bool]]:
 
 
 class AppendRows:
-    async def test_s_06_r_10_r_25_appends_number_events_and_versions_without_gaps(self, store: Store) -> None:
+    async def test_appends_number_events_and_versions_without_gaps(self, store: Store) -> None:
         await create(store)
         first = await append(store, draft("a", event_id="e1"))
         assert [(event.event_id, event.seq, event.replayed) for event in first.events] == [("e1", 1, False)]
@@ -39,13 +39,13 @@ class AppendRows:
             await append(store, draft(text, time=time), now=now)
         assert texts(await read(store)) == ["first", "second", "third"]
 
-    async def test_s_08_roles_and_texts_are_kept(self, store: Store) -> None:
+    async def test_roles_and_texts_are_kept(self, store: Store) -> None:
         wanted = [("q", Role.USER), ("a", Role.ASSISTANT), ("q2", Role.USER), ("s", Role.SYSTEM), ("t", Role.TOOL)]
         await session_with(store, *(draft(text, role=role) for text, role in wanted))
         events = [parse(stored) for stored in await read(store)]
         assert [(event.message.parts[0].text, event.message.role) for event in events] == wanted
 
-    async def test_r_08_an_unknown_session_is_not_made_up(self, store: Store) -> None:
+    async def test_an_unknown_session_is_not_made_up(self, store: Store) -> None:
         with pytest.raises(SessionNotFound, match="s1"):
             await append(store, draft("a"))
         with pytest.raises(SessionNotFound):
@@ -80,7 +80,7 @@ class AppendRows:
 
 
 class ReplayRows:
-    async def test_r_09_z_06_a_replay_stores_nothing_and_returns_the_first_seq(self, store: Store) -> None:
+    async def test_a_replay_stores_nothing_and_returns_the_first_seq(self, store: Store) -> None:
         await create(store)
         drafts = [draft("a", usage=Usage(1)), draft("b")]
         first = await append(store, *drafts)
@@ -126,7 +126,7 @@ class ReplayRows:
             await append(store, known, draft("b"), expected_log_version=0)
         assert texts(await read(store)) == ["a"]
 
-    async def test_z_05_the_same_id_with_other_content_is_a_conflict(self, store: Store) -> None:
+    async def test_the_same_id_with_other_content_is_a_conflict(self, store: Store) -> None:
         await create(store)
         await append(store, draft("a", event_id="e1"), draft("b", event_id="e2"))
         before = await store.get_session(TENANT, ref())
@@ -150,7 +150,7 @@ class ReplayRows:
         ],
         ids=["text", "role", "author", "branch", "time", "metadata", "usage", "synthetic"],
     )
-    async def test_z_05_any_difference_is_other_content(self, store: Store, other: EventDraft) -> None:
+    async def test_any_difference_is_other_content(self, store: Store, other: EventDraft) -> None:
         await create(store)
         await append(store, draft("a", event_id="e1"))
         with pytest.raises(EventIdConflict):
@@ -319,7 +319,7 @@ class ConcurrencyRows:
         done.set()
         await watcher
 
-    async def test_r_39_one_failing_append_harms_no_other(self, store: Store) -> None:
+    async def test_one_failing_append_harms_no_other(self, store: Store) -> None:
         """Appends share a transaction where the store groups them; each still succeeds or fails by itself."""
         await create(store, "s1")
         await create(store, "s2")

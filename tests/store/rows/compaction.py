@@ -50,7 +50,7 @@ async def flags(store: Store) -> str:
 
 
 class CompactionRows:
-    async def test_r_27_archiving_and_inserting_are_one_step(self, store: Store) -> None:
+    async def test_archiving_and_inserting_are_one_step(self, store: Store) -> None:
         await session_with(store, *named("e1", "e2"))
         compacted = await compact(store, ["e1"], placed("e2", summary("sum")), at=0)
         assert not compacted.replayed
@@ -58,7 +58,7 @@ class CompactionRows:
         assert texts(await read(store, ACTIVE)) == ["sum", "e2"]
         assert [event.seq for event in await read(store)] == [1, 3, 2]
 
-    async def test_r_26_a_compaction_bumps_both_versions_by_one(self, store: Store) -> None:
+    async def test_a_compaction_bumps_both_versions_by_one(self, store: Store) -> None:
         await session_with(store, *named("e1", "e2"))
         for number, archive in enumerate((["e1"], ["e2"]), 1):
             await compact(store, archive, now=NOW + number)
@@ -69,7 +69,7 @@ class CompactionRows:
         assert await read(store, ACTIVE) == []
         assert (await append(store, draft("next"))).log_version == 5
 
-    async def test_r_28_a_stale_compaction_changes_nothing(self, store: Store) -> None:
+    async def test_a_stale_compaction_changes_nothing(self, store: Store) -> None:
         await session_with(store, *named("e1", "e2", "e3"))
         await compact(store, ["e1"], at=0)
         before = await everything(store)
@@ -78,13 +78,13 @@ class CompactionRows:
         assert caught.value.metadata == {"session_id": "s1", "expected": "0", "actual": "1"}
         assert await everything(store) == before
 
-    async def test_r_29_a_superseded_summary_is_archived_not_dropped(self, store: Store) -> None:
+    async def test_a_superseded_summary_is_archived_not_dropped(self, store: Store) -> None:
         await session_with(store, *named("e1", "e2", "e3"))
         await compact(store, ["e1"], placed("e2", summary("s1")))
         await compact(store, ["s1", "e2"], placed("e3", summary("s2")))
         assert await flags(store) == "(e1) (s1) (e2) s2 e3"
 
-    async def test_r_30_summaries_stay_where_they_were_put(self, store: Store) -> None:
+    async def test_summaries_stay_where_they_were_put(self, store: Store) -> None:
         await session_with(store, *named("m1", "m2", "m3"))
         await compact(store, ["m1", "m2"], placed("m3", summary("sum1")))
         await append(store, *named("m4", "m5"))
@@ -92,7 +92,7 @@ class CompactionRows:
         await append(store, *named("m6"))
         assert await flags(store) == "(m1) (m2) (sum1) (m3) (m4) sum2 m5 m6"
 
-    async def test_r_31_an_event_that_a_compaction_does_not_name_stays_as_it_is(self, store: Store) -> None:
+    async def test_an_event_that_a_compaction_does_not_name_stays_as_it_is(self, store: Store) -> None:
         await session_with(store, *named("e1", "e2", "e3"))
         await compact(store, ["e2"])
         assert await flags(store) == "e1 (e2) e3"
@@ -149,7 +149,7 @@ class CompactionRows:
         await compact(store, ["e1"], placed("e2", summary("sum")))
         assert await everything(store, other) == before
 
-    async def test_g_05_fifty_compactions_change_no_seq_and_no_byte(self, store: Store) -> None:
+    async def test_fifty_compactions_change_no_seq_and_no_byte(self, store: Store) -> None:
         await create(store)
         for number in range(60):
             await append(store, draft(f"m{number} ä\x00", event_id=f"m{number}", metadata_json="{}"))
@@ -323,7 +323,7 @@ class RecordRows:
 
 
 class CompactionConcurrencyRows:
-    async def test_s_17_of_two_compactions_at_one_version_exactly_one_wins(self, store: Store) -> None:
+    async def test_of_two_compactions_at_one_version_exactly_one_wins(self, store: Store) -> None:
         await session_with(store, *named("e1", "e2", "e3", "e4", "e5"))
         attempts = [compact(store, ["e1", "e2", "e3"], placed("e4", summary(f"sum{n}")), at=0) for n in range(8)]
         outcomes = await asyncio.gather(*attempts, return_exceptions=True)
@@ -350,7 +350,7 @@ class CompactionConcurrencyRows:
         await compact(store, ["sum", "e2"], at=fresh.session.window_version, **again)
         assert await flags(store) == "(e1) (sum) (e2) e3"
 
-    async def test_z_04_appends_and_compactions_at_once_lose_nothing(self, store: Store) -> None:
+    async def test_appends_and_compactions_at_once_lose_nothing(self, store: Store) -> None:
         await session_with(store, *named("e0"))
 
         async def appending(name: str) -> list[int]:

@@ -102,7 +102,7 @@ class SharedRows:
             assert (await append(one, draft("new life"))).last_seq == 1
             assert texts(await read(other)) == ["new life"]
 
-    async def test_z_04_two_servers_that_compact_and_append_at_once_lose_nothing(self, open_again: Opener) -> None:
+    async def test_two_servers_that_compact_and_append_at_once_lose_nothing(self, open_again: Opener) -> None:
         async with open_again() as one, open_again() as other:
             await session_with(one, *named("e"))
             done = await asyncio.gather(
@@ -128,7 +128,7 @@ class SharedRows:
             records = (await other.list_compactions(TENANT, ref(), 100, None)).compactions
             assert [record.window_version for record in records] == list(range(len(inserted), 0, -1))
 
-    async def test_s_17_of_two_servers_one_compacts(self, open_again: Opener) -> None:
+    async def test_of_two_servers_one_compacts(self, open_again: Opener) -> None:
         async with open_again() as one, open_again() as other:
             await session_with(one, *named("e1", "e2"))
             attempts = [compact(store, ["e1"], placed("e2", *named(f"{n}")), at=0) for n, store in enumerate((one, other) * 4)]

@@ -30,7 +30,7 @@ class ExpiryRows:
         assert await search(store, "x", UserScope("alice")) == []
         assert await store.delete_expired(TENANT, NOW, 100) == 0
 
-    async def test_s_19_s_20_nothing_expired_deletes_nothing(self, store: Store) -> None:
+    async def test_nothing_expired_deletes_nothing(self, store: Store) -> None:
         assert await store.delete_expired(TENANT, NOW, 100) == 0
         await create(store, expire_time=NOW + 1)
         assert await store.delete_expired(TENANT, NOW, 100) == 0
@@ -70,7 +70,7 @@ class ExpiryRows:
             assert await store.delete_expired(TENANT, NOW, 10, which) == len(names)
         assert await ids(store) == ["s4"]
 
-    async def test_z_13_an_expired_session_works_until_it_is_swept(self, store: Store) -> None:
+    async def test_an_expired_session_works_until_it_is_swept(self, store: Store) -> None:
         await create(store, expire_time=1)
         await append(store, draft("hello"))
         assert texts(await read(store)) == ["hello"]

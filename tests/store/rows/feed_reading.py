@@ -255,7 +255,7 @@ class FeedEventRows:
         assert await seqs_of(store, changes) == [[], [], [], [1]]
 
     @pytest.mark.row("Z-12")
-    async def test_z_12_the_feed_resumed_anywhere_across_a_compaction_has_every_event_once(self, store: Store) -> None:
+    async def test_the_feed_resumed_anywhere_across_a_compaction_has_every_event_once(self, store: Store) -> None:
         await session_with(store, *(draft(name, event_id=name) for name in ("e1", "e2", "e3")))
         early = await follow(store)
         await compact(store, ["e1", "e2"], placed("e3", draft("sum", synthetic=True)))

@@ -33,23 +33,23 @@ class FilterRows:
         for keyword in ("hello", "HELLO", "hElLo", "ello"):
             assert await found(store, EventFilter(keyword=keyword)) == ["hello world", "Hello again"]
 
-    async def test_f_19_f_23_f_32_empty_texts_and_unknown_words_match_nothing(self, store: Store) -> None:
+    async def test_empty_texts_and_unknown_words_match_nothing(self, store: Store) -> None:
         await log(store, assistant(""), assistant("x"), draft(None, role=Role.ASSISTANT))
         assert await found(store, EventFilter(keyword="zebra")) == []
         assert await found(store, EventFilter(keywords=("zebra", "giraffe"))) == []
 
-    async def test_f_24_f_25_r_21_numbered_pages_hold_exactly_their_members(self, store: Store) -> None:
+    async def test_numbered_pages_hold_exactly_their_members(self, store: Store) -> None:
         await log(store, *(draft(f"{word} {n}") for n in range(1, 8) for word in ("hit", "miss")))
         for page, numbers in enumerate(("123", "456", "7", "")):
             wanted = EventFilter(keyword="hit", page=page, page_size=3)
             assert await found(store, wanted) == [f"hit {n}" for n in numbers]
         assert await found(store, EventFilter(page=1, page_size=2)) == ["hit 2", "miss 2"]
 
-    async def test_f_26_f_27_the_first_page_holds_the_oldest_matches(self, store: Store) -> None:
+    async def test_the_first_page_holds_the_oldest_matches(self, store: Store) -> None:
         await log(store, *(draft(f"{word} {n}") for n in range(1, 16) for word in ("hit", "miss")))
         assert await found(store, EventFilter(keyword="hit", page_size=10)) == [f"hit {n}" for n in range(1, 11)]
 
-    async def test_f_28_f_29_r_16_r_17_any_and_all(self, store: Store) -> None:
+    async def test_any_and_all(self, store: Store) -> None:
         await log(store, draft("actually it's fine"), draft("use this instead"), draft("neither"), draft("actually, instead"))
         assert await found(store, EventFilter(keywords=("it's", "INSTEAD"))) == [
             "actually it's fine",
@@ -59,12 +59,12 @@ class FilterRows:
         assert await found(store, EventFilter(keywords=("actually", "instead"), match_all=True)) == ["actually, instead"]
         assert await found(store, EventFilter(keyword="use", keywords=("actually", "instead"))) == ["use this instead"]
 
-    async def test_s_16_f_40_r_12_the_newest_come_in_order(self, store: Store) -> None:
+    async def test_the_newest_come_in_order(self, store: Store) -> None:
         await log(store, *(draft(f"msg-{n}") for n in range(1, 6)))
         assert await found(store, EventFilter(last_n=2)) == ["msg-4", "msg-5"]
         assert texts(await read(store, EventFilter(last_n=2), descending=True)) == ["msg-5", "msg-4"]
 
-    async def test_f_41_r_20_times_are_inclusive(self, store: Store) -> None:
+    async def test_times_are_inclusive(self, store: Store) -> None:
         await log(store, *(draft(str(time), time=time) for time in (9, 10, 15, 20, 21)))
         assert await found(store, EventFilter(from_time=10, to_time=20)) == ["10", "15", "20"]
         assert await found(store, EventFilter(from_time=20, to_time=10)) == []
@@ -79,17 +79,17 @@ class FilterRows:
         assert await found(store, EventFilter(before_seq=0)) == []
         assert len(await found(store, EventFilter(after_seq=-(2**62), before_seq=2**62))) == 5
 
-    async def test_s_31_f_42_r_13_synthetic_events_can_be_left_out(self, store: Store) -> None:
+    async def test_synthetic_events_can_be_left_out(self, store: Store) -> None:
         await log(store, draft("u"), assistant("a"), draft("u~", synthetic=True), assistant("a~", synthetic=True))
         assert await found(store, ALL) == ["u", "a", "u~", "a~"]
         assert await found(store, EventFilter(exclude_synthetic=True)) == ["u", "a"]
 
-    async def test_f_43_without_compaction_the_active_view_is_everything(self, store: Store) -> None:
+    async def test_without_compaction_the_active_view_is_everything(self, store: Store) -> None:
         """What compaction archives is asked with compaction."""
         await log(store, draft("a"), assistant("b"))
         assert await found(store, EventFilter(exclude_archived=True)) == ["a", "b"]
 
-    async def test_f_44_the_last_page_there_could_be_is_empty(self, store: Store) -> None:
+    async def test_the_last_page_there_could_be_is_empty(self, store: Store) -> None:
         await log(store, draft("a"))
         for size in (10, 2**31 - 1):
             assert await found(store, EventFilter(page=2**31 - 1, page_size=size)) == []
@@ -99,11 +99,11 @@ class FilterRows:
     @pytest.mark.parametrize(
         ("keyword", "wanted"), [("100%", "100% done"), ("_case", "snake_case"), ("a!b", "a!b"), ("c:\\x", "C:\\x"), ("*", "*")]
     )
-    async def test_f_45_keywords_are_literal(self, store: Store, keyword: str, wanted: str) -> None:
+    async def test_keywords_are_literal(self, store: Store, keyword: str, wanted: str) -> None:
         await log(store, *(draft(text) for text in ("100% done", "1000 done", "snake_case", "camelcase", "a!b", "C:\\x", "*")))
         assert await found(store, EventFilter(keyword=keyword)) == [wanted]
 
-    async def test_f_46_short_keywords_are_literal_in_both_modes(self, store: Store) -> None:
+    async def test_short_keywords_are_literal_in_both_modes(self, store: Store) -> None:
         await log(store, *(draft(text) for text in ("100% snake_case", "100%", "snake_case", "1000 snakescase")))
         assert await found(store, EventFilter(keywords=("0%", "e_c"))) == ["100% snake_case", "100%", "snake_case"]
         assert await found(store, EventFilter(keywords=("0%", "e_c"), match_all=True)) == ["100% snake_case"]
@@ -111,23 +111,23 @@ class FilterRows:
     @pytest.mark.parametrize(
         ("n", "wanted"), [(1, "u2 a2 b2"), (2, "u2 a2 b2"), (3, "u2 a2 b2"), (4, "u1 a1 u2 a2 b2"), (5, "u1 a1 u2 a2 b2")]
     )
-    async def test_f_47_a_window_does_not_cut_a_turn(self, store: Store, n: int, wanted: str) -> None:
+    async def test_a_window_does_not_cut_a_turn(self, store: Store, n: int, wanted: str) -> None:
         await log(store, draft("u1"), assistant("a1"), draft("u2"), assistant("a2"), assistant("b2"))
         assert await found(store, EventFilter(last_n=n)) == wanted.split()
 
-    async def test_f_47_the_turn_start_is_sought_among_the_matches(self, store: Store) -> None:
+    async def test_the_turn_start_is_sought_among_the_matches(self, store: Store) -> None:
         await log(store, draft("u1", time=1), assistant("a1", time=2), draft("u2", time=99), assistant("a2", time=4))
         assert await found(store, EventFilter(last_n=1, to_time=50)) == ["u1", "a1", "a2"]
         assert await found(store, EventFilter(last_n=1, to_time=50, after_seq=1)) == ["a2"]
 
-    async def test_f_48_f_49_text_searches_and_windows_without_a_turn_start_are_plain(self, store: Store) -> None:
+    async def test_text_searches_and_windows_without_a_turn_start_are_plain(self, store: Store) -> None:
         await log(store, assistant("p0"), assistant("p1"), draft("u1"), assistant("a1"), assistant("b1"))
         assert await found(store, EventFilter(last_n=1, keyword="1")) == ["b1"]
         assert await found(store, EventFilter(last_n=2, keywords=("1", "z"))) == ["a1", "b1"]
         assert await found(store, EventFilter(last_n=1, roles=frozenset({Role.ASSISTANT}))) == ["b1"]
         assert await found(store, EventFilter(last_n=1, before_seq=3)) == ["p1"]
 
-    async def test_f_50_neither_synthetic_nor_branch_user_events_start_a_turn(self, store: Store) -> None:
+    async def test_neither_synthetic_nor_branch_user_events_start_a_turn(self, store: Store) -> None:
         await log(
             store,
             draft("u"),
@@ -138,12 +138,12 @@ class FilterRows:
         )
         assert await found(store, EventFilter(last_n=1)) == ["u", "s", "a", "b", "z"]
 
-    async def test_f_51_a_window_larger_than_the_matches_selects_them_all(self, store: Store) -> None:
+    async def test_a_window_larger_than_the_matches_selects_them_all(self, store: Store) -> None:
         await log(store, assistant("p"), draft("u"), assistant("a"))
         assert await found(store, EventFilter(last_n=3)) == ["p", "u", "a"]
         assert await found(store, EventFilter(last_n=99, keyword="a")) == ["a"]
 
-    async def test_r_14_roles_are_alternatives(self, store: Store) -> None:
+    async def test_roles_are_alternatives(self, store: Store) -> None:
         await log(store, draft("q"), assistant("a"), draft("q2"), draft("s", role=Role.SYSTEM), draft("t", role=Role.TOOL))
         assert await found(store, EventFilter(roles=frozenset({Role.USER}))) == ["q", "q2"]
         assert await found(store, EventFilter(roles=frozenset({Role.TOOL, Role.SYSTEM}))) == ["s", "t"]
@@ -208,7 +208,7 @@ class FilterRows:
 
 
 class BranchRows:
-    async def test_b_11_b_12_r_32_r_33_a_branch_sees_the_root_its_ancestors_and_itself(self, store: Store) -> None:
+    async def test_a_branch_sees_the_root_its_ancestors_and_itself(self, store: Store) -> None:
         branches = ["", "orch", "orch.researcher", "orch.researcher.summarizer", "orch.writer", "orch.research", "orches"]
         await session_with(store, *(assistant(f"@{branch}", branch=branch) for branch in branches))
         for viewer, visible in {
@@ -222,7 +222,7 @@ class BranchRows:
         }.items():
             assert await found(store, EventFilter(branch=viewer)) == [f"@{branch}" for branch in visible], viewer
 
-    async def test_b_14_agents_of_one_session_each_see_their_part(self, store: Store) -> None:
+    async def test_agents_of_one_session_each_see_their_part(self, store: Store) -> None:
         await log(
             store,
             draft("task"),
@@ -234,11 +234,11 @@ class BranchRows:
         assert await found(store, EventFilter(branch="orch.researcher")) == ["task", "r1", "r2"]
         assert await found(store, EventFilter(branch="orch.writer")) == ["task", "w1", "w2"]
 
-    async def test_b_13_synthetic_events_of_the_root_are_visible(self, store: Store) -> None:
+    async def test_synthetic_events_of_the_root_are_visible(self, store: Store) -> None:
         await log(store, assistant("summary", synthetic=True), assistant("other", synthetic=True, branch="orch.writer"))
         assert await found(store, EventFilter(branch="orch.researcher")) == ["summary"]
 
-    async def test_b_16_branch_names_are_literal(self, store: Store) -> None:
+    async def test_branch_names_are_literal(self, store: Store) -> None:
         await log(store, *(assistant(branch, branch=branch) for branch in ("a%", "ab", "a_c", "abc", "A%", "it's")))
         for branch in ("a%", "a_c", "it's", "A%"):
             assert await found(store, EventFilter(branch=branch)) == [branch]

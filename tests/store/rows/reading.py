@@ -58,7 +58,7 @@ class FidelityRows:
         await session_with(store, draft(text))
         assert texts(await read(store)) == [text]
 
-    async def test_r_23_r_24_z_02_z_03_tool_calls_results_and_media_come_back(self, store: Store) -> None:
+    async def test_tool_calls_results_and_media_come_back(self, store: Store) -> None:
         parts = [
             message_pb2.Part(
                 tool_call=message_pb2.ToolCallPart(id="c2", name="b", kind="function", arguments_json='{ "b":1e400 }')
@@ -85,7 +85,7 @@ class FidelityRows:
         assert texts(stored) == ["", ""]
 
     @pytest.mark.parametrize("nanos", [0, 1, 999, 1_000, 123_456_789, -1, -SECOND_NS + 1, 2**62])
-    async def test_z_14_times_are_kept_and_compared_to_the_nanosecond(self, store: Store, nanos: int) -> None:
+    async def test_times_are_kept_and_compared_to_the_nanosecond(self, store: Store, nanos: int) -> None:
         await session_with(store, draft("x", time=nanos))
         assert len(await read(store, EventFilter(from_time=nanos, to_time=nanos))) == 1
         assert await read(store, EventFilter(from_time=nanos + 1)) == []
@@ -100,7 +100,7 @@ class FidelityRows:
         assert not parse((await read(store))[0]).HasField("event_time")
 
     @pytest.mark.usefixtures("new_york")
-    async def test_r_36_the_servers_time_zone_plays_no_part(self, store: Store) -> None:
+    async def test_the_servers_time_zone_plays_no_part(self, store: Store) -> None:
         await session_with(store, draft("x", time=NOW), expire_time=NOW + 1)
         session = await store.get_session(TENANT, ref())
         assert (session.create_time, session.expire_time) == (NOW, NOW + 1)
@@ -120,7 +120,7 @@ class FidelityRows:
 
 
 class PagingRows:
-    async def test_r_22_an_unknown_session_gives_an_empty_page(self, store: Store) -> None:
+    async def test_an_unknown_session_gives_an_empty_page(self, store: Store) -> None:
         page = await store.list_events(TENANT, ref("nowhere"), EventQuery())
         assert (list(page.events), page.cursor, page.log_version, page.last_seq) == ([], None, 0, 0)
         bare = await store.list_events(TENANT, ref("nowhere", user="", app=""), EventQuery(EventFilter(last_n=3)))

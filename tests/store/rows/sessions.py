@@ -38,9 +38,7 @@ class SessionRows:
         assert await read(store) == []
 
     @pytest.mark.parametrize("expire_time", [None, 0, NOW + HOUR, NOW + 123_456_789, -1, 2**62])
-    async def test_s_02_to_s_05_r_02_z_01_the_expiry_is_kept_to_the_nanosecond(
-        self, store: Store, expire_time: int | None
-    ) -> None:
+    async def test_to_s_05_r_02_z_01_the_expiry_is_kept_to_the_nanosecond(self, store: Store, expire_time: int | None) -> None:
         """The service computes it (60 days, the configured default or the request's); the store keeps it, never included."""
         await create(store, expire_time=expire_time)
         assert (await store.get_session(TENANT, ref())).expire_time == expire_time
@@ -49,11 +47,11 @@ class SessionRows:
         "metadata",
         ["", "{}", '{"a": 1.0, "b": 9007199254740993}', '{"nul": "\\u0000", "lone": "\\ud800"}', '{ "spaced" :"ÄÖ🦀\\n" }'],
     )
-    async def test_r_02_metadata_is_kept_verbatim(self, store: Store, metadata: str) -> None:
+    async def test_metadata_is_kept_verbatim(self, store: Store, metadata: str) -> None:
         await create(store, metadata_json=metadata)
         assert (await store.get_session(TENANT, ref())).metadata_json == metadata
 
-    async def test_r_02_labels_are_kept(self, store: Store) -> None:
+    async def test_labels_are_kept(self, store: Store) -> None:
         labels = {"team": "blue", "empty": "", "quoted": 'it\'s "50%"', "ключ": "値🦀"}
         await create(store, labels=labels)
         assert dict((await store.get_session(TENANT, ref())).labels) == labels
@@ -124,7 +122,7 @@ class SessionRows:
         changed = await store.update_session(TENANT, ref(), SessionChange(frozenset({"labels"}), NOW + 10))
         assert changed.update_time == NOW + 50
 
-    async def test_s_09_r_04_r_06_r_22_nothing_is_left_of_a_deleted_session(self, store: Store) -> None:
+    async def test_nothing_is_left_of_a_deleted_session(self, store: Store) -> None:
         await session_with(store, draft("a"), draft("b"))
         assert await store.delete_session(TENANT, ref()) == 2
         with pytest.raises(SessionNotFound):
@@ -160,7 +158,7 @@ class SessionRows:
             with pytest.raises(SessionNotFound):
                 await append(store, draft("late"))
 
-    async def test_s_10_r_05_sessions_are_found_by_their_user(self, store: Store) -> None:
+    async def test_sessions_are_found_by_their_user(self, store: Store) -> None:
         await create(store, "a1", user="alice")
         await create(store, "b1", user="bob")
         await create(store, "a2", user="alice")
@@ -244,14 +242,14 @@ class SessionRows:
         assert sorted(found) == sorted([*(f"s{number}" for number in range(6)), *behind])
         assert [name for name in found if name not in behind] == ["s1", "s0", "s3", "s2", "s5", "s4"]
 
-    async def test_s_22_an_id_that_exists_is_refused_and_its_session_kept(self, store: Store) -> None:
+    async def test_an_id_that_exists_is_refused_and_its_session_kept(self, store: Store) -> None:
         first = await create(store, metadata_json='{"first":1}')
         with pytest.raises(SessionAlreadyExists) as caught:
             await create(store, metadata_json='{"second":1}')
         assert caught.value.metadata == {"app": "shop", "user_id": "alice", "session_id": "s1"}
         assert await store.get_session(TENANT, ref()) == first
 
-    async def test_s_25_return_existing_gives_the_loser_the_winners_session(self, store: Store) -> None:
+    async def test_return_existing_gives_the_loser_the_winners_session(self, store: Store) -> None:
         await session_with(store, draft("hello"), metadata_json='{"first":1}')
         session, created = await store.create_session(TENANT, new_session(metadata_json="{}"), return_existing=True)
         assert created is False
@@ -266,7 +264,7 @@ class SessionRows:
         for name in names:
             assert texts(await read(store, of=name)) == [f"{name.app}/{name.user_id}"]
 
-    async def test_r_38_of_concurrent_creators_exactly_one_wins(self, store: Store) -> None:
+    async def test_of_concurrent_creators_exactly_one_wins(self, store: Store) -> None:
         news = [new_session() for _ in range(16)]
         outcomes = await asyncio.gather(
             *(store.create_session(TENANT, new, return_existing=False) for new in news), return_exceptions=True
@@ -366,7 +364,7 @@ class NamingRows:
                 with pytest.raises(SessionNotFound, match="nowhere"):
                     await call
 
-    async def test_z_16_a_tenant_sees_nothing_of_another(self, store: Store) -> None:
+    async def test_a_tenant_sees_nothing_of_another(self, store: Store) -> None:
         await session_with(store, draft("secret", event_id="e1"), expire_time=1, labels={"a": "b"})
         other, bare = "other", ref(user="", app="")
         assert await ids(store, tenant=other) == []

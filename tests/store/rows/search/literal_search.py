@@ -47,7 +47,7 @@ class TextRows:
             ("привет", "ПРИВЕТ"),
         ],
     )
-    async def test_z_07_case_folds_in_every_script(self, store: Store, keyword: str, text: str) -> None:
+    async def test_case_folds_in_every_script(self, store: Store, keyword: str, text: str) -> None:
         await say(store, draft(text), draft("other"))
         assert said(await search(store, keyword)) == [text]
         assert said(await search(store, keyword, ALICE)) == [text]
@@ -58,7 +58,7 @@ class TextRows:
         assert said(await search(store, keyword)) == [keyword]
 
     @pytest.mark.parametrize("keyword", ["a", "%", "_", "'", '"', "\\", "/", "🦀", "字", "\u0301", "\x00", "*", "-", "?", ";"])
-    async def test_z_08_z_15_one_character_is_enough_and_is_literal(self, store: Store, keyword: str) -> None:
+    async def test_one_character_is_enough_and_is_literal(self, store: Store, keyword: str) -> None:
         text = f"<{keyword}>"
         await say(store, draft(text), draft("bcd"), draft(""))
         assert said(await search(store, keyword)) == [text]
@@ -83,7 +83,7 @@ class TextRows:
             "^a",
         ],
     )
-    async def test_z_15_special_characters_are_literal(self, store: Store, keyword: str) -> None:
+    async def test_special_characters_are_literal(self, store: Store, keyword: str) -> None:
         decoys = ["oclock", "say hi", "c:temp", "two lines", "👩 fam", "ab", "5000", "snakeXcase", "x", "a", "b", "y"]
         await say(store, *(draft(text) for text in (*decoys, f"before {keyword} after")))
         assert said(await search(store, keyword)) == [f"before {keyword} after"]
@@ -127,7 +127,7 @@ class SearchRows:
         assert said(await search(store, "hit")) == ["hit c", "hit a", "hit b"]
         assert {hit.ref for hit in await search(store, "hit")} == {ref()}
 
-    async def test_x_11_x_17_r_find_by_user_hits_of_a_user_come_by_time_session_and_position(self, store: Store) -> None:
+    async def test_r_find_by_user_hits_of_a_user_come_by_time_session_and_position(self, store: Store) -> None:
         await create(store, "s1")
         await create(store, "s2")
         for session, text, time in (
@@ -145,7 +145,7 @@ class SearchRows:
         assert [hit.ref.session_id for hit in hits] == ["s2", "s1", "s1", "s2", "s2", "s1"]
         assert [hit.event.seq for hit in hits] == [3, 2, 1, 1, 2, 3]
 
-    async def test_x_12_nothing_of_another_user_is_found(self, store: Store) -> None:
+    async def test_nothing_of_another_user_is_found(self, store: Store) -> None:
         await session_with(store, draft("hit alice"))
         await session_with(store, draft("hit bob"), user="bob")
         assert said(await search(store, "hit", ALICE)) == ["hit alice"]
@@ -161,7 +161,7 @@ class SearchRows:
         assert said(await search(store, "hit", UserScope("alice", ""))) == ["hit "]
         assert sorted(said(await search(store, "hit", ALICE))) == ["hit ", "hit other", "hit shop"]
 
-    async def test_x_10_a_user_without_sessions_gets_nothing(self, store: Store) -> None:
+    async def test_a_user_without_sessions_gets_nothing(self, store: Store) -> None:
         page = await store.search(TENANT, SearchQuery(ALICE, EventFilter(keyword="x")))
         assert (list(page.hits), page.cursor) == ([], None)
 
@@ -259,7 +259,7 @@ class SearchPagingRows:
             pages = await search_in_pages(store, EventFilter(keyword="hit"), ALICE, limit=limit)
             assert [hit for page in pages for hit in page] == whole
 
-    async def test_x_18_x_19_numbered_pages(self, store: Store) -> None:
+    async def test_numbered_pages(self, store: Store) -> None:
         await create(store, "s1")
         await create(store, "s2")
         for number in range(12):
