@@ -46,7 +46,7 @@ class VectorModelRows:
 
     async def test_a_model_whose_dimension_has_changed_is_refused_in_words_to_act_on(self, store: Store) -> None:
         await store.vector_model("small", 8)
-        with pytest.raises(ValueError, match=r"'small'.* 16 .*stored have 8.*set its dimension back to 8"):
+        with pytest.raises(ValueError, match=r"'small'.* 16 .*stored ones have 8.*set its dimension back to 8"):
             await store.vector_model("small", 16)
         for wrong in (0, -1):
             with pytest.raises(ValueError, match="1 or more"):
