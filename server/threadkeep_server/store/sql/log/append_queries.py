@@ -1,7 +1,7 @@
 """The group commit's unit of work: many appends, of any sessions, in one transaction.
 
-First it locks the names of all sessions (see Engine.take_turns), then finds or creates and locks the sessions, then looks up the
-event ids, then decides each request, then writes everything. A request that fails gets its error and writes nothing.
+First it locks the names of all sessions (see Engine.take_turns), then finds or creates and locks the sessions, then looks up
+the event ids, then decides each request, then writes everything. A request that fails gets its error and writes nothing.
 """
 
 from __future__ import annotations
