@@ -27,11 +27,11 @@ QUOTA = 40
 def wire(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Streams]:
     settings = {"auth_tokens": BOUND, "max_subscriptions_per_caller": QUOTA}
     with streams_on(request.param, request, tmp_path_factory.mktemp("data"), **settings) as opened:
-        opened.call("CreateSession", session=SECRET, labels={"team": "red"}, token=BOB)
+        opened.call("CreateSession", session=SECRET, labels={"team": "azure"}, token=BOB)
         opened.append(SECRET, user("bob said swordfish"), token=BOB)
-        opened.call("CreateSession", session=ref("bob", "gone"), labels={"team": "red"}, token=BOB)
+        opened.call("CreateSession", session=ref("bob", "gone"), labels={"team": "azure"}, token=BOB)
         opened.call("DeleteSession", session=ref("bob", "gone"), token=BOB)
-        opened.call("CreateSession", session=ref("alice", "own"), labels={"team": "red"}, token=ALICE)
+        opened.call("CreateSession", session=ref("alice", "own"), labels={"team": "azure"}, token=ALICE)
         opened.append(ref("alice", "own"), user("alice said tuna"), token=ALICE)
         yield opened
         opened.holds_nothing()
@@ -45,13 +45,14 @@ def users(changes: list[pb.Change]) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "scope", [{}, {"user_id": "alice"}, {"app": "app"}, {"labels": {"team": "red"}}, {"app": "app", "labels": {"team": "red"}}]
+    "scope",
+    [{}, {"user_id": "alice"}, {"app": "app"}, {"labels": {"team": "azure"}}, {"app": "app", "labels": {"team": "azure"}}],
 )
 def test_a_bound_caller_receives_changes_of_its_own_sessions(wire: Streams, scope: dict[str, Any]) -> None:
     changes = wire.changes_so_far(ALL, scope=scope, from_beginning=True, token=ALICE)
     assert users(changes) == {"alice"}
     assert "swordfish" not in str(changes)
-    assert users(wire.changes_so_far(ALL, scope={"labels": {"team": "red"}}, from_beginning=True, token=BOB)) == {"bob"}
+    assert users(wire.changes_so_far(ALL, scope={"labels": {"team": "azure"}}, from_beginning=True, token=BOB)) == {"bob"}
 
 
 def test_a_tenant_receives_changes_of_its_users_only(wire: Streams) -> None:
@@ -265,7 +266,7 @@ def test_the_metrics_page_contains_no_names(wire: Streams, parked: str) -> None:
         next(call)
     assert wire.gauges()["threadkeep_subscription_channels"] == 3
     page = wire.metrics_page()
-    for name in ("alice", "bob", "acme", "other", "shared", "secret", "red", "swordfish", "member-of"):
+    for name in ("alice", "bob", "acme", "other", "shared", "secret", "azure", "swordfish", "member-of"):
         assert name not in page
     for call in calls:
         call.cancel()
