@@ -197,5 +197,6 @@ async def test_sigterm_drains(make_server: ServerMaker, database_url: str | None
             assert await asyncio.to_thread(server.terminate) == 0, server.log
         await asyncio.to_thread(server.start)
         await ledger.check(server.address)
-    assert set(ledger.problems) <= {"SERVER_DRAINING", "UNAVAILABLE"}, ledger.problems
+    # grpc cancels streams that are open at the end of the grace; their clients see that or the closed connection.
+    assert set(ledger.problems) <= {"SERVER_DRAINING", "UNAVAILABLE", "CANCELLED"}, ledger.problems
     assert "stopped" in server.log
