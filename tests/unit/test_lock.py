@@ -6,7 +6,8 @@ from tools.lock import LOCKS, ROOT, pins
 
 
 def test_the_lock_for_serving_pins_what_the_whole_lock_pins() -> None:
-    whole, serving = (set(pins((ROOT / name).read_text())) for name in LOCKS)
+    """Markers may differ: a package that serving needs on one platform may be needed everywhere for development."""
+    whole, serving = ({pin.split(" ;")[0] for pin in pins((ROOT / name).read_text())} for name in LOCKS)
     assert serving < whole
     assert len(serving) > 20
 
