@@ -26,7 +26,7 @@ from threadkeep_server.store.contract.search import SearchCursor, SearchQuery
 from threadkeep_server.store.sql.compaction import compact_queries
 from threadkeep_server.store.sql.engine import statements
 from threadkeep_server.store.sql.engine.sqlite import SqliteEngine
-from threadkeep_server.store.sql.engine.sqlite_threads import driver
+from threadkeep_server.store.sql.engine.sqlite_driver import driver
 from threadkeep_server.store.sql.engine.statements import Prepared
 from threadkeep_server.store.sql.log.change_order import beyond
 from threadkeep_server.store.sql.schema.tables import changes, index_progress
@@ -198,7 +198,7 @@ async def test_what_is_behind_the_index_is_found_without_walking_all_changes(sto
 
     def unit(connection: Connection) -> list[str]:
         at = sa.select(index_progress.c.xid).scalar_subquery(), sa.select(index_progress.c.change).scalar_subquery()
-        query = sa.select(changes).where(beyond(store._engine, *at)).order_by(*store._engine.change_order)
+        query = sa.select(changes).where(beyond(store._engine, *at)).order_by(*store._engine.sql.change_order)
         compiled = query.compile(dialect=connection.dialect)
         return [row[3] for row in driver(connection).execute(f"EXPLAIN QUERY PLAN {compiled}")]
 

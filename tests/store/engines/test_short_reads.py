@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection
 
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import append, create
@@ -17,9 +18,9 @@ from threadkeep_server.store.sql.store import open_store
 async def test_a_few_large_events_are_not_read_in_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     here = []
 
-    def read_here(engine: SqliteEngine, unit: Any) -> Any:
+    def read_here(engine: SqliteEngine, connection: Connection, unit: Any) -> Any:
         here.append(unit)
-        return in_the_loop(engine, unit)
+        return in_the_loop(engine, connection, unit)
 
     in_the_loop = SqliteEngine._read_here
     monkeypatch.setattr(SqliteEngine, "_read_here", read_here)

@@ -22,7 +22,7 @@ from threadkeep_server.domain.errors import SessionAlreadyExists
 from threadkeep_server.domain.model import SessionChange
 from threadkeep_server.store.contract.events import AppendRequest
 from threadkeep_server.store.sql.engine.base import SessionName
-from threadkeep_server.store.sql.engine.postgres import PostgresEngine
+from threadkeep_server.store.sql.engine.postgres_dialect import PostgresLocks
 from threadkeep_server.store.sql.schema.tables import APPENDED, CREATED, changes
 from threadkeep_server.store.sql.store import SqlStore, open_store
 
@@ -62,7 +62,7 @@ async def blocked(database: asyncpg.Connection, count: int) -> None:
 
 async def feed(store: SqlStore) -> dict[int, list[Any]]:
     """The changes of each session, in the order of the feed."""
-    query = sa.select(changes).order_by(*store._engine.change_order)
+    query = sa.select(changes).order_by(*store._engine.sql.change_order)
     found = defaultdict(list)
     for row in await store._engine.read(lambda connection: connection.execute(query).all()):
         found[row.session].append(row)
@@ -149,12 +149,12 @@ async def test_a_session_that_is_extended_while_it_is_about_to_be_swept_survives
     one, other = servers
     for name in ("s1", "s2"):
         await create(one, name, expire_time=NOW - 1)
-    free, change = PostgresEngine.take_free_turns, SessionChange(frozenset({"expiry"}), NOW, expire_time=NOW + 1)
+    free, change = PostgresLocks.try_acquire, SessionChange(frozenset({"expiry"}), NOW, expire_time=NOW + 1)
 
-    def late(engine: PostgresEngine, connection: Connection, names: Collection[SessionName]) -> Collection[SessionName]:
+    def late(locks: PostgresLocks, connection: Connection, names: Collection[SessionName]) -> Collection[SessionName]:
         await_only(other.update_session(TENANT, ref("s1"), change))
-        return free(engine, connection, names)
+        return free(locks, connection, names)
 
-    monkeypatch.setattr(PostgresEngine, "take_free_turns", late)
+    monkeypatch.setattr(PostgresLocks, "try_acquire", late)
     assert await one.delete_expired(TENANT, NOW, 10) == 1
     assert (await one.get_session(TENANT, ref("s1"))).expire_time == NOW + 1

@@ -22,9 +22,8 @@ from tests.support.databases.postgres import PostgresCluster
 from tests.support.databases.scratch import scratch_folder
 from tests.support.runs.thoroughness import LONG
 from threadkeep_server.store.contract.store import Store
-from threadkeep_server.store.sql.engine import postgres as postgres_engine
-from threadkeep_server.store.sql.engine import sqlite
 from threadkeep_server.store.sql.engine.base import SqlOptions
+from threadkeep_server.store.sql.search import text_index
 from threadkeep_server.store.sql.search.text_index import ScopedTexts
 from threadkeep_server.store.sql.store import open_store
 
@@ -47,7 +46,7 @@ class TestSqliteWithTheIndexOff(TextRows, SearchRows, SearchPagingRows, FilterRo
 def opened_without_trigrams() -> Iterator[Path]:
     with scratch_folder() as folder:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(sqlite, "sqlite_index", ScopedTexts)
+            patch.setattr(text_index, "sqlite_index", ScopedTexts)
             open_once(folder)
         yield folder
 
@@ -62,7 +61,7 @@ class TestSqliteWithoutTrigrams(TextRows, SearchRows, SearchPagingRows, RecallRo
         self, opened_without_trigrams: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> AsyncIterator[Store]:
         shutil.copytree(opened_without_trigrams, tmp_path, dirs_exist_ok=True)
-        monkeypatch.setattr(sqlite, "sqlite_index", ScopedTexts)
+        monkeypatch.setattr(text_index, "sqlite_index", ScopedTexts)
         async with open_store(f"sqlite:///{tmp_path}/threadkeep.db", CODEC) as store:
             yield store
 
@@ -88,7 +87,7 @@ async def without_trigrams(postgres: PostgresCluster) -> AsyncIterator[Emptied]:
     url = postgres.create_database("without_trigrams")
     async with AsyncExitStack() as stack:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(postgres_engine, "postgres_index", lambda connection: ScopedTexts())
+            patch.setattr(text_index, "postgres_index", lambda connection: ScopedTexts())
             emptied = await stack.enter_async_context(open_emptied(url))
         yield emptied
     postgres.drop_database("without_trigrams")

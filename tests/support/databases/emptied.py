@@ -52,7 +52,7 @@ class Emptied:
 
     def _empty(self, connection: sa.Connection) -> bool:
         """Waits until the indexer is idle: otherwise it could index rows that are gone."""
-        if not self._store._engine.take_free_turns(connection, {_TURN}):
+        if not self._store._engine.locks.try_acquire(connection, {_TURN}):
             return False
         connection.exec_driver_sql(self._sql)
         connection.exec_driver_sql(_MODELS)

@@ -19,13 +19,14 @@ from .feed.store import SqlFeed
 from .log.store import SqlEvents, SqlSessions
 from .log.unit_runner import UnitRunner, translate_errors
 from .maintenance import SqlMaintenance
-from .memories.store import SqlMemories, open_index
+from .memories.store import SqlMemories, open_memory_index
 from .schema import versions
 from .search.indexer import Indexer
 from .search.store import SqlSearch
 from .search.term_index import TermIndex
-from .search.text_index import TextIndex
+from .search.text_index import TextIndex, open_index
 from .vectors.index import VectorIndex
+from .vectors.pgvector import open_vectors
 from .vectors.store import SqlVectors
 
 
@@ -45,7 +46,7 @@ class SqlStore:
         indexed = prepared.events is not None
         self._engine = engine
         self._units = UnitRunner(engine, codec)
-        self._commits = CommitNotifier(engine.announce)
+        self._commits = CommitNotifier(engine.peers.announce)
         self._vector_index = prepared.vectors
         self._tasks: list[asyncio.Task[None]] = []
         self._use_sessions(SqlSessions(self._units, self._commits, clock))
@@ -72,7 +73,7 @@ class SqlStore:
         self._run("memory index", self._memories.keep_index())
         if self._vector_index is not None:
             self._run("vector index", self._vector_index.run())
-        self._run("listener", self._engine.listen(self._commits.notify))
+        self._run("listener", self._engine.peers.run(self._commits.notify))
 
     def _run(self, name: str, work: Coroutine[Any, Any, None]) -> None:
         self._tasks.append(asyncio.create_task(work, name=name))
@@ -194,9 +195,10 @@ async def open_store(
 async def _prepare(engine: Engine, options: SqlOptions, words_version: int) -> Prepared:
     """Migrates the database and opens its indexes."""
     await versions.prepare(engine)
-    index = await engine.open_index()
+    await engine.open()
+    index = await open_index(engine)
     # Even if no index is wanted: text filters read derived tables that an earlier server may have filled.
     await engine.index(versions.alone(engine, lambda connection: index.prepare(connection, engine, words_version)))
-    memories = await open_index(engine, index.words)
+    memories = await open_memory_index(engine, index.words)
     store_id = await engine.read(lambda connection: versions.get(connection, "store_id"))
-    return Prepared(store_id or "", index if options.search_index else None, memories, await engine.open_vectors())
+    return Prepared(store_id or "", index if options.search_index else None, memories, await open_vectors(engine))

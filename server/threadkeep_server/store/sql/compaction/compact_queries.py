@@ -35,7 +35,7 @@ _IDS_AT_ONCE = 500
 
 
 def compact(connection: Connection, engine: Engine, codec: Codec, request: CompactionRequest) -> Compacted:
-    engine.take_turns(connection, [(request.tenant, request.ref.session_id)])
+    engine.locks.acquire(connection, [(request.tenant, request.ref.session_id)])
     session = require(connection, request.tenant, request.ref, columns=sa.select(sessions).with_for_update())
     replayed = _stored(connection, session.id, request.compaction_id)
     if replayed is not None:

@@ -16,13 +16,12 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import Connection, Row
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql import ColumnElement
-from sqlalchemy.sql.compiler import SQLCompiler
 
 from ....domain.errors import ConsumerMismatch, ConsumerNotFound
 from ....domain.feed import FeedScope, Position
 from ...contract.consumers import Consumer, ConsumerKey, ConsumerState, Member, Partition
+from ..engine.base import Engine
 from ..schema.tables import consumer_members, consumer_partitions, consumers, parked_changes
 
 _c, _m, _p = consumers.c, consumer_members.c, consumer_partitions.c
@@ -210,28 +209,8 @@ def release(
 # --- consumers
 
 
-class _CodePoints(ColumnElement[str]):
-    """A text in the order of its code points, whatever the order of the database is."""
-
-    inherit_cache = True
-
-    def __init__(self, text: ColumnElement[str]) -> None:
-        self.text = text
-        self.type = text.type
-
-
-@compiles(_CodePoints)
-def _as_it_is(element: _CodePoints, compiler: SQLCompiler, **options: Any) -> str:
-    return compiler.process(element.text, **options)
-
-
-@compiles(_CodePoints, "postgresql")
-def _collated(element: _CodePoints, compiler: SQLCompiler, **options: Any) -> str:
-    return f'{compiler.process(element.text, **options)} COLLATE "C"'
-
-
-def listed(connection: Connection, tenant: str, owner: str, limit: int, after: str) -> Sequence[Consumer]:
-    name = _CodePoints(_c.name)
+def listed(connection: Connection, engine: Engine, tenant: str, owner: str, limit: int, after: str) -> Sequence[Consumer]:
+    name = engine.sql.by_code_point(_c.name)
     query = sa.select(consumers).where(_c.tenant == tenant, _c.owner == owner, name > after).order_by(name).limit(limit)
     return [consumer_of(row) for row in connection.execute(query)]
 

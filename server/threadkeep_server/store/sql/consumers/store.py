@@ -47,7 +47,9 @@ class SqlConsumers:
         await self._units.write(lambda connection: parked_queries.finish_replay(connection, key, parked_id, failed, now))
 
     async def consumers(self, tenant: str, owner: str, limit: int, after: str) -> Sequence[Consumer]:
-        return await self._units.read(lambda connection: consumer_queries.listed(connection, tenant, owner, limit, after))
+        return await self._units.read(
+            lambda connection: consumer_queries.listed(connection, self._units.engine, tenant, owner, limit, after)
+        )
 
     async def consumer(self, key: ConsumerKey) -> ConsumerState:
         return await self._units.read(lambda connection: consumer_queries.state(connection, key), snapshot=True)

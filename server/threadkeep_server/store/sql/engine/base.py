@@ -1,31 +1,29 @@
-"""Running units of work: one hop from the event loop for each, whatever it does inside.
+"""The interface of a database: units of work, and what differs in SQL.
 
-A unit is a synchronous function of a SQLAlchemy connection. On SQLite it runs in a thread that owns a connection; on
-PostgreSQL in a greenlet over asyncpg. So there is one implementation of every query, and a statement costs no hop of its own.
+A unit is a synchronous function of a SQLAlchemy connection. It runs in a greenlet of the event loop's thread, so there is one
+implementation of every query for both databases.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+import enum
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from sqlalchemy import Column, Connection
+from sqlalchemy import Column, Connection, FromClause, Select
 from sqlalchemy.sql import ColumnElement
-
-from ..search.text_index import TextIndex
-from ..vectors.index import VectorIndex
 
 T = TypeVar("T")
 Unit = Callable[[Connection], T]
 SessionName = tuple[str, str]
-"""A tenant, and a session id: of however many users."""
+"""A tenant and a session id, of any user."""
 
 
 @dataclass(frozen=True, slots=True)
 class SqlOptions:
-    """What of the settings concerns SQL. Sizes are in connections; `statement_timeout` in seconds bounds one statement;
-    `postgres_listen_url` is for the connection that hears of other servers' changes: empty is the same database URL."""
+    """Settings of the SQL store. Sizes are in connections; `statement_timeout` in seconds bounds one statement;
+    `postgres_listen_url` is for the connection that receives other servers' notifications: empty is the same database URL."""
 
     sqlite_synchronous: str = "FULL"
     sqlite_readers: int = 4
@@ -36,90 +34,139 @@ class SqlOptions:
     max_pending_bytes: int = 64 << 20
 
 
+class Capability(enum.Enum):
+    """A feature of the database that an index may use."""
+
+    FTS5 = enum.auto()
+    """SQLite's full-text search with trigrams."""
+    TSVECTOR = enum.auto()
+    """PostgreSQL's full-text search."""
+    EXTENSIONS = enum.auto()
+    """PostgreSQL's extensions, where they are installed and the user may create them."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableParameter:
+    """Rows of integers as a parameter. Statements are the same for the same `shape`."""
+
+    shape: Hashable
+    values: Mapping[str, Any]
+    build: Callable[[], FromClause]
+    """Returns the table, for a statement."""
+
+
+class Dialect(Protocol):
+    """SQL that differs between databases."""
+
+    change_order: tuple[Column[Any], ...]
+    """The columns of `changes` in whose order they are followed."""
+    exclusive: str
+    """Statement that excludes other servers for the rest of a transaction; empty where every write transaction does."""
+
+    def contains(self, column: ColumnElement[Any], folded: str) -> ColumnElement[bool]:
+        """Literal substring."""
+        ...
+
+    def in_list(self, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
+        """The column has one of the keys of the parameter of this name: see keys."""
+        ...
+
+    def keys(self, keys: Sequence[int]) -> Any:
+        """Any number of keys as a parameter for `in_list`."""
+        ...
+
+    def visible(self) -> ColumnElement[bool]:
+        """Rows of `changes` before which no running transaction can commit another."""
+        ...
+
+    def table(self, names: Sequence[str], rows: Sequence[Sequence[int]]) -> TableParameter:
+        """Rows of integers with these column names as a parameter."""
+        ...
+
+    def each(
+        self, table: FromClause, columns: Sequence[ColumnElement[Any]], where: Sequence[ColumnElement[bool]]
+    ) -> Select[Any]:
+        """For each row of `table`, its first column and `columns` of the rows that meet `where`: an index look-up per row."""
+        ...
+
+    def by_code_point(self, column: ColumnElement[str]) -> ColumnElement[str]:
+        """Text in the order of its code points, in any order of the database."""
+        ...
+
+
+class Locks(Protocol):
+    """Locks on names of sessions. They end with the transaction.
+
+    A unit that records a change of a session locks its name before it writes or locks rows, once per transaction. So the order
+    of the feed is the order of the session's log (see Dialect.visible), of two that create a session one is first, and there is
+    no deadlock.
+    """
+
+    def acquire(self, connection: Connection, names: Collection[SessionName]) -> None:
+        """Waits until no other transaction holds a lock of these names."""
+        ...
+
+    def try_acquire(self, connection: Connection, names: Collection[SessionName]) -> Collection[SessionName]:
+        """Returns the names whose locks the transaction now holds. Does not wait, so it may be called again."""
+        ...
+
+
+class Peers(Protocol):
+    """The other servers on the database."""
+
+    async def run(self, heard: Callable[[], None]) -> None:
+        """Calls `heard` when another server may have committed, until canceled. Returns at once where no other server can share
+        the database. A notification may be lost: poll as well."""
+        ...
+
+    def announce(self) -> None:
+        """Has the other servers' `heard` called soon, while this one runs. Never waits."""
+        ...
+
+
 class Engine(Protocol):
-    """All that differs between databases."""
+    """A database."""
 
     name: str
     """The database and its version."""
     durability: str
-    """What an acknowledged commit survives."""
-    change_order: tuple[Column[Any], ...]
-    """The columns of `changes` that say in which order to follow them."""
-    exclusive: str
-    """SQL that keeps other servers out for the rest of a transaction; empty where a write transaction does so anyway."""
+    """The failures that an acknowledged commit survives."""
+    capabilities: frozenset[Capability]
+    sql: Dialect
+    locks: Locks
+    peers: Peers
 
-    async def open_index(self) -> TextIndex:
-        """Learns what the database is and what it has; the best text index it offers."""
-        ...
-
-    async def open_vectors(self) -> VectorIndex | None:
-        """The database's own index of vectors, made ready, if it has one. Vectors are kept in any case."""
+    async def open(self) -> None:
+        """Reads the version, durability and capabilities of the database. Its schema is up to date."""
         ...
 
     async def read(self, unit: Unit[T], *, snapshot: bool = False, short: bool = False) -> T:
         """Runs a unit that writes nothing. `snapshot`: in a transaction, as streaming rows needs. `short`: it looks up a few
-        rows by their keys, and may be run where it is called if that is quicker than handing it over."""
+        rows by their keys, and may run where it is called if that is quicker than a call of a thread."""
         ...
 
     async def write(self, unit: Unit[T], *, short: bool = False) -> T:
-        """Runs a unit in a transaction that commits if it returns. Once begun it is not cancelled. `short`: like read's."""
+        """Runs a unit in a transaction that commits if it returns. Once begun it is not canceled. `short`: as for read."""
         ...
 
     async def index(self, unit: Unit[T]) -> T:
         """Like write, for units that write derived tables only: they never hold up writes to the log."""
         ...
 
-    def take_turns(self, connection: Connection, names: Collection[SessionName]) -> None:
-        """Waits until no other transaction has a turn at a session of these names; the turns end with the transaction.
-
-        Whoever records a change of a session takes a turn at its name before anything that writes or locks rows, and once
-        in a transaction: so that the feed's order is the order of the session's log (see settled), of those who make a
-        session one comes first, and nobody waits for somebody who waits for him."""
-        ...
-
-    def take_free_turns(self, connection: Connection, names: Collection[SessionName]) -> Collection[SessionName]:
-        """Like take_turns, but waits for nobody, so it may be called again: the names that it has now turns at."""
-        ...
-
-    def aside(self, work: Callable[[], T]) -> T:
-        """Does work of a unit that computes for long and touches no database, where it holds up no other call."""
+    def run_in_thread(self, work: Callable[[], T]) -> T:
+        """Runs long computations of a unit, without database access, where they hold up no other call."""
         ...
 
     def fetch(self, connection: Connection, sql: str, params: Sequence[Any]) -> Sequence[Sequence[Any]]:
-        """All rows of a compiled query."""
+        """Returns all rows of a compiled query."""
         ...
 
     def run_many(self, connection: Connection, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        """A compiled statement, once for each row of parameters."""
-        ...
-
-    def contains(self, column: ColumnElement[Any], folded: str) -> ColumnElement[bool]:
-        """Literal substring."""
-        ...
-
-    def among(self, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
-        """That the column has one of the keys which the parameter of this name holds: see keys."""
-        ...
-
-    def keys(self, keys: Sequence[int]) -> Any:
-        """Keys as a parameter for `among`, however many."""
-        ...
-
-    def settled(self) -> ColumnElement[bool]:
-        """Which rows of `changes` can be passed by: no transaction still running can commit one that sorts before them."""
+        """Runs a compiled statement once for each row of parameters."""
         ...
 
     def problem(self, error: BaseException) -> str | None:
-        """Why the database cannot do its work, in words fit for a client; None if the error is not of that kind."""
-        ...
-
-    async def listen(self, heard: Callable[[], None]) -> None:
-        """Calls `heard` whenever another server may have committed something; runs until cancelled. Returns at once where no
-        other server can share the database. A hint, which may be lost: never the only reason to look."""
-        ...
-
-    def announce(self) -> None:
-        """Something was committed: has the other servers' `heard` called, soon, as long as this one listens. Never waits."""
+        """Returns why the database failed, in words for a client; None for other errors."""
         ...
 
     async def aclose(self) -> None: ...

@@ -1,29 +1,27 @@
-"""SQLite: one writer connection, a pool of readers, and a third lane for the search index, each in threads of their own."""
+"""SQLite through aiosqlite: a pool of one connection for writes, one of readers, and one for the search index."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import fcntl
-import json
 import os
 import sqlite3
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Callable, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
-from sqlalchemy.sql import ColumnElement
 
-from ..schema.tables import DERIVED, changes
-from ..search.text_index import TextIndex, sqlite_index
-from ..vectors.index import VectorIndex
-from .base import SessionName, SqlOptions, Unit
-from .sqlite_threads import Lane, driver, end
+from ..schema.tables import DERIVED
+from .async_units import AsyncUnits
+from .base import Capability, Dialect, Locks, Peers, SqlOptions, Unit
+from .sqlite_dialect import NoLocks, NoPeers, SqliteDialect
+from .sqlite_driver import Statements, driver, in_one_call, open_pool, roll_back
+from .sqlite_local import LocalConnection
 
 T = TypeVar("T")
 
@@ -69,15 +67,9 @@ class _FileLock:
         os.close(self._fd)
 
 
-def _connect(path: Path, options: SqlOptions) -> sqlite3.Connection:
-    # isolation_level None: SQLAlchemy's begin event decides how a transaction begins, not the driver.
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=options.statement_timeout)
-    connection.execute("PRAGMA journal_mode=WAL")
-    connection.execute(f"PRAGMA synchronous={options.sqlite_synchronous}")
-    connection.execute("PRAGMA foreign_keys=ON")
-    connection.execute("PRAGMA cache_size=-8192")
-    connection.execute("PRAGMA wal_autocheckpoint=10000")
-    return connection
+def _pragmas(options: SqlOptions) -> Statements:
+    settings = ("journal_mode=WAL", f"synchronous={options.sqlite_synchronous}", "foreign_keys=ON", "cache_size=-8192")
+    return [(f"PRAGMA {setting}", ()) for setting in (*settings, "wal_autocheckpoint=10000")]
 
 
 def peek(path: Path, unit: Unit[T]) -> T | None:
@@ -94,27 +86,20 @@ def derived_path(database: Path) -> Path:
     return database.with_name(database.name + ".search")
 
 
-def _connect_derived(path: Path, options: SqlOptions) -> sqlite3.Connection:
-    """With the derived tables. Not for the writer: BEGIN IMMEDIATE would lock them too."""
-    connection = _connect(path, options)
-    connection.execute("ATTACH DATABASE ? AS " + DERIVED, (str(derived_path(path)),))
-    # What is derived can be derived again: after a power cut it may lag, but WAL keeps it whole.
-    connection.execute(f"PRAGMA {DERIVED}.journal_mode=WAL")
-    connection.execute(f"PRAGMA {DERIVED}.synchronous=NORMAL")
-    return connection
-
-
-def _in_transaction(unit: Unit[T], connection: sa.Connection) -> T:
-    driver(connection).execute(_BEGIN)
-    return unit(connection)
+def _attach_derived(database: Path) -> Statements:
+    """The derived tables. Not for the writer: BEGIN IMMEDIATE would lock them too."""
+    return [
+        (f"ATTACH DATABASE ? AS {DERIVED}", (str(derived_path(database)),)),
+        # What is derived can be derived again: after a power cut it may lag, but WAL keeps it whole.
+        (f"PRAGMA {DERIVED}.journal_mode=WAL", ()),
+        (f"PRAGMA {DERIVED}.synchronous=NORMAL", ()),
+    ]
 
 
 class SqliteEngine:
     """Engine on one SQLite file, which it locks against other servers."""
 
-    exclusive = ""  # BEGIN IMMEDIATE
-    # One writer: ids ascend in the order of the commits.
-    change_order: tuple[sa.Column[Any], ...] = (changes.c.id,)
+    capabilities: frozenset[Capability] = frozenset()
 
     def __init__(self, path: Path, options: SqlOptions) -> None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -125,90 +110,83 @@ class SqliteEngine:
                 file.touch(mode=0o600)
         self.name = f"sqlite {sqlite3.sqlite_version}"
         self.durability = f"synchronous={options.sqlite_synchronous}"
-        with_derived = partial(_connect_derived, path, options)
-        self._writer = Lane(partial(_connect, path, options), name="writer", threads=1)
-        self._readers = Lane(with_derived, name="reader", threads=options.sqlite_readers)
-        self._indexer = Lane(with_derived, name="indexer", threads=1)
-        unwaiting = partial(_connect, path, replace(options, statement_timeout=0))
-        self._here = sa.create_engine("sqlite://", creator=unwaiting, poolclass=NullPool)
-        self._reading_here: sa.Connection | None = None
-        self._writing_here: sa.Connection | None = None
+        plain = _pragmas(options)
+        with_derived = [*plain, *_attach_derived(path)]
+        database, timeout = str(path), options.statement_timeout
+        self._writer = open_pool(database, plain, size=1, timeout=timeout)
+        self._readers = open_pool(database, with_derived, size=options.sqlite_readers, timeout=timeout)
+        self._indexer = open_pool(database, with_derived, size=1, timeout=timeout)
+        # In the loop's thread nothing may wait for a lock.
+        self._locals = open_pool(database, plain, size=2, timeout=0)
+        self._local_reads = LocalConnection(self._locals)
+        self._local_writes = LocalConnection(self._locals)
         self._one_writer = asyncio.Lock()
+        self.sql: Dialect = SqliteDialect()
+        self.locks: Locks = NoLocks()
+        self.peers: Peers = NoPeers()
+        self._units = AsyncUnits()
 
-    async def open_index(self) -> TextIndex:
-        return sqlite_index()
-
-    async def open_vectors(self) -> VectorIndex | None:
-        return None
+    async def open(self) -> None:
+        with sa.create_engine("sqlite://").connect() as probe, contextlib.suppress(sa.exc.OperationalError):
+            probe.exec_driver_sql("CREATE VIRTUAL TABLE t USING fts5(x, tokenize='trigram case_sensitive 1')")
+            self.capabilities = frozenset({Capability.FTS5})
 
     async def read(self, unit: Unit[T], *, snapshot: bool = False, short: bool = False) -> T:
         if short:
-            # In the loop's own thread: handing a short read over, and the interpreter lock back and forth for each of its
-            # rows, would take several times as long as the read.
             try:
-                return self._read_here(unit)
+                return self._read_here(await self._local_reads.open(), unit)
             except sqlite3.OperationalError as exc:
                 if exc.sqlite_errorcode != sqlite3.SQLITE_BUSY:
                     raise
-        return await self._readers.run(unit, interruptible=True)
+        with self._units.completing():
+            return await self._units.run(self._readers, in_one_call(unit))
 
-    def _read_here(self, unit: Unit[T]) -> T:
-        connection = self._reading_here = self._reading_here or self._here.connect()
+    def _read_here(self, connection: sa.Connection, unit: Unit[T]) -> T:
         try:
             return unit(connection)
         finally:
-            end(connection, sqlite3.Connection.rollback)
+            roll_back(connection)
 
     async def write(self, unit: Unit[T], *, short: bool = False) -> T:
-        writing = asyncio.ensure_future(self._write(unit, short))
-        return await asyncio.shield(writing)
+        return await self._units.complete(self._write(unit, short))
 
     async def _write(self, unit: Unit[T], short: bool) -> T:
         async with self._one_writer:
             if short:
                 return await self._write_here(unit)
-            return await self._writer.run(partial(_in_transaction, unit), interruptible=False)
+            return await self._units.run(self._writer, in_one_call(unit, _BEGIN))
 
     async def _write_here(self, unit: Unit[T]) -> T:
-        """Statements in the loop's thread, as for short reads; the commit, which waits for the disk, in the writer's."""
-        connection = self._writing_here = self._writing_here or self._here.connect()
-        raw = driver(connection)
+        """Runs the statements in the loop's thread, as for short reads, and the commit outside it."""
+        connection = await self._local_writes.open()
         try:
-            raw.execute(_BEGIN)
+            driver(connection).execute(_BEGIN)
         except sqlite3.OperationalError as exc:
             if exc.sqlite_errorcode != sqlite3.SQLITE_BUSY:
                 raise
             # Another program writes; the writer's thread can wait for it.
-            return await self._writer.run(partial(_in_transaction, unit), interruptible=False)
+            return await self._units.run(self._writer, in_one_call(unit, _BEGIN))
         try:
             result = unit(connection)
-            await self._writer.run(lambda _: raw.commit(), interruptible=False)
-        except Exception:
-            end(connection, sqlite3.Connection.rollback)
-            raise
-        end(connection, sqlite3.Connection.commit)
+            await self._local_writes.commit()
+        finally:
+            roll_back(connection)
         return result
 
     async def index(self, unit: Unit[T]) -> T:
-        return await self._indexer.run(unit, interruptible=False)
+        return await self._units.complete(self._units.run(self._indexer, in_one_call(unit)))
 
-    def take_turns(self, connection: sa.Connection, names: Collection[SessionName]) -> None:
-        """BEGIN IMMEDIATE was the turn."""
-
-    def take_free_turns(self, connection: sa.Connection, names: Collection[SessionName]) -> Collection[SessionName]:
-        return names
-
-    def aside(self, work: Callable[[], T]) -> T:
-        return work()  # long units are in a thread of their own already
+    def run_in_thread(self, work: Callable[[], T]) -> T:
+        return self._units.run_in_thread(work)
 
     # Straight to the driver: SQLAlchemy's way to a cursor costs more than most of these statements do.
     def fetch(self, connection: sa.Connection, sql: str, params: Sequence[Any]) -> Sequence[Sequence[Any]]:
         return driver(connection).execute(sql, params).fetchall()
 
     def run_many(self, connection: sa.Connection, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        cursor = driver(connection)
+        raw = driver(connection)
         if len(rows) == 1 or not sql.startswith("INSERT"):
-            cursor.executemany(sql, rows)
+            raw.executemany(sql, rows)
             return
         # Many rows a statement: the driver gives up the interpreter lock for each statement it runs, and a busy event loop
         # is slow to hand it back.
@@ -217,28 +195,8 @@ class SqliteEngine:
         while start < len(rows):
             size = min(_ROWS_A_STATEMENT, 1 << ((len(rows) - start).bit_length() - 1))
             parameters = list(chain.from_iterable(rows[start : start + size]))
-            cursor.execute(f"{head}VALUES {', '.join([values] * size)}", parameters)
+            raw.execute(f"{head}VALUES {', '.join([values] * size)}", parameters)
             start += size
-
-    def contains(self, column: ColumnElement[Any], folded: str) -> ColumnElement[bool]:
-        return sa.func.instr(column, folded) > 0
-
-    def among(self, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
-        each = sa.func.json_each(sa.bindparam(name, type_=sa.Text)).table_valued("value")
-        return column.in_(sa.select(each.c.value))
-
-    def keys(self, keys: Sequence[int]) -> Any:
-        return json.dumps(list(keys))
-
-    def settled(self) -> ColumnElement[bool]:
-        # One writer: what is visible sorts before whatever is yet to come.
-        return sa.true()
-
-    async def listen(self, heard: Callable[[], None]) -> None:
-        """The file is this server's alone."""
-
-    def announce(self) -> None:
-        """Nobody else is there to be told."""
 
     def problem(self, error: BaseException) -> str | None:
         cause = error.orig if isinstance(error, sa.exc.DBAPIError) else error
@@ -248,9 +206,9 @@ class SqliteEngine:
         return _PROBLEMS.get(code & 0xFF) if isinstance(code, int) else None
 
     async def aclose(self) -> None:
-        for lane in (self._indexer, self._readers, self._writer):
-            await asyncio.to_thread(lane.close)
-        for connection in (self._reading_here, self._writing_here):
-            if connection is not None:
-                connection.close()
+        await self._units.aclose()
+        for local in (self._local_reads, self._local_writes):
+            await local.aclose()
+        for pool in (self._indexer, self._readers, self._writer, self._locals):
+            await pool.dispose()
         self._lock.release()

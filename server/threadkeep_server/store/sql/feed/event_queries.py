@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from itertools import chain, repeat
 from operator import attrgetter
 from typing import Any
 
@@ -16,7 +14,6 @@ from ....domain.feed import Change, ChangeKind, FeedEvent
 from ....domain.model import POSITION_STEP, ROLES
 from ..log.scan import Scanner
 from ..schema.tables import APPENDED, INSERTED, events
-from .read_statements import number
 
 # Spans of one statement: a page of changes of as many sessions.
 _MOST_SPANS = 512
@@ -25,7 +22,6 @@ _e = events.c
 # Events of a session between two positions, or between two row ids.
 _SPAN = ("number", "session", "low", "high")
 _LOW, _HIGH = _SPAN.index("low"), _SPAN.index("high")
-_NOTHING = [-1, 0, 1, 0]
 _TOLD = (_e.seq, _e.time, _e.role, _e.author, _e.author_role, _e.branch, _e.synthetic, _e.archived, _e.body)
 
 # For each index of a change: the span of its events, and the first and last row in it.
@@ -87,29 +83,15 @@ def _load(scanner: Scanner, kind: ChangeKind, spans: Sequence[list[int]], with_t
 
 def _rows(scanner: Scanner, kind: ChangeKind, spans: Sequence[list[int]]) -> Sequence[Sequence[Any]]:
     """Returns, for each event, the number of its span and the columns _TOLD."""
-    connection = scanner.connection
-    values: dict[str, Any]
-    if connection.dialect.name == "postgresql":
-        size = 0
-        values = {name: list(column) for name, column in zip(_SPAN, zip(*spans, strict=True), strict=True)}
-    else:
-        # Padded to a power of two, so that few statements serve any number.
-        size = 1 << (len(spans) - 1).bit_length()
-        padded = chain(spans, repeat(_NOTHING, size - len(spans)))
-        values = dict(zip(_names(size), chain.from_iterable(padded), strict=True))
-    prepared = scanner.statements.get(("added", kind, size), connection, lambda: _statement(kind, size))
-    return prepared.rows(connection, values)
+    sql = scanner.engine.sql
+    given = sql.table(_SPAN, spans)
 
+    def build() -> Select[Any]:
+        table = given.build()
+        return sql.each(table, _TOLD, _within(kind, table))
 
-def _statement(kind: int, size: int) -> Select[Any]:
-    """Selects the events of `size` spans; 0: of spans passed as arrays, of any number."""
-    if size:
-        spans = _values(size)
-        return sa.select(spans.c.number, *_TOLD).select_from(spans.join(events, sa.and_(*_within(kind, spans))))
-    spans = _arrays()
-    # One subquery per span: for a join, PostgreSQL estimates a ninth of all events per span and reads them all.
-    found = sa.select(*_TOLD).where(*_within(kind, spans)).offset(sa.literal_column("0")).correlate(spans).lateral("found")
-    return sa.select(spans.c.number, *found.c).select_from(spans.join(found, sa.true()))
+    prepared = scanner.statements.get(("added", kind, given.shape), scanner.connection, build)
+    return prepared.rows(scanner.connection, given.values)
 
 
 def _within(kind: int, spans: FromClause) -> list[ColumnElement[bool]]:
@@ -121,22 +103,3 @@ def _within(kind: int, spans: FromClause) -> list[ColumnElement[bool]]:
     # The sign prevents the use of an index of the session's events, which would find all of them.
     session = sa.literal_column("+events.session", BigInteger)
     return [session == spans.c.session, _e.id.between(spans.c.low, spans.c.high)]
-
-
-def _values(size: int) -> FromClause:
-    columns = [sa.column(name, BigInteger) for name in _SPAN]
-    parameters = [number(name) for name in _names(size)]
-    rows = [tuple(parameters[start : start + len(_SPAN)]) for start in range(0, len(parameters), len(_SPAN))]
-    return sa.values(*columns, name="spans").data(rows).cte("spans")
-
-
-def _arrays() -> FromClause:
-    columns = [sa.column(name, BigInteger) for name in _SPAN]
-    arrays = [sa.bindparam(name, type_=sa.ARRAY(BigInteger)) for name in _SPAN]
-    return sa.func.unnest(*arrays).table_valued(*columns, name="spans").render_derived()
-
-
-@lru_cache
-def _names(size: int) -> tuple[str, ...]:
-    """Returns the parameter names of so many spans."""
-    return tuple(f"{name}_{i}" for i in range(size) for name in _SPAN)

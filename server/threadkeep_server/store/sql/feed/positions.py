@@ -45,7 +45,7 @@ class _History:
 
     def __init__(self, connection: Connection, engine: Engine, key: int, floor: Position) -> None:
         self._connection = connection
-        self._lead = engine.change_order[0]
+        self._lead = engine.sql.change_order[0]
         self._up = (changes.c.xid, changes.c.id)
         self._down = (changes.c.xid.desc(), changes.c.id.desc())
         self._floor = floor
@@ -114,8 +114,8 @@ def trim(connection: Connection, engine: Engine, before: int, limit: int, keep: 
     """Deletes the oldest changes, and none from `keep` on."""
     # Locked, so that two servers trim one after the other.
     row = connection.execute(sa.select(feed_floor).with_for_update()).one()
-    oldest = sa.select(changes.c.xid, changes.c.id, changes.c.time).where(engine.settled())
-    found = connection.execute(oldest.order_by(*engine.change_order).limit(limit))
+    oldest = sa.select(changes.c.xid, changes.c.id, changes.c.time).where(engine.sql.visible())
+    found = connection.execute(oldest.order_by(*engine.sql.change_order).limit(limit))
     old = [Position(xid, change) for xid, change, _ in takewhile(lambda each: each.time < before, found)]
     if keep is not None:
         old = old[: bisect_left(old, keep)]

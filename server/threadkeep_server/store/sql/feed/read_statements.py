@@ -102,7 +102,7 @@ class PageQuery:
         limit is not a parameter, because a parameter is planned as a tenth of all changes.
         """
         ahead = beyond(engine, number("after_xid"), number("after_change"))
-        return sa.select(changes).where(ahead).order_by(*engine.change_order).limit(_literal(self.limit + 1))
+        return sa.select(changes).where(ahead).order_by(*engine.sql.change_order).limit(_literal(self.limit + 1))
 
     def _among_the_next(self, engine: Engine) -> Select[Any]:
         found = _readable(engine, self._next(engine).subquery("next"))
@@ -132,7 +132,7 @@ class PageQuery:
 def _readable(engine: Engine, found: Subquery) -> Subquery:
     """Selects the readable ones of these changes. Invisible ones, and those after `upto`, are last in the order."""
     upto = not_beyond(engine, number("upto_xid"), number("upto_change"))
-    return sa.select(found).where(*map(ClauseAdapter(found).traverse, (upto, engine.settled()))).subquery("found")
+    return sa.select(found).where(*map(ClauseAdapter(found).traverse, (upto, engine.sql.visible()))).subquery("found")
 
 
 def _with_sessions(found: Subquery) -> Select[Any]:
@@ -155,16 +155,16 @@ def _labelled(found: Subquery, number: int) -> ColumnElement[bool]:
 
 
 def _last(engine: Engine) -> Select[Any]:
-    order = [column.desc() for column in engine.change_order]
-    return sa.select(_c.xid, _c.id).where(engine.settled()).order_by(*order).limit(sa.literal_column("1"))
+    order = [column.desc() for column in engine.sql.change_order]
+    return sa.select(_c.xid, _c.id).where(engine.sql.visible()).order_by(*order).limit(sa.literal_column("1"))
 
 
 def _unsettled(engine: Engine) -> ColumnElement[int]:
     """Returns whether a committed change is not visible yet. Checks the last change only, because PostgreSQL would scan all of
     them to find one."""
-    order = [column.desc() for column in engine.change_order]
+    order = [column.desc() for column in engine.sql.change_order]
     last = sa.select(_c.xid).order_by(*order).limit(_literal(1)).subquery("newest")
-    settled = ClauseAdapter(last).traverse(engine.settled())
+    settled = ClauseAdapter(last).traverse(engine.sql.visible())
     return sa.select(sa.case((settled, _literal(0)), else_=_literal(1))).select_from(last).scalar_subquery()
 
 
@@ -172,8 +172,8 @@ def ends_statement(engine: Engine) -> Select[Any]:
     """Selects the ends of the feed, the time of its oldest change, and the number of committed changes that are not visible."""
     head = _last(engine).subquery("head")
     kept = beyond(engine, *(sa.select(column).scalar_subquery() for column in (feed_floor.c.xid, feed_floor.c.change)))
-    oldest = sa.select(_c.time).where(kept).order_by(*engine.change_order).limit(sa.literal_column("1"))
-    unsettled = sa.select(sa.func.count()).select_from(changes).where(sa.not_(engine.settled()))
+    oldest = sa.select(_c.time).where(kept).order_by(*engine.sql.change_order).limit(sa.literal_column("1"))
+    unsettled = sa.select(sa.func.count()).select_from(changes).where(sa.not_(engine.sql.visible()))
     return sa.select(
         feed_floor.c.xid.label("floor_xid"),
         feed_floor.c.change.label("floor_change"),

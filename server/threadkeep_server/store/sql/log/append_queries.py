@@ -1,7 +1,7 @@
 """The group commit's unit of work: many appends, of any sessions, in one transaction.
 
-First it locks the names of all sessions (see Engine.take_turns), then finds or creates and locks the sessions, then looks up
-the event ids, then decides each request, then writes everything. A request that fails gets its error and writes nothing.
+First it locks the names of all sessions (see Locks.acquire), then finds or creates and locks the sessions, then looks up the
+event ids, then decides each request, then writes everything. A request that fails gets its error and writes nothing.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ class AppendQueries:
 
     def __call__(self, connection: Connection, requests: Sequence[AppendRequest]) -> Decided:
         group = _Group()
-        self._engine.take_turns(connection, [(request.tenant, request.ref.session_id) for request in requests])
+        self._engine.locks.acquire(connection, [(request.tenant, request.ref.session_id) for request in requests])
         keys = self._resolve(connection, requests, group)
         self._load_known(connection, requests, keys, group)
         outcomes: list[Outcome] = []

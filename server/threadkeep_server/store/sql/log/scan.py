@@ -66,7 +66,7 @@ class Scanner:
 
         def has(term: BindParameter[str]) -> ColumnElement[bool]:
             # The engines insert the term into an expression; a parameter works like a string.
-            return self.engine.contains(event_text.c.text, cast("str", term))
+            return self.engine.sql.contains(event_text.c.text, cast("str", term))
 
         return text_conditions(wanted, "term", has)
 

@@ -48,7 +48,7 @@ def insert_session(connection: Connection, tenant: str, new: NewSession) -> int:
 
 
 def create(connection: Connection, engine: Engine, tenant: str, new: NewSession, return_existing: bool) -> tuple[Session, bool]:
-    engine.take_turns(connection, [(tenant, new.ref.session_id)])
+    engine.locks.acquire(connection, [(tenant, new.ref.session_id)])
     exact = sa.and_(
         sessions.c.tenant == tenant,
         sessions.c.app == new.ref.app,
@@ -77,7 +77,7 @@ def _set_labels(connection: Connection, key: int, labels: Any) -> None:
 
 
 def update(connection: Connection, engine: Engine, tenant: str, ref: SessionRef, change: SessionChange) -> Session:
-    engine.take_turns(connection, [(tenant, ref.session_id)])
+    engine.locks.acquire(connection, [(tenant, ref.session_id)])
     row = require(connection, tenant, ref)
     values: dict[str, Any] = {"update_time": max(row.update_time, change.update_time)}
     if "expiry" in change.fields:
@@ -115,7 +115,7 @@ def list_page(connection: Connection, tenant: str, query: SessionQuery) -> Sessi
 
 
 def delete(connection: Connection, engine: Engine, tenant: str, ref: SessionRef, now: int) -> int | None:
-    engine.take_turns(connection, [(tenant, ref.session_id)])
+    engine.locks.acquire(connection, [(tenant, ref.session_id)])
     row = find(connection, tenant, ref)
     return None if row is None else _delete_row(connection, row, now, expired=False)
 
@@ -130,7 +130,7 @@ def delete_expired(
 
 
 def delete_seen(connection: Connection, engine: Engine, tenant: str, seen: Session, now: int) -> bool:
-    engine.take_turns(connection, [(tenant, seen.ref.session_id)])
+    engine.locks.acquire(connection, [(tenant, seen.ref.session_id)])
     row = find(connection, tenant, seen.ref)
     if row is None or (row.uid, row.last_seq) != (seen.uid, seen.last_seq):
         return False
@@ -158,7 +158,7 @@ def _free_expired(connection: Connection, engine: Engine, expired: Sequence[Colu
         candidates = connection.execute(query).all()
         if not candidates:
             break
-        free = engine.take_free_turns(connection, {(row.tenant, row.session_id) for row in candidates})
+        free = engine.locks.try_acquire(connection, {(row.tenant, row.session_id) for row in candidates})
         keys = [row.id for row in candidates if (row.tenant, row.session_id) in free]
         # Read again: the previous holder of the lock may have extended or deleted it.
         taken += connection.execute(sa.select(sessions).where(*expired, sessions.c.id.in_(keys))).all()

@@ -111,7 +111,7 @@ def add(
 
 def take_turn(connection: Connection, engine: Engine, tenant: str, scope: MemoryScope) -> None:
     """Locks the scope for writing. Sessions of this name would wait as well, which is harmless."""
-    engine.take_turns(connection, [(tenant, f"memories {memory_marker(tenant, scope)}")])
+    engine.locks.acquire(connection, [(tenant, f"memories {memory_marker(tenant, scope)}")])
 
 
 def _row(tenant: str, scope: MemoryScope, draft: MemoryDraft, now: int) -> dict[str, Any]:
@@ -147,7 +147,7 @@ def list_page(
 def holding(
     connection: Connection, engine: Engine, tenant: str, scope: MemoryScope, folded: str, wanted: MemoryFilter, limit: int
 ) -> Sequence[Memory]:
-    query = sa.select(_m.id, _m.metadata_json).where(engine.contains(_m.folded, folded))
+    query = sa.select(_m.id, _m.metadata_json).where(engine.sql.contains(_m.folded, folded))
     query = query.order_by(_m.time.desc(), _m.id.desc())
     keys = islice(_keys(connection, query, tenant, scope, wanted, limit), limit)
     return list(memories_of_keys(connection, tenant, scope, keys, wanted))

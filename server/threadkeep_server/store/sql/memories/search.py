@@ -81,7 +81,7 @@ def _words_of(scanner: Scanner, rows: Sequence[Row[Any]]) -> Mapping[int, str]:
         return {row.id: terms_text(codec.memory_words(row.content, row.time)) for row in some}
 
     for some in batches([row for row in rows if row.id not in found]):
-        found |= scanner.engine.aside(partial(analyze, some))
+        found |= scanner.engine.run_in_thread(partial(analyze, some))
     return found
 
 

@@ -131,7 +131,7 @@ class SqlMemories:
         return len(renewed)
 
 
-async def open_index(engine: Engine, kind: TermIndex | None) -> TermIndex | None:
+async def open_memory_index(engine: Engine, kind: TermIndex | None) -> TermIndex | None:
     """Returns the index of the entries' terms, of the same kind as that of events; creates it if there is none. The index of
     events is optional, because it costs appends something; this one costs them nothing."""
     if kind is None:

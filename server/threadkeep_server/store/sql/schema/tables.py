@@ -148,7 +148,7 @@ def _change_columns() -> list[Column[Any]]:
     ]
 
 
-# The feed: one row per committed change of a session. `xid` orders them safely on PostgreSQL (see Engine.settled).
+# The feed: one row per committed change of a session. `xid` orders them safely on PostgreSQL (see Dialect.visible).
 changes = Table(
     "changes",
     metadata,

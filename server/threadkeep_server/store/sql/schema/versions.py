@@ -66,8 +66,8 @@ def alone(engine: Engine, unit: Unit[T]) -> Unit[T]:
     """Returns the unit with a lock against other servers: of concurrent starts one does the work, the others find it done."""
 
     def locked(connection: Connection) -> T:
-        if engine.exclusive:
-            connection.exec_driver_sql(engine.exclusive)
+        if engine.sql.exclusive:
+            connection.exec_driver_sql(engine.sql.exclusive)
         return unit(connection)
 
     return locked

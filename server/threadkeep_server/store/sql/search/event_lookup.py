@@ -78,13 +78,13 @@ def _in_order(joined: str | None, beyond: Mapping[int, _Placed]) -> Sequence[Sto
 
 def _events(scanner: Scanner, place: Place, keys: Sequence[int], wanted: EventFilter) -> Iterator[Record]:
     holding = place.holding() & conditions(wanted)
-    values = {**holding.values, "keys": scanner.engine.keys(keys)}
+    values = {**holding.values, "keys": scanner.engine.sql.keys(keys)}
 
     def build() -> Select[Any]:
         names = (sessions.c.app, sessions.c.user_id, sessions.c.session_id)
         columns = (*EVENT_COLUMNS, _e.id, _e.session, _e.time, *names, _turn().label("turn"))
         query = sa.select(*columns).select_from(sa.join(events, sessions, sessions.c.id == _e.session))
-        return query.where(scanner.engine.among(_e.id, "keys"), *holding.where)
+        return query.where(scanner.engine.sql.in_list(_e.id, "keys"), *holding.where)
 
     if wanted.terms:
         return scanner.matching(build(), wanted, values)
@@ -113,10 +113,10 @@ def _around(scanner: Scanner, keys: Sequence[int], wanted: EventFilter, neighbor
             nearest = rows.limit(sa.bindparam("neighbors", type_=sa.BigInteger)).correlate(_hit).subquery()
             joined = sa.func.aggregate_strings(sa.cast(nearest.c.id, sa.Text), _COMMA)
             columns.append(sa.select(joined).select_from(nearest).scalar_subquery().label(name))
-        return sa.select(*columns).where(scanner.engine.among(_hit.c.id, "keys"))
+        return sa.select(*columns).where(scanner.engine.sql.in_list(_hit.c.id, "keys"))
 
     prepared = scanner.statements.get(("around", near.shape), scanner.connection, build)
-    values = {**near.values, "keys": scanner.engine.keys(keys), "neighbors": neighbors}
+    values = {**near.values, "keys": scanner.engine.sql.keys(keys), "neighbors": neighbors}
     return prepared.run(scanner.connection, values)
 
 
@@ -126,9 +126,9 @@ def stored_events(scanner: Scanner, keys: Sequence[int]) -> Iterator[tuple[int, 
         return
 
     def build() -> Select[Any]:
-        return sa.select(*EVENT_COLUMNS, _e.id, _e.session).where(scanner.engine.among(_e.id, "keys"))
+        return sa.select(*EVENT_COLUMNS, _e.id, _e.session).where(scanner.engine.sql.in_list(_e.id, "keys"))
 
     prepared = scanner.statements.get("stored events", scanner.connection, build)
-    for row in prepared.run(scanner.connection, {"keys": scanner.engine.keys(keys)}):
+    for row in prepared.run(scanner.connection, {"keys": scanner.engine.sql.keys(keys)}):
         if (event := scanner.stored(row, row.session)) is not None:
             yield row.id, row.position, event

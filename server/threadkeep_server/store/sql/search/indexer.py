@@ -53,7 +53,7 @@ _LONGEST_REST_S = 2.0
 
 
 # Whose turn it is to index: no tenant is without a name. Not a lock on a row, which would give the transaction its xid on
-# PostgreSQL before it analyses what it has read, and the feed would wait for that (see Engine.settled).
+# PostgreSQL before it analyses what it has read, and the feed would wait for that (see Dialect.visible).
 _TURN = ("", "the index of words")
 
 # Of a change. Its detail is the largest part of it.
@@ -108,7 +108,7 @@ class Indexer:
 
     def step(self, connection: Connection, *, busy: bool = False) -> _Step:
         """Indexes some of what is next; a unit of work."""
-        if not self._engine.take_free_turns(connection, {_TURN}):
+        if not self._engine.locks.try_acquire(connection, {_TURN}):
             return _Step(0, True)  # another server is at it
         at = connection.execute(sa.select(index_progress)).one()
         most = _EVENTS_AT_ONCE_BUSY if busy else _EVENTS_AT_ONCE
@@ -128,7 +128,7 @@ class Indexer:
     def _follow(self, connection: Connection, at: Row[Any], most: int) -> _Step:
         """Takes in some of the changes that come next."""
         ahead = beyond(self._engine, sa.literal(at.xid), sa.literal(at.change))
-        query = sa.select(*_CHANGE).where(ahead, self._engine.settled()).order_by(*self._engine.change_order)
+        query = sa.select(*_CHANGE).where(ahead, self._engine.sql.visible()).order_by(*self._engine.sql.change_order)
         batch, rows = [], 0
         for change in connection.execute(query.limit(most)):
             batch.append(change)
@@ -168,7 +168,7 @@ class Indexer:
         if not found:
             return
         found = sorted(found, key=lambda row: row.id)
-        texts, words = self._engine.aside(lambda: self._derived(found))
+        texts, words = self._engine.run_in_thread(lambda: self._derived(found))
         self._index.add(connection, texts, words)
         maintenance.indexed(connection, found[0].id)
 

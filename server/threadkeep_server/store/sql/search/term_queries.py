@@ -137,11 +137,11 @@ class _Reader:
 
     def _rows(self, keys: Sequence[int]) -> Iterable[Record]:
         holding = self._place.holding() & conditions(self._wanted)
-        values = {**holding.values, "keys": self._scanner.engine.keys(keys)}
+        values = {**holding.values, "keys": self._scanner.engine.sql.keys(keys)}
 
         def build(*columns: ColumnElement[Any]) -> Select[Any]:
             query = sa.select(*columns, *_EVENT, _WORDS)
-            return query.where(self._scanner.engine.among(_e.id, "keys"), *holding.where)
+            return query.where(self._scanner.engine.sql.in_list(_e.id, "keys"), *holding.where)
 
         if self._wanted.terms:
             return self._scanner.matching(build(*EVENT_COLUMNS), self._wanted, values)
@@ -202,7 +202,7 @@ class _Reader:
             return [(of, make(of, body)) for of, body in batch]
 
         for batch in _batches(bodies):
-            yield from self._scanner.engine.aside(partial(made, batch))
+            yield from self._scanner.engine.run_in_thread(partial(made, batch))
 
 
 def _batches(bodies: Iterable[tuple[T, bytes]]) -> Iterator[list[tuple[T, bytes]]]:

@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import sqlalchemy as sa
 from sqlalchemy import BindParameter, Connection, Row
 from sqlalchemy.sql import ColumnElement
 
 from ....domain.filters import EventFilter
+from ..engine.base import Capability, Engine
 from ..log.conditions import Conditions, parameter, text_conditions
 from ..schema.tables import DERIVED, changes, derived, event_text, event_words, events, feed_floor, index_progress
+from ..schema.versions import alone
 from ..vectors import maintenance
 from .term_index import Fts5Terms, PgTerms, TermIndex, TermRow
-
-if TYPE_CHECKING:
-    from ..engine.base import Engine
 
 # Rebuilt when this changes.
 VERSION = 4
@@ -83,8 +82,8 @@ def _prepare_tables(connection: Connection, engine: Engine, words_version: int) 
 def _start(connection: Connection, engine: Engine) -> dict[str, int]:
     """Returns where the indexer begins. The feed may have been trimmed, so stored events are read directly, and the feed is
     followed from its visible end."""
-    newest = sa.select(changes.c.xid, changes.c.id, changes.c.session, changes.c.time).where(engine.settled())
-    head = connection.execute(newest.order_by(*(column.desc() for column in engine.change_order)).limit(1)).one_or_none()
+    newest = sa.select(changes.c.xid, changes.c.id, changes.c.session, changes.c.time).where(engine.sql.visible())
+    head = connection.execute(newest.order_by(*(column.desc() for column in engine.sql.change_order)).limit(1)).one_or_none()
     start = dict(zip(("xid", "change", "session", "time"), head or (0, 0, 0, 0), strict=True))
     # Read after the head, so that every event is among these or its change is after the head, or both.
     fill = connection.execute(sa.select(sa.func.coalesce(sa.func.max(events.c.id), 0))).scalar_one()
@@ -216,13 +215,14 @@ def _pattern(term: str) -> str:
     return f"%{escaped}%"
 
 
+async def open_index(engine: Engine) -> TextIndex:
+    """Returns the best index that the database offers."""
+    if Capability.TSVECTOR in engine.capabilities:
+        return await engine.write(alone(engine, postgres_index))
+    return sqlite_index() if Capability.FTS5 in engine.capabilities else ScopedTexts()
+
+
 def sqlite_index() -> TextIndex:
-    """Returns the best index that this SQLite offers."""
-    with sa.create_engine("sqlite://").connect() as probe:
-        try:
-            probe.exec_driver_sql("CREATE VIRTUAL TABLE t USING fts5(x, tokenize='trigram case_sensitive 1')")
-        except sa.exc.OperationalError:
-            return ScopedTexts()
     return Fts5Trigrams(Fts5Terms())
 
 

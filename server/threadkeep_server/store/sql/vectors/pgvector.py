@@ -23,9 +23,11 @@ from sqlalchemy.sql import ColumnElement
 from ....domain.memories import MemoryScope
 from ....domain.scopes import EventScope, UserScope
 from ...contract.vectors import Floats, Source
-from ..engine.base import Engine
+from ..engine.base import Capability, Engine
 from ..log.markers import memory_marker
+from ..schema.versions import alone
 from . import pgvector_hnsw
+from .index import VectorIndex
 from .pgvector_hnsw import Part
 from .pgvector_tables import COPIES, MOST_DIMENSIONS, STORED, as_indexed, copies, given, parameter
 from .vector_queries import inside, marker, place_of
@@ -184,3 +186,11 @@ def _compared(
     query = sa.select(table.c.id, (1 - distance).label("cosine")).where(*part.conditions, *others)
     rows = connection.execute(query.order_by(distance).limit(limit), {"vector": parameter(vector)})
     return [(row.id, row.cosine) for row in rows]
+
+
+async def open_vectors(engine: Engine) -> VectorIndex | None:
+    """Returns the database's own index of vectors, ready for use, if it has one."""
+    if Capability.EXTENSIONS not in engine.capabilities:
+        return None
+    index = PgVector(engine)
+    return index if await engine.write(alone(engine, index.prepare)) else None

@@ -1,0 +1,163 @@
+"""Units of work on aiosqlite: each is one call of its connection's thread.
+
+A call costs more than most statements, so a unit's transaction, statements and rows are not calls of their own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final, Generic, TypeVar, cast
+
+import aiosqlite
+import sqlalchemy as sa
+from sqlalchemy import event
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.pool import StaticPool
+from sqlalchemy.util import await_only
+
+from .base import Unit
+
+T = TypeVar("T")
+
+Statements = Sequence[tuple[str, tuple[str, ...]]]
+"""SQL with its parameters."""
+
+_INTERRUPT_EVERY_S: Final = 0.005
+_SYNCHRONOUS: Final = "synchronous"
+
+
+def open_pool(path: str, statements: Statements, *, size: int, timeout: float) -> AsyncEngine:
+    """Returns an engine on a file, whose `size` connections are opened as they are needed and begin with these statements.
+    `timeout`: seconds that a statement waits for a lock of another program."""
+    engine = create_async_engine(
+        sa.URL.create("sqlite+aiosqlite", database=path),
+        pool_size=size,
+        max_overflow=0,
+        pool_timeout=None,
+        pool_reset_on_return=None,  # units leave no transaction
+        # None: units begin transactions, not the driver.
+        connect_args={"isolation_level": None, "timeout": timeout},
+    )
+
+    def connected(connection: Any, record: Any) -> None:
+        cursor = connection.cursor()
+        for sql, params in statements:
+            cursor.execute(sql, params)
+        cursor.close()
+
+    event.listen(engine.sync_engine, "connect", connected)
+    return engine
+
+
+def synchronous(connection: aiosqlite.Connection) -> sa.Connection:
+    """Returns SQLAlchemy's synchronous interface to the driver's connection under aiosqlite's.
+
+    A transaction begins with the first statement that SQLAlchemy runs, unless one has begun: a prepared read needs none.
+    """
+    raw = connection._conn  # noqa: SLF001 - as SQLAlchemy's adapter does
+    engine = sa.create_engine("sqlite://", creator=lambda: raw, poolclass=StaticPool, pool_reset_on_return=None)
+    event.listen(engine, "begin", _begin)
+    return engine.connect()
+
+
+def _begin(connection: sa.Connection) -> None:
+    raw = driver(connection)
+    if not raw.in_transaction:
+        raw.execute("BEGIN")
+
+
+def driver(connection: sa.Connection) -> sqlite3.Connection:
+    """Returns the driver's connection under a unit's."""
+    return cast("sqlite3.Connection", connection.connection.dbapi_connection)
+
+
+def roll_back(connection: sa.Connection) -> None:
+    """Ends the driver's transaction, and what SQLAlchemy knows of it. Does nothing after a commit."""
+    driver(connection).rollback()
+    if connection.in_transaction():
+        connection.rollback()
+
+
+def in_one_call(unit: Unit[T], begin: str = "") -> Unit[T]:
+    """Returns a unit for `run_sync` that runs this one, its `begin` statement and its commit in aiosqlite's thread. If the
+    caller is canceled, the statement of the unit is interrupted."""
+
+    def called(connection: sa.Connection) -> T:
+        pooled = connection.connection
+        aio = cast("aiosqlite.Connection", pooled.driver_connection)
+        call: _Call[T] = _Call(aio, partial(_transact, aio, pooled.info, begin, unit))
+        return await_only(call.run())
+
+    return called
+
+
+def _transact(aio: aiosqlite.Connection, info: dict[Any, Any], begin: str, unit: Unit[T]) -> T:
+    connection = info.get(_SYNCHRONOUS)
+    if connection is None:
+        connection = info[_SYNCHRONOUS] = synchronous(aio)
+    raw = driver(connection)
+    try:
+        if begin:
+            raw.execute(begin)
+        result = unit(connection)
+        raw.commit()
+    finally:
+        roll_back(connection)
+    return result
+
+
+class _Call(Generic[T]):
+    """A call of aiosqlite's thread. The thread holds the last call it ran, so results are taken out of it."""
+
+    def __init__(self, connection: aiosqlite.Connection, function: Callable[[], T]) -> None:
+        self._connection = connection
+        self._function: Callable[[], T] | None = function
+        self._result: T | None = None
+        self._error: BaseException | None = None
+        self._guard = threading.Lock()
+        self._running = self._canceled = self._ended = False
+
+    async def run(self) -> T:
+        try:
+            await self._connection._execute(self._run)  # type: ignore[no-untyped-call]  # noqa: SLF001 - it has no other way in
+        except asyncio.CancelledError:
+            await asyncio.shield(self._stop())
+            raise
+        result, error = self._result, self._error
+        self._result = self._error = None
+        if error is not None:
+            try:
+                raise error
+            finally:
+                del error
+        return cast("T", result)
+
+    def _run(self) -> None:
+        function, self._function = self._function, None
+        try:
+            with self._guard:
+                if self._canceled:
+                    return
+                self._running = True
+            assert function is not None  # noqa: S101 - it runs once
+            self._result = function()
+        except BaseException as exc:  # raised where the result is awaited
+            self._error = exc
+        finally:
+            with self._guard:
+                self._running = False
+            self._ended = True
+
+    async def _stop(self) -> None:
+        """Interrupts until the call has ended: an interrupt between two statements has no effect."""
+        while not self._ended:
+            with self._guard:
+                self._canceled = True
+                if self._running:
+                    await self._connection.interrupt()  # does not suspend
+            await asyncio.sleep(_INTERRUPT_EVERY_S)
+        self._result = self._error = None
