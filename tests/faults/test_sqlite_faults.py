@@ -8,6 +8,7 @@ import os
 import resource
 import sqlite3
 import subprocess
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -190,13 +191,15 @@ async def test_sigterm_drains(make_server: ServerMaker, database_url: str | None
     """Calls in flight complete, later ones are rejected with draining, and the process exits with 0."""
     ledger = Ledger()
     settings = {} if database_url is None else {"database_url": database_url}
-    server = make_server(drain_grace="10s", **settings).start()
+    server = make_server(drain_grace="30s", **settings).start()
     async with connect(server.address) as client:
         async with Load(ledger, client, ("one", "two")) as load:
             await load.until_acknowledged(50)
+            began = time.monotonic()
             assert await asyncio.to_thread(server.terminate) == 0, server.log
+            took = time.monotonic() - began
         await asyncio.to_thread(server.start)
         await ledger.check(server.address)
-    # grpc cancels streams that are open at the end of the grace; their clients see that or the closed connection.
-    assert set(ledger.problems) <= {"SERVER_DRAINING", "UNAVAILABLE", "CANCELLED"}, ledger.problems
+    assert set(ledger.problems) <= {"SERVER_DRAINING", "UNAVAILABLE"}, ledger.problems
+    assert took < 25, "an idle append stream must not take the whole grace"
     assert "stopped" in server.log

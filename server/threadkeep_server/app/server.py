@@ -49,6 +49,7 @@ from ..transport.http.server import http_app, serve_http
 from ..transport.page_tokens import PageTokens
 from ..transport.resume_tokens import ResumeTokens
 from ..transport.rpc import Service
+from ..transport.servicers.append_stream import AppendStreams
 from ..transport.servicers.compaction import CompactionServicer
 from ..transport.servicers.consumers import ConsumerServicer
 from ..transport.servicers.events import EventServicer
@@ -91,7 +92,8 @@ async def serve(settings: Settings) -> AsyncIterator[Running]:
         sessions = SessionService(store, limits, time.time_ns, new_event_id, recall.before_delete)
         compacting = await stack.enter_async_context(compaction.open_compaction(settings, store, codec, counter))
         feed = await stack.enter_async_context(open_feed(settings, store))
-        services = _services(store, sessions, limits, info.store_id, counter, compacting, feed, recall)
+        append_streams = AppendStreams()
+        services = _services(store, sessions, limits, info.store_id, counter, compacting, feed, recall, append_streams)
         sweeper = asyncio.create_task(_sweep(sessions, settings.sweep_interval.total_seconds()), name="sweeper")
         stack.callback(sweeper.cancel)
         authenticator = _authenticator(settings)
@@ -103,7 +105,7 @@ async def serve(settings: Settings) -> AsyncIterator[Running]:
             memory = MemoryRoute(recall.memory, authenticator)
             gateway = http_app(services, authenticator, ready=store.ping, max_bytes=most, metrics=metrics, memory=memory)
             ports.append(_http(settings, gateway))
-        grpc_port, *http_port = await stack.enter_async_context(_together(ports, before_closing=feed.drain))
+        grpc_port, *http_port = await stack.enter_async_context(_together(ports, (feed.drain, append_streams.drain)))
         yield Running(grpc_port, http_port[0] if http_port else None, info)
 
 
@@ -116,9 +118,12 @@ async def _open_store(stack: AsyncExitStack, settings: Settings, codec: EventCod
 
 @asynccontextmanager
 async def _together(
-    ports: Sequence[AbstractAsyncContextManager[int]], *, before_closing: Callable[[], None]
+    ports: Sequence[AbstractAsyncContextManager[int]], drains: Sequence[Callable[[], None]]
 ) -> AsyncIterator[list[int]]:
-    """Opens ports in sequence and closes them at the same time, so that none accepts calls while another drains."""
+    """Opens ports in sequence and closes them at the same time, so that none accepts calls while another drains.
+
+    `drains` end the open streams: without them, closing would wait for the whole grace.
+    """
     opened: list[AbstractAsyncContextManager[int]] = []
     numbers: list[int] = []
     try:
@@ -127,7 +132,8 @@ async def _together(
             opened.append(port)
         yield numbers
     finally:
-        before_closing()
+        for drain in drains:
+            drain()
         await asyncio.gather(*(port.__aexit__(None, None, None) for port in opened))
 
 
@@ -153,6 +159,7 @@ def _services(
     compacting: compaction.CompactionServices,
     feed: FeedServices,
     recall: SearchServices,
+    append_streams: AppendStreams,
 ) -> list[Service]:
     tokens = PageTokens(store_id)
     make_draft = DraftMaker(new_event_id, counter.count)
@@ -163,7 +170,7 @@ def _services(
     server = ServerServicer(ServerService(store, recall.facts), limits, about)
     servicers = (
         (session_service_pb2, "SessionService", SessionServicer(sessions, limits, tokens)),
-        (event_service_pb2, "EventService", EventServicer(events, limits, tokens, make_draft)),
+        (event_service_pb2, "EventService", EventServicer(events, limits, tokens, make_draft, append_streams)),
         (compaction_service_pb2, "CompactionService", compactions),
         (subscription_service_pb2, "SubscriptionService", SubscriptionServicer(feed.subscriptions, ResumeTokens(store_id))),
         (consumer_service_pb2, "ConsumerService", ConsumerServicer(feed.consumers, limits, tokens, delivery_change)),

@@ -9,11 +9,11 @@ import pytest
 
 from threadkeep.v1 import event_service_pb2 as pb
 from threadkeep.v1 import session_pb2
-from threadkeep_server.domain.errors import RateLimited
+from threadkeep_server.domain.errors import RateLimited, ServerDraining
 from threadkeep_server.domain.model import Counters
 from threadkeep_server.store.contract.events import Appended, AppendedEvent
 from threadkeep_server.transport.convert.events import set_appended
-from threadkeep_server.transport.servicers.append_stream import AppendStream
+from threadkeep_server.transport.servicers.append_stream import AppendStream, AppendStreams
 
 MOST_IN_FLIGHT = 256
 
@@ -134,3 +134,45 @@ async def test_a_request_without_a_session_uses_the_previous_one() -> None:
     async for _ in AppendStream(append).responses(requests()):
         pass
     assert named == ["", "s1", "s1", "s2", "s2"]
+
+
+async def test_drain_ends_an_open_stream_after_the_results_of_its_requests() -> None:
+    store, streams, half_close = SlowStore(held=True), AppendStreams(), asyncio.Event()
+
+    async def requests() -> AsyncIterator[pb.AppendStreamRequest]:
+        async for request in _requests("a", "b"):
+            yield request
+        await half_close.wait()
+
+    results: list[pb.AppendStreamResult] = []
+
+    async def read() -> None:
+        async for response in streams.open(store.append).responses(requests()):
+            results.extend(response.results)
+
+    reading = asyncio.create_task(read())
+    async with asyncio.timeout(5):
+        while store.taken < 2:  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+        streams.drain()
+        store.commit()
+        with pytest.raises(ServerDraining):
+            await reading
+    assert [result.index for result in results] == [0, 1]
+    assert not streams._open
+
+
+async def test_drain_lets_a_stream_that_its_client_ended_complete() -> None:
+    store, streams = SlowStore(held=True), AppendStreams()
+
+    async def read() -> int:
+        return sum([len(response.results) async for response in streams.open(store.append).responses(_requests("a", "b"))])
+
+    reading = asyncio.create_task(read())
+    async with asyncio.timeout(5):
+        while store.taken < 2:  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+        await asyncio.sleep(0)
+        streams.drain()
+        store.commit()
+        assert await reading == 2

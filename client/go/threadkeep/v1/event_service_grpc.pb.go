@@ -41,7 +41,7 @@ type EventServiceClient interface {
 	AppendEvents(ctx context.Context, in *AppendEventsRequest, opts ...grpc.CallOption) (*AppendEventsResponse, error)
 	// Appends a stream of batches without waiting for each response. Each request is one atomic append. Results are
 	// returned in request order, several per response. A batch that fails is reported in its result and does not end the
-	// stream.
+	// stream. A server that shuts down ends it with SERVER_DRAINING after the results of the requests that it has read.
 	AppendStream(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[AppendStreamRequest, AppendStreamResponse], error)
 	// Returns an event by its id.
 	// Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND.
@@ -130,7 +130,7 @@ type EventServiceServer interface {
 	AppendEvents(context.Context, *AppendEventsRequest) (*AppendEventsResponse, error)
 	// Appends a stream of batches without waiting for each response. Each request is one atomic append. Results are
 	// returned in request order, several per response. A batch that fails is reported in its result and does not end the
-	// stream.
+	// stream. A server that shuts down ends it with SERVER_DRAINING after the results of the requests that it has read.
 	AppendStream(grpc.BidiStreamingServer[AppendStreamRequest, AppendStreamResponse]) error
 	// Returns an event by its id.
 	// Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND.

@@ -79,7 +79,7 @@ class EventServiceServicer(object):
     def AppendStream(self, request_iterator, context):
         """Appends a stream of batches without waiting for each response. Each request is one atomic append. Results are
         returned in request order, several per response. A batch that fails is reported in its result and does not end the
-        stream.
+        stream. A server that shuts down ends it with SERVER_DRAINING after the results of the requests that it has read.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

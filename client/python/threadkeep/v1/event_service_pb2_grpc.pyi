@@ -37,7 +37,7 @@ class EventServiceStub:
     ]
     """Appends a stream of batches without waiting for each response. Each request is one atomic append. Results are
     returned in request order, several per response. A batch that fails is reported in its result and does not end the
-    stream.
+    stream. A server that shuts down ends it with SERVER_DRAINING after the results of the requests that it has read.
     """
 
     GetEvent: grpc.UnaryUnaryMultiCallable[
@@ -85,7 +85,7 @@ class EventServiceAsyncStub:
     ]
     """Appends a stream of batches without waiting for each response. Each request is one atomic append. Results are
     returned in request order, several per response. A batch that fails is reported in its result and does not end the
-    stream.
+    stream. A server that shuts down ends it with SERVER_DRAINING after the results of the requests that it has read.
     """
 
     GetEvent: grpc.aio.UnaryUnaryMultiCallable[
@@ -137,7 +137,7 @@ class EventServiceServicer(metaclass=abc.ABCMeta):
     ) -> typing.Union[collections.abc.Iterator[threadkeep.v1.event_service_pb2.AppendStreamResponse], collections.abc.AsyncIterator[threadkeep.v1.event_service_pb2.AppendStreamResponse]]:
         """Appends a stream of batches without waiting for each response. Each request is one atomic append. Results are
         returned in request order, several per response. A batch that fails is reported in its result and does not end the
-        stream.
+        stream. A server that shuts down ends it with SERVER_DRAINING after the results of the requests that it has read.
         """
 
     @abc.abstractmethod

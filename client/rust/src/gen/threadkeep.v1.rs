@@ -3530,7 +3530,7 @@ pub mod event_service_client {
         }
         /// Appends a stream of batches without waiting for each response. Each request is one atomic append. Results are
         /// returned in request order, several per response. A batch that fails is reported in its result and does not end the
-        /// stream.
+        /// stream. A server that shuts down ends it with SERVER_DRAINING after the results of the requests that it has read.
         pub async fn append_stream(
             &mut self,
             request: impl tonic::IntoStreamingRequest<

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from threadkeep.v1 import event_service_pb2 as pb
 from threadkeep.v1 import session_pb2
 
+from ...domain.errors import ServerDraining
 from ...store.contract.events import Appended
 from ..convert.events import set_appended
 from ..errors import as_domain_error
@@ -26,11 +27,29 @@ _MOST_BYTES_IN_FLIGHT = 16 << 20
 _RESULTS_AT_ONCE = 64
 
 
+class AppendStreams:
+    """The open streams of a server."""
+
+    def __init__(self) -> None:
+        self._open: set[AppendStream] = set()
+
+    def open(self, append: Append) -> AppendStream:
+        stream = AppendStream(append, self._open.discard)
+        self._open.add(stream)
+        return stream
+
+    def drain(self) -> None:
+        """Ends every stream with SERVER_DRAINING, after the results of the requests that it has read."""
+        for stream in self._open:
+            stream.drain()
+
+
 class AppendStream:
     """One stream. `append` starts an append: it raises an error for an invalid request, or returns an awaitable result."""
 
-    def __init__(self, append: Append) -> None:
+    def __init__(self, append: Append, closed: Callable[[AppendStream], None] = lambda _: None) -> None:
         self._append = append
+        self._closed = closed
         # In request order; `_answered` is the index of the first.
         self._in_flight: deque[_Pending] = deque()
         self._answered = 0
@@ -39,14 +58,28 @@ class AppendStream:
         self._arrived = asyncio.Event()
         self._room = asyncio.Event()
         self._ended = False
+        self._draining = False
+        self._reader: asyncio.Task[None] | None = None
+
+    def drain(self) -> None:
+        """Reads no more requests. The stream ends with ServerDraining after the results of those that it has read."""
+        self._draining = True
+        if self._reader is not None:
+            self._reader.cancel()
 
     async def responses(self, requests: AsyncIterator[pb.AppendStreamRequest]) -> AsyncIterator[pb.AppendStreamResponse]:
-        reader = asyncio.create_task(self._read(requests))
+        self._reader = reader = asyncio.create_task(self._read(requests))
         try:
             while await self._first_is_done():
                 yield self._response()
-            await reader
+            try:
+                await reader
+            except asyncio.CancelledError:
+                if self._draining:
+                    raise ServerDraining from None
+                raise
         finally:
+            self._closed(self)
             # The client is gone or the stream has ended: appends that are not committed are canceled.
             reader.cancel()
             for _, outcome in self._in_flight:

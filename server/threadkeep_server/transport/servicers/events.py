@@ -18,7 +18,7 @@ from ..convert.events import DraftMaker, drafts_of, set_appended
 from ..convert.responses import get_context_response, get_event_response, list_events_response
 from ..convert.sessions import expiry_of, filter_of, ref_of
 from ..page_tokens import PageTokens
-from .append_stream import AppendStream
+from .append_stream import AppendStreams
 
 _IF_EXISTS = frozenset(pb.IfExists.values())
 _SORT_ORDERS = frozenset(pb.SortOrder.values())
@@ -26,8 +26,16 @@ _ReadRef = Callable[[session_pb2.SessionRef], SessionRef]
 
 
 class EventServicer:
-    def __init__(self, events: EventService, limits: validation.Limits, tokens: PageTokens, make_draft: DraftMaker) -> None:
+    def __init__(
+        self,
+        events: EventService,
+        limits: validation.Limits,
+        tokens: PageTokens,
+        make_draft: DraftMaker,
+        append_streams: AppendStreams,
+    ) -> None:
         self._events = events
+        self._append_streams = append_streams
         self._limits = limits
         self._tokens = tokens
         self._make_draft = make_draft
@@ -59,7 +67,7 @@ class EventServicer:
         def append(request: pb.AppendEventsRequest, session: session_pb2.SessionRef) -> Awaitable[Appended]:
             return self._events.append(caller, self._append_of(request, session, read))
 
-        return AppendStream(append).responses(requests)
+        return self._append_streams.open(append).responses(requests)
 
     async def GetEvent(self, request: pb.GetEventRequest, caller: Caller) -> bytes:
         event_id = validation.identifier("event_id", request.event_id, required=True)

@@ -693,7 +693,7 @@ export const EventService: GenService<{
   /**
    * Appends a stream of batches without waiting for each response. Each request is one atomic append. Results are
    * returned in request order, several per response. A batch that fails is reported in its result and does not end the
-   * stream.
+   * stream. A server that shuts down ends it with SERVER_DRAINING after the results of the requests that it has read.
    *
    * @generated from rpc threadkeep.v1.EventService.AppendStream
    */

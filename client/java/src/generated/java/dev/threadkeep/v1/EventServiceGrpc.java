@@ -257,7 +257,7 @@ public final class EventServiceGrpc {
      * <pre>
      * Appends a stream of batches without waiting for each response. Each request is one atomic append. Results are
      * returned in request order, several per response. A batch that fails is reported in its result and does not end the
-     * stream.
+     * stream. A server that shuts down ends it with SERVER_DRAINING after the results of the requests that it has read.
      * </pre>
      */
     default io.grpc.stub.StreamObserver<dev.threadkeep.v1.AppendStreamRequest> appendStream(
@@ -352,7 +352,7 @@ public final class EventServiceGrpc {
      * <pre>
      * Appends a stream of batches without waiting for each response. Each request is one atomic append. Results are
      * returned in request order, several per response. A batch that fails is reported in its result and does not end the
-     * stream.
+     * stream. A server that shuts down ends it with SERVER_DRAINING after the results of the requests that it has read.
      * </pre>
      */
     public io.grpc.stub.StreamObserver<dev.threadkeep.v1.AppendStreamRequest> appendStream(
@@ -436,7 +436,7 @@ public final class EventServiceGrpc {
      * <pre>
      * Appends a stream of batches without waiting for each response. Each request is one atomic append. Results are
      * returned in request order, several per response. A batch that fails is reported in its result and does not end the
-     * stream.
+     * stream. A server that shuts down ends it with SERVER_DRAINING after the results of the requests that it has read.
      * </pre>
      */
     @io.grpc.ExperimentalApi("https://github.com/grpc/grpc-java/issues/10918")
