@@ -37,7 +37,7 @@ class SqlSessions:
         return created
 
     async def get_session(self, tenant: str, ref: SessionRef) -> Session:
-        return session_of(await self._units.read(lambda connection: require(connection, tenant, ref)))
+        return session_of(await self._units.read(lambda connection: require(connection, tenant, ref), short=True))
 
     async def list_sessions(self, tenant: str, query: SessionQuery) -> SessionPage:
         return await self._units.read(lambda connection: session_queries.list_page(connection, tenant, query))
