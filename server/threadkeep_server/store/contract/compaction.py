@@ -161,15 +161,9 @@ def check_versions(request: CompactionRequest, log_version: int, window_version:
             raise VersionMismatch(request.ref, expected=str(expected), actual=str(actual))
 
 
-class Archived(NamedTuple):
-    """The seqs and counters of the events that a compaction archives."""
-
-    seqs: Sequence[int]
-    counters: Counters
-
-
-def compaction_of(request: CompactionRequest, versions: Versions, archived: Archived) -> Compaction:
-    """Returns the record of a request on a session with these versions."""
+def compaction_of(request: CompactionRequest, versions: Versions, seqs: Sequence[int], archived: Counters) -> Compaction:
+    """Returns the record of a request on a session with these versions. `seqs`, `archived`: the seqs and the counters of the
+    events to archive."""
     drafts = request.drafts
     return Compaction(
         compaction_id=request.compaction_id,
@@ -177,12 +171,12 @@ def compaction_of(request: CompactionRequest, versions: Versions, archived: Arch
         strategy=request.strategy,
         actor=request.actor,
         branch=request.branch,
-        archived=len(archived.seqs),
-        first_seq=min(archived.seqs, default=0),
-        last_seq=max(archived.seqs, default=0),
+        archived=len(seqs),
+        first_seq=min(seqs, default=0),
+        last_seq=max(seqs, default=0),
         inserted=tuple(draft.event_id for draft in drafts),
         before=versions.window,
-        after=sum((draft.counters for draft in drafts), versions.window - archived.counters),
+        after=sum((draft.counters for draft in drafts), versions.window - archived),
         log_version=versions.log_version + 1,
         window_version=versions.window_version + 1,
         usage=request.usage,

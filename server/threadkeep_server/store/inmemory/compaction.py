@@ -10,7 +10,6 @@ from ...domain.context import ContextSpec, is_lead, select_context
 from ...domain.feed import ChangeKind
 from ...domain.model import POSITION_STEP, Compaction, SessionRef, counted
 from ..contract.compaction import (
-    Archived,
     Compacted,
     CompactionPage,
     CompactionRequest,
@@ -61,7 +60,7 @@ class InMemoryCompactions(InMemoryLogs):
             if (entry := log.find(draft.event_id)) is not None:
                 raise errors.EventIdConflict("inserts", draft.event_id, entry.seq)
         seqs = [entry.seq for entry in archived.values()]
-        compaction = compaction_of(request, log.session.versions, Archived(seqs, counted(archived.values())))
+        compaction = compaction_of(request, log.session.versions, seqs, counted(archived.values()))
         if not request.dry_run:
             self._compact(log, request, compaction, archived.keys())
         return Compacted(compaction)

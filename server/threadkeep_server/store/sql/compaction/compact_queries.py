@@ -5,7 +5,7 @@ The cost depends on the archived and inserted events. The session's row is locke
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -15,7 +15,6 @@ from ....domain.errors import EventIdConflict, EventNotFound
 from ....domain.model import POSITION_STEP, Compaction, Counters, EventDraft, SessionRef, Versions
 from ...contract.codec import Codec
 from ...contract.compaction import (
-    Archived,
     Compacted,
     CompactionPage,
     CompactionRequest,
@@ -47,7 +46,7 @@ def compact(connection: Connection, engine: Engine, codec: Codec, request: Compa
         raise EventNotFound(request.ref, min(gone))
     _refuse_stored(connection, session.id, request)
     versions = Versions(session.log_version, session.window_version, session.last_seq, counters_of(session))
-    compaction = compaction_of(request, versions, _archived(archived.values()))
+    compaction = compaction_of(request, versions, [row.seq for row in archived.values()], _counters(archived.values()))
     if not request.dry_run:
         _Application(connection, codec, session, request).write(compaction, archived, anchors)
     return Compacted(compaction)
@@ -76,10 +75,8 @@ def _refuse_stored(connection: Connection, session: int, request: CompactionRequ
                 raise EventIdConflict("inserts", event_id, stored[event_id])
 
 
-def _archived(rows: Any) -> Archived:
-    seqs = [row.seq for row in rows]
-    sums = [sum(int(getattr(row, name)) for row in rows) for name in ("turn_start", "size", "tokens")]
-    return Archived(seqs, Counters(len(seqs), *sums))
+def _counters(rows: Collection[Row[Any]]) -> Counters:
+    return Counters(len(rows), *(sum(int(getattr(row, name)) for row in rows) for name in ("turn_start", "size", "tokens")))
 
 
 def _chunks(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
