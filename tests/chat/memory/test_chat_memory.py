@@ -15,7 +15,7 @@ CALL = assistant(tool_calls=[ToolCall("c1", "look", "{}")])
 FOUND = tool(ToolResult("c1", "look", (Text("found"),)))
 
 
-async def test_where_a_memory_stands(talk: Talk) -> None:
+async def test_session_memory_default_and_custom_name_and_order(talk: Talk) -> None:
     inside = talk.memory()
     assert (inside.name, inside.order) == ("Session Memory Advisor", context_keys.SESSION_MEMORY_ORDER)
     assert context_keys.HIGHEST_PRECEDENCE < context_keys.CHAT_MEMORY_ORDER < context_keys.TOOL_CALLING_ORDER < inside.order
@@ -23,7 +23,7 @@ async def test_where_a_memory_stands(talk: Talk) -> None:
     assert (outside.name, outside.order) == ("chats", context_keys.CHAT_MEMORY_ORDER)
 
 
-async def test_it_needs_to_know_the_conversation(talk: Talk) -> None:
+async def test_memory_without_session_raises_missing_session(talk: Talk) -> None:
     model = talk.kit.ScriptedModel()
     client = talk.kit.ChatClient(model, advisors=[talk.memory(order=context_keys.CHAT_MEMORY_ORDER)])
     with pytest.raises(MissingSession, match=context_keys.SESSION):
@@ -31,7 +31,7 @@ async def test_it_needs_to_know_the_conversation(talk: Talk) -> None:
     assert model.prompts == []
 
 
-async def test_it_stores_what_the_user_says_and_what_tools_answer(talk: Talk) -> None:
+async def test_memory_outside_loop_stores_user_messages_and_tool_results(talk: Talk) -> None:
     model, memory = talk.kit.ScriptedModel([CALL, "done"]), talk.memory(order=context_keys.CHAT_MEMORY_ORDER)
     client = talk.kit.ChatClient(model, advisors=[memory], auto_tool_calling=False)
     await talk.way.ask(client.prompt("hi").session(talk.session))
@@ -42,7 +42,7 @@ async def test_it_stores_what_the_user_says_and_what_tools_answer(talk: Talk) ->
 
 
 @pytest.mark.parametrize("turns", [None, 1])
-async def test_what_a_request_brings_along_is_not_said_twice(talk: Talk, turns: int | None) -> None:
+async def test_request_with_repeated_history_adds_no_duplicates(talk: Talk, turns: int | None) -> None:
     """All of the memory, or as much as its window holds, is a part of what is asked."""
     await talk.append(threadkeep.user("one"), threadkeep.assistant("1"), threadkeep.user("two"), threadkeep.assistant("2"))
     window = threadkeep.MemoryProvider.limited_window()
@@ -54,7 +54,7 @@ async def test_what_a_request_brings_along_is_not_said_twice(talk: Talk, turns: 
 
 
 @pytest.mark.parametrize("first", [True, False])
-async def test_instructions_are_first_wherever_they_stood(talk: Talk, first: bool) -> None:
+async def test_instructions_come_first_wherever_the_request_has_them(talk: Talk, first: bool) -> None:
     await talk.append(threadkeep.user("one"), threadkeep.assistant("1"))
     model, memory = talk.kit.ScriptedModel(["2"]), talk.memory(order=context_keys.CHAT_MEMORY_ORDER)
     said: list[Any] = [system("Count."), "two"] if first else ["two", system("Count.")]

@@ -35,7 +35,7 @@ def client(talk: Talk, model: Any, weather: Weather, **settings: Any) -> Any:
     return talk.kit.ChatClient(model, advisors=[talk.memory()], tools=[weather.tool], **settings)
 
 
-async def test_the_ten_lines_of_the_readme(talk: Talk) -> None:
+async def test_readme_example_stores_and_resends_both_turns(talk: Talk) -> None:
     weather = Weather()
     model = talk.kit.ScriptedModel([CALL, "It is 4 degrees.", "Take a coat."])
     chat = client(talk, model, weather, system="Be brief.")
@@ -47,13 +47,13 @@ async def test_the_ten_lines_of_the_readme(talk: Talk) -> None:
     assert await talk.log() == [*turn, "assistant: It is 4 degrees.", "user: And what do I wear?", "assistant: Take a coat."]
 
 
-async def test_a_memory_needs_a_session(talk: Talk) -> None:
+async def test_client_memory_without_session_raises_missing_session(talk: Talk) -> None:
     with pytest.raises(MissingSession, match="session"):
         await talk.way.ask(client(talk, talk.kit.ScriptedModel(["never"]), Weather()).prompt("Hello"))
 
 
 @pytest.mark.parametrize("memory", [MemoryProvider.none(), MemoryProvider.limited_window().write_only()])
-async def test_a_turn_sees_itself_whatever_it_sees_of_its_session(talk: Talk, memory: MemoryProvider) -> None:
+async def test_turn_sees_its_own_rounds_without_session_history(talk: Talk, memory: MemoryProvider) -> None:
     """The loop leaves the history to the memory, which here has none to give."""
     await talk.append(threadkeep.user("said before"))
     model = talk.kit.ScriptedModel([CALL, "4 degrees."])
@@ -63,7 +63,7 @@ async def test_a_turn_sees_itself_whatever_it_sees_of_its_session(talk: Talk, me
     assert len(await talk.log()) == (5 if memory.writes else 1)
 
 
-async def test_a_turn_whose_model_failed_between_two_rounds_is_resumed(talk: Talk) -> None:
+async def test_turn_with_model_failure_between_rounds_is_resumed(talk: Talk) -> None:
     weather = Weather()
     model = talk.kit.ScriptedModel([CALL, ModelFailed("no answer", status=503)])
     with pytest.raises(ModelFailed):
@@ -75,7 +75,7 @@ async def test_a_turn_whose_model_failed_between_two_rounds_is_resumed(talk: Tal
     assert await talk.log() == [*turn, "assistant: 4 degrees."]
 
 
-async def test_a_turn_that_was_left_before_its_tools_ran_is_resumed_with_them(talk: Talk) -> None:
+async def test_turn_interrupted_before_its_tools_resumes_by_running_them(talk: Talk) -> None:
     await talk.append(threadkeep.user("In Oslo?"), to_event(CALL))
     weather = Weather()
     assert await resumed(talk, client(talk, talk.kit.ScriptedModel(["4 degrees."]), weather)) == "4 degrees."
@@ -92,7 +92,7 @@ async def resumed(talk: Talk, chat: Any) -> str:
     )
 
 
-async def test_the_user_of_a_request_has_to_be_the_sessions(talk: Talk) -> None:
+async def test_request_for_another_user_raises_wrong_user(talk: Talk) -> None:
     await talk.append(threadkeep.user("mine"))
     chat = client(talk, talk.kit.ScriptedModel(["never"]), Weather())
     with pytest.raises(WrongUser):
@@ -114,7 +114,7 @@ async def test_recall_tools_search_the_session_of_the_request(talk: Talk) -> Non
     assert "The code of the door is 4711." in found[0]
 
 
-async def test_advisors_around_see_the_turn_and_its_session(talk: Talk) -> None:
+async def test_outer_advisor_sees_each_round_and_the_session(talk: Talk) -> None:
     seen: list[tuple[str, list[Message]]] = []
     auditing = talk.kit.advisor(
         before=lambda request: seen.append((request.context["threadkeep.session"], [*request.messages]))

@@ -59,21 +59,21 @@ def ids(messages: Iterable[Message], **context: str) -> list[str]:
     return [idempotent_ids(*context)(message, context) for message in messages]
 
 
-def test_other_content_has_another_id() -> None:
+def test_idempotent_ids_differ_by_content() -> None:
     assert len(set(ids(VARIED))) == len(VARIED)
     assert ids(VARIED) == ids(VARIED)
     assert not set(ids(VARIED)) & set(ids(VARIED, run="1"))
     assert len({random_ids(VARIED[0], {}) for _ in range(100)}) == 100
 
 
-def test_ids_are_short_and_plain() -> None:
+def test_event_ids_are_short_printable_ascii() -> None:
     every = [*ids(VARIED), *ids(VARIED, run="x" * 1000), results_id([("e" * 255, "c" * 255)] * 9), answer_id("e", 7)]
     assert max(map(len, every)) <= 74
     assert all(each.isascii() and each.isprintable() for each in every)
     assert {each.partition("-")[0] for each in every} == {"user", "assistant", "system", "tool"}
 
 
-def test_an_answer_with_calls_is_named_after_them() -> None:
+def test_id_of_answer_with_calls_depends_on_its_calls() -> None:
     plain, [other] = ids([assistant("I look.", tool_calls=[CALL])]), ids([assistant(tool_calls=[CALL])])
     assert plain == [other]
     for blank in ("", " "):
@@ -82,7 +82,7 @@ def test_an_answer_with_calls_is_named_after_them() -> None:
         assert one != another, "without an id the content counts"
 
 
-def test_ids_of_what_several_may_store_at_once() -> None:
+def test_ids_of_results_and_answers_depend_on_their_sources() -> None:
     pairs = [("e1", "c1"), ("e1", "c2"), ("e2", "c1")]
     assert len({results_id(each) for each in permutations(pairs)}) == 6
     assert results_id([("e1", "c1")]) != results_id([("e1c", "1")])
@@ -95,7 +95,7 @@ def idempotent(talk: Talk, *context_keys: str) -> object:
     return talk.memory(request_ids=made, response_ids=made)
 
 
-async def test_a_turn_that_is_repeated_adds_nothing(talk: Talk) -> None:
+async def test_repeated_turn_with_idempotent_ids_adds_no_events(talk: Talk) -> None:
     memory = idempotent(talk)
     for _ in range(2):
         await talk.ask(talk.kit.ScriptedModel(["hello"]), memory, "hi")
@@ -104,21 +104,21 @@ async def test_a_turn_that_is_repeated_adds_nothing(talk: Talk) -> None:
     assert len(await talk.events()) == 4
 
 
-async def test_runs_are_told_apart(talk: Talk) -> None:
+async def test_idempotent_ids_with_run_key_differ_between_runs(talk: Talk) -> None:
     memory = idempotent(talk, context_keys.RUN)
     for run, events in (("run-1", 2), ("run-1", 2), ("run-2", 4)):
         await talk.ask(talk.kit.ScriptedModel(["hello"]), memory, "hi", context={context_keys.RUN: run})
         assert len(await talk.events()) == events
 
 
-async def test_a_round_of_tools_that_is_repeated_adds_nothing(talk: Talk) -> None:
+async def test_repeated_tool_round_with_idempotent_ids_adds_no_events(talk: Talk) -> None:
     for found in ("found", "found later"):
         model = talk.kit.ScriptedModel([assistant(tool_calls=[CALL]), "done"])
         await talk.ask_with_tools(model, idempotent(talk), "hi", tools=[look_tool(found)])
     assert await talk.log() == ["user: hi", "assistant: [look call-1]", "tool: call-1=found", "assistant: done"]
 
 
-async def test_calls_that_a_server_numbers_anew_in_each_answer_are_stored(talk: Talk) -> None:
+async def test_calls_with_ids_repeated_across_answers_are_all_stored(talk: Talk) -> None:
     def look(arguments: str, context: Any) -> str:
         return f"found {arguments}"
 
@@ -130,7 +130,7 @@ async def test_calls_that_a_server_numbers_anew_in_each_answer_are_stored(talk: 
     assert log == [*asked(model), "assistant: done"]
 
 
-async def test_a_second_yes_is_the_first(talk: Talk) -> None:
+async def test_repeated_user_message_with_idempotent_ids_is_stored_once(talk: Talk) -> None:
     """The price of ids after content; a run's id as salt, or random ids, avoid it."""
     for text in ("yes", "yes"):
         await talk.ask(talk.kit.ScriptedModel(["fine"]), idempotent(talk), text)

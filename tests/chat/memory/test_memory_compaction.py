@@ -18,7 +18,7 @@ from ..conversations import CountingClient, Talk, asked, look_tool
 TWO_TURNS: dict[str, Any] = {"trigger": compaction.turns_over(2), "strategy": compaction.turn_window(1)}
 
 
-async def test_the_window_is_kept_small(talk: Talk) -> None:
+async def test_compaction_after_replies_limits_the_window(talk: Talk) -> None:
     model = talk.kit.ScriptedModel([f"a{n}" for n in range(4)])
     memory = talk.memory(trigger=compaction.turns_over(2), strategy=compaction.sliding_window(2), author="chief")
     for turn in range(3):
@@ -32,7 +32,7 @@ async def test_the_window_is_kept_small(talk: Talk) -> None:
     assert done.actor == "chief"
 
 
-async def test_a_compaction_that_fails_does_not_fail_the_reply(talk: Talk, caplog: pytest.LogCaptureFixture) -> None:
+async def test_failed_compaction_is_logged_and_reply_succeeds(talk: Talk, caplog: pytest.LogCaptureFixture) -> None:
     """The server has no model for this strategy."""
     memory = talk.memory(trigger=compaction.events(1), strategy=compaction.recursive_summary(2, overlap=1))
     model = talk.kit.ScriptedModel([f"a{n}" for n in range(3)])
@@ -46,7 +46,7 @@ async def test_a_compaction_that_fails_does_not_fail_the_reply(talk: Talk, caplo
     assert [event.name for event in span.events] == ["compaction failed; the next reply retries it"]  # type: ignore[attr-defined]
 
 
-async def test_a_trigger_that_fails_does_not_fail_the_reply(
+async def test_failed_trigger_is_logged_and_reply_succeeds(
     talk: Talk, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(trigger: CompactionTrigger, window: WindowCounters) -> bool:
@@ -63,7 +63,7 @@ async def test_a_trigger_that_fails_does_not_fail_the_reply(
 
 
 @pytest.mark.parametrize("problem", ["it raises", "it says nothing"])
-async def test_a_summarizer_that_fails_does_not_fail_the_reply(talk: Talk, problem: str) -> None:
+async def test_failed_summarizer_keeps_log_and_reply_succeeds(talk: Talk, problem: str) -> None:
     failing = talk.kit.ScriptedModel([RuntimeError("overloaded") if problem == "it raises" else " "] * 3)
     memory = talk.memory(
         trigger=compaction.turns_over(1), strategy=compaction.recursive_summary(2, overlap=1), summarizer=failing
@@ -76,7 +76,7 @@ async def test_a_summarizer_that_fails_does_not_fail_the_reply(talk: Talk, probl
     assert asked(model) == ["user: q0", "assistant: a0", "user: q1", "assistant: a1", "user: q2"]
 
 
-async def test_a_model_of_the_agents_summarises(talk: Talk) -> None:
+async def test_summarizer_model_writes_the_summary(talk: Talk) -> None:
     summarizer = talk.kit.ScriptedModel(["They talked about q0."])
     memory = talk.memory(
         trigger=compaction.turns_over(1), strategy=compaction.recursive_summary(2, overlap=1), summarizer=summarizer
@@ -93,7 +93,7 @@ async def test_a_model_of_the_agents_summarises(talk: Talk) -> None:
     assert asked(model)[1:] == ["assistant: They talked about q0.", "user: q1", "assistant: a1", "user: q2"]
 
 
-async def test_nothing_is_compacted_between_the_rounds_of_a_turn(talk: Talk) -> None:
+async def test_compaction_waits_for_the_end_of_the_turn(talk: Talk) -> None:
     async def compactions() -> list[Any]:
         return await talk.kit.all(talk.sdk.compactions(talk.session))
 
@@ -117,14 +117,14 @@ async def test_nothing_is_compacted_between_the_rounds_of_a_turn(talk: Talk) -> 
     assert len(asked(model)) == 1 + len(turn) + 2, "the newest turn, whole"
 
 
-async def test_a_result_that_ends_a_turn_may_compact(talk: Talk) -> None:
+async def test_compaction_runs_after_return_direct_result(talk: Talk) -> None:
     await talk.append(*(threadkeep.user(f"q{n}") for n in range(5)))
     model = talk.kit.ScriptedModel([assistant(tool_calls=[ToolCall("c1", "look", "{}")])])
     await talk.ask_with_tools(model, talk.memory(**TWO_TURNS), "hi", tools=[look_tool(return_direct=True)])
     assert len(await talk.kit.all(talk.sdk.compactions(talk.session))) == 1
 
 
-async def test_the_server_is_asked_only_when_the_trigger_fires(talk: Talk) -> None:
+async def test_compact_is_called_only_when_the_trigger_fires(talk: Talk) -> None:
     counted = CountingClient(talk.sdk)
     memory = talk.kit.SessionMemoryAdvisor(counted, **TWO_TURNS)
     for turn in range(3):
@@ -133,7 +133,7 @@ async def test_the_server_is_asked_only_when_the_trigger_fires(talk: Talk) -> No
     assert counted.calls == {"get_context": 3, "append": 6, "compact": 1}
 
 
-async def test_the_servers_policy_compacts_by_itself(talk: Talk) -> None:
+async def test_server_policy_compacts_without_calls_of_the_client(talk: Talk) -> None:
     await talk.append(threadkeep.user("q"))
     policy = compaction.policy(**TWO_TURNS)
     await talk.kit.of(talk.sdk.set_compaction_policy, policy, session=talk.session)
@@ -146,7 +146,7 @@ async def test_the_servers_policy_compacts_by_itself(talk: Talk) -> None:
 
 
 @pytest.mark.parametrize("count", range(6))
-def test_triggers_fire_as_the_servers_do(count: int) -> None:
+def test_triggers_fire_at_the_same_counts_as_on_the_server(count: int) -> None:
     window = WindowCounters(events=count, turns=count, bytes=count, tokens=count)
     assert fires(compaction.turns_over(3), window) is (count > 3)
     for made in (compaction.events, compaction.tokens, compaction.size):

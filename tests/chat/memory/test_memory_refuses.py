@@ -19,7 +19,7 @@ def failing_at(talk: Talk, append: int) -> Any:
     return talk.kit.SessionMemoryAdvisor(Mortal(talk.sdk, append, stores=False))
 
 
-async def test_a_final_answer_is_in_the_error(talk: Talk) -> None:
+async def test_append_failure_of_final_answer_raises_answer_not_stored(talk: Talk) -> None:
     model = talk.kit.ScriptedModel([calls("c1"), "done", "done again"])
     with pytest.raises(AnswerNotStored, match=r"\.response") as caught:
         await talk.ask_with_tools(model, failing_at(talk, 4), "hi", tools=[look_tool()])
@@ -30,7 +30,7 @@ async def test_a_final_answer_is_in_the_error(talk: Talk) -> None:
 
 
 @pytest.mark.parametrize("end", ["returnDirect", "toolCallLimitExceeded", "toolIterationsExceeded"])
-async def test_an_answer_of_the_loop_is_in_the_error(talk: Talk, end: str) -> None:
+async def test_append_failure_of_loop_answer_raises_answer_not_stored(talk: Talk, end: str) -> None:
     manager = talk.kit.ToolCallingManager(limits=ToolCallLimits(per_tool=0 if end == "toolCallLimitExceeded" else 9))
     loop = {"manager": manager, "max_iterations": 1 if end == "toolIterationsExceeded" else 9}
     model = talk.kit.ScriptedModel([calls("c1"), "fine"])
@@ -44,7 +44,7 @@ async def test_an_answer_of_the_loop_is_in_the_error(talk: Talk, end: str) -> No
     assert asked(model) == ["user: hi", "user: more"]
 
 
-async def test_what_is_no_answer_fails_as_the_server_says(talk: Talk) -> None:
+async def test_append_failure_before_an_answer_raises_the_original_error(talk: Talk) -> None:
     model = talk.kit.ScriptedModel([calls("c1"), calls("c2"), calls("c3", name="unknown")])
     for append, left in ((1, []), (2, ["user: hi"]), (3, ["user: hi", "user: hi", "assistant: [look c2]"])):
         with pytest.raises(Killed):
@@ -55,7 +55,7 @@ async def test_what_is_no_answer_fails_as_the_server_says(talk: Talk) -> None:
     assert len(caught.value.__notes__) == 1
 
 
-async def test_a_result_that_no_event_holds_ends_the_turn_and_not_the_session(talk: Talk) -> None:
+async def test_tool_result_too_large_for_an_event_ends_only_the_turn(talk: Talk) -> None:
     model = talk.kit.ScriptedModel([calls("c1"), "fine"])
     with pytest.raises(errors.EventTooLarge):
         await talk.ask_with_tools(model, talk.memory(), "hi", tools=[look_tool("x" * (17 << 20))])
@@ -67,7 +67,7 @@ async def test_a_result_that_no_event_holds_ends_the_turn_and_not_the_session(ta
 @pytest.mark.parametrize(
     "output", ["\ud83d", ToolOutput((Text("\ud83d"),)), OSError("\ud83d"), ToolOutput(structured_json='["\ud83d"]')]
 )
-async def test_halves_of_characters_in_results_cost_no_turn(talk: Talk, output: Any) -> None:
+async def test_lone_surrogates_in_tool_results_are_replaced(talk: Talk, output: Any) -> None:
     """Names of files hold them, which no event does."""
 
     def lists(arguments: str, context: Any) -> Any:
@@ -88,7 +88,7 @@ async def test_halves_of_characters_in_results_cost_no_turn(talk: Talk, output: 
     "output",
     [3, ToolOutput(["text"]), ToolOutput((Text(None),)), ToolOutput(structured_json={})],  # type: ignore[arg-type]
 )
-async def test_what_no_tool_may_return_is_told_to_the_model(talk: Talk, output: Any) -> None:
+async def test_tool_output_of_invalid_type_is_an_error_result(talk: Talk, output: Any) -> None:
     model = talk.kit.ScriptedModel([calls("c1"), "done"])
     tools = [Tool(ToolDefinition("look"), lambda arguments, context: output)]
     await talk.ask_with_tools(model, talk.memory(), "hi", tools=tools)

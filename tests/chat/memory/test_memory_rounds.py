@@ -44,7 +44,7 @@ def found(call_id: str, text: str = "found") -> Any:
 ROUND = ["user: hi", "assistant: [look c1]", "tool: c1=found"]
 
 
-async def test_every_step_is_stored_before_the_next_begins(talk: Talk) -> None:
+async def test_each_step_is_stored_before_the_next_begins(talk: Talk) -> None:
     seen: list[list[str]] = []
 
     def log() -> list[str]:
@@ -67,7 +67,7 @@ async def test_every_step_is_stored_before_the_next_begins(talk: Talk) -> None:
 
 
 @pytest.mark.parametrize("internal_history", [True, False])
-async def test_each_round_is_told_everything_once(talk: Talk, internal_history: bool) -> None:
+async def test_each_round_sends_the_whole_turn_once(talk: Talk, internal_history: bool) -> None:
     await talk.append(threadkeep.user("before"), threadkeep.assistant("yes"))
     model = talk.kit.ScriptedModel([calls("c1"), calls("c2", "c3"), "done"])
     loop = {"internal_history": internal_history}
@@ -81,7 +81,7 @@ async def test_each_round_is_told_everything_once(talk: Talk, internal_history: 
     assert await talk.log() == ["user: before", "assistant: yes", *ROUND, *second, "assistant: done"]
 
 
-async def test_the_history_is_read_once_a_turn(talk: Talk) -> None:
+async def test_history_is_read_once_per_turn(talk: Talk) -> None:
     counted = CountingClient(talk.sdk)
     memory = talk.kit.SessionMemoryAdvisor(counted)
     model = talk.kit.ScriptedModel([*(calls(f"c{n}") for n in range(12)), "done", "again"])
@@ -92,7 +92,7 @@ async def test_the_history_is_read_once_a_turn(talk: Talk) -> None:
     assert len(asked(model)) == 27
 
 
-async def test_all_instructions_hold_in_every_round(talk: Talk) -> None:
+async def test_every_round_repeats_all_instructions(talk: Talk) -> None:
     """The loop repeats only the first."""
     model = talk.kit.ScriptedModel([calls("c1"), "done"])
     await talk.ask_with_tools(model, talk.memory(), system("One."), system("Two."), "hi", tools=[look_tool()])
@@ -102,7 +102,7 @@ async def test_all_instructions_hold_in_every_round(talk: Talk) -> None:
     assert [each for each in asked(bare) if each.startswith("system")] == [], "none is made up"
 
 
-async def test_a_result_is_stored_if_and_only_if_its_call_is(talk: Talk) -> None:
+async def test_tool_result_is_stored_only_together_with_its_call(talk: Talk) -> None:
     for roles, stored in (
         ((Role.USER, Role.ASSISTANT), [*ROUND, "assistant: done"]),
         ((Role.USER, Role.TOOL), ["user: hi"]),
@@ -114,7 +114,7 @@ async def test_a_result_is_stored_if_and_only_if_its_call_is(talk: Talk) -> None
         assert await talk.log(session) == stored
 
 
-async def test_a_program_that_runs_the_tools_itself(talk: Talk) -> None:
+async def test_user_controlled_tool_rounds_are_stored_once(talk: Talk) -> None:
     """Each of its requests brings the whole turn along."""
     memory, model = talk.memory(), talk.kit.ScriptedModel([calls("c1"), "done"])
     await talk.ask(model, memory, "hi")
@@ -132,7 +132,7 @@ async def test_a_program_that_runs_the_tools_itself(talk: Talk) -> None:
 
 
 @pytest.mark.parametrize("mode", ["none", "read_only", "write_only"])
-async def test_rounds_work_whatever_is_remembered(talk: Talk, mode: str) -> None:
+async def test_tool_rounds_work_in_every_memory_mode(talk: Talk, mode: str) -> None:
     provider = MemoryProvider.none() if mode == "none" else getattr(MemoryProvider.limited_window(), mode)()
     model = talk.kit.ScriptedModel([calls("c1"), calls("c2"), "done"])
     await talk.ask_with_tools(model, talk.memory(memory=provider), "hi", tools=[look_tool()])
@@ -140,7 +140,7 @@ async def test_rounds_work_whatever_is_remembered(talk: Talk, mode: str) -> None
     assert len(await talk.log()) == (6 if mode == "write_only" else 0)
 
 
-async def test_call_ids_that_come_again_are_told_apart(talk: Talk) -> None:
+async def test_repeated_call_ids_keep_results_with_their_calls(talk: Talk) -> None:
     """Some providers count calls anew in each answer."""
     model = talk.kit.ScriptedModel([calls("0"), calls("0"), "done", calls("0"), "again"])
     results = iter(["one", "two", "three"])
@@ -152,7 +152,7 @@ async def test_call_ids_that_come_again_are_told_apart(talk: Talk) -> None:
     assert asked(model) == log[:-1]
 
 
-async def test_half_of_a_pair_is_not_shown(talk: Talk, caplog: pytest.LogCaptureFixture) -> None:
+async def test_unpaired_calls_and_results_are_hidden_from_the_model(talk: Talk, caplog: pytest.LogCaptureFixture) -> None:
     def made(call: str) -> Any:
         return threadkeep.tool_call(call, "look", "{}")
 
@@ -175,7 +175,7 @@ async def test_half_of_a_pair_is_not_shown(talk: Talk, caplog: pytest.LogCapture
     assert "tool: c8=brought along" not in await talk.log()
 
 
-async def test_results_are_shown_right_behind_their_calls(talk: Talk) -> None:
+async def test_results_are_sent_directly_after_their_calls(talk: Talk) -> None:
     """An agent on a branch wrote while the one that had called it waited; a user did not wait."""
     await talk.append(
         threadkeep.user("go"),
@@ -194,7 +194,7 @@ async def test_results_are_shown_right_behind_their_calls(talk: Talk) -> None:
     assert "user: research" not in asked(model)
 
 
-async def test_an_agent_that_calls_another_on_a_branch_of_the_session(talk: Talk, caplog: pytest.LogCaptureFixture) -> None:
+async def test_nested_agent_on_a_branch_stores_complete_pairs(talk: Talk, caplog: pytest.LogCaptureFixture) -> None:
     """Both write to one session at once; each is told what is its own, and the log has every pair."""
     helper_model = talk.kit.ScriptedModel([calls("h1"), "it is 42"])
     helper_memory = talk.memory(author="helper", branch="chief.helper")
@@ -228,7 +228,7 @@ async def test_an_agent_that_calls_another_on_a_branch_of_the_session(talk: Talk
     ]
 
 
-async def test_turns_at_once_in_one_session_keep_their_pairs(talk: Talk) -> None:
+async def test_concurrent_turns_in_one_session_keep_their_pairs(talk: Talk) -> None:
     async def one(number: int) -> None:
         model = talk.kit.ScriptedModel([calls(f"c{number}"), f"done {number}"])
         await talk.ask_with_tools(model, talk.memory(), f"q{number}", tools=[look_tool(f"found {number}")])
@@ -244,7 +244,7 @@ async def test_turns_at_once_in_one_session_keep_their_pairs(talk: Talk) -> None
         assert shown[at + 1] == f"tool: c{number}=found {number}"
 
 
-async def test_a_result_that_is_the_answer_is_stored(talk: Talk) -> None:
+async def test_return_direct_results_are_stored_as_answers(talk: Talk) -> None:
     model = talk.kit.ScriptedModel([calls("c1", "c2"), "next"])
     answers = await talk.ask_with_tools(model, talk.memory(), "hi", tools=[look_tool(return_direct=True)])
     assert response_of(answers).finish_reason == "returnDirect"
@@ -254,7 +254,7 @@ async def test_a_result_that_is_the_answer_is_stored(talk: Talk) -> None:
     assert asked(model) == [*turn, "user: more"]
 
 
-async def test_a_turn_that_ends_at_a_limit_leaves_no_call_open(talk: Talk) -> None:
+async def test_turn_over_call_limit_stores_a_result_for_every_call(talk: Talk) -> None:
     manager = talk.kit.ToolCallingManager(limits=ToolCallLimits(per_tool=1))
     model = talk.kit.ScriptedModel([calls("c1", "c2"), "next"])
     answers = await talk.ask_with_tools(model, talk.memory(), "hi", tools=[look_tool()], loop={"manager": manager})
@@ -268,7 +268,7 @@ async def test_a_turn_that_ends_at_a_limit_leaves_no_call_open(talk: Talk) -> No
     assert [part.tool_result.is_error for part in results[0].message.parts] == [False, True]
 
 
-async def test_a_turn_that_ends_after_so_many_rounds_leaves_no_call_open(talk: Talk) -> None:
+async def test_turn_over_iteration_limit_stores_a_result_for_every_call(talk: Talk) -> None:
     model = talk.kit.ScriptedModel([calls("c1"), calls("c2")])
     await talk.ask_with_tools(model, talk.memory(), "hi", tools=[look_tool()], loop={"max_iterations": 2})
     log = await talk.log()
@@ -277,7 +277,7 @@ async def test_a_turn_that_ends_after_so_many_rounds_leaves_no_call_open(talk: T
     assert log[5].startswith("assistant: ")
 
 
-async def test_a_turn_that_an_error_ends_leaves_no_call_open(talk: Talk) -> None:
+async def test_turn_ended_by_error_stores_a_result_for_every_call(talk: Talk) -> None:
     def fails(arguments: str, context: Any) -> str:
         raise OSError("no disk")
 
@@ -294,7 +294,7 @@ async def test_a_turn_that_an_error_ends_leaves_no_call_open(talk: Talk) -> None
     assert shape == [*first, "user: hi", "assistant: [unknown c2]", "tool: c2", "user: more"]
 
 
-async def test_what_a_round_is_told_beside_results_is_stored(talk: Talk) -> None:
+async def test_user_message_added_between_rounds_is_stored(talk: Talk) -> None:
     """A loop whose next instructions hold a further message of the user."""
 
     def steered(request: Any) -> Any:
@@ -309,7 +309,7 @@ async def test_what_a_round_is_told_beside_results_is_stored(talk: Talk) -> None
     assert await talk.log() == [*ROUND, "user: be quick", "assistant: done"]
 
 
-async def test_a_session_that_is_deleted_during_a_turn_is_not_made_again(talk: Talk) -> None:
+async def test_session_deleted_during_a_turn_is_not_recreated(talk: Talk) -> None:
     def delete(arguments: str, context: Any) -> str:
         with threadkeep.Client(talk.sdk.address, app="shop", user_id="alice") as other:
             other.delete_session(talk.session)
@@ -321,7 +321,7 @@ async def test_a_session_that_is_deleted_during_a_turn_is_not_made_again(talk: T
     assert await talk.log() == []
 
 
-async def test_a_model_that_fails_in_the_middle_leaves_what_was_done(talk: Talk) -> None:
+async def test_model_failure_in_later_round_keeps_stored_steps(talk: Talk) -> None:
     model = talk.kit.ScriptedModel([calls("c1"), RuntimeError("overloaded")])
     with pytest.raises(RuntimeError, match="overloaded"):
         await talk.ask_with_tools(model, talk.memory(), "hi", tools=[look_tool()])
@@ -329,7 +329,7 @@ async def test_a_model_that_fails_in_the_middle_leaves_what_was_done(talk: Talk)
 
 
 @pytest.mark.parametrize("way", ["call"], indirect=True)  # a stream is one generation
-async def test_several_generations_with_calls(talk: Talk) -> None:
+async def test_text_and_call_generations_of_one_answer_are_stored(talk: Talk) -> None:
     both = ChatResponse((Generation(assistant("I look"), "stop"), Generation(calls("c1"), "tool_calls")))
     model = talk.kit.ScriptedModel([both, "done"])
     await talk.ask_with_tools(model, talk.memory(), "hi", tools=[look_tool()])
@@ -339,7 +339,7 @@ async def test_several_generations_with_calls(talk: Talk) -> None:
 
 @pytest.mark.parametrize("way", ["call"], indirect=True)
 @pytest.mark.parametrize("beside", [calls("b"), assistant("or so"), assistant("or so", tool_calls=calls("b").tool_calls)])
-async def test_of_several_generations_only_the_calls_that_are_run_are_stored(talk: Talk, beside: Any) -> None:
+async def test_calls_of_other_generations_are_not_stored(talk: Talk, beside: Any) -> None:
     """They come last: what a turn that is interrupted here goes on with."""
     both = ChatResponse((Generation(calls("a"), "tool_calls"), Generation(beside, "stop")))
     said = [f"assistant: {beside.text}"] if beside.text else []

@@ -56,7 +56,7 @@ async def resumed(
     return await talk.ask(model, memory, *said, context=RESUME)
 
 
-async def test_after_the_question(talk: Talk) -> None:
+async def test_resume_after_question_calls_the_model(talk: Talk) -> None:
     await talk.append(threadkeep.user("before"), threadkeep.assistant("yes"), question())
     model = talk.kit.ScriptedModel(["hello"])
     assert text_of(await resumed(talk, model, system("Be brief."))) == "hello"
@@ -64,7 +64,7 @@ async def test_after_the_question(talk: Talk) -> None:
     assert (await talk.log())[2:] == ["user: hi", "assistant: hello"]
 
 
-async def test_after_the_answer_that_calls_tools(talk: Talk) -> None:
+async def test_resume_after_tool_calls_runs_the_tools(talk: Talk) -> None:
     await talk.append(question(), calls_of("c1", "c2"))
     model = talk.kit.ScriptedModel(["done"])
     assert text_of(await resumed(talk, model, system("One."), system("Two."))) == "done"
@@ -72,7 +72,7 @@ async def test_after_the_answer_that_calls_tools(talk: Talk) -> None:
     assert await talk.log() == [*ASKED, FOUND, "assistant: done"]
 
 
-async def test_after_some_of_the_results(talk: Talk) -> None:
+async def test_resume_after_partial_results_runs_only_missing_calls(talk: Talk) -> None:
     """As another program may have stored them: one event for each."""
     await talk.append(question(), calls_of("c1", "c2"), results("c1"))
     model = talk.kit.ScriptedModel(["done"])
@@ -81,7 +81,7 @@ async def test_after_some_of_the_results(talk: Talk) -> None:
     assert await talk.log() == [*ASKED, "tool: c1=found", "tool: c2=found now", "assistant: done"]
 
 
-async def test_after_the_results(talk: Talk) -> None:
+async def test_resume_after_results_continues_the_tool_loop(talk: Talk) -> None:
     await talk.append(question(), calls_of("c1", "c2"), results("c1", "c2"))
     more = assistant(tool_calls=[ToolCall("c3", "look", "{}")])
     model = talk.kit.ScriptedModel([more, "done"])
@@ -89,7 +89,7 @@ async def test_after_the_results(talk: Talk) -> None:
     assert await talk.log() == [*ASKED, FOUND, "assistant: [look c3]", "tool: c3=more", "assistant: done"]
 
 
-async def test_after_the_final_answer(talk: Talk) -> None:
+async def test_resume_after_final_answer_returns_the_stored_answer(talk: Talk) -> None:
     await talk.append(question(), threadkeep.assistant("hello"))
     model, counted = talk.kit.ScriptedModel(), CountingClient(talk.sdk)
     memory = talk.kit.SessionMemoryAdvisor(counted)
@@ -100,7 +100,7 @@ async def test_after_the_final_answer(talk: Talk) -> None:
     assert await talk.log() == ["user: hi", "assistant: hello"]
 
 
-async def test_twice_one_after_the_other(talk: Talk) -> None:
+async def test_second_resume_in_sequence_stores_nothing_new(talk: Talk) -> None:
     await talk.append(question(), calls_of("c1", "c2"))
     for _ in range(2):
         assert text_of(await resumed(talk, talk.kit.ScriptedModel(["done"]))) == "done"
@@ -148,7 +148,7 @@ async def at_once(talk: Talk, models: list[Any], ran: list[str] | None = None) -
 
 
 @pytest.mark.parametrize("left", ["question", "calls", "results"])
-async def test_twice_at_once(talk: Talk, left: str) -> None:
+async def test_concurrent_resumes_store_one_turn(talk: Talk, left: str) -> None:
     """Both finish the turn; what the first stored holds for both, though each found and said something of its own."""
     events = [question(), calls_of("c1", "c2"), results("c1", "c2")]
     await talk.append(*events[: ["question", "calls", "results"].index(left) + 1])
@@ -163,7 +163,7 @@ async def test_twice_at_once(talk: Talk, left: str) -> None:
         assert {f"assistant: {text_of(each)}" for each in answers} == {log[-1]}
 
 
-async def test_twice_at_once_with_more_rounds(talk: Talk) -> None:
+async def test_concurrent_resumes_with_more_rounds_run_only_the_stored_call(talk: Talk) -> None:
     """Whose call was not stored does not run it; both go on with the one that was."""
     await talk.append(question())
 
@@ -180,7 +180,7 @@ async def test_twice_at_once_with_more_rounds(talk: Talk) -> None:
     assert ran == [f"c{call}"] * 4
 
 
-async def test_who_is_asked_again_with_other_words_answers_again(talk: Talk) -> None:
+async def test_resume_with_new_message_after_an_answer_calls_the_model_again(talk: Talk) -> None:
     """An advisor that is not content with an answer in a turn that is resumed does not get it back."""
     await talk.append(question())
     model = talk.kit.ScriptedModel(["no JSON", "{}"])
@@ -190,7 +190,7 @@ async def test_who_is_asked_again_with_other_words_answers_again(talk: Talk) -> 
     assert await talk.log() == [*asked(model), "assistant: {}"]
 
 
-async def test_who_says_something_new_does_not_resume(talk: Talk) -> None:
+async def test_resume_with_new_message_skips_the_open_calls(talk: Talk) -> None:
     await talk.append(question(), calls_of("c1"))
     model = talk.kit.ScriptedModel(["fine"])
     await resumed(talk, model, "never mind")
@@ -198,7 +198,7 @@ async def test_who_says_something_new_does_not_resume(talk: Talk) -> None:
     assert (await talk.log())[2:] == ["user: never mind", "assistant: fine"]
 
 
-async def test_a_program_that_runs_the_tools_itself_gets_the_calls(talk: Talk) -> None:
+async def test_resume_without_loop_returns_the_open_calls(talk: Talk) -> None:
     await talk.append(question(), calls_of("c1", "c2"), results("c1"))
     model = talk.kit.ScriptedModel()
     [answer] = await resumed(talk, model, looped=False)
@@ -207,7 +207,7 @@ async def test_a_program_that_runs_the_tools_itself_gets_the_calls(talk: Talk) -
     assert model.prompts == []
 
 
-async def test_a_memory_outside_of_the_loop_asks_again_where_calls_were_left(talk: Talk) -> None:
+async def test_resume_with_memory_outside_loop_calls_the_model_again(talk: Talk) -> None:
     """They are of an agent whose memory stood inside: nobody here would run them."""
     await talk.append(question(), calls_of("c1"))
     model = talk.kit.ScriptedModel([assistant(tool_calls=[ToolCall("c2", "look", "{}")]), "done"])
@@ -219,7 +219,7 @@ async def test_a_memory_outside_of_the_loop_asks_again_where_calls_were_left(tal
     assert text_of(await talk.ask_with_tools(model, outside, tools=[look_tool()], context=RESUME, loop=loop)) == "done"
 
 
-async def test_each_agent_resumes_on_its_branch(talk: Talk) -> None:
+async def test_each_agent_resumes_its_own_branch(talk: Talk) -> None:
     """The chief waits for a helper, which was killed as well."""
     await talk.append(
         question("go", branch="chief"),
@@ -237,7 +237,7 @@ async def test_each_agent_resumes_on_its_branch(talk: Talk) -> None:
     assert branches[5:] == ["chief.helper", "chief.helper", "chief", "chief"]
 
 
-async def test_agents_on_other_branches_resume_at_once(talk: Talk) -> None:
+async def test_concurrent_resumes_on_different_branches_store_separate_answers(talk: Talk) -> None:
     """One sees what the other was asked, and still gives an answer of its own."""
     await talk.append(question("go"), question("research", branch="helper"))
     sdk = Together(talk.sdk, 2)
@@ -249,7 +249,7 @@ async def test_agents_on_other_branches_resume_at_once(talk: Talk) -> None:
     assert stored == {("", "done"), ("helper", "researched")}
 
 
-async def test_an_agent_on_a_branch_resumes_with_more_rounds_as_others_do(talk: Talk) -> None:
+async def test_concurrent_resumes_on_one_branch_store_one_turn(talk: Talk) -> None:
     """What a turn stored itself is its own too: those that resume it give the next answer one id."""
     await talk.append(question(branch="helper"))
     memory = talk.kit.SessionMemoryAdvisor(Together(talk.sdk, 2), branch="helper")
@@ -259,7 +259,7 @@ async def test_an_agent_on_a_branch_resumes_with_more_rounds_as_others_do(talk: 
     assert await talk.log() == ["user: hi", *rounds, "assistant: done"]
 
 
-async def test_where_there_is_nothing_to_resume(talk: Talk) -> None:
+async def test_resume_without_open_turn_raises_nothing_to_resume(talk: Talk) -> None:
     def refused() -> Any:
         return pytest.raises(NothingToResume, match=talk.session)
 
@@ -276,7 +276,7 @@ async def test_where_there_is_nothing_to_resume(talk: Talk) -> None:
         await resumed(talk, model, memory=talk.memory(memory=MemoryProvider.limited_window().write_only()))
 
 
-async def test_summaries_and_instructions_are_no_end(talk: Talk) -> None:
+async def test_resume_ignores_summaries_and_instructions_at_the_end(talk: Talk) -> None:
     await talk.append(
         threadkeep.user("What was said?", synthetic=True),
         threadkeep.assistant("Much.", synthetic=True),
@@ -327,7 +327,7 @@ def decided(prompt: Any) -> Any:
 
 @pytest.mark.parametrize("stores", [True, False])
 @pytest.mark.parametrize("dies_at", range(1, 7))
-async def test_an_agent_that_dies_anywhere_is_resumed(talk: Talk, dies_at: int, stores: bool) -> None:
+async def test_resume_after_failure_at_any_append_completes_the_turn(talk: Talk, dies_at: int, stores: bool) -> None:
     model = talk.kit.ScriptedModel([decided] * 9)
     mortal = talk.kit.SessionMemoryAdvisor(Mortal(talk.sdk, dies_at, stores=stores))
     with pytest.raises(AnswerNotStored if dies_at == 6 else Killed):
@@ -363,7 +363,7 @@ with Client(address, app="shop", user_id="alice") as sdk:
 
 
 @pytest.mark.parametrize("way", ["call"], indirect=True)
-async def test_an_agent_that_is_killed_in_the_middle_of_a_round(talk: Talk) -> None:
+async def test_resume_after_sigkill_during_a_tool_completes_the_turn(talk: Talk) -> None:
     """kill -9 while its second tool runs."""
     command = [sys.executable, "-c", AGENT, talk.sdk.address, talk.session]
     agent = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)

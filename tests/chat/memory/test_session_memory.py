@@ -34,20 +34,20 @@ from ..conversations import CountingClient, Talk, asked, look_tool, told
 CALL = ToolCall("c1", "look", "{}")
 
 
-async def test_what_the_user_and_the_model_say_is_stored(talk: Talk) -> None:
+async def test_question_and_answer_are_stored(talk: Talk) -> None:
     model = talk.kit.ScriptedModel([lambda prompt: "hello there"])
     assert text_of(await talk.ask(model, talk.memory(), "hi")) == "hello there"
     assert await talk.log() == ["user: hi", "assistant: hello there"]
 
 
-async def test_the_question_is_durable_before_the_model_is_asked(talk: Talk) -> None:
+async def test_question_is_stored_before_the_model_call(talk: Talk) -> None:
     failing = talk.kit.ScriptedModel([RuntimeError("no model")])
     with pytest.raises(RuntimeError, match="no model"):
         await talk.ask(failing, talk.memory(), "hi")
     assert await talk.log() == ["user: hi"]
 
 
-async def test_the_history_comes_before_what_is_asked(talk: Talk) -> None:
+async def test_history_precedes_the_new_message(talk: Talk) -> None:
     model, memory = talk.kit.ScriptedModel(["one", "two"]), talk.memory()
     await talk.ask(model, memory, "first")
     await talk.ask(model, memory, "second")
@@ -56,14 +56,14 @@ async def test_the_history_comes_before_what_is_asked(talk: Talk) -> None:
     assert len(await talk.events()) == 4
 
 
-async def test_a_request_without_a_session_is_told_what_is_missing(talk: Talk) -> None:
+async def test_request_without_session_raises_missing_session_with_hint(talk: Talk) -> None:
     for nothing in ({context_keys.SESSION: ""}, {context_keys.SESSION: None}):
         with pytest.raises(MissingSession, match=r"threadkeep\.session") as caught:
             await talk.ask(talk.kit.ScriptedModel(), talk.memory(), "hi", context=nothing)
         assert '.session("...")' in str(caught.value)
 
 
-async def test_instructions_come_first_stored_ones_before_new_ones(talk: Talk) -> None:
+async def test_instructions_come_first_and_stored_before_new(talk: Talk) -> None:
     await talk.append(threadkeep.system("Be brief."), threadkeep.user("hi"), threadkeep.assistant("hello"))
     model = talk.kit.ScriptedModel(["fine", "fine"])
     await talk.ask(model, talk.memory(), "how are you?", system("Be kind."))
@@ -73,7 +73,7 @@ async def test_instructions_come_first_stored_ones_before_new_ones(talk: Talk) -
     assert (await talk.log()).count("system: Be brief.") == 1, "instructions of a request are not stored"
 
 
-async def test_a_session_is_its_users(talk: Talk) -> None:
+async def test_request_for_session_of_another_user_raises_wrong_user(talk: Talk) -> None:
     model, memory = talk.kit.ScriptedModel(["1", "2"]), talk.memory()
     await talk.ask(model, memory, "hi", context={context_keys.USER: "alice"})
     await talk.ask(model, memory, "hi again")
@@ -86,7 +86,7 @@ async def test_a_session_is_its_users(talk: Talk) -> None:
     assert len(await talk.events()) == 4
 
 
-async def test_users_may_name_their_sessions_alike_where_that_is_wanted(talk: Talk) -> None:
+async def test_equal_session_ids_of_two_users_are_separate_without_owner_check(talk: Talk) -> None:
     model, memory = talk.kit.ScriptedModel(["1", "2"]), talk.memory(check_owner=False)
     await talk.ask(model, memory, "hi")
     await talk.ask(model, memory, "hi, too", context={context_keys.USER: "bob"})
@@ -95,7 +95,7 @@ async def test_users_may_name_their_sessions_alike_where_that_is_wanted(talk: Ta
     assert [event.message.parts[0].text for event in await talk.kit.all(talk.sdk.events(bobs))] == ["hi, too", "2"]
 
 
-async def test_siblings_do_not_see_each_other(talk: Talk) -> None:
+async def test_sibling_branches_do_not_see_each_other(talk: Talk) -> None:
     model = talk.kit.ScriptedModel(["root", "found", "written", "done"])
     await talk.ask(model, talk.memory(author="chief"), "go")
     await talk.ask(model, talk.memory(author="researcher", branch="chief.researcher"), "research")
@@ -107,7 +107,7 @@ async def test_siblings_do_not_see_each_other(talk: Talk) -> None:
     assert asked(model) == ["user: go", "assistant: root", "user: research", "assistant: found", "user: more"]
 
 
-async def test_a_request_says_what_it_wants_to_see(talk: Talk) -> None:
+async def test_memory_setting_of_request_overrides_the_advisor(talk: Talk) -> None:
     for turn in range(3):
         await talk.append(threadkeep.user(f"q{turn}"), threadkeep.assistant(f"a{turn}"))
     model, memory = talk.kit.ScriptedModel(["x"] * 4), talk.memory(memory=MemoryProvider.limited_window().max_turns(2))
@@ -121,7 +121,7 @@ async def test_a_request_says_what_it_wants_to_see(talk: Talk) -> None:
         await talk.ask(model, memory, "new", context={context_keys.MEMORY: 7})
 
 
-async def test_modes_say_who_reads_and_who_writes(talk: Talk) -> None:
+async def test_memory_modes_control_reads_and_writes(talk: Talk) -> None:
     await talk.append(threadkeep.user("q"), threadkeep.assistant("a"))
     model, window = talk.kit.ScriptedModel(["x"] * 3), MemoryProvider.limited_window()
     for mode, seen, stored in (
@@ -134,7 +134,7 @@ async def test_modes_say_who_reads_and_who_writes(talk: Talk) -> None:
         assert len(await talk.events()) == stored
 
 
-async def test_authors_are_filtered(talk: Talk) -> None:
+async def test_memory_filter_excludes_authors(talk: Talk) -> None:
     theirs = threadkeep.assistant("theirs", author="them")
     await talk.append(threadkeep.user("q"), threadkeep.assistant("mine", author="me"), theirs)
     model = talk.kit.ScriptedModel(["x"])
@@ -144,7 +144,7 @@ async def test_authors_are_filtered(talk: Talk) -> None:
 
 
 @pytest.mark.parametrize("nothing", [assistant(""), assistant("  \n"), assistant()])
-async def test_an_answer_that_says_nothing_is_not_stored(talk: Talk, nothing: Any) -> None:
+async def test_empty_answer_is_not_stored(talk: Talk, nothing: Any) -> None:
     await talk.ask(talk.kit.ScriptedModel([nothing]), talk.memory(), "hi")
     assert await talk.log() == ["user: hi"]
 
@@ -158,13 +158,13 @@ async def test_an_answer_that_says_nothing_is_not_stored(talk: Talk, nothing: An
         ((Media("image/png", uri="x:y"), CALL), ["media", "tool_call"]),
     ],
 )
-async def test_an_answer_that_says_something_is_stored(talk: Talk, parts: Any, kinds: list[str]) -> None:
+async def test_answer_with_content_is_stored(talk: Talk, parts: Any, kinds: list[str]) -> None:
     await talk.ask(talk.kit.ScriptedModel([assistant(parts)]), talk.memory(), "hi")
     _, stored = await talk.events()
     assert [part.WhichOneof("content") for part in stored.message.parts] == kinds
 
 
-async def test_of_several_generations_the_empty_one_is_neither_stored_nor_said_again(talk: Talk) -> None:
+async def test_empty_generation_is_neither_stored_nor_resent(talk: Talk) -> None:
     both = ChatResponse((Generation(assistant(tool_calls=[CALL]), "tool_calls"), Generation(assistant(""), "stop")))
     model = talk.kit.ScriptedModel([both, "done", "again"])
     await talk.ask_with_tools(model, talk.memory(), "hi", tools=[look_tool()])
@@ -175,7 +175,7 @@ async def test_of_several_generations_the_empty_one_is_neither_stored_nor_said_a
     assert asked(model) == [*turn, "assistant: done", "user: more"]
 
 
-async def test_what_is_not_stored_is_asked_all_the_same(talk: Talk) -> None:
+async def test_messages_excluded_from_storage_are_still_sent(talk: Talk) -> None:
     model = talk.kit.ScriptedModel([assistant(tool_calls=[CALL]), "done"])
     memory = talk.memory(message_filter=by_role(Role.TOOL, Role.SYSTEM))
     await talk.ask_with_tools(model, memory, "hi", tools=[look_tool()])
@@ -185,21 +185,21 @@ async def test_what_is_not_stored_is_asked_all_the_same(talk: Talk) -> None:
 
 
 @pytest.mark.parametrize("way", ["call"], indirect=True)  # a stream is one generation
-async def test_a_filter_looks_at_each_generation(talk: Talk) -> None:
+async def test_message_filter_applies_to_each_generation(talk: Talk) -> None:
     both = ChatResponse((Generation(assistant("my SECRET")), Generation(assistant("plain"))))
     memory = talk.memory(message_filter=~contains_text("secret"))
     await talk.ask(talk.kit.ScriptedModel([both]), memory, "hi")
     assert await talk.log() == ["user: hi", "assistant: plain"]
 
 
-async def test_a_filter_looks_at_the_text_of_each_answer(talk: Talk) -> None:
+async def test_message_filter_applies_to_each_answer(talk: Talk) -> None:
     model, memory = talk.kit.ScriptedModel(["my SECRET", "plain"]), talk.memory(message_filter=~contains_text("secret"))
     await talk.ask(model, memory, "hi")
     await talk.ask(model, memory, "and?")
     assert await talk.log() == ["user: hi", "user: and?", "assistant: plain"]
 
 
-async def test_filters_combine(talk: Talk) -> None:
+async def test_combined_message_filters_apply_to_stored_messages(talk: Talk) -> None:
     memory = talk.memory(message_filter=skip_empty & by_role(Role.USER, Role.ASSISTANT))
     await talk.ask(talk.kit.ScriptedModel([assistant(" ")]), memory, "hi")
     assert await talk.log() == ["user: hi"]
@@ -207,7 +207,7 @@ async def test_filters_combine(talk: Talk) -> None:
     assert await talk.log() == ["user: hi", "user: again", "assistant:  "]
 
 
-async def test_ids_say_what_is_the_same(talk: Talk) -> None:
+async def test_custom_event_ids_deduplicate_appends(talk: Talk) -> None:
     fixed = talk.memory(request_ids=lambda message, context: "asked", response_ids=lambda message, context: "said")
     for _ in range(2):
         await talk.ask(talk.kit.ScriptedModel(["hello"]), fixed, "hi")
@@ -217,7 +217,7 @@ async def test_ids_say_what_is_the_same(talk: Talk) -> None:
     assert len(await talk.events()) == 6
 
 
-async def test_what_makes_no_sense_is_refused(talk: Talk) -> None:
+async def test_invalid_memory_settings_are_rejected(talk: Talk) -> None:
     trigger, strategy = threadkeep.compaction.turns_over(2), threadkeep.compaction.turn_window(1)
     for wrong in ({"message_filter": None}, {"request_ids": None}, {"response_ids": "x"}, {"memory": "all"}):
         with pytest.raises(TypeError, match=next(iter(wrong))):
@@ -227,7 +227,7 @@ async def test_what_makes_no_sense_is_refused(talk: Talk) -> None:
             talk.memory(**alone)
 
 
-async def test_the_history_is_not_told_twice_to_who_brings_it_along(talk: Talk) -> None:
+async def test_history_repeated_by_the_request_is_sent_once(talk: Talk) -> None:
     model, memory = talk.kit.ScriptedModel(["one", "two", "three"]), talk.memory()
     await talk.ask(model, memory, "first")
     await talk.ask(model, memory, "first", assistant("one"), "second")
@@ -238,7 +238,7 @@ async def test_the_history_is_not_told_twice_to_who_brings_it_along(talk: Talk) 
     assert await talk.log() == [*asked(model), "assistant: three"], "only the newest was new"
 
 
-async def test_what_is_said_again_is_stored_again_and_told_once(talk: Talk) -> None:
+async def test_repeated_question_is_stored_twice_and_sent_once(talk: Talk) -> None:
     model = talk.kit.ScriptedModel([RuntimeError("no model"), "hello"])
     with pytest.raises(RuntimeError, match="no model"):
         await talk.ask(model, talk.memory(), "hi")
@@ -247,7 +247,7 @@ async def test_what_is_said_again_is_stored_again_and_told_once(talk: Talk) -> N
     assert await talk.log() == ["user: hi", "user: hi", "assistant: hello"]
 
 
-async def test_only_the_last_of_what_is_asked_is_stored(talk: Talk) -> None:
+async def test_only_the_last_user_message_of_a_request_is_stored(talk: Talk) -> None:
     model = talk.kit.ScriptedModel(["x", "y"])
     await talk.ask(model, talk.memory(), "an example", assistant("its answer"), "the question")
     assert asked(model) == ["user: an example", "assistant: its answer", "user: the question"]
@@ -256,7 +256,7 @@ async def test_only_the_last_of_what_is_asked_is_stored(talk: Talk) -> None:
     assert await talk.log() == ["user: the question", "assistant: x", "assistant: y"], "nobody asked"
 
 
-async def test_usage_run_and_role_are_stored(talk: Talk) -> None:
+async def test_usage_run_id_and_author_role_are_stored(talk: Talk) -> None:
     answer = ChatResponse((Generation(assistant("x"), "stop"),), Usage(7, 3, 10, cache_read_tokens=4, reasoning_tokens=1))
     memory = talk.memory(author="chief", author_role="boss")
     await talk.ask(talk.kit.ScriptedModel([answer]), memory, "hi", context={context_keys.RUN: "run-1"})
@@ -267,14 +267,14 @@ async def test_usage_run_and_role_are_stored(talk: Talk) -> None:
     assert (session.usage.total_tokens, session.usage.reasoning_tokens) == (10, 1)
 
 
-async def test_one_turn_reads_once_and_appends_twice(talk: Talk) -> None:
+async def test_turn_makes_one_read_and_two_appends(talk: Talk) -> None:
     counted = CountingClient(talk.sdk)
     memory = talk.kit.SessionMemoryAdvisor(counted)
     await talk.ask(talk.kit.ScriptedModel(["x"]), memory, "hi")
     assert counted.calls == {"get_context": 1, "append": 2}
 
 
-async def test_a_session_that_must_exist_is_not_made(talk: Talk) -> None:
+async def test_create_setting_controls_creation_of_missing_session(talk: Talk) -> None:
     model = talk.kit.ScriptedModel(["x"])
     with pytest.raises(threadkeep.errors.SessionNotFound):
         await talk.ask(model, talk.memory(create=False), "hi")
@@ -283,14 +283,14 @@ async def test_a_session_that_must_exist_is_not_made(talk: Talk) -> None:
     assert (await talk.kit.of(talk.sdk.get_session, talk.session)).labels == {"team": "blue"}
 
 
-async def test_both_of_two_that_begin_a_session_at_once_are_in_it(talk: Talk) -> None:
+async def test_concurrent_first_turns_share_one_new_session(talk: Talk) -> None:
     model, memory = talk.kit.ScriptedModel(["x"] * 6), talk.memory()
     await asyncio.gather(*(talk.ask(model, memory, f"q{n}") for n in range(6)))
     log = await talk.log()
     assert sorted(log) == sorted([f"user: q{n}" for n in range(6)] + ["assistant: x"] * 6)
 
 
-async def test_a_session_without_a_user_is_the_default_users(talk: Talk, server: Any) -> None:
+async def test_session_without_user_belongs_to_the_default_user(talk: Talk, server: Any) -> None:
     nobody = talk.kit.Client(f"127.0.0.1:{server.grpc_port}")
     memory, model = talk.kit.SessionMemoryAdvisor(nobody), talk.kit.ScriptedModel(["x", "y"])
     await talk.ask(model, memory, "hi")
@@ -300,7 +300,7 @@ async def test_a_session_without_a_user_is_the_default_users(talk: Talk, server:
     await talk.kit.of(nobody.close)
 
 
-async def test_outside_of_the_loop_only_question_and_answer_are_stored(talk: Talk) -> None:
+async def test_memory_outside_loop_stores_only_question_and_answer(talk: Talk) -> None:
     model = talk.kit.ScriptedModel([assistant(tool_calls=[CALL]), "done"])
     memory = talk.memory(order=context_keys.CHAT_MEMORY_ORDER)
     answers = await talk.ask_with_tools(model, memory, "hi", tools=[look_tool()], loop={"internal_history": True})
@@ -310,7 +310,7 @@ async def test_outside_of_the_loop_only_question_and_answer_are_stored(talk: Tal
 
 
 @pytest.mark.parametrize("way", ["stream"], indirect=True)
-async def test_who_sees_the_end_of_a_stream_may_rely_on_the_answer(talk: Talk) -> None:
+async def test_answer_is_stored_before_the_last_chunk_of_a_stream(talk: Talk) -> None:
     """And the text before it is not held back."""
     chain = talk.kit.AdvisorChain([talk.memory()], talk.kit.ScriptedModel(["one two"]))
 
@@ -326,7 +326,7 @@ async def test_who_sees_the_end_of_a_stream_may_rely_on_the_answer(talk: Talk) -
     assert seen == [("one ", False), ("two", False), ("", True)]
 
 
-async def test_what_a_memory_knows_of_a_turn_does_not_outlive_it(talk: Talk) -> None:
+async def test_response_context_has_no_memory_internals(talk: Talk) -> None:
     given = {"mine": 1}
     [*_, last] = await talk.ask(talk.kit.ScriptedModel(["x"]), talk.memory(), "hi", context=given)
     assert dict(last.context) == {context_keys.SESSION: talk.session, "mine": 1}
@@ -334,7 +334,7 @@ async def test_what_a_memory_knows_of_a_turn_does_not_outlive_it(talk: Talk) -> 
 
 
 @pytest.mark.parametrize("way", ["stream"], indirect=True)
-async def test_an_answer_that_is_not_read_to_its_end_is_not_stored(talk: Talk) -> None:
+async def test_answer_of_closed_stream_is_not_stored(talk: Talk) -> None:
     """The question is: it was asked, and can be resumed."""
     chain = talk.kit.AdvisorChain([talk.memory()], talk.kit.ScriptedModel(["one two three"]))
     stream = chain.next_stream(talk.request("hi"))

@@ -54,7 +54,7 @@ def answer_saying(way: Way, *content: Any, cut: int = 4, **about: Any) -> Any:
     return events(streamed(whole, cut=cut), done=False) if way.streams else replies(whole)
 
 
-async def test_an_answer_with_what_it_cost(endpoint: Loopback, model: Any, way: Way) -> None:
+async def test_answer_has_text_metadata_and_usage(endpoint: Loopback, model: Any, way: Way) -> None:
     endpoint.does(answer_saying(way, "Hello there"))
     found = merged(await answer_of(way, model, HELLO))
     assert (found.text, found.finish_reason, found.id, found.model) == ("Hello there", "end_turn", "m1", "small-2026")
@@ -64,7 +64,7 @@ async def test_an_answer_with_what_it_cost(endpoint: Loopback, model: Any, way: 
     assert usage.native == USAGE
 
 
-async def test_usage_is_told_once_in_a_stream(endpoint: Loopback, model: Any, kit: Kit) -> None:
+async def test_stream_reports_usage_once_in_the_last_chunk(endpoint: Loopback, model: Any, kit: Kit) -> None:
     endpoint.does(events(streamed(message("Hello there")), done=False))
     chunks = await kit.all(model.stream(HELLO))
     assert [each.text for each in chunks] == ["Hell", "o th", "ere", ""]
@@ -72,7 +72,9 @@ async def test_usage_is_told_once_in_a_stream(endpoint: Loopback, model: Any, ki
 
 
 @pytest.mark.parametrize("cut", [1, 3, 100])
-async def test_thinking_text_and_parallel_calls(endpoint: Loopback, model: Any, way: Way, cut: int) -> None:
+async def test_thinking_text_and_parallel_calls_are_parsed_at_any_chunk_size(
+    endpoint: Loopback, model: Any, way: Way, cut: int
+) -> None:
     calls = [tool_use("a", "weather", {"city": "Ålesund"}), tool_use("b", "now", {})]
     endpoint.does(answer_saying(way, THINKING, REDACTED, "I look it up.", *calls, reason="tool_use", cut=cut))
     chunks = await answer_of(way, model, HELLO)
@@ -92,7 +94,7 @@ async def test_thinking_text_and_parallel_calls(endpoint: Loopback, model: Any, 
     assert found.message.metadata == {"reasoning_of": "anthropic"}
 
 
-async def test_an_answer_goes_back_as_it_came(endpoint: Loopback, model: Any, way: Way) -> None:
+async def test_answer_content_is_sent_back_unchanged(endpoint: Loopback, model: Any, way: Way) -> None:
     search = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"query": "Oslo"}}
     found_there = {
         "type": "web_search_tool_result",
@@ -112,9 +114,7 @@ async def test_an_answer_goes_back_as_it_came(endpoint: Loopback, model: Any, wa
     ]
 
 
-async def test_arguments_that_are_no_json_come_as_they_are_and_go_back_wrapped(
-    endpoint: Loopback, model: Any, kit: Kit
-) -> None:
+async def test_invalid_json_arguments_are_kept_and_sent_back_wrapped(endpoint: Loopback, model: Any, kit: Kit) -> None:
     endpoint.does(events(streamed(message(tool_use("a", "weather", '{"city": "Os'), reason="max_tokens")), done=False))
     found = merged(await kit.all(model.stream(HELLO)))
     assert found.tool_calls == (ToolCall("a", "weather", '{"city": "Os'),)
@@ -124,21 +124,23 @@ async def test_arguments_that_are_no_json_come_as_they_are_and_go_back_wrapped(
 
 
 @pytest.mark.parametrize(("reason", "refused"), [("max_tokens", False), ("refusal", True), ("pause_turn", False)])
-async def test_why_an_answer_ended(endpoint: Loopback, model: Any, way: Way, reason: str, refused: bool) -> None:
+async def test_stop_reason_is_the_finish_reason_and_marks_refusals(
+    endpoint: Loopback, model: Any, way: Way, reason: str, refused: bool
+) -> None:
     endpoint.does(answer_saying(way, "Well", reason=reason))
     found = merged(await answer_of(way, model, HELLO))
     assert (found.text, found.finish_reason) == ("Well", reason)
     assert found.generations[0].metadata.get("refusal", False) is refused
 
 
-async def test_an_answer_without_content(endpoint: Loopback, model: Any, way: Way) -> None:
+async def test_answer_without_content_has_no_parts(endpoint: Loopback, model: Any, way: Way) -> None:
     endpoint.does(answer_saying(way))
     found = merged(await answer_of(way, model, HELLO))
     assert found.message is not None
     assert (found.message.parts, found.finish_reason) == ((), "end_turn")
 
 
-async def test_the_request_for_a_whole_conversation(endpoint: Loopback, model: Any, way: Way) -> None:
+async def test_request_body_of_a_whole_conversation(endpoint: Loopback, model: Any, way: Way) -> None:
     endpoint.does(answer_saying(way, "Fine"))
     options = ToolOptions(
         temperature=0.5,
@@ -200,7 +202,7 @@ async def test_the_request_for_a_whole_conversation(endpoint: Loopback, model: A
     assert endpoint.requests[-1].headers["authorization"] == f"Bearer {KEY}"
 
 
-async def test_turns_are_taken_and_nothing_empty_is_sent(endpoint: Loopback, model: Any, way: Way) -> None:
+async def test_messages_of_one_role_are_merged_and_empty_parts_dropped(endpoint: Loopback, model: Any, way: Way) -> None:
     endpoint.does(answer_saying(way, "Fine"))
     messages = (
         system("One."),
@@ -221,7 +223,7 @@ async def test_turns_are_taken_and_nothing_empty_is_sent(endpoint: Loopback, mod
     assert endpoint.body["max_tokens"] == 4096
 
 
-async def test_reasoning_that_another_provider_signed_stays_here(endpoint: Loopback, model: Any, way: Way) -> None:
+async def test_reasoning_signed_by_another_provider_is_not_sent(endpoint: Loopback, model: Any, way: Way) -> None:
     endpoint.does(answer_saying(way, "Fine"))
     said = Message(Role.ASSISTANT, (Reasoning("Hmm.", b"sig"), Text("Hello")), {"reasoning_of": "gemini"})
     await answer_of(way, model, Prompt((user("Hi"), said, user("And?"))))
@@ -238,7 +240,7 @@ async def test_reasoning_that_another_provider_signed_stays_here(endpoint: Loopb
         (None, False, {"type": "auto", "disable_parallel_tool_use": True}),
     ],
 )
-async def test_which_tool_may_be_called(
+async def test_tool_choice_and_parallel_calls_are_translated(
     endpoint: Loopback, model: Any, kit: Kit, choice: str | None, parallel: bool | None, sent: Any
 ) -> None:
     endpoint.does(replies(message("Fine")))
@@ -269,7 +271,9 @@ async def test_which_tool_may_be_called(
         ),
     ],
 )
-async def test_media_in_messages_and_results(endpoint: Loopback, model: Any, kit: Kit, media: Media, sent: Any) -> None:
+async def test_media_are_sent_in_messages_and_tool_results(
+    endpoint: Loopback, model: Any, kit: Kit, media: Media, sent: Any
+) -> None:
     endpoint.does(replies(message("Fine")))
     called = assistant(tool_calls=[ToolCall("a", "look", "")])
     await kit.of(model.call, Prompt((user([media]), called, tool(ToolResult("a", "look", (Text("See"), media))))))
@@ -279,13 +283,13 @@ async def test_media_in_messages_and_results(endpoint: Loopback, model: Any, kit
     assert third == [{"type": "tool_result", "tool_use_id": "a", "content": [{"type": "text", "text": "See"}, sent]}]
 
 
-async def test_what_has_no_form_is_refused_before_anything_is_sent(endpoint: Loopback, model: Any, way: Way) -> None:
+async def test_unsupported_media_is_rejected_before_the_request(endpoint: Loopback, model: Any, way: Way) -> None:
     with pytest.raises(UnsupportedContent, match="audio/wav"):
         await answer_of(way, model, Prompt((user([Media("audio/wav", data=b"RIFF")]),)))
     assert endpoint.requests == []
 
 
-async def test_a_request_wins_over_the_models_options(endpoint: Loopback, kit: Kit, way: Way) -> None:
+async def test_request_options_override_model_options(endpoint: Loopback, kit: Kit, way: Way) -> None:
     model = kit.AnthropicModel("small", base_url=endpoint.url, options=ChatOptions(temperature=0.1, max_tokens=9))
     endpoint.does(answer_saying(way, "Fine"))
     await answer_of(way, model, Prompt(HELLO.messages, ChatOptions(model="large", temperature=0.9)))
@@ -293,7 +297,7 @@ async def test_a_request_wins_over_the_models_options(endpoint: Loopback, kit: K
     await kit.of(model.close)
 
 
-async def test_no_key_of_the_environment_goes_to_another_address(
+async def test_environment_key_is_not_sent_to_custom_base_url(
     endpoint: Loopback, kit: Kit, way: Way, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
@@ -305,14 +309,14 @@ async def test_no_key_of_the_environment_goes_to_another_address(
     await kit.of(model.close)
 
 
-def test_without_a_key_it_says_so_at_once(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_model_without_key_raises_value_error(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(ValueError, match="ANTHROPIC_API_KEY"):
         kit.AnthropicModel("small")
 
 
-async def test_a_client_that_was_given_is_used_and_left_open(endpoint: Loopback, kit: Kit, way: Way) -> None:
+async def test_given_client_is_used_and_left_open(endpoint: Loopback, kit: Kit, way: Way) -> None:
     import anthropic
 
     library = (anthropic.AsyncAnthropic if kit.is_async else anthropic.Anthropic)(

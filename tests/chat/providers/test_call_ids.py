@@ -57,20 +57,20 @@ WAYS = pytest.mark.parametrize("streams", [False, True])
 
 @FORMS
 @WAYS
-def test_each_call_of_an_answer_has_an_id_of_its_own(said: Any, streams: bool) -> None:
+def test_calls_of_one_answer_get_unique_ids(said: Any, streams: bool) -> None:
     found = [each.id for each in said(["a", "a", "", "b", ""], "c1", streams).tool_calls]
     assert found == ["a", "a-1", "c1-2", "b", "c1-4"]
 
 
 @FORMS
 @WAYS
-def test_answers_without_an_id_do_not_repeat_those_of_their_calls(said: Any, streams: bool) -> None:
+def test_calls_of_answers_without_id_get_unique_ids(said: Any, streams: bool) -> None:
     """They would in one conversation, where results are told apart by them."""
     first, second = ({each.id for each in said(["", ""], "", streams).tool_calls} for _ in range(2))
     assert len(first | second) == 4
 
 
-def test_calls_that_have_neither_index_nor_id_are_told_apart_by_their_names() -> None:
+def test_calls_without_index_and_id_are_separated_by_name() -> None:
     calls = [{"function": {"name": name, "arguments": arguments}} for name, arguments in (("f", '{"a":1}'), ("g", '{"b":2}'))]
     one_by_one = [chunk({"tool_calls": [each]}) for each in calls]
     for deltas in (one_by_one, [chunk({"tool_calls": calls})]):
@@ -79,7 +79,7 @@ def test_calls_that_have_neither_index_nor_id_are_told_apart_by_their_names() ->
 
 
 @pytest.mark.parametrize("account", [None, [], "many", {"input_tokens": "many", "promptTokenCount": None}])
-def test_an_odd_account_loses_no_answer(account: Any) -> None:
+def test_malformed_usage_keeps_the_answer(account: Any) -> None:
     claude, gem = loopback_anthropic.message("Hello"), loopback_gemini.content("Hello") | {"usageMetadata": account}
     events = [json.loads(each.partition("data: ")[2]) for each in loopback_anthropic.streamed(claude)]
     events[0]["message"]["usage"] = events[-2]["usage"] = account

@@ -92,7 +92,7 @@ def read(chunks: Any, events: Iterable[Any]) -> list[ChatResponse]:
 
 
 @given(st.data(), st.lists(texts, max_size=4), st.sampled_from(["\n", "\r\n", "\r"]))
-def test_events_are_the_same_wherever_their_bytes_are_cut(data: st.DataObject, said: list[str], end: str) -> None:
+def test_event_reader_result_is_independent_of_chunk_boundaries(data: st.DataObject, said: list[str], end: str) -> None:
     lines = [json.dumps(text, ensure_ascii=False) for text in said]
     stream = "".join(f": note{end}event: e{end}data: {line}{end}data:more{end}{end}" for line in lines).encode()
     cuts = data.draw(st.lists(st.integers(0, len(stream)), max_size=12))
@@ -100,29 +100,29 @@ def test_events_are_the_same_wherever_their_bytes_are_cut(data: st.DataObject, s
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_a_cut_at_any_byte_changes_nothing(end: str) -> None:
+def test_event_reader_accepts_a_cut_at_every_byte(end: str) -> None:
     stream = f"event: e{end}data: å{end}data: b{end}{end}data: c{end}{end}".encode()
     for cut in range(len(stream)):
         assert events_of(stream, [cut]) == [Event("å\nb", "e"), Event("c")]
     assert events_of(stream, range(len(stream))) == [Event("å\nb", "e"), Event("c")]
 
 
-def test_an_event_that_only_the_end_ends_counts() -> None:
+def test_event_reader_returns_unterminated_last_event() -> None:
     assert events_of(b"data: a\n\ndata: b") == [Event("a"), Event("b")]
     assert events_of(b"data: a\n\n\n\nevent: x\n\n") == [Event("a")]
 
 
-def test_line_separators_of_unicode_end_no_line() -> None:
+def test_event_reader_keeps_unicode_line_separators_in_data() -> None:
     text = "one\u2028two\u0085three\x0bfour"
     assert events_of(f"data: {text}\n\n".encode()) == [Event(text)]
 
 
-def test_bytes_that_are_no_text_cannot_be_read() -> None:
+def test_event_reader_rejects_invalid_utf8() -> None:
     with pytest.raises(Unreadable, match="UTF-8"):
         events_of(b"data: \xff\n\n")
 
 
-def test_a_long_line_in_many_pieces_takes_time_by_its_length() -> None:
+def test_event_reader_reads_long_line_in_linear_time() -> None:
     line = b"data: " + b"x" * 4_000_000 + b"\n\n"
     (event,) = events_of(line, range(0, len(line), 64))  # 62 500 pieces: minutes if each were joined to the rest
     assert len(event.data) == 4_000_000
@@ -150,7 +150,7 @@ def _pieces(draw: st.DrawFn, text: str) -> list[str]:
 
 
 @given(openai_streams())
-def test_deltas_of_openai_cut_and_mixed_anyhow_make_the_same_answer(stream: tuple[Any, str, list[ToolCall]]) -> None:
+def test_openai_deltas_in_any_interleaving_give_the_same_answer(stream: tuple[Any, str, list[ToolCall]]) -> None:
     deltas, text, calls = stream
     chunks = [{"id": "c1", "choices": [{"index": 0, "delta": delta}]} for delta in deltas]
     ending = {"id": "c1", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
@@ -165,7 +165,7 @@ def test_deltas_of_openai_cut_and_mixed_anyhow_make_the_same_answer(stream: tupl
     st.lists(st.tuples(names, st.dictionaries(names, texts, max_size=2)), max_size=3),
     st.integers(1, 9),
 )
-def test_deltas_of_anthropic_cut_anywhere_make_the_same_answer(
+def test_anthropic_deltas_at_any_chunk_size_give_the_same_answer(
     thinking: str, text: str, calls: list[tuple[str, dict[str, str]]], cut: int
 ) -> None:
     blocks = [{"type": "tool_use", "id": f"id{at}", "name": name, "input": given} for at, (name, given) in enumerate(calls)]
@@ -199,7 +199,7 @@ def _quietly(act: Callable[[], object]) -> None:
 @given(
     body=st.dictionaries(st.sampled_from(["choices", "content", "candidates", "usage", "id"]), odd_json | st.lists(odd_json))
 )
-def test_an_odd_answer_is_read_or_refused_in_words(provider: str, body: dict[str, Any]) -> None:
+def test_odd_answer_is_parsed_or_raises_known_error(provider: str, body: dict[str, Any]) -> None:
     answer, _ = READERS[provider]
     _quietly(lambda: answer(body))
 
@@ -207,7 +207,7 @@ def test_an_odd_answer_is_read_or_refused_in_words(provider: str, body: dict[str
 @pytest.mark.parametrize("provider", READERS)
 @settings(max_examples=examples(150))
 @given(events=st.lists(typed_json | chunk_json, max_size=4))
-def test_odd_events_are_read_or_refused_in_words(provider: str, events: Sequence[Any]) -> None:
+def test_odd_events_are_parsed_or_raise_known_error(provider: str, events: Sequence[Any]) -> None:
     _, chunks = READERS[provider]
     _quietly(lambda: read(chunks(), events))
 
@@ -220,7 +220,7 @@ parts = st.one_of(
 
 
 @given(st.lists(st.builds(Message, st.sampled_from(Role), st.lists(parts, max_size=3).map(tuple)), max_size=4))
-def test_whatever_is_said_becomes_json(messages: list[Message]) -> None:
+def test_any_conversation_becomes_valid_request_json(messages: list[Message]) -> None:
     prompt = Prompt(tuple(messages), ToolOptions(model="m", tools=(WEATHER,)))
     for body in (openai.request(prompt), anthropic.request(prompt), gemini.request(prompt)):
         assert json.loads(json.dumps(body)) == body
@@ -229,13 +229,13 @@ def test_whatever_is_said_becomes_json(messages: list[Message]) -> None:
 
 
 @pytest.mark.parametrize("provider", READERS)
-def test_an_answer_that_is_nested_too_deep_cannot_be_read(provider: str) -> None:
+def test_deeply_nested_event_raises_unreadable(provider: str) -> None:
     _, chunks = READERS[provider]
     with pytest.raises(Unreadable):
         list(chunks().add(Event('{"a":' * 100_000)))
 
 
-def test_other_forms_of_openais_answers_are_understood() -> None:
+def test_openai_content_list_and_object_arguments_are_parsed() -> None:
     calls = [{"id": "a", "function": {"name": "weather", "arguments": {"city": "Oslo"}}}]
     said = {"content": [{"type": "text", "text": "It "}, {"type": "text", "text": "rains."}], "tool_calls": calls}
     found = openai_answers.answer({"choices": [{"message": said, "finish_reason": "stop"}]})
@@ -247,5 +247,5 @@ def test_other_forms_of_openais_answers_are_understood() -> None:
     ("arguments", "sent"),
     [("", {}), (" ", {}), ("{}", {}), ('{"a": 1}', {"a": 1}), ("[1]", {"INVALID_JSON": "[1]"}), ("{", {"INVALID_JSON": "{"})],
 )
-def test_arguments_for_a_provider_that_wants_an_object(arguments: str, sent: dict[str, Any]) -> None:
+def test_arguments_that_are_no_object_are_wrapped(arguments: str, sent: dict[str, Any]) -> None:
     assert object_of(arguments) == sent

@@ -51,7 +51,7 @@ def answer_saying(way: Way, *parts: Any, reason: str = "STOP") -> Any:
     return events(streamed(*parts, reason=reason), done=False) if way.streams else replies(content(*parts, reason=reason))
 
 
-async def test_an_answer_with_what_it_cost(endpoint: Loopback, model: Any, way: Way) -> None:
+async def test_answer_has_text_metadata_and_usage(endpoint: Loopback, model: Any, way: Way) -> None:
     endpoint.does(answer_saying(way, "Hello there"))
     found = merged(await answer_of(way, model, HELLO))
     assert (found.text, found.finish_reason, found.id, found.model) == ("Hello there", "STOP", "g1", "small-2026")
@@ -61,7 +61,7 @@ async def test_an_answer_with_what_it_cost(endpoint: Loopback, model: Any, way: 
     assert usage.native == USAGE
 
 
-async def test_usage_is_told_once_in_a_stream(endpoint: Loopback, model: Any, kit: Kit) -> None:
+async def test_stream_reports_usage_once_in_the_last_chunk(endpoint: Loopback, model: Any, kit: Kit) -> None:
     endpoint.does(events(streamed("Hello there"), done=False))
     chunks = await kit.all(model.stream(HELLO))
     assert [each.text for each in chunks] == ["He", "llo there", ""]
@@ -69,7 +69,7 @@ async def test_usage_is_told_once_in_a_stream(endpoint: Loopback, model: Any, ki
     assert [each.finish_reason for each in chunks] == ["", "", "STOP"]
 
 
-async def test_thoughts_text_and_parallel_calls(endpoint: Loopback, model: Any, way: Way) -> None:
+async def test_thoughts_text_and_parallel_calls_are_parsed(endpoint: Loopback, model: Any, way: Way) -> None:
     first = function_call("weather", {"city": "Ålesund"}, signature="c2ln")
     endpoint.does(
         answer_saying(way, {"text": "Hmm.", "thought": True}, "I look it up.", first, function_call("now", {}, call_id="own"))
@@ -86,7 +86,7 @@ async def test_thoughts_text_and_parallel_calls(endpoint: Loopback, model: Any, 
     assert found.message.metadata == {"reasoning_of": "gemini"}
 
 
-async def test_an_answer_goes_back_as_it_came(endpoint: Loopback, model: Any, way: Way) -> None:
+async def test_answer_content_is_sent_back_unchanged(endpoint: Loopback, model: Any, way: Way) -> None:
     code = {"executableCode": {"language": "PYTHON", "code": "1 + 1"}}
     picture = {"inlineData": {"mimeType": "image/png", "data": "iVBORw=="}}
     call = function_call("weather", {"city": "Oslo"}, call_id="a", signature="/+8=")
@@ -109,14 +109,16 @@ async def test_an_answer_goes_back_as_it_came(endpoint: Loopback, model: Any, wa
 
 
 @pytest.mark.parametrize(("reason", "refused"), [("MAX_TOKENS", False), ("SAFETY", True), ("MALFORMED_FUNCTION_CALL", False)])
-async def test_why_an_answer_ended(endpoint: Loopback, model: Any, way: Way, reason: str, refused: bool) -> None:
+async def test_finish_reason_is_kept_and_marks_refusals(
+    endpoint: Loopback, model: Any, way: Way, reason: str, refused: bool
+) -> None:
     endpoint.does(answer_saying(way, "Well", reason=reason))
     found = merged(await answer_of(way, model, HELLO))
     assert (found.text, found.finish_reason) == ("Well", reason)
     assert found.generations[0].metadata.get("refusal", False) is refused
 
 
-async def test_a_prompt_that_is_refused(endpoint: Loopback, model: Any, way: Way) -> None:
+async def test_blocked_prompt_is_a_refusal(endpoint: Loopback, model: Any, way: Way) -> None:
     blocked = {"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}, "usageMetadata": USAGE, **ABOUT}
     endpoint.does(events([blocked], done=False) if way.streams else replies(blocked))
     found = merged(await answer_of(way, model, HELLO))
@@ -124,7 +126,7 @@ async def test_a_prompt_that_is_refused(endpoint: Loopback, model: Any, way: Way
     assert found.generations[0].metadata["refusal"] is True
 
 
-async def test_an_answer_without_a_candidate_has_no_generation(endpoint: Loopback, model: Any, kit: Kit) -> None:
+async def test_answer_without_candidate_has_no_generation(endpoint: Loopback, model: Any, kit: Kit) -> None:
     endpoint.does(replies({"candidates": [], "usageMetadata": USAGE}))
     found = await kit.of(model.call, HELLO)
     assert found.generations == ()
@@ -155,7 +157,7 @@ CONTENTS = [
 """The conversation in this language."""
 
 
-async def test_the_request_for_a_whole_conversation(endpoint: Loopback, model: Any, way: Way) -> None:
+async def test_request_body_of_a_whole_conversation(endpoint: Loopback, model: Any, way: Way) -> None:
     endpoint.does(answer_saying(way, "Fine"))
     options = ToolOptions(
         temperature=0.5,
@@ -202,7 +204,7 @@ async def test_the_request_for_a_whole_conversation(endpoint: Loopback, model: A
     assert endpoint.requests[-1].headers["x-goog-api-key"] == KEY
 
 
-async def test_turns_are_taken_and_nothing_empty_is_sent(endpoint: Loopback, model: Any, way: Way) -> None:
+async def test_messages_of_one_role_are_merged_and_empty_parts_dropped(endpoint: Loopback, model: Any, way: Way) -> None:
     endpoint.does(answer_saying(way, "Fine"))
     calls = (ToolCall("a", "look"), ToolCall("b", "count"))
     messages = (
@@ -230,7 +232,7 @@ async def test_turns_are_taken_and_nothing_empty_is_sent(endpoint: Loopback, mod
     assert "generationConfig" not in endpoint.body
 
 
-async def test_reasoning_that_another_provider_signed_stays_here(endpoint: Loopback, model: Any, way: Way) -> None:
+async def test_reasoning_signed_by_another_provider_is_not_sent(endpoint: Loopback, model: Any, way: Way) -> None:
     endpoint.does(answer_saying(way, "Fine"))
     said = Message(Role.ASSISTANT, (Reasoning("Hmm.", b"sig"), Text("Hello")), {"reasoning_of": "anthropic"})
     await answer_of(way, model, Prompt((user("Hi"), said, user("And?"))))
@@ -238,13 +240,13 @@ async def test_reasoning_that_another_provider_signed_stays_here(endpoint: Loopb
 
 
 @pytest.mark.parametrize(("choice", "mode"), [("auto", "AUTO"), ("none", "NONE"), ("required", "ANY")])
-async def test_which_tool_may_be_called(endpoint: Loopback, model: Any, kit: Kit, choice: str, mode: str) -> None:
+async def test_tool_choice_is_translated(endpoint: Loopback, model: Any, kit: Kit, choice: str, mode: str) -> None:
     endpoint.does(replies(content("Fine")))
     await kit.of(model.call, Prompt(HELLO.messages, ToolOptions(tools=(WEATHER,), tool_choice=choice)))
     assert endpoint.body["toolConfig"] == {"functionCallingConfig": {"mode": mode}}
 
 
-async def test_a_wait_that_stands_in_the_body_is_told(endpoint: Loopback, kit: Kit, way: Way) -> None:
+async def test_retry_delay_in_error_body_is_reported(endpoint: Loopback, kit: Kit, way: Way) -> None:
     model = kit.GeminiModel("small", base_url=endpoint.url, api_key=KEY, max_retries=0)
     info = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "31.5s"}
     error = {"code": 429, "message": "quota", "status": "RESOURCE_EXHAUSTED", "details": [{"@type": "other"}, info]}
@@ -255,7 +257,7 @@ async def test_a_wait_that_stands_in_the_body_is_told(endpoint: Loopback, kit: K
     await kit.of(model.close)
 
 
-async def test_a_request_wins_over_the_models_options(endpoint: Loopback, kit: Kit, way: Way) -> None:
+async def test_request_options_override_model_options(endpoint: Loopback, kit: Kit, way: Way) -> None:
     model = kit.GeminiModel("small", base_url=endpoint.url, options=ChatOptions(temperature=0.1, max_tokens=9))
     endpoint.does(answer_saying(way, "Fine"))
     await answer_of(way, model, Prompt(HELLO.messages, ChatOptions(model="tunedModels/mine", temperature=0.9)))
@@ -264,7 +266,7 @@ async def test_a_request_wins_over_the_models_options(endpoint: Loopback, kit: K
     await kit.of(model.close)
 
 
-async def test_no_key_of_the_environment_goes_to_another_address(
+async def test_environment_key_is_not_sent_to_custom_base_url(
     endpoint: Loopback, kit: Kit, way: Way, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GEMINI_API_KEY", KEY)
@@ -275,14 +277,14 @@ async def test_no_key_of_the_environment_goes_to_another_address(
     await kit.of(model.close)
 
 
-def test_without_a_key_it_says_so_at_once(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_model_without_key_raises_value_error(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(ValueError, match="GEMINI_API_KEY"):
         kit.GeminiModel("small")
 
 
-async def test_a_client_that_was_given_is_used_and_left_open(endpoint: Loopback, kit: Kit, way: Way) -> None:
+async def test_given_client_is_used_and_left_open(endpoint: Loopback, kit: Kit, way: Way) -> None:
     library: Any = (httpx2.AsyncClient if kit.is_async else httpx2.Client)(headers={"x-team": "blue"})
     endpoint.does(answer_saying(way, "Fine"))
     model = kit.GeminiModel("small", base_url=endpoint.url, client=library)

@@ -53,7 +53,7 @@ async def failure_of(way: Way, model: Any, prompt: Prompt = HELLO) -> ModelFaile
     return raised.value
 
 
-async def test_a_bad_request_is_told_in_the_providers_words(endpoint: Loopback, model: Any, way: Way) -> None:
+async def test_bad_request_error_quotes_the_provider(endpoint: Loopback, model: Any, way: Way) -> None:
     endpoint.does(refuses(400, "this model's context length is 8192 tokens"))
     failed = await failure_of(way, model)
     assert (failed.status, failed.retry, failed.retry_after) == (400, False, None)
@@ -62,7 +62,7 @@ async def test_a_bad_request_is_told_in_the_providers_words(endpoint: Loopback, 
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 500])
-async def test_no_failure_shows_the_key(endpoint: Loopback, kit: Kit, vendor: Vendor, way: Way, status: int) -> None:
+async def test_failure_never_contains_the_key(endpoint: Loopback, kit: Kit, vendor: Vendor, way: Way, status: int) -> None:
     model = vendor.model(kit, endpoint, max_retries=0)
     endpoint.does(
         refuses(status, f"incorrect API key provided: {KEY}, or {KEY[:6]}***{KEY[-4:]}" if status in (401, 403) else KEY)
@@ -76,7 +76,7 @@ async def test_no_failure_shows_the_key(endpoint: Loopback, kit: Kit, vendor: Ve
     await kit.of(model.close)
 
 
-async def test_too_many_requests_are_told_with_the_wait(endpoint: Loopback, kit: Kit, vendor: Vendor, way: Way) -> None:
+async def test_too_many_requests_error_has_retry_after(endpoint: Loopback, kit: Kit, vendor: Vendor, way: Way) -> None:
     model = vendor.model(kit, endpoint, max_retries=0)
     endpoint.does(refuses(429, "slow down", headers={"retry-after": "7"}))
     failed = await failure_of(way, model)
@@ -86,14 +86,14 @@ async def test_too_many_requests_are_told_with_the_wait(endpoint: Loopback, kit:
     await kit.of(model.close)
 
 
-async def test_the_wait_that_is_asked_for_is_kept(endpoint: Loopback, model: Any, vendor: Vendor, way: Way) -> None:
+async def test_retry_waits_as_long_as_the_endpoint_requests(endpoint: Loopback, model: Any, vendor: Vendor, way: Way) -> None:
     endpoint.does(refuses(429, headers={"retry-after-ms": "150"}), answer_saying(vendor, way))  # longer than BACKOFF
     begun = time.monotonic()
     assert merged(await answer_of(way, model, HELLO)).text == "Hello"
     assert time.monotonic() - begun >= 0.15
 
 
-async def test_a_wait_beyond_the_timeout_is_not_begun(endpoint: Loopback, model: Any, way: Way) -> None:
+async def test_retry_after_beyond_timeout_fails_without_waiting(endpoint: Loopback, model: Any, way: Way) -> None:
     endpoint.does(refuses(429, headers={"retry-after": "50"}))
     begun = time.monotonic()
     assert (await failure_of(way, model, Prompt(HELLO.messages, ChatOptions(timeout=20)))).status == 429
@@ -102,13 +102,13 @@ async def test_a_wait_beyond_the_timeout_is_not_begun(endpoint: Loopback, model:
 
 
 @pytest.mark.parametrize("status", [409, 500])
-async def test_what_may_pass_is_tried_again(endpoint: Loopback, model: Any, vendor: Vendor, way: Way, status: int) -> None:
+async def test_transient_failure_is_retried(endpoint: Loopback, model: Any, vendor: Vendor, way: Way, status: int) -> None:
     endpoint.does(refuses(status), answer_saying(vendor, way))
     assert merged(await answer_of(way, model, HELLO)).text == "Hello"
     assert len(endpoint.requests) == 2
 
 
-async def test_what_does_not_pass_is_given_up(endpoint: Loopback, kit: Kit, vendor: Vendor, way: Way) -> None:
+async def test_failure_after_last_retry_is_raised(endpoint: Loopback, kit: Kit, vendor: Vendor, way: Way) -> None:
     model = vendor.model(kit, endpoint, max_retries=1)
     endpoint.does(refuses(500, "at a loss"))
     failed = await failure_of(way, model)
@@ -116,13 +116,13 @@ async def test_what_does_not_pass_is_given_up(endpoint: Loopback, kit: Kit, vend
     await kit.of(model.close)
 
 
-async def test_a_spent_quota_is_not_tried_again(endpoint: Loopback, model: Any, way: Way) -> None:
+async def test_failure_marked_as_not_retryable_is_not_retried(endpoint: Loopback, model: Any, way: Way) -> None:
     endpoint.does(refuses(429, "spent", headers={"x-should-retry": "false"}))
     assert not (await failure_of(way, model)).retry
     assert len(endpoint.requests) == 1
 
 
-async def test_silence_ends_within_the_time_that_was_asked_for(endpoint: Loopback, model: Any, way: Way) -> None:
+async def test_silent_endpoint_raises_model_timeout(endpoint: Loopback, model: Any, way: Way) -> None:
     endpoint.does(hangs)
     begun = time.monotonic()
     failed = await failure_of(way, model, QUICK)
@@ -131,9 +131,7 @@ async def test_silence_ends_within_the_time_that_was_asked_for(endpoint: Loopbac
     await asyncio.wait_for(endpoint.gone.wait(), MOST_WAITED)
 
 
-async def test_a_stream_that_falls_silent_ends_in_time_as_well(
-    endpoint: Loopback, model: Any, kit: Kit, vendor: Vendor
-) -> None:
+async def test_stream_that_stalls_raises_model_timeout(endpoint: Loopback, model: Any, kit: Kit, vendor: Vendor) -> None:
     endpoint.does(events(vendor.events("Hello")[:-1], done=False, then="hang"))
     begun = time.monotonic()
     with pytest.raises(ModelTimeout):
@@ -142,20 +140,20 @@ async def test_a_stream_that_falls_silent_ends_in_time_as_well(
     await asyncio.wait_for(endpoint.gone.wait(), MOST_WAITED)
 
 
-async def test_an_answer_that_drips_ends_in_time_as_well(endpoint: Loopback, model: Any, way: Way) -> None:
+async def test_slow_byte_by_byte_answer_raises_model_timeout(endpoint: Loopback, model: Any, way: Way) -> None:
     endpoint.does(drips(b" " * 1000))
     begun = time.monotonic()
     assert isinstance(await failure_of(way, model, QUICK), ModelTimeout)
     assert 0.2 <= time.monotonic() - begun < MOST_WAITED
 
 
-async def test_an_answer_that_is_cut_short_is_asked_for_again(endpoint: Loopback, model: Any, kit: Kit, vendor: Vendor) -> None:
+async def test_truncated_answer_is_retried(endpoint: Loopback, model: Any, kit: Kit, vendor: Vendor) -> None:
     endpoint.does(cut_short(vendor.whole("Hello")), replies(vendor.whole("Hello")))
     assert (await kit.of(model.call, HELLO)).text == "Hello"
     assert len(endpoint.requests) == 2
 
 
-async def test_an_answer_that_is_always_cut_short_fails(endpoint: Loopback, kit: Kit, vendor: Vendor) -> None:
+async def test_truncated_answer_without_retries_fails(endpoint: Loopback, kit: Kit, vendor: Vendor) -> None:
     model = vendor.model(kit, endpoint, max_retries=0)
     endpoint.does(cut_short(vendor.whole("Hello")))
     with pytest.raises(ModelFailed, match="broke off") as raised:
@@ -165,7 +163,7 @@ async def test_an_answer_that_is_always_cut_short_fails(endpoint: Loopback, kit:
 
 
 @pytest.mark.parametrize("then", ["cut", "end"])
-async def test_a_stream_that_breaks_off_fails_after_what_came(
+async def test_broken_stream_fails_after_delivered_chunks(
     endpoint: Loopback, model: Any, kit: Kit, vendor: Vendor, then: str
 ) -> None:
     endpoint.does(events(vendor.events("Hello")[:-1], done=False, then=then))
@@ -183,7 +181,7 @@ async def test_a_stream_that_breaks_off_fails_after_what_came(
     assert len(endpoint.requests) == 1  # what was given out cannot be taken back
 
 
-async def test_a_stream_that_breaks_off_before_it_began_is_asked_for_again(
+async def test_stream_broken_before_its_first_chunk_is_retried(
     endpoint: Loopback, model: Any, kit: Kit, vendor: Vendor
 ) -> None:
     endpoint.does(events([], done=False, then="cut"), events(vendor.events("Hello"), done=vendor.done))
@@ -191,7 +189,7 @@ async def test_a_stream_that_breaks_off_before_it_began_is_asked_for_again(
     assert len(endpoint.requests) == 2
 
 
-async def test_nobody_there(kit: Kit, vendor: Vendor, way: Way) -> None:
+async def test_unreachable_endpoint_raises_retryable_failure(kit: Kit, vendor: Vendor, way: Way) -> None:
     async with loopback(vendor.name) as endpoint:
         model = vendor.model(kit, endpoint, max_retries=0)
     failed = await failure_of(way, model)
@@ -201,7 +199,7 @@ async def test_nobody_there(kit: Kit, vendor: Vendor, way: Way) -> None:
 
 
 @pytest.mark.parametrize("body", ["{", "no JSON", "[]", '"text"', "null", ""])
-async def test_a_body_that_is_no_json_object_cannot_be_read(endpoint: Loopback, model: Any, kit: Kit, body: str) -> None:
+async def test_body_that_is_no_json_object_raises_model_failed(endpoint: Loopback, model: Any, kit: Kit, body: str) -> None:
     endpoint.does(replies(body))
     with pytest.raises(ModelFailed, match="invalid answer") as raised:
         await kit.of(model.call, HELLO)
@@ -209,12 +207,12 @@ async def test_a_body_that_is_no_json_object_cannot_be_read(endpoint: Loopback, 
     assert len(endpoint.requests) == 1
 
 
-async def test_a_body_that_is_packed_badly_cannot_be_read(endpoint: Loopback, model: Any, way: Way) -> None:
+async def test_body_with_invalid_gzip_raises_model_failed(endpoint: Loopback, model: Any, way: Way) -> None:
     endpoint.does(replies("no gzip", headers={"content-encoding": "gzip"}))
     assert "invalid answer" in str(await failure_of(way, model))
 
 
-async def test_nothing_goes_where_an_endpoint_points(endpoint: Loopback, kit: Kit, vendor: Vendor, way: Way) -> None:
+async def test_redirect_is_not_followed(endpoint: Loopback, kit: Kit, vendor: Vendor, way: Way) -> None:
     model = vendor.model(kit, endpoint, max_retries=0)
     async with loopback(vendor.name) as elsewhere:
         elsewhere.does(answer_saying(vendor, way))
@@ -225,7 +223,7 @@ async def test_nothing_goes_where_an_endpoint_points(endpoint: Loopback, kit: Ki
 
 
 @pytest.mark.parametrize("line", ["data: {\n\n", "data: no JSON\n\n", "data: []\n\n", "data: {}}\n\n"])
-async def test_an_event_that_is_no_json_object_cannot_be_read(
+async def test_event_that_is_no_json_object_raises_model_failed(
     endpoint: Loopback, model: Any, kit: Kit, vendor: Vendor, line: str
 ) -> None:
     endpoint.does(events([line, *vendor.events("Hello")], done=vendor.done))
@@ -233,12 +231,12 @@ async def test_an_event_that_is_no_json_object_cannot_be_read(
         await kit.all(model.stream(HELLO))
 
 
-async def test_lines_that_are_no_fields_are_passed_over(endpoint: Loopback, model: Any, kit: Kit, vendor: Vendor) -> None:
+async def test_unknown_event_stream_lines_are_ignored(endpoint: Loopback, model: Any, kit: Kit, vendor: Vendor) -> None:
     endpoint.does(events([": ping\n\n", "garbage\n", "id: 7\n", *vendor.events("Hello")], done=vendor.done))
     assert merged(await kit.all(model.stream(HELLO))).text == "Hello"
 
 
-async def test_a_server_that_fails_in_the_middle_says_so(endpoint: Loopback, model: Any, kit: Kit, vendor: Vendor) -> None:
+async def test_error_event_in_stream_raises_model_failed(endpoint: Loopback, model: Any, kit: Kit, vendor: Vendor) -> None:
     endpoint.does(events([*vendor.events("Hello")[:-1], vendor.failure], done=False))
     with pytest.raises(ModelFailed, match="overloaded, sorry") as raised:
         await kit.all(model.stream(HELLO))
@@ -246,7 +244,7 @@ async def test_a_server_that_fails_in_the_middle_says_so(endpoint: Loopback, mod
     assert raised.value.status >= 500
 
 
-async def test_cancelling_hangs_up(endpoint: Loopback, model: Any, kit: Kit, way: Way) -> None:
+async def test_cancelled_call_closes_the_connection(endpoint: Loopback, model: Any, kit: Kit, way: Way) -> None:
     if not kit.is_async:
         return  # a blocking call has nobody who could cancel it
     endpoint.does(hangs)
@@ -258,7 +256,7 @@ async def test_cancelling_hangs_up(endpoint: Loopback, model: Any, kit: Kit, way
     await asyncio.wait_for(endpoint.gone.wait(), MOST_WAITED)
 
 
-async def test_closing_a_stream_hangs_up(endpoint: Loopback, model: Any, kit: Kit, vendor: Vendor) -> None:
+async def test_closed_stream_closes_the_connection(endpoint: Loopback, model: Any, kit: Kit, vendor: Vendor) -> None:
     endpoint.does(events(vendor.events("Hello")[:-1], done=False, then="hang"))
     stream = model.stream(HELLO)
     if kit.is_async:
@@ -270,20 +268,20 @@ async def test_closing_a_stream_hangs_up(endpoint: Loopback, model: Any, kit: Ki
     await asyncio.wait_for(endpoint.gone.wait(), MOST_WAITED)
 
 
-async def test_a_connection_serves_one_call_after_the_other(endpoint: Loopback, model: Any, vendor: Vendor, way: Way) -> None:
+async def test_sequential_calls_reuse_one_connection(endpoint: Loopback, model: Any, vendor: Vendor, way: Way) -> None:
     endpoint.does(answer_saying(vendor, way))
     for _ in range(3):
         assert merged(await answer_of(way, model, HELLO)).text == "Hello"
     assert endpoint.connections == 1
 
 
-async def test_many_at_once(endpoint: Loopback, model: Any, vendor: Vendor, way: Way) -> None:
+async def test_concurrent_calls_all_succeed(endpoint: Loopback, model: Any, vendor: Vendor, way: Way) -> None:
     endpoint.does(answer_saying(vendor, way))
     answers = await asyncio.gather(*(answer_of(way, model, HELLO) for _ in range(20)))
     assert {merged(each).text for each in answers} == {"Hello"}
 
 
-def test_an_unknown_name_is_none_of_the_kit() -> None:
+def test_unknown_name_of_chat_raises_attribute_error() -> None:
     from threadkeep import chat
 
     with pytest.raises(AttributeError, match="NoModel"):

@@ -83,49 +83,49 @@ def served_apart(vendor: Vendor) -> Iterator[Loopback]:
 
 
 @pytest.mark.parametrize("key", ["sk-0123456789\n", " sk-0123456789", "sk-0123…6789"])
-def test_a_key_that_no_header_holds_is_refused_and_not_shown(kit: Kit, vendor: Vendor, key: str) -> None:
+def test_invalid_key_is_rejected_and_not_shown(kit: Kit, vendor: Vendor, key: str) -> None:
     with pytest.raises(ValueError, match="api_key") as refused:
         getattr(kit, vendor.adapter)("small", base_url="http://127.0.0.1:9", api_key=key)
     assert "0123" not in str(refused.value)
 
 
 @pytest.mark.parametrize("address", ["localhost:8080/v1", "http://", "http://[::1", "ftp://host/", "http://host:99999", ""])
-def test_an_address_that_nothing_can_go_to_is_refused(kit: Kit, vendor: Vendor, address: str) -> None:
+def test_invalid_base_url_is_rejected(kit: Kit, vendor: Vendor, address: str) -> None:
     with pytest.raises(ValueError, match="base_url"):
         getattr(kit, vendor.adapter)("small", base_url=address, api_key="k")
 
 
 @pytest.mark.parametrize("timeout", [0, -1, float("inf"), float("nan"), 1e12])
-async def test_a_timeout_that_nobody_can_keep_is_refused(endpoint: Loopback, model: Any, way: Way, timeout: float) -> None:
+async def test_invalid_timeout_is_rejected_before_the_request(endpoint: Loopback, model: Any, way: Way, timeout: float) -> None:
     with pytest.raises(ValueError, match="timeout"):
         await answer_of(way, model, Prompt(HELLO.messages, ChatOptions(timeout=timeout)))
     assert endpoint.requests == []
 
 
-async def test_a_closed_model_says_so_at_once(endpoint: Loopback, model: Any, kit: Kit, way: Way) -> None:
+async def test_call_of_closed_model_raises_chat_error(endpoint: Loopback, model: Any, kit: Kit, way: Way) -> None:
     await kit.of(model.close)
     with pytest.raises(ChatError, match="closed"):
         await answer_of(way, model, HELLO)
 
 
-async def test_half_of_a_surrogate_pair_is_told(endpoint: Loopback, model: Any, way: Way) -> None:
+async def test_lone_surrogate_in_message_raises_unsupported_content(endpoint: Loopback, model: Any, way: Way) -> None:
     with pytest.raises(UnsupportedContent, match="surrogate"):
         await answer_of(way, model, Prompt((user("half \ud83d"),)))
 
 
 @pytest.mark.parametrize("arguments", ['{"x": NaN}', '{"x": -Infinity}', '{"x": 1e999}', '{"x": "\\ud83d"}'])
-async def test_arguments_that_only_python_reads_go_back(endpoint: Loopback, model: Any, kit: Kit, arguments: str) -> None:
+async def test_arguments_outside_standard_json_are_sent_back(endpoint: Loopback, model: Any, kit: Kit, arguments: str) -> None:
     asked = (user("Go"), assistant(tool_calls=[ToolCall("a", "f", arguments)]), tool(ToolResult("a", "f", (Text("no"),))))
     assert (await kit.of(model.call, Prompt(asked))).text == "Hello"
 
 
-async def test_data_that_holds_no_object_is_refused(endpoint: Loopback, model: Any, kit: Kit, vendor: Vendor) -> None:
+async def test_data_part_without_json_object_is_rejected(endpoint: Loopback, model: Any, kit: Kit, vendor: Vendor) -> None:
     with pytest.raises(UnsupportedContent, match="Data"):
         await kit.of(model.call, Prompt((user([Data(vendor.name, "[1]")]),)))
 
 
 @pytest.mark.parametrize("vendor", [GEMINI], ids=["gemini"], indirect=True)
-async def test_a_refusal_that_drips_ends_in_time(endpoint: Loopback, model: Any, way: Way) -> None:
+async def test_slow_byte_by_byte_error_raises_model_timeout(endpoint: Loopback, model: Any, way: Way) -> None:
     endpoint.does(drips(b" " * 1000, status="400 Bad Request"))
     began = time.monotonic()
     with pytest.raises(ModelTimeout):
@@ -134,13 +134,13 @@ async def test_a_refusal_that_drips_ends_in_time(endpoint: Loopback, model: Any,
 
 
 @pytest.mark.parametrize("vendor", [OPENAI], ids=["openai"], indirect=True)
-async def test_half_of_a_surrogate_pair_in_an_answer_is_replaced(endpoint: Loopback, model: Any, kit: Kit) -> None:
+async def test_lone_surrogate_in_answer_is_replaced(endpoint: Loopback, model: Any, kit: Kit) -> None:
     endpoint.does(replies(completion("whole \U0001f600, half \ud83d")))
     assert (await kit.of(model.call, HELLO)).text == "whole \U0001f600, half \ufffd"
 
 
 @pytest.mark.parametrize("vendor", [OPENAI, GEMINI, ANTHROPIC], ids=lambda vendor: vendor.name, indirect=True)
-async def test_a_fill_in_for_a_key_is_not_sought_in_what_is_told(endpoint: Loopback, kit: Kit, vendor: Vendor) -> None:
+async def test_placeholder_key_is_not_masked_in_error_text(endpoint: Loopback, kit: Kit, vendor: Vendor) -> None:
     model = getattr(kit, vendor.adapter)("small", base_url=f"http://127.0.0.1:{endpoint.port}{vendor.path}", api_key="o")
     endpoint.does(refuses(400, "no model of that name"))
     with pytest.raises(ModelFailed, match="no model of that name"):
@@ -148,7 +148,7 @@ async def test_a_fill_in_for_a_key_is_not_sought_in_what_is_told(endpoint: Loopb
     await kit.of(model.close)
 
 
-def test_a_model_outlives_event_loops(kit: Kit, vendor: Vendor) -> None:
+def test_model_works_in_successive_event_loops(kit: Kit, vendor: Vendor) -> None:
     """One after the other, as in a program that calls asyncio.run more than once: connections die with their loop."""
     with served_apart(vendor) as endpoint:
         ask_in_three_loops(kit, vendor.model(kit, endpoint))
@@ -165,7 +165,7 @@ def ask_in_three_loops(kit: Kit, model: Any) -> None:
     asyncio.run(kit.of(model.close))
 
 
-def test_a_process_that_was_forked_has_connections_of_its_own(vendor: Vendor) -> None:
+def test_forked_process_opens_its_own_connection(vendor: Vendor) -> None:
     with served_apart(vendor) as endpoint, vendor.model(Kit(is_async=False), endpoint) as model:
         assert model.call(HELLO).text == "Hello"
         child = os.fork()

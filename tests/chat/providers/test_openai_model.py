@@ -52,7 +52,7 @@ def answer_saying(way: Way, text: str, *, reason: str = "stop", usage: Any = Non
     return events([chunk({"role": "assistant", "content": ""}), *words, chunk({}, reason=reason), chunk(usage=usage)])
 
 
-async def test_an_answer_with_what_it_cost(endpoint: Loopback, model: Any, way: Way) -> None:
+async def test_answer_has_text_metadata_and_usage(endpoint: Loopback, model: Any, way: Way) -> None:
     whole = completion("Hello there")
     endpoint.does(
         events(
@@ -69,7 +69,7 @@ async def test_an_answer_with_what_it_cost(endpoint: Loopback, model: Any, way: 
     assert usage.native == whole["usage"]
 
 
-async def test_text_comes_as_it_is_said(endpoint: Loopback, model: Any, kit: Kit) -> None:
+async def test_stream_yields_text_as_it_arrives(endpoint: Loopback, model: Any, kit: Kit) -> None:
     endpoint.does(events([chunk({"content": "One "}), chunk({"content": "two"}), chunk({}, reason="stop")], cut=7))
     chunks = await kit.all(model.stream(HELLO))
     assert [each.text for each in chunks] == ["One ", "two", ""]
@@ -77,7 +77,7 @@ async def test_text_comes_as_it_is_said(endpoint: Loopback, model: Any, kit: Kit
 
 
 @pytest.mark.parametrize("cut", [1, 2, 5, 64])
-async def test_parallel_calls_come_whole_wherever_they_were_cut(endpoint: Loopback, model: Any, kit: Kit, cut: int) -> None:
+async def test_parallel_calls_are_assembled_at_any_chunk_size(endpoint: Loopback, model: Any, kit: Kit, cut: int) -> None:
     endpoint.does(events([*calls_in_deltas(CALLS, cut), chunk({}, reason="tool_calls")], cut=cut * 3))
     chunks = await kit.all(model.stream(HELLO))
     assert [each.tool_calls for each in chunks if each.tool_calls] == [
@@ -87,7 +87,7 @@ async def test_parallel_calls_come_whole_wherever_they_were_cut(endpoint: Loopba
 
 
 @pytest.mark.parametrize("arguments", ["", "{", '{"city": "Os', "not JSON", '["a list"]'])
-async def test_arguments_that_are_no_json_come_as_they_are(endpoint: Loopback, model: Any, way: Way, arguments: str) -> None:
+async def test_invalid_json_arguments_are_kept(endpoint: Loopback, model: Any, way: Way, arguments: str) -> None:
     calls = [call("a", "weather", arguments)]
     endpoint.does(
         events([*calls_in_deltas(calls), chunk({}, reason="tool_calls")]) if way.streams else replies(completion(calls=calls))
@@ -95,20 +95,20 @@ async def test_arguments_that_are_no_json_come_as_they_are(endpoint: Loopback, m
     assert merged(await answer_of(way, model, HELLO)).tool_calls == (ToolCall("a", "weather", arguments),)
 
 
-async def test_calls_without_an_id_get_one_of_their_own(endpoint: Loopback, model: Any, way: Way) -> None:
+async def test_calls_without_id_get_unique_ids(endpoint: Loopback, model: Any, way: Way) -> None:
     calls = [{"type": "function", "function": {"name": "weather", "arguments": "{}"}}] * 2
     deltas = [chunk({"tool_calls": [{**each, "index": at}]}) for at, each in enumerate(calls)]
     endpoint.does(events([*deltas, chunk({}, reason="stop")]) if way.streams else replies(completion(calls=calls)))
     assert [each.id for each in merged(await answer_of(way, model, HELLO)).tool_calls] == ["c1-0", "c1-1"]
 
 
-async def test_calls_of_one_index_are_told_apart_by_their_ids(endpoint: Loopback, model: Any, kit: Kit) -> None:
+async def test_calls_with_same_index_are_separated_by_id(endpoint: Loopback, model: Any, kit: Kit) -> None:
     deltas = [chunk({"tool_calls": [{**each, "index": 0}]}) for each in CALLS]
     endpoint.does(events([*deltas, chunk({}, reason="stop")]))
     assert [each.id for each in merged(await kit.all(model.stream(HELLO))).tool_calls] == ["a", "b"]
 
 
-async def test_reasoning_stands_before_the_text(endpoint: Loopback, model: Any, way: Way) -> None:
+async def test_reasoning_precedes_the_text(endpoint: Loopback, model: Any, way: Way) -> None:
     endpoint.does(
         events(
             [chunk({"reasoning_content": "Hm"}), chunk({"reasoning_content": "m."}), chunk({"content": "Yes"}, reason="stop")]
@@ -121,7 +121,7 @@ async def test_reasoning_stands_before_the_text(endpoint: Loopback, model: Any, 
     assert found.message.parts == (Reasoning("Hmm."), Text("Yes"))
 
 
-async def test_a_refusal_is_text_that_is_marked(endpoint: Loopback, model: Any, way: Way) -> None:
+async def test_refusal_is_marked_text(endpoint: Loopback, model: Any, way: Way) -> None:
     endpoint.does(
         events([chunk({"refusal": "I will"}), chunk({"refusal": " not."}), chunk({}, reason="stop")])
         if way.streams
@@ -132,13 +132,13 @@ async def test_a_refusal_is_text_that_is_marked(endpoint: Loopback, model: Any, 
 
 
 @pytest.mark.parametrize("reason", ["length", "content_filter"])
-async def test_an_answer_that_was_cut_off_says_why(endpoint: Loopback, model: Any, way: Way, reason: str) -> None:
+async def test_truncated_answer_keeps_its_finish_reason(endpoint: Loopback, model: Any, way: Way, reason: str) -> None:
     endpoint.does(answer_saying(way, "Well", reason=reason))
     found = merged(await answer_of(way, model, HELLO))
     assert (found.text, found.finish_reason) == ("Well", reason)
 
 
-async def test_an_answer_without_a_choice_has_no_generation(endpoint: Loopback, model: Any, way: Way) -> None:
+async def test_answer_without_choice_has_no_generation(endpoint: Loopback, model: Any, way: Way) -> None:
     endpoint.does(events([chunk(usage={"prompt_tokens": 5})]) if way.streams else replies(completion() | {"choices": []}))
     found = merged(await answer_of(way, model, HELLO))
     assert found.generations == ()
@@ -168,7 +168,7 @@ MESSAGES = [
 """The conversation in this language."""
 
 
-async def test_the_request_for_a_whole_conversation(endpoint: Loopback, model: Any, way: Way) -> None:
+async def test_request_body_of_a_whole_conversation(endpoint: Loopback, model: Any, way: Way) -> None:
     endpoint.does(answer_saying(way, "Fine"))
     options = ToolOptions(
         temperature=0.5,
@@ -215,7 +215,7 @@ async def test_the_request_for_a_whole_conversation(endpoint: Loopback, model: A
     assert endpoint.requests[-1].headers["authorization"] == f"Bearer {KEY}"
 
 
-async def test_reasoning_goes_back_to_who_wants_it(endpoint: Loopback, kit: Kit, way: Way) -> None:
+async def test_reasoning_is_sent_back_in_the_configured_field(endpoint: Loopback, kit: Kit, way: Way) -> None:
     model = kit.OpenAIModel("small", base_url=endpoint.url, reasoning_field="reasoning_content", stream_usage=False)
     endpoint.does(answer_saying(way, "Fine"))
     await answer_of(way, model, Prompt((user("Hi"), assistant([Reasoning("Hmm."), "Hello"]), user("And?"))))
@@ -224,14 +224,14 @@ async def test_reasoning_goes_back_to_who_wants_it(endpoint: Loopback, kit: Kit,
     await kit.of(model.close)
 
 
-async def test_what_has_no_form_is_refused_before_anything_is_sent(endpoint: Loopback, model: Any, way: Way) -> None:
+async def test_unsupported_media_is_rejected_before_the_request(endpoint: Loopback, model: Any, way: Way) -> None:
     film = user([Media("video/mp4", uri="https://example.org/a.mp4")])
     with pytest.raises(UnsupportedContent, match="video/mp4"):
         await answer_of(way, model, Prompt((film,)))
     assert endpoint.requests == []
 
 
-async def test_a_request_wins_over_the_models_options(endpoint: Loopback, kit: Kit, way: Way) -> None:
+async def test_request_options_override_model_options(endpoint: Loopback, kit: Kit, way: Way) -> None:
     model = kit.OpenAIModel("small", base_url=endpoint.url, options=ChatOptions(temperature=0.1, max_tokens=9))
     endpoint.does(answer_saying(way, "Fine"))
     await answer_of(way, model, Prompt(HELLO.messages, ChatOptions(model="large", temperature=0.9)))
@@ -239,7 +239,7 @@ async def test_a_request_wins_over_the_models_options(endpoint: Loopback, kit: K
     await kit.of(model.close)
 
 
-async def test_no_key_of_the_environment_goes_to_another_address(
+async def test_environment_key_is_not_sent_to_custom_base_url(
     endpoint: Loopback, kit: Kit, way: Way, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
@@ -250,7 +250,7 @@ async def test_no_key_of_the_environment_goes_to_another_address(
     await kit.of(model.close)
 
 
-async def test_a_client_that_was_given_is_used_and_left_open(endpoint: Loopback, kit: Kit, way: Way) -> None:
+async def test_given_client_is_used_and_left_open(endpoint: Loopback, kit: Kit, way: Way) -> None:
     import openai
 
     library = (openai.AsyncOpenAI if kit.is_async else openai.OpenAI)(
@@ -277,7 +277,9 @@ async def test_a_client_that_was_given_is_used_and_left_open(endpoint: Loopback,
         (Media("application/pdf", file_id="f1"), {"type": "file", "file": {"file_id": "f1"}}),
     ],
 )
-async def test_media_in_messages_and_results(endpoint: Loopback, model: Any, kit: Kit, media: Media, sent: Any) -> None:
+async def test_media_are_sent_in_messages_and_tool_results(
+    endpoint: Loopback, model: Any, kit: Kit, media: Media, sent: Any
+) -> None:
     endpoint.does(replies(completion("Fine")))
     called = assistant(tool_calls=[ToolCall("a", "look"), ToolCall("b", "go", "north", kind="custom")])
     results = tool(ToolResult("a", "look", (Text("See"), media)), ToolResult("b", "go", structured_json='{"at": 1}'))
@@ -296,14 +298,14 @@ async def test_media_in_messages_and_results(endpoint: Loopback, model: Any, kit
     }
 
 
-async def test_openai_itself_is_told_the_limit_by_its_newer_name(kit: Kit) -> None:
+async def test_request_to_openai_itself_uses_max_completion_tokens(kit: Kit) -> None:
     model = kit.OpenAIModel("small", api_key=KEY, base_url="https://api.openai.com/v1")
     body = model._body(Prompt(HELLO.messages, ChatOptions(model="small", max_tokens=9)), stream=False)
     assert (body.get("max_completion_tokens"), body.get("max_tokens")) == (9, None)
     await kit.of(model.close)
 
 
-async def test_messages_cost_little_beside_their_bytes(endpoint: Loopback, model: Any, way: Way) -> None:
+async def test_ten_thousand_messages_cost_little_cpu_time(endpoint: Loopback, model: Any, way: Way) -> None:
     """The library of OpenAI looks at each message that it is given, which took seconds for so many."""
     endpoint.does(answer_saying(way, "Fine"))
     messages = tuple(user(str(number)) if number % 2 == 0 else assistant(str(number)) for number in range(10_001))

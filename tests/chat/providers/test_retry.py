@@ -13,14 +13,14 @@ def failure(*, retry: bool = True, retry_after: float | None = None) -> ModelFai
 
 
 @pytest.mark.parametrize(("attempt", "most"), [(1, 0.5), (2, 1.0), (3, 2.0)])
-def test_the_wait_by_default_doubles_from_half_a_second_and_is_spread(attempt: int, most: float) -> None:
+def test_default_wait_doubles_from_half_a_second_with_jitter(attempt: int, most: float) -> None:
     longest, shortest = RetryPolicy(max_retries=3, jitter=lambda: 1.0), RetryPolicy(max_retries=3, jitter=lambda: 0.0)
     assert longest.wait(failure(), attempt, 600) == most
     assert shortest.wait(failure(), attempt, 600) == most / 2
     assert most / 2 <= (RetryPolicy(max_retries=3).wait(failure(), attempt, 600) or 0) <= most
 
 
-def test_a_wait_that_the_endpoint_names_holds_if_it_is_longer() -> None:
+def test_retry_after_of_the_endpoint_applies_if_longer() -> None:
     patience = RetryPolicy(jitter=lambda: 1.0)
     assert patience.wait(failure(retry_after=0.7), 1, 600) == 0.7
     assert patience.wait(failure(retry_after=0.1), 1, 600) == 0.5
@@ -35,5 +35,5 @@ def test_a_wait_that_the_endpoint_names_holds_if_it_is_longer() -> None:
         (failure(), 1, 0.2),
     ],
 )
-def test_what_cannot_pass_in_time_is_given_up(failed: ModelFailed, attempt: int, left: float) -> None:
+def test_wait_is_none_when_no_retry_is_allowed_or_in_time(failed: ModelFailed, attempt: int, left: float) -> None:
     assert RetryPolicy().wait(failed, attempt, left) is None

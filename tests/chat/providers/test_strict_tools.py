@@ -37,7 +37,7 @@ class Dog(BaseModel):
     kind: Literal["dog"]
 
 
-def test_strict_schemas_require_every_field_and_no_other() -> None:
+def test_strict_schema_requires_every_field_and_no_other() -> None:
     @function_tool(strict=True)
     def adopt(
         name: Annotated[str, Field(min_length=1)],
@@ -81,7 +81,7 @@ def bad_strict_dict(a: dict) -> None: ...  # type: ignore[type-arg]
         (bad_strict_dict, "a is a mapping with free keys"),
     ],
 )
-def test_what_strict_mode_cannot_say_is_refused(function: Any, said: str) -> None:
+def test_strict_tool_with_unsupported_type_is_rejected(function: Any, said: str) -> None:
     function_tool(function)
     with pytest.raises(InvalidTool, match=f"cannot be strict: {said}"):
         function_tool(function, strict=True)

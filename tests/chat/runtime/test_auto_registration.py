@@ -66,7 +66,7 @@ def passing_tool_advisor(kit: Kit, runs_tools: bool = True) -> Any:
 
 
 @pytest.mark.parametrize("where", ["client", "model options", "client options", "request options", "request"])
-async def test_the_loop_is_added_wherever_the_tools_were_given(kit: Kit, way: Way, weather: Weather, where: str) -> None:
+async def test_loop_is_added_for_tools_from_any_source(kit: Kit, way: Way, weather: Weather, where: str) -> None:
     options = ToolOptions(model="scripted", tools=(weather.tool,))
     defaults = options if where == "model options" else ChatOptions(model="scripted")
     client = kit.ChatClient(
@@ -83,7 +83,7 @@ async def test_the_loop_is_added_wherever_the_tools_were_given(kit: Kit, way: Wa
     assert weather.asked == ["Oslo"]
 
 
-async def test_the_loop_is_added_for_tools_that_an_advisor_brings(kit: Kit, way: Way, weather: Weather) -> None:
+async def test_loop_is_added_for_tools_added_by_an_advisor(kit: Kit, way: Way, weather: Weather) -> None:
     def bring(request: ChatClientRequest) -> ChatClientRequest:
         assert isinstance(request.options, ToolOptions)
         return request.with_options(request.options.changed(tools=(weather.tool,)))
@@ -94,7 +94,7 @@ async def test_the_loop_is_added_for_tools_that_an_advisor_brings(kit: Kit, way:
 
 
 @pytest.mark.parametrize("how", ["client", "client params", "request params"])
-async def test_the_loop_is_not_added_when_it_is_not_wanted(kit: Kit, way: Way, weather: Weather, how: str) -> None:
+async def test_loop_is_not_added_when_disabled(kit: Kit, way: Way, weather: Weather, how: str) -> None:
     client = kit.ChatClient(
         kit.ScriptedModel([CALL]),
         tools=[weather.tool],
@@ -108,21 +108,21 @@ async def test_the_loop_is_not_added_when_it_is_not_wanted(kit: Kit, way: Way, w
 
 
 @pytest.mark.parametrize("wanted", [True, None])
-async def test_a_request_may_want_the_loop_that_its_clients_params_do_not(
+async def test_request_param_enables_loop_disabled_by_client_params(
     kit: Kit, way: Way, weather: Weather, wanted: bool | None
 ) -> None:
     client = kit.ChatClient(kit.ScriptedModel([CALL, "4"]), tools=[weather.tool], params={AUTO_TOOLS: False})
     assert text_of(await way.ask(client.prompt("And in Oslo?").params({AUTO_TOOLS: wanted}))) == "4"
 
 
-async def test_an_advisor_that_says_it_runs_no_tools_is_no_loop(kit: Kit, way: Way, weather: Weather) -> None:
+async def test_advisor_with_runs_tools_false_does_not_replace_the_loop(kit: Kit, way: Way, weather: Weather) -> None:
     idle = passing_tool_advisor(kit, runs_tools=False)
     client = kit.ChatClient(kit.ScriptedModel([CALL, "4"]), tools=[weather.tool], advisors=[idle])
     assert text_of(await way.ask(client.prompt("And in Oslo?"))) == "4"
 
 
 @pytest.mark.parametrize("by", ["client", "request"])
-async def test_no_loop_is_added_beside_another_tool_advisor(kit: Kit, way: Way, weather: Weather, by: str) -> None:
+async def test_loop_is_not_added_next_to_another_tool_advisor(kit: Kit, way: Way, weather: Weather, by: str) -> None:
     own = passing_tool_advisor(kit)
     client = kit.ChatClient(kit.ScriptedModel([CALL]), tools=[weather.tool], advisors=[own] if by == "client" else [])
     prompt = client.prompt("And in Oslo?")
@@ -131,7 +131,7 @@ async def test_no_loop_is_added_beside_another_tool_advisor(kit: Kit, way: Way, 
     assert weather.asked == []
 
 
-async def test_the_loop_that_was_given_is_the_one_that_runs(kit: Kit, way: Way, weather: Weather) -> None:
+async def test_given_loop_replaces_the_default_loop(kit: Kit, way: Way, weather: Weather) -> None:
     loop = kit.ToolCallingAdvisor(max_iterations=1)
     client = kit.ChatClient(kit.ScriptedModel([CALL]), tools=[weather.tool], advisors=[loop])
     answers = await way.ask(client.prompt("And in Oslo?"))
@@ -139,27 +139,27 @@ async def test_the_loop_that_was_given_is_the_one_that_runs(kit: Kit, way: Way, 
     assert weather.asked == []
 
 
-async def test_without_tools_the_model_is_asked_once(kit: Kit, way: Way) -> None:
+async def test_request_without_tools_calls_the_model_once(kit: Kit, way: Way) -> None:
     model = kit.ScriptedModel(["Good evening"])
     assert text_of(await way.ask(kit.ChatClient(model).prompt("Hello"))) == "Good evening"
     assert len(model.prompts) == 1
 
 
-async def test_with_tools_the_model_is_asked_until_it_calls_none(kit: Kit, way: Way, weather: Weather) -> None:
+async def test_request_with_tools_calls_the_model_until_it_makes_no_call(kit: Kit, way: Way, weather: Weather) -> None:
     model = kit.ScriptedModel([CALL, CALL, "4 degrees."])
     client = kit.ChatClient(model, tools=[weather.tool])
     assert text_of(await way.ask(client.prompt("And in Oslo?"))) == "4 degrees."
     assert (len(model.prompts), weather.asked) == (3, ["Oslo", "Oslo"])
 
 
-async def test_the_loop_runs_tools_with_the_clients_manager(kit: Kit, way: Way, weather: Weather) -> None:
+async def test_added_loop_uses_the_tool_manager_of_the_client(kit: Kit, way: Way, weather: Weather) -> None:
     manager = kit.ToolCallingManager(resolver={"weather": weather.tool}.get)
     client = kit.ChatClient(kit.ScriptedModel([CALL, "4 degrees."]), tool_manager=manager)
     assert text_of(await way.ask(client.prompt("And in Oslo?"))) == "4 degrees."
     assert weather.asked == ["Oslo"]
 
 
-async def test_two_loops_are_refused_by_name(kit: Kit, way: Way) -> None:
+async def test_two_loops_are_rejected_by_name(kit: Kit, way: Way) -> None:
     loop, own = kit.ToolCallingAdvisor(name="first loop"), passing_tool_advisor(kit)
     answer_saying = "one loop of tools, not 2: leave out one of 'first loop' and 'own loop'"
     with pytest.raises(InvalidChain, match=answer_saying):
@@ -177,7 +177,7 @@ async def test_two_loops_are_refused_by_name(kit: Kit, way: Way) -> None:
         (CHAT_MEMORY_ORDER, None),
     ],
 )
-async def test_a_memory_inside_of_the_loop_gives_the_history_and_one_outside_does_not(
+async def test_only_memory_inside_the_loop_provides_the_history(
     kit: Kit, way: Way, weather: Weather, order: int, second: list[str] | None, given: bool
 ) -> None:
     rounds: list[list[str]] = []
@@ -192,7 +192,7 @@ async def test_a_memory_inside_of_the_loop_gives_the_history_and_one_outside_doe
     assert loop.internal_history
 
 
-async def test_a_memory_of_the_loops_own_order_is_inside_if_it_is_given_after_it(kit: Kit, weather: Weather) -> None:
+async def test_memory_with_order_of_the_loop_is_inside_if_given_after_it(kit: Kit, weather: Weather) -> None:
     for after in (True, False):
         rounds: list[list[str]] = []
         pair = [kit.ToolCallingAdvisor(), memory_at(kit, TOOL_CALLING_ORDER, rounds)]
@@ -201,7 +201,7 @@ async def test_a_memory_of_the_loops_own_order_is_inside_if_it_is_given_after_it
         assert rounds == ([["user"], ["tool"]] if after else [["user"]])
 
 
-async def test_a_loop_of_another_kind_keeps_its_history_to_itself(kit: Kit, way: Way) -> None:
+async def test_custom_loop_next_to_memory_is_left_unchanged(kit: Kit, way: Way) -> None:
     rounds: list[list[str]] = []
     advisors = [passing_tool_advisor(kit), memory_at(kit, 8, rounds)]
     client = kit.ChatClient(kit.ScriptedModel(["fine"]), advisors=advisors)
@@ -209,7 +209,7 @@ async def test_a_loop_of_another_kind_keeps_its_history_to_itself(kit: Kit, way:
     assert rounds == [["user"]]
 
 
-async def test_a_subclass_of_the_loop_stays_what_it_is_beside_a_memory(kit: Kit, way: Way, weather: Weather) -> None:
+async def test_subclass_of_loop_keeps_its_type_next_to_memory(kit: Kit, way: Way, weather: Weather) -> None:
     kept: list[str] = []
 
     class Named(kit.ToolCallingAdvisor):  # type: ignore[name-defined]
@@ -225,7 +225,7 @@ async def test_a_subclass_of_the_loop_stays_what_it_is_beside_a_memory(kit: Kit,
     assert kept == ["Named", "Named"]
 
 
-async def test_the_choice_of_tools_is_the_requests(kit: Kit, way: Way, weather: Weather) -> None:
+async def test_tool_choice_of_request_overrides_the_client(kit: Kit, way: Way, weather: Weather) -> None:
     seen: list[Any] = []
 
     def see(prompt: Prompt) -> str:

@@ -11,7 +11,7 @@ from threadkeep.chat import ChatClientRequest, InvalidChain, user
 from ..async_and_sync import Kit, Way, text_of
 
 
-async def test_the_lowest_order_is_outermost_and_equals_stand_as_given(kit: Kit, way: Way) -> None:
+async def test_advisors_run_by_order_and_equal_orders_as_given(kit: Kit, way: Way) -> None:
     seen: list[str] = []
 
     def recording(name: str, order: int) -> Any:
@@ -25,7 +25,7 @@ async def test_the_lowest_order_is_outermost_and_equals_stand_as_given(kit: Kit,
     assert seen == ["> a", "> b", "> c", "< c", "< b", "< a"]
 
 
-async def test_a_chain_may_be_asked_again_from_anywhere(kit: Kit, way: Way) -> None:
+async def test_rest_of_chain_can_be_called_repeatedly(kit: Kit, way: Way) -> None:
     inner = kit.advisor(order=2, before=lambda request: request.with_context({"n": request.context.get("n", 0) + 1}))
     outer = kit.advisor(order=1, before=lambda request: request.with_context({"outer": True}))
     chain = kit.AdvisorChain([outer, inner], kit.ScriptedModel(["1", "2", "3"]))
@@ -37,7 +37,7 @@ async def test_a_chain_may_be_asked_again_from_anywhere(kit: Kit, way: Way) -> N
     assert (text_of(answers), dict(answers[-1].context)) == ("3", {"n": 1, "outer": True})
 
 
-async def test_a_chain_holds_an_advisor_once_and_knows_its_own(kit: Kit) -> None:
+async def test_chain_rejects_duplicate_and_unknown_advisors(kit: Kit) -> None:
     advisor = kit.advisor()
     with pytest.raises(InvalidChain, match="twice"):
         kit.AdvisorChain([advisor, advisor], kit.ScriptedModel())
@@ -45,7 +45,7 @@ async def test_a_chain_holds_an_advisor_once_and_knows_its_own(kit: Kit) -> None
         kit.AdvisorChain([], kit.ScriptedModel()).after(advisor)
 
 
-async def test_nobody_can_change_what_passes(kit: Kit, way: Way) -> None:
+async def test_request_is_immutable(kit: Kit, way: Way) -> None:
     given = {"key": 1}
     request = ChatClientRequest((user("hi"),), context=given)
     given["key"] = 2

@@ -25,7 +25,7 @@ def weather(city: str) -> str:
     return f"4 degrees in {city}"
 
 
-async def test_a_question_is_answered_with_the_help_of_a_function(kit: Kit, way: Way) -> None:
+async def test_question_is_answered_with_a_function_tool(kit: Kit, way: Way) -> None:
     model = kit.ScriptedModel([CALL, lambda prompt: f"It is {prompt.messages[-1].tool_results[0].text}."])
     client = kit.ChatClient(model, system="You know the weather.", tools=[weather])
     asked = client.prompt("What is the weather in Oslo?").session("s1").options(temperature=0)
@@ -33,14 +33,14 @@ async def test_a_question_is_answered_with_the_help_of_a_function(kit: Kit, way:
     assert [message.role.value for message in model.prompts[-1].messages] == ["system", "user", "assistant", "tool"]
 
 
-def test_a_program_without_an_event_loop_needs_no_more_than_this() -> None:
+def test_blocking_client_calls_and_streams_without_event_loop() -> None:
     model = chat.ScriptedModel([CALL, "4 degrees.", "Bring a coat."])
     client = chat.ChatClient(model, tools=[weather])
     assert client.prompt("What is the weather in Oslo?").call().text == "4 degrees."
     assert "".join(chunk.text for chunk in client.prompt("And what should I wear?").stream()) == "Bring a coat."
 
 
-async def test_an_answer_tells_usage_and_context_beside_its_text(kit: Kit) -> None:
+async def test_answer_has_usage_context_and_response_metadata(kit: Kit) -> None:
     spoken = chat.Generation(assistant("Hi"), "stop")
     client = kit.ChatClient(kit.ScriptedModel([ChatResponse((spoken,), chat.Usage(3, 1, 4), "r1", "m1")]), params={"a": 1})
     answer = await kit.of(client.prompt("Hello").call)
@@ -48,13 +48,13 @@ async def test_an_answer_tells_usage_and_context_beside_its_text(kit: Kit) -> No
     assert (answer.response.finish_reason, answer.response.model) == ("stop", "m1")
 
 
-async def test_a_client_and_its_prompts_serve_many_at_once(kit: Kit, way: Way) -> None:
+async def test_client_serves_concurrent_prompts(kit: Kit, way: Way) -> None:
     client = kit.ChatClient(kit.ScriptedModel([lambda prompt: f"to {prompt.messages[-1].text}"] * 30))
     answers = await asyncio.gather(*(way.ask(client.prompt(str(n)).session(f"s{n}")) for n in range(30)))
     assert [text_of(answer) for answer in answers] == [f"to {n}" for n in range(30)]
 
 
-async def test_a_client_becomes_another_and_stays_what_it_is(kit: Kit, way: Way) -> None:
+async def test_mutate_returns_new_client_and_keeps_the_original(kit: Kit, way: Way) -> None:
     model, other = kit.ScriptedModel(["1", "3"]), kit.ScriptedModel(["2"])
     tools = (tool for tool in [weather])
     first = kit.ChatClient(model, system="Be kind.", tools=tools, options=ChatOptions(seed=1), params={"a": 1})
@@ -68,7 +68,7 @@ async def test_a_client_becomes_another_and_stays_what_it_is(kit: Kit, way: Way)
     assert other.prompts[0].options.seed == 1
 
 
-async def test_what_a_client_was_given_may_change_afterwards(kit: Kit, way: Way) -> None:
+async def test_client_copies_the_settings_it_is_given(kit: Kit, way: Way) -> None:
     params, context, tools = {"a": 1}, {"b": 1}, [weather]
     model = kit.ScriptedModel(["fine", "fine"])
     client = kit.ChatClient(model, params=params, tool_context=context, tools=tools)
@@ -81,7 +81,7 @@ async def test_what_a_client_was_given_may_change_afterwards(kit: Kit, way: Way)
         assert (dict(options.tool_context), [tool.name for tool in options.tools]) == ({"b": 1}, ["weather"])
 
 
-async def test_advisors_of_a_request_stand_beside_those_of_the_client(kit: Kit, way: Way) -> None:
+async def test_request_advisors_are_added_to_those_of_the_client(kit: Kit, way: Way) -> None:
     seen: list[str] = []
 
     def recording(name: str, order: int) -> Any:
@@ -96,7 +96,7 @@ async def test_advisors_of_a_request_stand_beside_those_of_the_client(kit: Kit, 
         await way.ask(client.prompt("Hello").advisors(second))
 
 
-async def test_a_stream_that_is_closed_ends_the_models(kit: Kit) -> None:
+async def test_closed_stream_closes_the_stream_of_the_model(kit: Kit) -> None:
     ended: list[bool] = []
 
     if kit.is_async:
@@ -128,14 +128,14 @@ async def test_a_stream_that_is_closed_ends_the_models(kit: Kit) -> None:
     assert ended == [True]
 
 
-async def test_what_a_model_raises_comes_out_as_it_is(kit: Kit, way: Way) -> None:
+async def test_error_of_model_is_raised_unchanged(kit: Kit, way: Way) -> None:
     error = chat.ModelTimeout("no answer in 60 s", retry=True)
     with pytest.raises(chat.ModelTimeout) as raised:
         await way.ask(kit.ChatClient(kit.ScriptedModel([error])).prompt("Hello"))
     assert raised.value is error
 
 
-def test_a_model_of_the_other_form_is_refused_with_the_client_for_it() -> None:
+def test_model_of_the_other_form_is_rejected_with_hint() -> None:
     with pytest.raises(
         TypeError, match="ChatClient cannot await AsyncScriptedModel: pass it to AsyncChatClient, or pass a ChatModel"
     ):
@@ -146,7 +146,7 @@ def test_a_model_of_the_other_form_is_refused_with_the_client_for_it() -> None:
         chat.AsyncChatClient(chat.ScriptedModel())  # type: ignore[arg-type]
 
 
-def test_an_advisor_of_the_other_form_is_refused_with_the_client_for_it() -> None:
+def test_advisor_of_the_other_form_is_rejected_with_hint() -> None:
     there, here = Kit(is_async=True), Kit(is_async=False)
     with pytest.raises(TypeError, match="ChatClient cannot await Async: pass it to AsyncChatClient"):
         chat.ChatClient(chat.ScriptedModel(), advisors=[there.advisor()])
@@ -174,12 +174,14 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("make", "error", "message"), WRONG)
-def test_wrong_use_is_told_when_the_client_is_made(kit: Kit, make: Any, error: type[Exception], message: str) -> None:
+def test_invalid_client_settings_are_rejected_at_construction(
+    kit: Kit, make: Any, error: type[Exception], message: str
+) -> None:
     with pytest.raises(error, match=message):
         make(kit, kit.ScriptedModel())
 
 
-def test_a_model_may_hand_on_what_another_returns() -> None:
+def test_model_wrapper_with_plain_functions_is_accepted() -> None:
     """Whoever wraps a model need not write coroutine functions: only what surely has the other form is refused."""
 
     class Handing:
@@ -201,12 +203,12 @@ def test_a_model_may_hand_on_what_another_returns() -> None:
         ("import threadkeep.chat", ["openai", "anthropic", "google.genai", "httpx2", "mcp", "opentelemetry.sdk"]),
     ],
 )
-def test_only_what_is_used_is_imported(program: str, absent: list[str]) -> None:
+def test_import_loads_only_needed_libraries(program: str, absent: list[str]) -> None:
     check = f"{program}, sys; print([name for name in {absent!r} if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
-async def test_a_model_may_stream_by_any_iterator(kit: Kit) -> None:
+async def test_model_may_stream_with_any_iterator(kit: Kit) -> None:
     """The protocol asks for an iterator; not every one can be closed."""
     said = [ChatResponse((chat.Generation(assistant(text)),)) for text in ("Good ", "evening")]
 

@@ -67,7 +67,7 @@ for name in ("AnthropicModel", "GeminiModel", "OpenAIModel", "McpServer"):
 
 
 @pytest.mark.parametrize("hidden", ["pydantic", "jsonschema"])
-def test_a_missing_library_of_the_kit_is_one_line_that_names_the_extra(hidden: str) -> None:
+def test_import_without_required_library_names_the_extra(hidden: str) -> None:
     done = run("import threadkeep.chat", hidden)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == f"ImportError: threadkeep.chat needs {hidden}, {EXTRA}"
@@ -75,13 +75,13 @@ def test_a_missing_library_of_the_kit_is_one_line_that_names_the_extra(hidden: s
     assert "direct cause" not in done.stderr
 
 
-def test_a_missing_library_of_a_vendor_is_named_where_it_is_used() -> None:
+def test_model_without_vendor_library_names_the_extra() -> None:
     done = run(ADAPTERS, "anthropic", "httpx2", "mcp", "openai")
     vendors = [f"{form}{name} needs {library}, {EXTRA}" for name, library in VENDORS.items() for form in ("", "Async")]
     assert done.stdout.splitlines() == [*vendors, *[f"McpServer needs mcp, {EXTRA}"] * 2], done.stderr
 
 
-def test_without_opentelemetry_the_kit_works_and_records_nothing() -> None:
+def test_kit_without_opentelemetry_works_and_records_nothing() -> None:
     done = run(CONVERSATION, "opentelemetry")
     assert done.returncode == 0, done.stderr
     *answers, refusal = done.stdout.splitlines()

@@ -28,7 +28,7 @@ async def clients(kit: Kit) -> AsyncIterator[tuple[Any, Any]]:
 
 
 @pytest.mark.parametrize("name", ["SessionMemoryAdvisor", "RecallTools", "SearchTools"])
-async def test_an_sdk_client_of_the_other_form_is_refused(kit: Kit, clients: tuple[Any, Any], name: str) -> None:
+async def test_sdk_client_of_the_other_form_is_rejected(kit: Kit, clients: tuple[Any, Any], name: str) -> None:
     own, foreign = clients
     taker = getattr(kit, name)
     taker(own)
@@ -41,13 +41,13 @@ async def test_an_sdk_client_of_the_other_form_is_refused(kit: Kit, clients: tup
     assert str(caught.value) == said[kit.is_async]
 
 
-def test_an_sdk_client_in_place_of_a_model_is_refused(kit: Kit, clients: tuple[Any, Any]) -> None:
+def test_sdk_client_in_place_of_a_model_is_rejected(kit: Kit, clients: tuple[Any, Any]) -> None:
     for given in clients:
         with pytest.raises(TypeError, match=f"needs an? (Async)?ChatModel .* not {type(given).__name__}"):
             kit.ChatClient(given)
 
 
-async def test_a_summarizer_of_the_other_form_is_refused(kit: Kit, clients: tuple[Any, Any]) -> None:
+async def test_summarizer_of_the_other_form_is_rejected(kit: Kit, clients: tuple[Any, Any]) -> None:
     foreign = Kit(is_async=not kit.is_async).ScriptedModel()
     with pytest.raises(TypeError, match="ScriptedModel: pass it to"):
         kit.SessionMemoryAdvisor(clients[0], **POLICY, summarizer=foreign)
@@ -64,7 +64,7 @@ async def test_a_summarizer_of_the_other_form_is_refused(kit: Kit, clients: tupl
         ("empty", ValueError, "is empty: make one with threadkeep.compaction"),
     ],
 )
-async def test_what_is_no_trigger_or_strategy_is_refused(
+async def test_invalid_trigger_or_strategy_is_rejected(
     kit: Kit, clients: tuple[Any, Any], argument: str, value: Any, error: type[Exception], told: str
 ) -> None:
     if value == "empty":
@@ -85,7 +85,7 @@ async def _warned(way: Way, client: Any, times: int = 1) -> list[warnings.Warnin
     return seen
 
 
-async def test_a_session_without_a_memory_advisor_warns_once_and_names_what_to_add(kit: Kit, way: Way) -> None:
+async def test_session_without_memory_advisor_warns_once_with_hint(kit: Kit, way: Way) -> None:
     client = kit.ChatClient(kit.ScriptedModel(["Hello"] * 3), advisors=[kit.advisor()])
     [warning] = await _warned(way, client, times=3)
     prefix = "Async" if kit.is_async else ""
@@ -93,7 +93,7 @@ async def test_a_session_without_a_memory_advisor_warns_once_and_names_what_to_a
     assert ".tool_context(session=...)" in str(warning.message)
 
 
-def test_the_warning_of_a_session_points_at_the_program() -> None:
+def test_session_warning_points_at_the_calling_program() -> None:
     client = Kit(is_async=False).ChatClient(Kit(is_async=False).ScriptedModel(["Hello"] * 2))
     for ask in (lambda: client.prompt("Hi").session("s1").call(), lambda: list(client.prompt("Hi").session("s1").stream())):
         with pytest.warns(UserWarning, match="without a memory advisor") as seen:
@@ -101,7 +101,7 @@ def test_the_warning_of_a_session_points_at_the_program() -> None:
         assert [warning.filename for warning in seen] == [__file__]
 
 
-async def test_a_session_that_an_advisor_uses_does_not_warn(kit: Kit, way: Way) -> None:
+async def test_session_used_by_an_advisor_does_not_warn(kit: Kit, way: Way) -> None:
     own = kit.advisor()
     own.needs_session = True
     for advisor in (memory_at(kit, SESSION_MEMORY_ORDER, []), kit.ToolSearchAdvisor(), own):

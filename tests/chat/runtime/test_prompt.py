@@ -73,7 +73,7 @@ class Asked:
         return self.contexts[0]
 
 
-async def test_instructions_come_first_and_messages_in_the_order_given(kit: Kit, way: Way) -> None:
+async def test_instructions_come_first_and_messages_in_the_given_order(kit: Kit, way: Way) -> None:
     asked = Asked(kit, way, system="Be kind.")
     prompt = asked.client.prompt().messages(user("Hello"), assistant("Hi")).user(["Look", Media("image/png", data=b"1")])
     assert await asked.messages(prompt) == [
@@ -86,12 +86,12 @@ async def test_instructions_come_first_and_messages_in_the_order_given(kit: Kit,
 
 
 @pytest.mark.parametrize("said", ["Hello", Text("Hello"), ["Hel", "lo"], user("Hello")])
-async def test_a_prompt_is_a_text_parts_or_a_message(kit: Kit, way: Way, said: Any) -> None:
+async def test_prompt_accepts_text_parts_or_message(kit: Kit, way: Way, said: Any) -> None:
     asked = Asked(kit, way)
     assert await asked.messages(asked.client.prompt(said)) == [(Role.USER, "Hello")]
 
 
-async def test_a_requests_instructions_stand_in_place_of_the_clients(kit: Kit, way: Way) -> None:
+async def test_request_instructions_replace_those_of_the_client(kit: Kit, way: Way) -> None:
     asked = Asked(kit, way, system="Be kind.")
     assert await asked.messages(asked.client.prompt("Hello").system("Be brief.")) == [
         (Role.SYSTEM, "Be brief."),
@@ -99,7 +99,7 @@ async def test_a_requests_instructions_stand_in_place_of_the_clients(kit: Kit, w
     ]
 
 
-async def test_blank_instructions_are_no_message(kit: Kit, way: Way) -> None:
+async def test_blank_instructions_add_no_message(kit: Kit, way: Way) -> None:
     asked = Asked(kit, way, system="Be kind.")
     assert await asked.messages(asked.client.prompt("Hello").system(" ")) == [(Role.USER, "Hello")]
 
@@ -115,7 +115,7 @@ async def test_blank_instructions_are_no_message(kit: Kit, way: Way) -> None:
         ("Keep {this} and {{that}}", {}, "Keep {this} and {{that}}"),
     ],
 )
-async def test_places_in_instructions_are_filled_only_when_there_are_values(
+async def test_placeholders_are_filled_only_when_values_are_given(
     kit: Kit, way: Way, text: str, values: dict[str, Any], filled: str
 ) -> None:
     asked = Asked(kit, way)
@@ -123,18 +123,18 @@ async def test_places_in_instructions_are_filled_only_when_there_are_values(
     assert first == filled
 
 
-async def test_values_alone_fill_the_clients_instructions(kit: Kit, way: Way) -> None:
+async def test_values_alone_fill_the_instructions_of_the_client(kit: Kit, way: Way) -> None:
     asked = Asked(kit, way, system="Speak {language}.")
     [(_, first), _] = await asked.messages(asked.client.prompt("Hello").system(language="Norse"))
     assert first == "Speak Norse."
 
 
-def test_a_place_without_a_value_is_named(kit: Kit) -> None:
+def test_placeholder_without_value_is_named_in_the_error(kit: Kit) -> None:
     with pytest.raises(ValueError, match=r"placeholder \{name\}.*values are: language"):
         kit.ChatClient(kit.ScriptedModel()).prompt().system("{language} {name}", language="Norse")
 
 
-async def test_a_request_wins_over_its_client_and_that_over_the_model(kit: Kit, way: Way) -> None:
+async def test_request_options_override_client_and_model_options(kit: Kit, way: Way) -> None:
     asked = Asked(kit, way, options=ChatOptions(temperature=0.1, top_p=0.5, extra={"a": 1, "b": 1}), tools=[weather])
     prompt = asked.client.prompt("Hello").options(ChatOptions(temperature=0.9, seed=1, extra={"b": 2}), seed=2, stop=["x"])
     found = await asked.options(prompt)
@@ -143,7 +143,7 @@ async def test_a_request_wins_over_its_client_and_that_over_the_model(kit: Kit, 
     assert [tool.name for tool in found.tools] == ["weather"]
 
 
-async def test_each_of_them_wins_over_what_is_below_it(kit: Kit, way: Way) -> None:
+async def test_options_are_merged_by_field_with_request_before_client_before_model(kit: Kit, way: Way) -> None:
     """A field that all three give, one that two give, and one that only the model gives."""
 
     class Configured(kit.ScriptedModel):  # type: ignore[name-defined]
@@ -159,12 +159,12 @@ async def test_each_of_them_wins_over_what_is_below_it(kit: Kit, way: Way) -> No
     assert dict(found.extra) == {"a": 1, "b": 2}
 
 
-async def test_options_are_for_tools_even_when_there_are_none(kit: Kit, way: Way) -> None:
+async def test_request_without_tools_has_tool_options(kit: Kit, way: Way) -> None:
     asked = Asked(kit, way)
     assert (await asked.options(asked.client.prompt("Hello"))).tools == ()
 
 
-async def test_tools_are_joined_and_the_requests_win_by_name(kit: Kit, way: Way) -> None:
+async def test_tools_are_merged_and_request_tools_win_by_name(kit: Kit, way: Way) -> None:
     mine = named("weather")
     asked = Asked(kit, way, tools=[weather, named("time")], tool_context={"a": 1, "b": 1})
     prompt = asked.client.prompt("Hello").tools(mine).options(tools=[named("map")]).tool_context(b=2)
@@ -174,19 +174,19 @@ async def test_tools_are_joined_and_the_requests_win_by_name(kit: Kit, way: Way)
     assert dict(found.tool_context) == {"a": 1, "b": 2}
 
 
-async def test_options_may_bring_functions_as_tools(kit: Kit, way: Way) -> None:
+async def test_functions_in_tool_options_become_tools(kit: Kit, way: Way) -> None:
     asked = Asked(kit, way)
     found = await asked.options(asked.client.prompt("Hello").options(ToolOptions(tools=(weather,))))  # type: ignore[arg-type]
     assert [tool.name for tool in found.tools] == ["weather"]
 
 
-async def test_plain_options_may_bring_tools_by_name(kit: Kit, way: Way) -> None:
+async def test_tools_keyword_extends_plain_options(kit: Kit, way: Way) -> None:
     asked = Asked(kit, way)
     found = await asked.options(asked.client.prompt("Hello").options(ChatOptions(seed=1), tools=[weather], stop="x"))
     assert (found.seed, found.stop, [tool.name for tool in found.tools]) == (1, ("x",), ["weather"])
 
 
-async def test_params_reach_advisors_and_never_tools(kit: Kit, way: Way) -> None:
+async def test_params_reach_advisors_but_not_tools(kit: Kit, way: Way) -> None:
     asked = Asked(kit, way, params={"a": 1, "b": 1})
     prompt = asked.client.prompt("Hello").params({"b": 2}, c=3).tool_context(d=4)
     assert await asked.context(prompt) == {"a": 1, "b": 2, "c": 3}
@@ -199,7 +199,7 @@ REF = SessionRef(app="shop", session_id="s1")
 
 
 @pytest.mark.parametrize(("session", "told"), [("s1", "s1"), (REF, REF), (Session(ref=REF), REF)])
-async def test_a_session_is_told_to_advisors_and_to_tools(kit: Kit, way: Way, session: Any, told: Any) -> None:
+async def test_session_reaches_advisors_and_tools(kit: Kit, way: Way, session: Any, told: Any) -> None:
     asked = Asked(kit, way)
     context = await asked.context(asked.client.prompt("Hello").session(session, user_id="ann", run_id="r1"))
     assert context == {SESSION: told, USER: "ann", RUN: "r1"}
@@ -208,7 +208,7 @@ async def test_a_session_is_told_to_advisors_and_to_tools(kit: Kit, way: Way, se
     assert dict(options.tool_context) == {"session": told, "user_id": "ann"}
 
 
-async def test_another_session_takes_nothing_of_the_first_along(kit: Kit, way: Way) -> None:
+async def test_second_session_replaces_user_and_run_of_the_first(kit: Kit, way: Way) -> None:
     asked = Asked(kit, way, params={USER: "bob", "a": 1}, tool_context={"b": 2})
     first = asked.client.prompt("Hello").session("s1", user_id="ann", run_id="r1")
     assert await asked.context(first.session("s2")) == {SESSION: "s2", USER: "bob", "a": 1}
@@ -217,18 +217,18 @@ async def test_another_session_takes_nothing_of_the_first_along(kit: Kit, way: W
     assert dict(options.tool_context) == {"session": "s2", "b": 2}
 
 
-async def test_a_session_says_only_what_was_given(kit: Kit, way: Way) -> None:
+async def test_session_sets_only_the_given_keys(kit: Kit, way: Way) -> None:
     asked = Asked(kit, way)
     assert await asked.context(asked.client.prompt("Hello").session("s1")) == {SESSION: "s1"}
 
 
 @pytest.mark.parametrize("memory", [MemoryProvider.none(), ContextSpec(max_turns=3)])
-async def test_a_request_may_see_its_session_in_its_own_way(kit: Kit, way: Way, memory: Any) -> None:
+async def test_memory_setting_of_request_is_in_the_context(kit: Kit, way: Way, memory: Any) -> None:
     asked = Asked(kit, way)
     assert await asked.context(asked.client.prompt("Hello").memory(memory)) == {MEMORY: memory}
 
 
-async def test_a_beginning_serves_many_requests(kit: Kit, way: Way) -> None:
+async def test_partial_prompt_can_be_reused_for_many_requests(kit: Kit, way: Way) -> None:
     model = kit.ScriptedModel(["1", "2", "3"])
     begin = kit.ChatClient(model).prompt().system("Be kind.").tools(weather)
     for text in ("a", "b"):
@@ -242,7 +242,7 @@ async def test_a_beginning_serves_many_requests(kit: Kit, way: Way) -> None:
     assert [prompt.options.seed for prompt in model.prompts] == [1, 1, None]
 
 
-async def test_what_was_given_may_change_afterwards(kit: Kit, way: Way) -> None:
+async def test_prompt_copies_mappings_and_is_immutable(kit: Kit, way: Way) -> None:
     asked = Asked(kit, way)
     values = {"a": 1}
     prompt = asked.client.prompt("Hello").params(values).tool_context(**values)
@@ -252,7 +252,7 @@ async def test_what_was_given_may_change_afterwards(kit: Kit, way: Way) -> None:
         prompt._builder = None
 
 
-async def test_a_turn_is_resumed_without_a_new_message(kit: Kit, way: Way) -> None:
+async def test_resume_sends_no_new_message(kit: Kit, way: Way) -> None:
     asked = Asked(kit, way, system="Be kind.")
     memory = memory_at(kit, SESSION_MEMORY_ORDER, [])
     prompt = asked.client.prompt().session("s1").advisors(memory)
@@ -265,7 +265,7 @@ async def test_a_turn_is_resumed_without_a_new_message(kit: Kit, way: Way) -> No
     assert [message.role for message in asked.model.prompts[0].messages] == [Role.SYSTEM]
 
 
-async def test_only_a_session_can_be_resumed_and_nothing_is_said_then(kit: Kit) -> None:
+async def test_resume_without_session_or_with_new_message_is_rejected(kit: Kit) -> None:
     client = kit.ChatClient(kit.ScriptedModel(["never"]))
     with pytest.raises(MissingSession, match=r"\.session\("):
         await kit.of(client.prompt().resume)
@@ -277,7 +277,7 @@ async def test_only_a_session_can_be_resumed_and_nothing_is_said_then(kit: Kit) 
         await kit.of(client.prompt().session("s1").resume)
 
 
-async def test_nothing_said_is_refused_before_anything_runs(kit: Kit, way: Way) -> None:
+async def test_request_without_message_is_rejected_before_it_runs(kit: Kit, way: Way) -> None:
     client = kit.ChatClient(kit.ScriptedModel(["never"]), system="Be kind.")
     with pytest.raises(ValueError, match=r"the request has no message: use \.prompt"):
         await way.ask(client.prompt())
@@ -322,12 +322,12 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("step", "error", "message"), REFUSED)
-def test_wrong_use_is_told_at_the_step_and_says_what_to_do(kit: Kit, step: Any, error: type[Exception], message: str) -> None:
+def test_invalid_prompt_step_is_rejected_with_hint(kit: Kit, step: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         step(kit.ChatClient(kit.ScriptedModel()).prompt())
 
 
-def test_a_tool_that_has_to_be_awaited_needs_the_client_that_can(kit: Kit) -> None:
+def test_coroutine_tool_is_rejected_by_the_blocking_client(kit: Kit) -> None:
     async def run(arguments: str, context: ToolContext) -> str:
         return "fine"
 

@@ -40,7 +40,7 @@ VALUES = (
 
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
-def test_values_are_copied_pickled_hashed_and_made_dicts(value: Any) -> None:
+def test_values_can_be_copied_pickled_hashed_and_converted_to_dicts(value: Any) -> None:
     assert copy.copy(value) == copy.deepcopy(value) == pickle.loads(pickle.dumps(value)) == value
     assert hash(copy.deepcopy(value)) == hash(value)
     assert json.loads(json.dumps(dataclasses.asdict(value))).keys() == {each.name for each in dataclasses.fields(value)}
@@ -50,7 +50,7 @@ def test_values_are_copied_pickled_hashed_and_made_dicts(value: Any) -> None:
     "mapping",
     [SAID.metadata, user("x").metadata, Message(Role.USER, (), {"a": 1}).metadata, VALUES[4].context, VALUES[3].extra],
 )
-def test_nobody_changes_what_a_value_holds(mapping: dict[str, Any]) -> None:
+def test_mappings_of_values_are_immutable(mapping: dict[str, Any]) -> None:
     before = dict(mapping)
     for change in (
         lambda: mapping.update(a=2),
@@ -66,14 +66,14 @@ def test_nobody_changes_what_a_value_holds(mapping: dict[str, Any]) -> None:
     assert {**mapping.copy(), "a": 2} == {**before, "a": 2}
 
 
-def test_who_gave_a_mapping_changes_nothing_by_changing_it() -> None:
+def test_values_copy_the_mappings_they_are_given() -> None:
     given = {"a": 1}
     message, options = Message(Role.USER, (), given), ToolOptions(extra=given, tool_context=given)
     given["a"] = 2
     assert message.metadata == options.extra == options.tool_context == {"a": 1}
 
 
-def test_a_role_and_a_text_may_be_plain_strings() -> None:
+def test_message_accepts_role_and_text_as_plain_strings() -> None:
     plain: Any = Message
     assert plain("system", "Be short.") == Message(Role.SYSTEM, (Text("Be short."),))
     assert plain("system", [Text("a"), "b"]).role is Role.SYSTEM
@@ -85,7 +85,7 @@ def test_a_role_and_a_text_may_be_plain_strings() -> None:
         plain("user", (), [1])
 
 
-def test_neither_bytes_nor_secrets_stand_in_what_is_printed() -> None:
+def test_repr_omits_secrets_and_media_bytes() -> None:
     for value in (ToolOptions(tool_context={"token": "hunter2"}), ToolContext({"token": "hunter2"})):
         assert "hunter2" not in repr(value)
     assert len(repr(Media("image/png", data=b"x" * 1_000_000))) < 200
@@ -101,7 +101,7 @@ class Other(ChatOptions):
     width: int | None = None
 
 
-def test_options_of_an_own_class_are_joined_with_those_for_tools() -> None:
+def test_options_of_custom_class_merge_with_tool_options() -> None:
     for options in (ToolOptions(seed=1).over(Own(depth=2)), Own(depth=2).over(ToolOptions(seed=1))):
         assert isinstance(options, Own)
         assert isinstance(options, ToolOptions)
@@ -112,6 +112,6 @@ def test_options_of_an_own_class_are_joined_with_those_for_tools() -> None:
         Other(width=1).over(Own(depth=2))
 
 
-def test_one_text_may_be_where_a_model_stops() -> None:
+def test_stop_option_accepts_a_single_string() -> None:
     loose: Any = ChatOptions
     assert loose(stop="END").stop == loose(stop=["END"]).stop == ("END",)

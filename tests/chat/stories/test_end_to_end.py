@@ -105,7 +105,7 @@ def answer_saying(way: Way, text: str) -> Behaviour:
 
 
 @pytest.mark.parametrize("concurrent", [False, True])
-async def test_calls_in_pieces_are_run_stored_and_told_again(agent: Agent, concurrent: bool) -> None:
+async def test_calls_in_pieces_are_run_stored_and_sent_again(agent: Agent, concurrent: bool) -> None:
     talk, way = agent.talk, agent.talk.way
     loop = talk.kit.ToolCallingAdvisor(concurrent=concurrent)
     agent.endpoint.does(
@@ -131,7 +131,7 @@ async def test_calls_in_pieces_are_run_stored_and_told_again(agent: Agent, concu
 
 
 @pytest.mark.parametrize("arguments", ['{"city": "Os', "", "[1, 2]", '{"town": "Oslo"}'])
-async def test_arguments_that_cannot_be_read_are_told_to_the_model_and_kept_as_they_were(agent: Agent, arguments: str) -> None:
+async def test_invalid_arguments_are_reported_to_the_model_and_stored_unchanged(agent: Agent, arguments: str) -> None:
     way = agent.talk.way
     agent.endpoint.does(
         answer_calling(way, call("x", "weather", arguments)),
@@ -153,7 +153,7 @@ def _result(event: SessionEvent) -> Any:
     return event.message.parts[0].tool_result
 
 
-async def test_a_tool_that_fails_beside_one_that_does_not(agent: Agent) -> None:
+async def test_failed_tool_does_not_affect_other_calls_of_the_round(agent: Agent) -> None:
     way = agent.talk.way
     sunken = call("z", "weather", '{"city": "Atlantis"}')
     agent.endpoint.does(answer_calling(way, sunken, OSLO), answer_saying(way, "Rain in Oslo."))
@@ -163,7 +163,7 @@ async def test_a_tool_that_fails_beside_one_that_does_not(agent: Agent) -> None:
     assert [result.is_error for result in results] == [True, False]
 
 
-async def test_what_is_tried_again_is_stored_once(agent: Agent) -> None:
+async def test_retried_requests_are_stored_once(agent: Agent) -> None:
     talk, way = agent.talk, agent.talk.way
     at_once = {"retry-after-ms": "1"}
     agent.endpoint.does(
@@ -204,7 +204,7 @@ FAILURES: dict[str, Failure] = {
 
 @pytest.mark.parametrize("rounds", [0, 1])
 @pytest.mark.parametrize("failure", FAILURES)
-async def test_a_model_that_fails_leaves_a_whole_log_that_is_resumed(agent: Agent, failure: str, rounds: int) -> None:
+async def test_turn_with_failed_model_keeps_whole_log_and_resumes(agent: Agent, failure: str, rounds: int) -> None:
     way = agent.talk.way
     agent.endpoint.does(*[answer_calling(way, OSLO, BERGEN)] * rounds, FAILURES[failure](way))
     with pytest.raises(ModelFailed) as failed:
@@ -214,7 +214,7 @@ async def test_a_model_that_fails_leaves_a_whole_log_that_is_resumed(agent: Agen
 
 
 @pytest.mark.parametrize("rounds", [0, 1])
-async def test_a_model_that_does_not_answer_in_time_leaves_a_whole_log_that_is_resumed(agent: Agent, rounds: int) -> None:
+async def test_turn_with_model_timeout_keeps_whole_log_and_resumes(agent: Agent, rounds: int) -> None:
     way = agent.talk.way
     stalls = events(HALF, done=False, then="hang") if way.streams else hangs
     agent.endpoint.does(*[answer_calling(way, OSLO, BERGEN)] * rounds, stalls)
@@ -238,7 +238,7 @@ async def _is_whole_and_resumed(agent: Agent, rounds: int) -> None:
     assert len(await agent.talk.log()) == 4
 
 
-async def test_after_a_failure_the_user_may_just_go_on(agent: Agent) -> None:
+async def test_new_message_after_failed_model_continues_the_session(agent: Agent) -> None:
     way = agent.talk.way
     agent.endpoint.does(answer_calling(way, OSLO, BERGEN), refuses(503))
     with pytest.raises(ModelFailed):
@@ -250,7 +250,7 @@ async def test_after_a_failure_the_user_may_just_go_on(agent: Agent) -> None:
 
 
 @pytest.mark.parametrize("way", ["stream"], indirect=True)
-async def test_who_leaves_a_stream_ends_the_request_and_resumes_later(agent: Agent) -> None:
+async def test_closed_stream_ends_the_request_and_can_be_resumed(agent: Agent) -> None:
     talk = agent.talk
     agent.endpoint.does(answer_calling(talk.way, OSLO, BERGEN), events(HALF, done=False, then="hang"))
     stream = agent.client().prompt("How is it?").session(talk.session).stream()
@@ -270,7 +270,7 @@ async def test_who_leaves_a_stream_ends_the_request_and_resumes_later(agent: Age
 
 
 @pytest.mark.parametrize("end", ["direct", "limit", "rounds"])
-async def test_a_turn_that_ends_early_is_stored_with_every_result(agent: Agent, end: str) -> None:
+async def test_turn_that_ends_early_stores_every_result(agent: Agent, end: str) -> None:
     talk, way = agent.talk, agent.talk.way
     loop: dict[str, Any] = {"max_iterations": 1} if end == "rounds" else {}
     if end == "limit":
@@ -293,7 +293,7 @@ def _results(event: SessionEvent) -> Sequence[Any]:
     return [part.tool_result for part in event.message.parts]
 
 
-async def test_a_long_conversation_is_summarised_by_the_same_endpoint(agent: Agent) -> None:
+async def test_long_conversation_is_summarized_by_the_same_endpoint(agent: Agent) -> None:
     talk, way = agent.talk, agent.talk.way
     memory = talk.memory(
         trigger=compaction.turns_over(2), strategy=compaction.recursive_summary(2, overlap=1), summarizer=agent.model
@@ -319,7 +319,7 @@ async def test_a_long_conversation_is_summarised_by_the_same_endpoint(agent: Age
     ], "nothing is forgotten"
 
 
-async def test_options_of_a_request_reach_the_endpoint_and_its_key_no_log(agent: Agent) -> None:
+async def test_request_options_reach_the_endpoint_and_key_stays_out_of_the_log(agent: Agent) -> None:
     agent.endpoint.does(answer_saying(agent.talk.way, "Rain."))
     client = agent.client(system="Be brief.", options=ChatOptions(temperature=0.5, max_tokens=9))
     await agent.ask(client=client, temperature=0.25)
@@ -331,7 +331,7 @@ async def test_options_of_a_request_reach_the_endpoint_and_its_key_no_log(agent:
     assert await agent.talk.log() == [QUESTION, "assistant: Rain."], "instructions are the program's"
 
 
-async def test_one_client_serves_many_sessions_at_once(agent: Agent) -> None:
+async def test_one_client_serves_concurrent_sessions(agent: Agent) -> None:
     """Every answer is of its own session, and so is all that is stored."""
     talk, asked = agent.talk, agent.endpoint
 

@@ -83,7 +83,7 @@ async def log_of(kit: Kit, sdk: Any, session: str) -> list[str]:
 TURN = ["user: Where is it?", "assistant:", "tool", "assistant: It is there."]
 
 
-async def test_a_server_that_is_killed_and_comes_back_in_the_middle_of_a_turn(
+async def test_server_restart_during_a_turn_does_not_interrupt_it(
     kit: Kit, way: Way, sdk: Any, model: Any, process: ServerProcess, session: str
 ) -> None:
     look_tool = Looks(process.kill, process.start)
@@ -92,7 +92,7 @@ async def test_a_server_that_is_killed_and_comes_back_in_the_middle_of_a_turn(
     assert (look_tool.runs, await log_of(kit, sdk, session)) == (1, TURN)
 
 
-async def test_a_turn_whose_results_could_not_be_stored_is_resumed_and_its_tool_runs_again(
+async def test_turn_with_unstored_results_resumes_and_repeats_its_tool(
     kit: Kit, way: Way, sdk: Any, model: Any, process: ServerProcess, session: str
 ) -> None:
     look_tool = Looks(process.kill)
@@ -105,7 +105,7 @@ async def test_a_turn_whose_results_could_not_be_stored_is_resumed_and_its_tool_
     assert (look_tool.runs, await log_of(kit, sdk, session)) == (2, TURN)
 
 
-async def test_a_turn_does_not_begin_without_its_server(
+async def test_turn_without_server_fails_before_any_tool_runs(
     kit: Kit, way: Way, sdk: Any, model: Any, process: ServerProcess, session: str
 ) -> None:
     """What cannot be remembered is not asked."""

@@ -96,7 +96,7 @@ def _thinks() -> tuple[Any, list[Any]]:
     return whole, anthropic.streamed(whole)
 
 
-async def test_signed_thinking_goes_back_as_it_came_in_the_next_round_and_turn(talk: Talk, speak: Speak) -> None:
+async def test_signed_thinking_is_sent_back_unchanged_in_next_round_and_turn(talk: Talk, speak: Speak) -> None:
     claude = await speak(ANTHROPIC)
     claude.does(_thinks(), claude.answer_saying("Rain."), claude.answer_saying("Yes."))
     said = [THOUGHT, HIDDEN, {"type": "text", "text": "I look."}, CALL]
@@ -113,7 +113,7 @@ async def test_signed_thinking_goes_back_as_it_came_in_the_next_round_and_turn(t
     assert [each["role"] for each in claude.asked["messages"]] == ["user", "assistant", "user", "assistant", "user"]
 
 
-async def test_signed_thinking_goes_back_from_the_log_when_another_process_resumes(talk: Talk, speak: Speak) -> None:
+async def test_signed_thinking_is_sent_back_from_the_log_by_another_process(talk: Talk, speak: Speak) -> None:
     claude, later = await speak(ANTHROPIC), await speak(ANTHROPIC)
     claude.does(_thinks(), refuses(529, "overloaded"))
     with pytest.raises(ModelFailed):
@@ -125,7 +125,7 @@ async def test_signed_thinking_goes_back_from_the_log_when_another_process_resum
     assert (await talk.log())[-1] == "assistant: Rain."
 
 
-async def test_a_signature_of_geminis_goes_back_to_its_part(talk: Talk, speak: Speak) -> None:
+async def test_gemini_signature_is_sent_back_with_its_part(talk: Talk, speak: Speak) -> None:
     model, later = await speak(GEMINI), await speak(GEMINI)
     model.does((gemini.content(SIGNED_CALL), gemini.streamed(SIGNED_CALL)), model.answer_saying("Rain."))
     assert await model.ask("How is it?") == "Rain."
@@ -136,7 +136,7 @@ async def test_a_signature_of_geminis_goes_back_to_its_part(talk: Talk, speak: S
     assert [each["role"] for each in later.asked["contents"]] == ["user", "model", "user", "model", "user"]
 
 
-async def test_a_session_passes_from_one_vendor_to_the_next_without_what_was_signed(talk: Talk, speak: Speak) -> None:
+async def test_session_across_vendors_sends_signatures_only_to_their_vendor(talk: Talk, speak: Speak) -> None:
     claude, model, other = await speak(ANTHROPIC), await speak(GEMINI), await speak(OPENAI)
     claude.does(_thinks(), claude.answer_saying("Rain."))
     await claude.ask("one?")

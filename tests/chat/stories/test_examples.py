@@ -76,7 +76,7 @@ def run(environment: dict[str, str]) -> Run:
     return started
 
 
-def test_a_chat_in_the_terminal_remembers_across_runs(run: Run) -> None:
+def test_terminal_example_remembers_across_runs(run: Run) -> None:
     assert "What is it?" in run("terminal", "t1", said="hello\n")
     run("terminal", "t1", said="my name is Ada\n")
     told = run("terminal", "t1", said="what day is today?\nwho am I?\n")
@@ -84,14 +84,14 @@ def test_a_chat_in_the_terminal_remembers_across_runs(run: Run) -> None:
     assert "remember you, Ada" in told
 
 
-def test_agents_share_a_session_by_branches(run: Run) -> None:
+def test_orchestration_example_shares_a_session_by_branches(run: Run) -> None:
     told = run("orchestration")
     assert "planner says: Take Lisbon. Lisbon: mild" in told
     assert "on branch planner: [1, 2, 11, 12]" in told
     assert "on branch planner.oslo: [1, 2, 7, 8, 9, 10, 11, 12]" in told
 
 
-def test_a_history_of_many_tools_is_compacted_while_it_is_used(run: Run) -> None:
+def test_tool_heavy_example_compacts_its_history(run: Run) -> None:
     told = run("tool_heavy")
     assert told.count("is at depot 7, and there are lamps in stock.") == 12
     assert " 0 compactions" not in told
@@ -99,7 +99,7 @@ def test_a_history_of_many_tools_is_compacted_while_it_is_used(run: Run) -> None
     assert "found in event 3, archived: True" in told
 
 
-def test_an_advisor_audits_every_round(run: Run) -> None:
+def test_auditing_example_logs_every_round(run: Run) -> None:
     first, second, answer = run("auditing").splitlines()
     assert '"tools": ["refund"]' in first
     assert '"messages": 1,' in first
@@ -108,7 +108,7 @@ def test_an_advisor_audits_every_round(run: Run) -> None:
 
 
 @pytest.mark.parametrize("name", ["auditing", "orchestration", "tool_heavy", "terminal"])
-def test_ctrl_c_while_the_model_thinks_ends_an_example_quietly(environment: dict[str, str], name: str) -> None:
+def test_example_interrupted_during_model_call_exits_quietly(environment: dict[str, str], name: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         silent.settimeout(60)
         model = {"OPENAI_BASE_URL": f"http://127.0.0.1:{silent.getsockname()[1]}/v1"}
@@ -121,7 +121,7 @@ def test_ctrl_c_while_the_model_thinks_ends_an_example_quietly(environment: dict
                 assert interrupted(program) == (130, "")
 
 
-def test_ctrl_c_at_the_prompt_of_the_terminal_ends_it_quietly(environment: dict[str, str]) -> None:
+def test_terminal_example_interrupted_at_its_prompt_exits_quietly(environment: dict[str, str]) -> None:
     with running("terminal", environment) as program:
         assert program.stdout is not None
         assert program.stdout.read(2) == "> "

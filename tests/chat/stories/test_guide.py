@@ -103,7 +103,7 @@ def _run(block: Block) -> None:
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: f"line-{block.line}")
-async def test_a_block_of_the_guide_runs_alone_and_prints_the_shown_output(
+async def test_guide_block_runs_alone_and_prints_the_shown_output(
     run: Run, block: Block, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if block is BLOCKS[0]:  # needs no model
@@ -112,11 +112,11 @@ async def test_a_block_of_the_guide_runs_alone_and_prints_the_shown_output(
     await run(block)
 
 
-def test_every_block_that_prints_shows_its_output() -> None:
+def test_guide_shows_output_of_every_block_that_prints() -> None:
     assert [block.line for block in BLOCKS if "print(" in block.code and block.printed is None] == []
 
 
-def test_the_guide_lists_every_example() -> None:
+def test_guide_lists_every_example() -> None:
     commands = re.findall(r"^\.venv/bin/python -m examples\.chat\.(\w+)$", GUIDE.read_text("utf-8"), re.MULTILINE)
     programs = {path.stem for path in (ROOT / "examples" / "chat").glob("*.py") if "__main__" in path.read_text("utf-8")}
     assert (len(commands), set(commands)) == (4, programs)

@@ -38,7 +38,7 @@ def measured() -> Any:
     kept.provider.shutdown()
 
 
-async def test_each_call_of_a_model_is_measured(kit: Kit, way: Way, measured: Measured) -> None:
+async def test_model_calls_record_tokens_and_duration(kit: Kit, way: Way, measured: Measured) -> None:
     client = kit.ChatClient(kit.ScriptedModel([WHOLE, WHOLE]), meter_provider=measured.provider)
     for _ in range(2):
         await way.ask(client.prompt("Hello"))
@@ -56,7 +56,7 @@ async def test_each_call_of_a_model_is_measured(kit: Kit, way: Way, measured: Me
     assert (0 < seconds.sum < 60, seconds.explicit_bounds[0]) == (True, 0.01)
 
 
-async def test_a_call_that_fails_is_measured_with_what_it_failed_of(kit: Kit, way: Way, measured: Measured) -> None:
+async def test_failed_model_call_records_duration_with_error_type(kit: Kit, way: Way, measured: Measured) -> None:
     client = kit.ChatClient(kit.ScriptedModel([ModelFailed("busy", status=429)]), meter_provider=measured.provider)
     with pytest.raises(ModelFailed):
         await way.ask(client.prompt("Hello"))
@@ -65,13 +65,13 @@ async def test_a_call_that_fails_is_measured_with_what_it_failed_of(kit: Kit, wa
     assert measured.points(gen_ai_metrics.GEN_AI_CLIENT_TOKEN_USAGE) == []
 
 
-async def test_a_model_that_counts_nothing_used_no_tokens_that_are_known(kit: Kit, way: Way, measured: Measured) -> None:
+async def test_model_call_without_usage_records_no_tokens(kit: Kit, way: Way, measured: Measured) -> None:
     await way.ask(kit.ChatClient(kit.ScriptedModel(["Hi"]), meter_provider=measured.provider).prompt("Hello"))
     assert len(measured.points(gen_ai_metrics.GEN_AI_CLIENT_OPERATION_DURATION)) == 1
     assert measured.points(gen_ai_metrics.GEN_AI_CLIENT_TOKEN_USAGE) == []
 
 
-async def test_a_stream_that_is_left_early_is_measured_without_an_error(kit: Kit, measured: Measured) -> None:
+async def test_closed_stream_records_duration_without_error(kit: Kit, measured: Measured) -> None:
     stream = kit.ChatClient(kit.ScriptedModel([WHOLE]), meter_provider=measured.provider).prompt("Hello").stream()
     if kit.is_async:
         await anext(stream)

@@ -93,7 +93,7 @@ def client(kit: Kit, spans: Spans, *replies: Any, **settings: Any) -> Any:
     return kit.ChatClient(kit.ScriptedModel(replies), tracer_provider=spans.provider, auto_tool_calling=False, **settings)
 
 
-async def test_a_call_of_a_model_is_a_span_with_what_was_asked_and_what_it_cost(kit: Kit, way: Way, spans: Spans) -> None:
+async def test_model_call_span_has_request_and_usage_attributes(kit: Kit, way: Way, spans: Spans) -> None:
     asked = client(kit, spans, WHOLE).prompt("Hello").options(temperature=0.5, top_p=0.9, max_tokens=50, stop="END", seed=3)
     await way.ask(asked.session("s1"))
     span = spans.one("chat scripted")
@@ -124,7 +124,7 @@ async def test_a_call_of_a_model_is_a_span_with_what_was_asked_and_what_it_cost(
     }
 
 
-async def test_a_request_is_a_span_above_its_model_calls_and_below_the_programs_own(kit: Kit, way: Way, spans: Spans) -> None:
+async def test_request_span_is_parent_of_model_calls_and_child_of_program_span(kit: Kit, way: Way, spans: Spans) -> None:
     with spans.provider.get_tracer("program").start_as_current_span("handle"):
         await way.ask(client(kit, spans, WHOLE, name="concierge").prompt("Hello").session("s1"))
     inner, outer = spans.one("chat scripted"), spans.one("invoke_agent concierge")
@@ -136,7 +136,7 @@ async def test_a_request_is_a_span_above_its_model_calls_and_below_the_programs_
     assert (about["gen_ai.usage.input_tokens"], about["gen_ai.usage.output_tokens"]) == (11, 7)
 
 
-async def test_what_a_model_does_to_answer_is_below_its_span(kit: Kit, way: Way, spans: Spans) -> None:
+async def test_spans_made_by_the_model_are_children_of_its_call(kit: Kit, way: Way, spans: Spans) -> None:
     """As the requests over HTTP are that its vendor's library makes, also in the middle of a stream."""
     tracer = spans.provider.get_tracer("library")
 
@@ -150,7 +150,7 @@ async def test_what_a_model_does_to_answer_is_below_its_span(kit: Kit, way: Way,
     assert parent_of(spans.one("POST")) == id_of(spans.one("chat scripted"))
 
 
-async def test_the_reader_of_a_stream_does_not_work_inside_of_its_spans(kit: Kit, spans: Spans) -> None:
+async def test_reader_of_a_stream_runs_outside_its_spans(kit: Kit, spans: Spans) -> None:
     stream = client(kit, spans, WHOLE).prompt("Hello").stream()
     tracer = spans.provider.get_tracer("program")
     if kit.is_async:
@@ -164,7 +164,7 @@ async def test_the_reader_of_a_stream_does_not_work_inside_of_its_spans(kit: Kit
     assert [parent_of(span) for span in own] == [None] * len(own)
 
 
-async def test_a_stream_that_is_left_early_ends_its_spans_without_failing(kit: Kit, spans: Spans) -> None:
+async def test_closed_stream_ends_its_spans_without_error(kit: Kit, spans: Spans) -> None:
     stream = client(kit, spans, WHOLE).prompt("Hello").stream()
     if kit.is_async:
         await anext(stream)
@@ -184,7 +184,9 @@ async def test_a_stream_that_is_left_early_ends_its_spans_without_failing(kit: K
         (ValueError(SECRET), "ValueError"),
     ],
 )
-async def test_a_failure_is_named_but_not_quoted(kit: Kit, way: Way, spans: Spans, error: Exception, kind: str) -> None:
+async def test_failed_call_records_error_type_but_no_message(
+    kit: Kit, way: Way, spans: Spans, error: Exception, kind: str
+) -> None:
     with pytest.raises(type(error)):
         await way.ask(client(kit, spans, error).prompt("Hello"))
     for name in ("chat scripted", "invoke_agent"):
@@ -193,7 +195,7 @@ async def test_a_failure_is_named_but_not_quoted(kit: Kit, way: Way, spans: Span
     assert SECRET not in spans.text()
 
 
-async def test_a_call_that_is_cancelled_ends_its_spans(spans: Spans) -> None:
+async def test_cancelled_call_ends_its_spans(spans: Spans) -> None:
     kit = Kit(is_async=True)
 
     class Silent(kit.ScriptedModel):  # type: ignore[name-defined]
@@ -210,7 +212,7 @@ async def test_a_call_that_is_cancelled_ends_its_spans(spans: Spans) -> None:
     ]
 
 
-async def test_contents_stand_in_no_span(kit: Kit, way: Way, spans: Spans) -> None:
+async def test_spans_without_record_content_have_no_content(kit: Kit, way: Way, spans: Spans) -> None:
     await way.ask(client(kit, spans, assistant(SECRET), system=SECRET).prompt(SECRET).tool_context(code=SECRET))
     telemetry = Telemetry(spans.provider)
     with telemetry.tool_span(CALL) as span:
@@ -221,7 +223,7 @@ async def test_contents_stand_in_no_span(kit: Kit, way: Way, spans: Spans) -> No
     assert SECRET not in spans.text()
 
 
-async def test_contents_stand_in_spans_that_were_asked_to_hold_them(kit: Kit, way: Way, spans: Spans) -> None:
+async def test_spans_with_record_content_have_messages_and_tools(kit: Kit, way: Way, spans: Spans) -> None:
     said = (
         user([SECRET, Media("image/png", data=b"12345"), Media("image/png", uri="https://a/b"), Media("a/b", file_id="f")]),
         assistant([Reasoning("Hm."), Data("note", '{"n": 1}')], tool_calls=[CALL, ToolCall("c2", "open_door", "{no json")]),
@@ -267,7 +269,7 @@ async def test_contents_stand_in_spans_that_were_asked_to_hold_them(kit: Kit, wa
 
 
 @pytest.mark.parametrize("concurrent", [False, True])
-async def test_a_turn_is_one_tree_of_spans(kit: Kit, way: Way, spans: Spans, concurrent: bool) -> None:
+async def test_turn_is_one_tree_of_spans(kit: Kit, way: Way, spans: Spans, concurrent: bool) -> None:
     tracer = spans.provider.get_tracer("program")
 
     def open_door(code: str) -> str:
@@ -293,7 +295,7 @@ async def test_a_turn_is_one_tree_of_spans(kit: Kit, way: Way, spans: Spans, con
     assert SECRET not in spans.text()
 
 
-async def test_the_loop_that_a_client_adds_records_what_the_client_records(kit: Kit, way: Way, spans: Spans) -> None:
+async def test_added_loop_inherits_telemetry_settings_of_the_client(kit: Kit, way: Way, spans: Spans) -> None:
     door = Tool(ToolDefinition("open_door", "Opens it."), lambda arguments, context: "open")
     model = kit.ScriptedModel([assistant(tool_calls=[CALL]), WHOLE])
     asked = kit.ChatClient(model, tools=[door], tracer_provider=spans.provider, record_content=True).prompt("Open it")
@@ -302,7 +304,7 @@ async def test_the_loop_that_a_client_adds_records_what_the_client_records(kit: 
     assert (about["gen_ai.tool.call.arguments"], about["gen_ai.tool.call.result"]) == (CALL.arguments, "open")
 
 
-def test_a_run_of_a_tool_is_the_current_span_below_the_current_one(spans: Spans) -> None:
+def test_tool_span_is_current_and_child_of_the_current_span(spans: Spans) -> None:
     telemetry = Telemetry(spans.provider, record_content=True)
     outer = spans.provider.get_tracer("program").start_as_current_span("outer")
     described = Tool(ToolDefinition("open_door", "Opens it."), lambda arguments, context: "")
@@ -323,7 +325,7 @@ def test_a_run_of_a_tool_is_the_current_span_below_the_current_one(spans: Spans)
     }
 
 
-def test_a_tool_that_fails_is_an_error_however_it_says_so(spans: Spans) -> None:
+def test_failed_tool_span_has_error_status_and_type(spans: Spans) -> None:
     telemetry = Telemetry(spans.provider)
     with telemetry.tool_span(CALL) as span:
         span.answered(ToolResult("c1", is_error=True))
@@ -335,12 +337,12 @@ def test_a_tool_that_fails_is_an_error_however_it_says_so(spans: Spans) -> None:
     assert {span.status.status_code for span in spans.all} == {StatusCode.ERROR}
 
 
-async def test_without_a_provider_nothing_is_recorded_and_nothing_fails(kit: Kit, way: Way) -> None:
+async def test_client_without_tracer_provider_works(kit: Kit, way: Way) -> None:
     asked = kit.ChatClient(kit.ScriptedModel([WHOLE]), auto_tool_calling=False, record_content=True).prompt("Hello")
     assert "".join(answer.text for answer in await way.ask(asked)) == "Good evening"
 
 
-async def test_every_attribute_has_a_name_of_the_conventions(kit: Kit, way: Way, spans: Spans) -> None:
+async def test_span_attributes_follow_the_semantic_conventions(kit: Kit, way: Way, spans: Spans) -> None:
     known = {value for name, value in vars(gen_ai_attributes).items() if name.startswith("GEN_AI_")}
     options = ToolOptions(temperature=0.1)
     await way.ask(client(kit, spans, WHOLE, record_content=True, name="a").prompt("Hello").options(options).session("s"))
@@ -351,7 +353,7 @@ async def test_every_attribute_has_a_name_of_the_conventions(kit: Kit, way: Way,
     assert used - known == {error_attributes.ERROR_TYPE}
 
 
-async def test_no_call_fails_because_it_is_watched(kit: Kit, way: Way, spans: Spans) -> None:
+async def test_content_that_cannot_be_recorded_does_not_fail_the_call(kit: Kit, way: Way, spans: Spans) -> None:
     """Arguments of any depth, halves of surrogate pairs, and schemas that JSON cannot hold."""
     deep = "[" * 100_000
     odd = Tool(ToolDefinition("odd", input_schema={"type": "object", "enum": {1, 2}, "x": {1: {}, (2,): 3}}), lambda a, c: "")

@@ -19,7 +19,7 @@ def used(policy: Eviction, *sessions: str) -> list[str]:
     return gone
 
 
-def test_the_least_recently_used_go_when_there_are_too_many() -> None:
+def test_lru_evicts_the_least_recently_used_session_over_the_limit() -> None:
     policy = EvictLeastRecentlyUsed(2)
     assert used(policy, "a", "b", "a", "a") == []
     assert used(policy, "c") == ["b"], "a was used since"
@@ -27,13 +27,13 @@ def test_the_least_recently_used_go_when_there_are_too_many() -> None:
     assert list(policy.finished("e")) == []
 
 
-def test_a_thousand_sessions_stay_by_default() -> None:
+def test_lru_keeps_a_thousand_sessions_by_default() -> None:
     policy = EvictLeastRecentlyUsed()
     assert used(policy, *(str(each) for each in range(1000))) == []
     assert used(policy, "one more") == ["0"]
 
 
-def test_what_was_dropped_otherwise_counts_no_more() -> None:
+def test_lru_does_not_count_dropped_sessions() -> None:
     policy = EvictLeastRecentlyUsed(2)
     used(policy, "a", "b")
     policy.dropped("a")
@@ -41,7 +41,7 @@ def test_what_was_dropped_otherwise_counts_no_more() -> None:
     assert used(policy, "c") == []
 
 
-def test_what_was_not_used_for_a_time_goes_when_another_is_used() -> None:
+def test_evict_after_drops_expired_sessions_when_another_is_used() -> None:
     now = [0.0]
     policy = EvictAfter(10, clock=lambda: now[0])
     assert used(policy, "a", "b") == []
@@ -55,14 +55,14 @@ def test_what_was_not_used_for_a_time_goes_when_another_is_used() -> None:
     assert used(policy, "b") == ["c"], "b is used anew, however old it is"
 
 
-def test_always_drops_at_the_end_of_each_turn_and_never_does_not() -> None:
+def test_always_evict_drops_at_end_of_turn_and_never_evict_keeps() -> None:
     assert list(AlwaysEvict().finished("a")) == ["a"]
     assert used(AlwaysEvict(), "a", "b") == []
     assert used(NeverEvict(), *map(str, range(5000))) == []
     assert list(NeverEvict().finished("a")) == []
 
 
-def test_several_policies_drop_what_any_of_them_does_once() -> None:
+def test_evict_by_any_drops_once_what_any_policy_drops() -> None:
     now = [0.0]
     policy = EvictByAny(EvictLeastRecentlyUsed(2), EvictAfter(10, clock=lambda: now[0]))
     assert used(policy, "a", "b") == []
@@ -74,7 +74,7 @@ def test_several_policies_drop_what_any_of_them_does_once() -> None:
     assert used(policy, "e", "f") == [], "all of them were told"
 
 
-def test_settings_that_cannot_be_are_refused_by_name() -> None:
+def test_invalid_eviction_settings_are_rejected_by_name() -> None:
     with pytest.raises(ValueError, match="max_sessions: at least 1, not 0"):
         EvictLeastRecentlyUsed(0)
     for seconds in (0, -1, float("nan")):

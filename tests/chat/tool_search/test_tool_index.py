@@ -30,7 +30,7 @@ def found(query: str, limit: int = 5) -> list[str]:
     return [*KeywordRanking(TOOLS).best(query, limit)]
 
 
-def test_the_best_match_stands_first() -> None:
+def test_keyword_ranking_puts_the_best_match_first() -> None:
     assert found("find a flight to Rome")[0] == "search_flights"
     assert found("book a hotel room")[0] == "bookHotel"
     assert found("what is the weather like?")[0] == "get_weather"
@@ -39,38 +39,38 @@ def test_the_best_match_stands_first() -> None:
     assert found("the weather", 1) == ["get_weather"]
 
 
-def test_a_word_of_the_name_counts_more_than_one_of_the_description() -> None:
+def test_keyword_ranking_weighs_name_above_description() -> None:
     tools = [ToolDefinition("a", "ship and more"), ToolDefinition("ship", "and more words"), ToolDefinition("b", "")]
     assert KeywordRanking(tools).best("ship", 5) == ("ship", "a")
 
 
-def test_the_beginning_of_a_word_will_do_if_no_tool_has_the_word() -> None:
+def test_keyword_ranking_falls_back_to_prefix_of_a_word() -> None:
     assert found("curr") == ["currency"]
     assert found("cu") == []
 
 
-def test_nothing_is_found_that_shares_no_word() -> None:
+def test_keyword_ranking_without_shared_word_finds_nothing() -> None:
     for query in ("zebra", "", "!?"):
         assert found(query) == []
     assert KeywordRanking([]).best("anything", 5) == ()
 
 
-def test_scripts_without_spaces_are_searched_too() -> None:
+def test_keyword_ranking_searches_scripts_without_spaces() -> None:
     assert found("東京の天気") == ["天気"]
 
 
-def test_equal_scores_stand_by_name() -> None:
+def test_keyword_ranking_sorts_equal_scores_by_name() -> None:
     tools = [ToolDefinition(name, "sends mail") for name in ("zeta", "alpha", "mid")]
     assert KeywordRanking(tools).best("mail", 2) == ("alpha", "mid")
 
 
-def test_words_are_taken_apart_alike_wherever_they_stand() -> None:
+def test_words_normalize_case_separators_and_inflection() -> None:
     assert words("getHTTPHeaders") == words("get_http_header") == words("get HTTP headers")
     assert words("ＦＩＮＤ") == words("find")
     assert words("pricing") == words("prices") == words("price")
 
 
-def test_a_fingerprint_is_of_names_and_descriptions_in_any_order() -> None:
+def test_fingerprint_depends_on_names_and_descriptions_but_not_order() -> None:
     same = fingerprint(TOOLS)
     assert len(same) == 64
     assert fingerprint(reversed(TOOLS)) == same
@@ -100,7 +100,7 @@ class Hashing:
         return vector
 
 
-async def test_tools_are_found_by_the_vectors_of_an_embedder(kit: Kit) -> None:
+async def test_embedding_index_finds_tools_by_vector(kit: Kit) -> None:
     embedder = Hashing()
     index = kit.EmbeddingToolIndex(embedder)
     await kit.of(index.put, "s", TOOLS)
@@ -114,7 +114,7 @@ async def test_tools_are_found_by_the_vectors_of_an_embedder(kit: Kit) -> None:
     assert await kit.of(strict.find, "s", "currency", 3) == ()
 
 
-async def test_an_embedder_may_be_a_coroutine_function_where_calls_are_awaited(kit: Kit) -> None:
+async def test_coroutine_embedder_is_accepted_only_by_async_index(kit: Kit) -> None:
     embedder = Hashing()
 
     async def later(texts: Sequence[str]) -> list[list[float]]:
@@ -130,7 +130,7 @@ async def test_an_embedder_may_be_a_coroutine_function_where_calls_are_awaited(k
             index.put("s", TOOLS)
 
 
-async def test_the_embedder_is_asked_for_what_is_new_only(kit: Kit) -> None:
+async def test_embedder_is_called_only_for_new_texts(kit: Kit) -> None:
     embedder = Hashing()
     index = kit.EmbeddingToolIndex(embedder)
     await kit.of(index.put, "one", TOOLS)
@@ -156,14 +156,14 @@ async def test_the_embedder_is_asked_for_what_is_new_only(kit: Kit) -> None:
         ([[float("nan")]] * 6, "not finite"),
     ],
 )
-async def test_vectors_that_are_none_are_refused(kit: Kit, vectors: list[list[float]], said: str) -> None:
+async def test_invalid_embedder_vectors_are_rejected(kit: Kit, vectors: list[list[float]], said: str) -> None:
     index = kit.EmbeddingToolIndex(lambda texts: vectors)
     with pytest.raises(ValueError, match=said):
         await kit.of(index.put, "s", TOOLS)
     assert await kit.of(index.find, "s", "weather", 5) == ()
 
 
-async def test_queries_and_tools_must_have_vectors_of_one_length(kit: Kit) -> None:
+async def test_query_vector_of_other_length_is_rejected(kit: Kit) -> None:
     lengths = iter([2, 3])
     index = kit.EmbeddingToolIndex(lambda texts: [[1.0] * length for length in [next(lengths)] for _ in texts])
     await kit.of(index.put, "s", TOOLS)
@@ -174,7 +174,7 @@ async def test_queries_and_tools_must_have_vectors_of_one_length(kit: Kit) -> No
 
 
 @pytest.mark.parametrize("kind", ["keyword", "embedding"])
-async def test_equal_sets_are_held_once(kit: Kit, kind: str) -> None:
+async def test_equal_tool_sets_are_stored_once(kit: Kit, kind: str) -> None:
     index: Any = kit.KeywordToolIndex() if kind == "keyword" else kit.EmbeddingToolIndex(Hashing())
     for key, tools in (("one", TOOLS), ("two", [*reversed(TOOLS)]), ("three", TOOLS[1:])):
         await kit.of(index.put, key, tools)
@@ -182,7 +182,7 @@ async def test_equal_sets_are_held_once(kit: Kit, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["keyword", "embedding"])
-async def test_sets_are_kept_apart_and_replaced_and_dropped(kit: Kit, kind: str) -> None:
+async def test_tool_sets_are_isolated_replaced_and_dropped_by_key(kit: Kit, kind: str) -> None:
     index: Any = kit.KeywordToolIndex() if kind == "keyword" else kit.EmbeddingToolIndex(Hashing(), threshold=0.1)
     await kit.of(index.put, "one", TOOLS[:1])
     await kit.of(index.put, "two", TOOLS[1:])

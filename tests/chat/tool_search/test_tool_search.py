@@ -46,7 +46,7 @@ async def test_tools_are_indexed_once_per_session(kit: Kit, way: Way) -> None:
     assert len(loop.advisor.sessions) == 2
 
 
-async def test_tools_that_have_changed_are_indexed_again(kit: Kit, way: Way) -> None:
+async def test_changed_tools_are_indexed_again(kit: Kit, way: Way) -> None:
     loop = SearchLoop(kit, way, "a", "b", "c", searches("boats"), answer_calling("boats"), "d")
     await loop.ask(request())
     await loop.ask(request(given=tools("weather", "boats")))
@@ -57,7 +57,7 @@ async def test_tools_that_have_changed_are_indexed_again(kit: Kit, way: Way) -> 
     assert loop.shown[-1] == [SEARCH, "boats"]
 
 
-async def test_agents_with_tools_of_their_own_share_a_session(kit: Kit, way: Way) -> None:
+async def test_tool_sets_of_one_session_are_shared_and_bounded(kit: Kit, way: Way) -> None:
     loop = SearchLoop(kit, way, *["ok"] * 30)
     for _ in range(3):
         await loop.ask(request())
@@ -69,7 +69,7 @@ async def test_agents_with_tools_of_their_own_share_a_session(kit: Kit, way: Way
     assert len(loop.advisor.sessions) == 1
 
 
-async def test_the_session_that_was_not_used_for_longest_leaves_the_index(kit: Kit, way: Way) -> None:
+async def test_least_recently_used_session_is_evicted_from_the_index(kit: Kit, way: Way) -> None:
     loop = SearchLoop(kit, way, *["ok"] * 5, eviction=EvictLeastRecentlyUsed(2))
     for session in ("s1", "s2", "s1", "s3"):
         await loop.ask(request(session=session))
@@ -78,7 +78,7 @@ async def test_the_session_that_was_not_used_for_longest_leaves_the_index(kit: K
     assert len(loop.noted("put")) == 4, "s2 had gone"
 
 
-async def test_a_session_can_be_dropped_by_hand(kit: Kit, way: Way) -> None:
+async def test_evict_drops_the_given_session(kit: Kit, way: Way) -> None:
     loop = SearchLoop(kit, way, "a", "b", "c", "d")
     await loop.ask(request())
     await kit.of(loop.advisor.evict, "unknown")
@@ -95,7 +95,7 @@ async def test_a_session_can_be_dropped_by_hand(kit: Kit, way: Way) -> None:
     assert len(loop.advisor.sessions) == 1
 
 
-async def test_what_is_dropped_at_the_end_of_a_turn_is_there_for_the_next(kit: Kit, way: Way) -> None:
+async def test_always_evict_drops_at_end_of_turn_and_reindexes_next_turn(kit: Kit, way: Way) -> None:
     loop = SearchLoop(kit, way, searches("weather"), "a", RuntimeError("no answer"), "b", eviction=AlwaysEvict())
     await loop.ask(request())
     assert loop.advisor.sessions == ()
@@ -106,7 +106,7 @@ async def test_what_is_dropped_at_the_end_of_a_turn_is_there_for_the_next(kit: K
     assert len(loop.noted("put")) == 3
 
 
-async def test_tools_that_come_back_while_they_are_dropped_stay(kit: Kit, way: Way) -> None:
+async def test_tools_used_again_during_eviction_stay_indexed(kit: Kit, way: Way) -> None:
     """Another turn of the session may begin while the end of one takes its time."""
     loop = SearchLoop(kit, way, "a", searches("weather"), "b")
     await loop.ask(request())
@@ -121,14 +121,14 @@ async def test_tools_that_come_back_while_they_are_dropped_stay(kit: Kit, way: W
     assert len(loop.noted("put")) == 2
 
 
-async def test_requests_that_begin_at_once_share_one_set(kit: Kit, way: Way) -> None:
+async def test_concurrent_requests_share_one_tool_set(kit: Kit, way: Way) -> None:
     loop = SearchLoop(kit, way, *["ok"] * 20)
     await asyncio.gather(*(loop.ask(request(session=f"s{at % 2}")) for at in range(20)))
     assert len(loop.noted("put")) - len(loop.noted("drop")) == 2
     assert len(loop.advisor.sessions) == 2
 
 
-async def test_the_system_message_tells_of_the_search_once(kit: Kit, way: Way) -> None:
+async def test_system_message_has_the_search_guidance_once(kit: Kit, way: Way) -> None:
     loop = SearchLoop(kit, way, searches("weather"), answer_calling("weather"), "done", "alone")
     await loop.ask(request(system("Be brief."), user("hi")))
     guidance = GUIDANCE.replace("{name}", SEARCH)
@@ -142,7 +142,7 @@ async def test_the_system_message_tells_of_the_search_once(kit: Kit, way: Way) -
     assert own.shown == [["find"]]
 
 
-async def test_only_the_search_tool_is_shown_and_then_what_it_has_found(kit: Kit, way: Way) -> None:
+async def test_model_sees_search_tool_and_then_the_found_tools(kit: Kit, way: Way) -> None:
     runs = RecordingTools()
     loop = SearchLoop(kit, way, searches("weather"), answer_calling("weather"), "sunny")
     assert await loop.ask(request(given=tools(runs=runs))) == "sunny"
@@ -156,7 +156,7 @@ async def test_only_the_search_tool_is_shown_and_then_what_it_has_found(kit: Kit
     assert json.loads(said.text) == {"tools": [{"name": "weather", "description": "The weather."}]}
 
 
-async def test_what_was_found_in_an_earlier_turn_is_read_from_the_history(kit: Kit, way: Way) -> None:
+async def test_tools_found_in_earlier_turns_are_read_from_the_history(kit: Kit, way: Way) -> None:
     found = tool(result_of(ToolCall("s0", SEARCH), search_output([ToolDefinition("flights"), ToolDefinition("gone")])))
     spoof = tool(result_of(ToolCall("x0", "flights"), search_output([ToolDefinition("hotels")])))
     broken = tool(
@@ -167,14 +167,14 @@ async def test_what_was_found_in_an_earlier_turn_is_read_from_the_history(kit: K
     assert loop.shown == [[SEARCH, "flights"]], "tools that are there, that a search has found"
 
 
-async def test_a_session_is_required(kit: Kit, way: Way) -> None:
+async def test_tool_search_without_session_raises_missing_session(kit: Kit, way: Way) -> None:
     loop = SearchLoop(kit, way, "ok")
     with pytest.raises(MissingSession, match="needs a session"):
         await loop.ask(request(session=None))
     assert loop.model.prompts == []
 
 
-async def test_the_tools_that_run_are_the_requests_own(kit: Kit, way: Way) -> None:
+async def test_tools_of_the_current_request_are_run(kit: Kit, way: Way) -> None:
     """The index keeps names: what a session's first request could do is not kept for its next."""
     first, second = RecordingTools(), RecordingTools()
     loop = SearchLoop(kit, way, "ok", searches("weather"), answer_calling("weather"), "done")
@@ -183,20 +183,22 @@ async def test_the_tools_that_run_are_the_requests_own(kit: Kit, way: Way) -> No
     assert (first.made, second.made, len(loop.noted("put"))) == ([], ["weather"], 1)
 
 
-async def test_what_was_found_accumulates(kit: Kit, way: Way) -> None:
+async def test_found_tools_accumulate_by_default(kit: Kit, way: Way) -> None:
     loop = SearchLoop(kit, way, searches("weather"), searches("currency"), answer_calling("weather"), "done")
     await loop.ask(request())
     assert loop.shown[2:] == [[SEARCH, "weather", "currency"]] * 2
 
 
-async def test_without_accumulation_the_last_searches_count(kit: Kit, way: Way) -> None:
+async def test_only_last_search_counts_without_accumulation(kit: Kit, way: Way) -> None:
     loop = SearchLoop(kit, way, searches("weather"), searches("currency"), answer_calling("currency"), "done", accumulate=False)
     await loop.ask(request())
     assert loop.shown == [[SEARCH], [SEARCH, "weather"], [SEARCH, "currency"], [SEARCH, "currency"]]
 
 
 @pytest.mark.parametrize(("accumulate", "names"), [(True, ["flights", "trains"]), (False, ["trains"])])
-async def test_searches_of_earlier_turns_count_alike(kit: Kit, way: Way, accumulate: bool, names: list[str]) -> None:
+async def test_searches_in_history_follow_the_accumulate_setting(
+    kit: Kit, way: Way, accumulate: bool, names: list[str]
+) -> None:
     said = [tool(result_of(ToolCall("s0", SEARCH), search_output([ToolDefinition(name)]))) for name in ("flights", "trains")]
     other = tool(result_of(ToolCall("x0", "trains"), "late"))
     loop = SearchLoop(kit, way, "ok", accumulate=accumulate)
@@ -206,20 +208,20 @@ async def test_searches_of_earlier_turns_count_alike(kit: Kit, way: Way, accumul
 
 
 @pytest.mark.parametrize("accumulate", [True, False])
-async def test_searches_that_are_made_at_once_all_count(kit: Kit, way: Way, accumulate: bool) -> None:
+async def test_parallel_searches_of_one_round_all_count(kit: Kit, way: Way, accumulate: bool) -> None:
     loop = SearchLoop(kit, way, searches("weather", "currency", "trains"), "done", accumulate=accumulate)
     await loop.ask(request())
     assert loop.shown[1] == [SEARCH, "weather", "currency", "trains"]
 
 
-async def test_the_end_of_a_turn_does_not_clear_the_index(kit: Kit, way: Way) -> None:
+async def test_index_is_kept_at_the_end_of_a_turn_by_default(kit: Kit, way: Way) -> None:
     loop = SearchLoop(kit, way, "a", "b")
     await loop.ask(request())
     assert len(loop.advisor.sessions) == 1
     assert loop.noted("drop") == []
 
 
-async def test_how_many_the_model_wants_goes_before_the_default(kit: Kit, way: Way) -> None:
+async def test_max_results_of_the_model_overrides_the_default_up_to_the_limit(kit: Kit, way: Way) -> None:
     many = [f"mail_{at}" for at in range(60)]
     loop = SearchLoop(kit, way, searches("mail", most=3), searches("mail"), searches("mail", most=1000), "ok", max_results=2)
     await loop.ask(request(given=tools(*many)))
@@ -227,7 +229,7 @@ async def test_how_many_the_model_wants_goes_before_the_default(kit: Kit, way: W
     assert [len(names) for names in loop.shown] == [1, 4, 4, 51]
 
 
-async def test_a_search_that_finds_nothing_and_one_that_is_wrong_say_so(kit: Kit, way: Way) -> None:
+async def test_empty_search_returns_hint_and_invalid_search_returns_error(kit: Kit, way: Way) -> None:
     wrong = assistant(tool_calls=[ToolCall("s1", SEARCH, '{"query": "", "max_results": 0}')])
     loop = SearchLoop(kit, way, searches("zebra"), wrong, "ok")
     await loop.ask(request())
@@ -240,20 +242,20 @@ async def test_a_search_that_finds_nothing_and_one_that_is_wrong_say_so(kit: Kit
     assert loop.shown == [[SEARCH]] * 3
 
 
-async def test_tools_may_be_shown_always_and_one_that_must_be_called_is(kit: Kit, way: Way) -> None:
+async def test_shown_tools_and_required_tool_are_always_visible(kit: Kit, way: Way) -> None:
     loop = SearchLoop(kit, way, searches("weather"), "ok", shown=["trains", "unknown"])
     await loop.ask(request(tool_choice="hotels"))
     assert loop.shown == [[SEARCH, "hotels", "trains"], [SEARCH, "hotels", "trains", "weather"]]
 
 
-async def test_a_tool_runs_though_it_is_not_shown(kit: Kit, way: Way) -> None:
+async def test_call_of_hidden_tool_is_run(kit: Kit, way: Way) -> None:
     runs = RecordingTools()
     loop = SearchLoop(kit, way, answer_calling("weather"), "ok")
     assert await loop.ask(request(given=tools(runs=runs))) == "ok"
     assert runs.made == ["weather"], "the model may know it from a conversation that it no longer sees whole"
 
 
-async def test_without_tools_nothing_is_searched(kit: Kit, way: Way) -> None:
+async def test_request_without_tools_is_not_searched(kit: Kit, way: Way) -> None:
     loop = SearchLoop(kit, way, "a", "b")
     await loop.ask(request(given=(), session=None))
     await loop.ask(ChatClientRequest((user("hi"),), ChatOptions()))
@@ -261,7 +263,7 @@ async def test_without_tools_nothing_is_searched(kit: Kit, way: Way) -> None:
     assert [[each.text for each in prompt.messages] for prompt in loop.model.prompts] == [["hi"], ["hi"]]
 
 
-async def test_the_usual_rules_of_the_loop_hold(kit: Kit, way: Way) -> None:
+async def test_tool_search_follows_return_direct_and_iteration_limit(kit: Kit, way: Way) -> None:
     runs = RecordingTools()
     held = (runs.tool("weather", return_direct=True), *tools("currency"))
     loop = SearchLoop(kit, way, searches("weather"), answer_calling("weather"))
@@ -270,7 +272,7 @@ async def test_the_usual_rules_of_the_loop_hold(kit: Kit, way: Way) -> None:
     assert "after 2 answers" in await capped.ask(request())
 
 
-async def test_a_nested_memory_without_internal_history_does_not_forget_what_was_found(kit: Kit, way: Way) -> None:
+async def test_found_tools_survive_nested_memory_without_internal_history(kit: Kit, way: Way) -> None:
     """The first system message and the last message are all that a round is given; an earlier search is in neither."""
     loop = SearchLoop(
         kit,
@@ -287,7 +289,7 @@ async def test_a_nested_memory_without_internal_history_does_not_forget_what_was
     assert loop.shown[1:] == [[SEARCH, "weather"]] * 3
 
 
-async def test_a_session_memory_brings_back_what_earlier_turns_have_found(talk: Talk) -> None:
+async def test_session_memory_restores_tools_found_in_earlier_turns(talk: Talk) -> None:
     """The client switches the loop's own history off: the memory further in has it."""
     runs = RecordingTools()
     model = talk.kit.ScriptedModel(
@@ -307,7 +309,7 @@ async def test_a_session_memory_brings_back_what_earlier_turns_have_found(talk: 
     assert sum(GUIDANCE[:20] in event for event in await talk.log()) == 0, "guidance is of the request, not of the session"
 
 
-async def test_a_copy_shares_the_index_until_it_is_given_another(kit: Kit, way: Way) -> None:
+async def test_copy_shares_the_index_unless_it_is_replaced(kit: Kit, way: Way) -> None:
     loop = SearchLoop(kit, way, "a", "b")
     await loop.ask(request())
     copied = loop.advisor.changed(internal_history=False, max_results=1)
@@ -331,7 +333,7 @@ async def test_a_copy_shares_the_index_until_it_is_given_another(kit: Kit, way: 
         ({"max_iterations": 0}, ValueError, "max_iterations"),
     ],
 )
-def test_settings_that_cannot_be_are_refused_by_name(kit: Kit, settings: Any, error: type[Exception], said: str) -> None:
+def test_invalid_tool_search_settings_are_rejected_by_name(kit: Kit, settings: Any, error: type[Exception], said: str) -> None:
     made: Callable[..., Any] = kit.ToolSearchAdvisor
     with pytest.raises(error, match=said):
         made(**settings)
@@ -339,7 +341,7 @@ def test_settings_that_cannot_be_are_refused_by_name(kit: Kit, settings: Any, er
         made().changed(**settings)
 
 
-async def test_a_tool_of_the_search_tools_name_is_refused(kit: Kit, way: Way) -> None:
+async def test_tool_with_name_of_the_search_tool_is_rejected(kit: Kit, way: Way) -> None:
     loop = SearchLoop(kit, way, "never")
     with pytest.raises(InvalidTool, match="two tools have the name 'search_tools'; give another search_tool_name"):
         await loop.ask(request(given=tools(SEARCH)))

@@ -48,7 +48,7 @@ SPHINX = """Finds flights.
 
 
 @pytest.mark.parametrize("text", [GOOGLE, NUMPY, SPHINX], ids=["google", "numpy", "sphinx"])
-def test_parameters_are_read_over_their_lines_in_every_style(text: str) -> None:
+def test_multiline_parameters_are_read_in_every_style(text: str) -> None:
     read = read_docstring(text)
     assert read.description.startswith("Finds flights.")
     assert read.parameters["origin"] == "Where from: a city."
@@ -56,7 +56,7 @@ def test_parameters_are_read_over_their_lines_in_every_style(text: str) -> None:
     assert not {"Returns", "list", "returns", "type"} & read.parameters.keys()
 
 
-def test_the_description_is_all_that_no_section_claims() -> None:
+def test_description_is_the_text_outside_known_sections() -> None:
     assert read_docstring(GOOGLE).description == "Finds flights.\n\nDirect ones only.\n\nIt is never empty."
     assert read_docstring(GOOGLE).parameters["rest"] == "Whatever else."
     assert read_docstring(NUMPY).description == "Finds flights."
@@ -64,14 +64,14 @@ def test_the_description_is_all_that_no_section_claims() -> None:
     assert read_docstring(SPHINX).description == "Finds flights."
 
 
-def test_plain_text_is_a_description_even_if_it_has_colons() -> None:
+def test_plain_text_with_colons_is_description() -> None:
     text = "Note: it is slow.\n\nReturns the flights: all of them.\n  - one: two"
     assert read_docstring(text).description == text
     assert read_docstring(text).parameters == {}
     assert read_docstring(None).description == read_docstring("").description == ""
 
 
-def test_roles_at_the_start_of_a_line_are_no_fields_and_text_after_fields_is_description() -> None:
+def test_sphinx_roles_and_text_after_fields_are_description() -> None:
     read = read_docstring("Closes\n:class:`Door`.\n\n:param door: One\n :class:`Door`.\n\nIt stays open.")
     assert (read.description, read.parameters) == (
         "Closes\n:class:`Door`.\n\nIt stays open.",
@@ -79,12 +79,12 @@ def test_roles_at_the_start_of_a_line_are_no_fields_and_text_after_fields_is_des
     )
 
 
-def test_a_section_that_cannot_be_parsed_is_description() -> None:
+def test_section_that_cannot_be_parsed_is_description() -> None:
     text = "Do it.\n\nArgs:\n    the first one\n"
     assert read_docstring(text) == Docstring(text.strip())
 
 
-def test_a_section_ends_where_the_next_begins() -> None:
+def test_section_ends_where_the_next_begins() -> None:
     read = read_docstring("Do it.\n\nArgs:\n    a: First.\nRaises:\n    b: Never.\nExamples:\n    c: 1\n")
     assert (read.description, read.parameters) == ("Do it.", {"a": "First."})
     read = read_docstring(

@@ -61,7 +61,7 @@ def refused(tool: Tool, arguments: dict[str, Any] | str) -> str:
     return part.text
 
 
-def test_name_description_and_settings() -> None:
+def test_tool_takes_name_description_and_settings_from_function_or_arguments() -> None:
     def add(a: int, b: int = 2) -> int:
         """Adds.
 
@@ -83,7 +83,7 @@ def test_name_description_and_settings() -> None:
     assert (other.name, other.definition.description, other.return_direct, other.timeout) == ("plus", "Sums.", True, 2.5)
 
 
-def test_it_is_a_decorator_with_and_without_arguments() -> None:
+def test_function_tool_is_a_decorator_with_and_without_arguments() -> None:
     @function_tool
     def one() -> str:
         return "1"
@@ -115,7 +115,7 @@ def everything(
     return locals()
 
 
-def test_every_kind_of_type_has_its_schema() -> None:
+def test_every_parameter_type_has_its_schema() -> None:
     schema = function_tool(everything).definition.input_schema
     found = schema["properties"]
     assert found["optional"] == {"anyOf": [{"type": "string"}, {"type": "null"}]}
@@ -151,7 +151,7 @@ GIVEN: dict[str, Any] = {
 }
 
 
-def test_the_function_gets_values_of_its_types() -> None:
+def test_function_receives_values_of_its_types() -> None:
     got: dict[str, Any] = {}
 
     @functools.wraps(everything)
@@ -167,7 +167,7 @@ def test_the_function_gets_values_of_its_types() -> None:
     assert "limit" not in got, "the function's own default holds"
 
 
-def test_what_does_not_fit_is_told_to_the_model_field_by_field_and_nothing_runs() -> None:
+def test_invalid_arguments_are_reported_by_field_without_running() -> None:
     calls = []
 
     @function_tool
@@ -187,7 +187,7 @@ def test_what_does_not_fit_is_told_to_the_model_field_by_field_and_nothing_runs(
     assert not calls
 
 
-def test_the_context_is_given_and_not_shown() -> None:
+def test_context_parameter_is_passed_and_hidden_from_the_model() -> None:
     @function_tool
     def who(context: ToolContext, greeting: str = "hi", other: ToolContext | None = None) -> str:
         assert other is context
@@ -211,7 +211,7 @@ class Shop:
         return f"bought {item}"
 
 
-def test_methods_partials_and_callable_objects() -> None:
+def test_methods_partials_and_callable_objects_become_tools() -> None:
     assert ran(function_tool(Shop().price), {"item": "tea"}) == "3"
 
     def greet(greeting: str, name: str) -> str:
@@ -236,7 +236,7 @@ def test_parameters_may_have_any_name() -> None:
     assert ran(odd, given) == "10"
 
 
-def test_fields_may_give_defaults_and_aliases() -> None:
+def test_fields_may_define_defaults_and_aliases() -> None:
     @function_tool
     def fly(
         origin: Annotated[str, Field(alias="from")],
@@ -251,7 +251,7 @@ def test_fields_may_give_defaults_and_aliases() -> None:
     assert ran(fly, {"from": "Rome"}) == "Rome 3 []"
 
 
-def test_a_default_that_json_cannot_say_is_the_functions_own_business() -> None:
+def test_default_that_json_cannot_represent_is_left_out_of_the_schema() -> None:
     unset: Any = object()
 
     @function_tool
@@ -293,7 +293,7 @@ async def test_coroutine_functions_are_awaited() -> None:
         ([], "[]"),
     ],
 )
-def test_results_are_text_or_json(value: Any, text: str) -> None:
+def test_results_become_text_or_json(value: Any, text: str) -> None:
     assert ran(function_tool(lambda: value, name="it")) == text
 
 
@@ -331,24 +331,24 @@ def bad_generator(a: int) -> Any:
         ("text", "made of a function, not of 'text'"),
     ],
 )
-def test_what_a_model_cannot_call_is_refused_with_what_to_change(function: Any, said: str) -> None:
+def test_unsupported_function_is_rejected_with_hint(function: Any, said: str) -> None:
     with pytest.raises(InvalidTool, match=said):
         function_tool(function)
 
 
 @pytest.mark.parametrize("name", ["", "a b", "é", "a.b", "x" * 65, "a\n"])
-def test_a_name_that_a_provider_refuses_is_refused_here(name: str) -> None:
+def test_invalid_tool_name_is_rejected(name: str) -> None:
     with pytest.raises(InvalidTool, match="1 to 64 of the characters"):
         function_tool(lambda: "", name=name)
     assert function_tool(lambda: "", name="x-Y_" + "z" * 60).name.startswith("x-Y_")
 
 
-def test_a_lambda_needs_a_name() -> None:
+def test_lambda_without_name_is_rejected() -> None:
     with pytest.raises(InvalidTool, match="<lambda>"):
         function_tool(lambda: "")
 
 
-def test_who_cannot_await_refuses_coroutine_functions(kit: Kit) -> None:
+def test_blocking_client_rejects_coroutine_functions(kit: Kit) -> None:
     async def later(text: str) -> str:
         return text
 

@@ -96,7 +96,7 @@ async def ask(kit: Kit, tool: Tool, arguments: dict[str, Any] | str) -> ToolOutp
     return result
 
 
-async def test_tools_and_their_results(kit: Kit, target: Any) -> None:
+async def test_mcp_tools_have_schemas_and_typed_results(kit: Kit, target: Any) -> None:
     async with connected(kit, target) as server:
         tools = await tools_of(kit, server)
         add = tools["add"].definition
@@ -111,7 +111,7 @@ async def test_tools_and_their_results(kit: Kit, target: Any) -> None:
         assert json.loads(link.text)["uri"] == "demo://link"
 
 
-async def test_a_name_that_providers_refuse_is_changed_and_still_called(kit: Kit, url: str) -> None:
+async def test_invalid_mcp_tool_name_is_changed_and_can_be_called(kit: Kit, url: str) -> None:
     async with connected(
         kit, url, prefix="demo", only={"files.read/v1"}, return_direct={"files.read/v1"}, timeout=20
     ) as server:
@@ -120,7 +120,7 @@ async def test_a_name_that_providers_refuse_is_changed_and_still_called(kit: Kit
         assert "content of a.txt" in (await ask(kit, tool, {"path": "a.txt"})).structured_json
 
 
-async def test_what_went_wrong_in_a_tool_is_told_to_the_model(kit: Kit, url: str) -> None:
+async def test_mcp_tool_error_is_an_error_result(kit: Kit, url: str) -> None:
     async with connected(kit, url) as server:
         tools = await tools_of(kit, server)
         failed = await ask(kit, tools["fail"], {"why": "no such flight"})
@@ -135,7 +135,7 @@ async def test_what_went_wrong_in_a_tool_is_told_to_the_model(kit: Kit, url: str
             assert said in str(refused.parts)
 
 
-async def test_calls_run_at_once_and_a_slow_one_is_given_up(kit: Kit, url: str) -> None:
+async def test_mcp_calls_run_concurrently_and_time_out(kit: Kit, url: str) -> None:
     async with connected(kit, url, timeout=1.0) as server:
         tools = await tools_of(kit, server)
         begun = time.monotonic()
@@ -146,7 +146,7 @@ async def test_calls_run_at_once_and_a_slow_one_is_given_up(kit: Kit, url: str) 
         assert (await ask(kit, tools["add"], {"a": 1})).structured_json == '{"sum": 2}', "the connection is still good"
 
 
-async def test_tools_work_within_with_only(kit: Kit, url: str) -> None:
+async def test_mcp_server_outside_with_block_raises_not_connected(kit: Kit, url: str) -> None:
     server = kit.McpServer(url)
     with pytest.raises(ChatError, match="not connected"):
         await kit.of(server.tools)
@@ -156,7 +156,7 @@ async def test_tools_work_within_with_only(kit: Kit, url: str) -> None:
         await ask(kit, tools["add"], {"a": 1})
 
 
-async def test_a_server_that_dies_fails_the_call_and_nothing_hangs(kit: Kit) -> None:
+async def test_dead_mcp_server_fails_the_call_without_hanging(kit: Kit) -> None:
     async with connected(kit, DEMO) as server:
         tools = await tools_of(kit, server)
         with pytest.raises((MCPError, ChatError)):
@@ -165,7 +165,7 @@ async def test_a_server_that_dies_fails_the_call_and_nothing_hangs(kit: Kit) -> 
             await asyncio.wait_for(ask(kit, tools["add"], {"a": 1}), 20)
 
 
-async def test_who_cannot_connect_is_told_so(kit: Kit) -> None:
+async def test_failed_mcp_connection_raises_within_connect_timeout(kit: Kit) -> None:
     broken = StdioServerParameters(command=sys.executable, args=["-c", "raise SystemExit(3)"])
     for target in (broken, f"http://127.0.0.1:{free_port()}/mcp", StdioServerParameters(command="/no/such/program")):
         with pytest.raises(Exception) as failed:
@@ -192,7 +192,7 @@ for line in sys.stdin:
 """
 
 
-async def test_a_server_that_never_lists_its_tools_is_given_up(kit: Kit) -> None:
+async def test_mcp_server_that_never_lists_tools_times_out(kit: Kit) -> None:
     silent = StdioServerParameters(command=sys.executable, args=["-c", SILENT])
     async with connected(kit, silent, connect_timeout=3) as server:
         begun = time.monotonic()
@@ -201,13 +201,13 @@ async def test_a_server_that_never_lists_its_tools_is_given_up(kit: Kit) -> None
         assert time.monotonic() - begun < 10
 
 
-async def test_what_cannot_be_tools_is_refused(kit: Kit, url: str) -> None:
+async def test_unknown_mcp_tool_in_only_is_rejected(kit: Kit, url: str) -> None:
     async with connected(kit, url, only={"add", "subtract"}) as server:
         with pytest.raises(InvalidTool, match="has no tool subtract"):
             await kit.of(server.tools)
 
 
-def test_names_that_are_cut_stay_apart() -> None:
+def test_truncated_tool_names_stay_unique() -> None:
     long = "x" * 70
     assert model_name("add", "") == "add"
     assert model_name("a/b", "my srv") == "my_srv_a_b"
@@ -216,7 +216,7 @@ def test_names_that_are_cut_stay_apart() -> None:
     assert first != second
 
 
-async def test_a_connection_that_is_open_is_used_and_left_open() -> None:
+async def test_open_mcp_connection_is_used_and_left_open() -> None:
     async with McpClient(stdio_client(DEMO)) as client:
         for given in (client, client.session):
             async with AsyncMcpServer(given) as server:
@@ -228,7 +228,7 @@ async def test_a_connection_that_is_open_is_used_and_left_open() -> None:
         assert (await client.call_tool("add", {"a": 1})).structured_content == {"sum": 2}
 
 
-async def test_what_lives_in_the_connections_event_loop_is_made_there(kit: Kit, url: str) -> None:
+async def test_mcp_transport_factory_is_called_in_the_event_loop_of_the_connection(kit: Kit, url: str) -> None:
     seen: list[str] = []
 
     async def note(request: httpx2.Request) -> None:
@@ -244,7 +244,7 @@ async def test_what_lives_in_the_connections_event_loop_is_made_there(kit: Kit, 
     assert {*seen} == {"Bearer x"}
 
 
-async def test_the_recall_tools_of_threadkeep_over_mcp(kit: Kit, address: str) -> None:
+async def test_threadkeep_recall_tools_work_over_mcp(kit: Kit, address: str) -> None:
     with threadkeep.Client(address) as client:
         ref = threadkeep.SessionRef(app="shop", user_id="alice", session_id="s1")
         client.append(ref, threadkeep.user("I drink green tea every morning."), create=True)

@@ -32,7 +32,7 @@ def halves(messages: Sequence[Message]) -> int:
 
 
 @given(MESSAGES)
-def test_every_call_has_its_result_right_behind_it_and_nothing_else_has_one(messages: list[Message]) -> None:
+def test_paired_puts_every_result_directly_after_its_call(messages: list[Message]) -> None:
     shown, dropped = pairing.paired(messages)
     assert halves(messages) - halves(shown) == dropped
     waiting: list[str] = []
@@ -50,7 +50,7 @@ def test_every_call_has_its_result_right_behind_it_and_nothing_else_has_one(mess
 
 
 @given(MESSAGES)
-def test_what_is_in_order_is_left_as_it_is(messages: list[Message]) -> None:
+def test_paired_leaves_ordered_messages_unchanged(messages: list[Message]) -> None:
     shown, _ = pairing.paired(messages)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pairing, "_in_order", lambda messages: False)
@@ -63,7 +63,7 @@ def test_what_is_in_order_is_left_as_it_is(messages: list[Message]) -> None:
 
 
 @given(MESSAGES)
-def test_what_is_left_open_at_the_end(messages: list[Message]) -> None:
+def test_unanswered_returns_the_open_calls_at_the_end(messages: list[Message]) -> None:
     asked = pairing.unanswered(messages)
     while messages and messages[-1].role is Role.TOOL:
         messages.pop()
@@ -82,7 +82,7 @@ def finding(call_id: str, text: str, **stored: Any) -> Message:
 
 
 @pytest.mark.parametrize("turned", [False, True])
-def test_agents_that_wrote_at_once_keep_their_results_though_call_ids_are_the_same(turned: bool) -> None:
+def test_concurrent_writers_with_equal_call_ids_keep_their_results(turned: bool) -> None:
     """Of two processes on one branch the ids of the events tell, of other writers the branch."""
     one, other = calls_of("0", "e1"), calls_of("0", "e2")
     found = [finding("0", f"of {each.id}", id=results_id([(each.id, "0")])) for each in (one, other)]
@@ -95,7 +95,7 @@ def test_agents_that_wrote_at_once_keep_their_results_though_call_ids_are_the_sa
     assert (shown, dropped) == ((one, found[0], other, found[1]), 0)
 
 
-def test_a_result_that_is_not_stored_yet_answers_the_latest_call_of_its_id() -> None:
+def test_unstored_result_answers_the_latest_call_with_its_id() -> None:
     """A helper's: its chief waits with a call of the same id."""
     chief, helper, found = calls_of("0", "e1"), calls_of("0", "e2", "helper"), finding("0", "found")
     assert pairing.paired([chief, user("go"), helper, found]) == ((user("go"), helper, found), 1)

@@ -78,7 +78,7 @@ def texts(result: dict[str, Any]) -> list[str]:
     return [each["text"] for each in result["results"]]
 
 
-async def test_tools_are_told_as_the_server_declares_them(talk: Talk) -> None:
+async def test_recall_tools_have_the_declarations_of_the_server(talk: Talk) -> None:
     tools = {tool.name: tool for tool in await talk.kit.of(talk.kit.RecallTools(talk.sdk).all)}
     declared = {each.name: each for each in await talk.kit.of(talk.sdk.list_tools) if each.declared}
     assert list(tools) == list(declared) == ["load_memory", HERE, EVERYWHERE]
@@ -102,19 +102,19 @@ class Offering:
         return self._tools
 
 
-async def test_all_returns_only_what_the_server_offers_to_models(kit: Kit) -> None:
+async def test_recall_tools_all_returns_only_tools_offered_to_models(kit: Kit) -> None:
     offering = Offering(kit.is_async, EVERYWHERE)
     assert [tool.name for tool in await kit.of(kit.RecallTools(offering).all)] == [EVERYWHERE]
     with pytest.raises(ValueError, match="no tool 'load_memory' for a model; it has cross_session_search"):
         await kit.of(kit.RecallTools(offering).named, "load_memory")
 
 
-async def test_nothing_is_found_where_nothing_was_said(talk: Talk) -> None:
+async def test_conversation_search_without_match_is_empty(talk: Talk) -> None:
     await talk.append(threadkeep.user("tea"))
     assert await found(talk, HERE, {"query": "zebras"}) == NOTHING_HERE
 
 
-async def test_a_conversation_is_searched(talk: Talk) -> None:
+async def test_conversation_search_returns_hits_with_neighbors(talk: Talk) -> None:
     await talk.append(threadkeep.user("Is flight BA117 on time?"), threadkeep.assistant("Yes."), threadkeep.user("Thanks."))
     for query in ("ba117", "FLIGHT"):
         [hit] = (await found(talk, HERE, {"query": query, "mode": "substring"}))["results"]
@@ -123,7 +123,7 @@ async def test_a_conversation_is_searched(talk: Talk) -> None:
         assert [each["text"] for each in hit["after"]] == ["Yes."]
 
 
-async def test_pages_of_ten(told: Talk) -> None:
+async def test_conversation_search_returns_pages_of_ten(told: Talk) -> None:
     wanted = {"query": f"{word_of(told)} number", "mode": "substring"}
     pages = [await found(told, HERE, wanted | {"page": page}) for page in (0, 1, 2)]
     assert [len(page["results"]) for page in pages] == [10, 5, 0]
@@ -132,27 +132,27 @@ async def test_pages_of_ten(told: Talk) -> None:
         assert texts(await found(told, HERE, wanted | {"page": page})) == texts(pages[0])
 
 
-async def test_summaries_are_searched(told: Talk) -> None:
+async def test_conversation_search_finds_summaries(told: Talk) -> None:
     """As the published documents of the model say, which win over the row."""
     for mode in ("substring", "ranked"):
         result = await found(told, HERE, {"query": "a summary of", "mode": mode, "innerThought": "it was summarized"})
         assert texts(result)[0] == f"a summary of {word_of(told)}"
 
 
-async def test_without_a_session_the_model_is_told(talk: Talk) -> None:
+async def test_search_tools_without_session_return_an_error(talk: Talk) -> None:
     for name in (HERE, EVERYWHERE):
         for missing in (None, ""):
             assert "names no session" in await refused(talk, name, {"query": "tea"}, session=missing)
 
 
-async def test_load_memory_without_a_session_searches_what_is_remembered_of_the_user(talk: Talk) -> None:
+async def test_load_memory_without_session_searches_memories_of_the_user(talk: Talk) -> None:
     await talk.kit.of(talk.sdk.memory().add, f"likes {word_of(talk)}")
     for missing in (None, ""):
         result = await found(talk, "load_memory", {"query": word_of(talk)}, session=missing)
         assert [each["text"] for each in result["memories"]] == [f"likes {word_of(talk)}"]
 
 
-async def test_all_of_a_users_sessions_are_searched_and_no_others(told: Talk) -> None:
+async def test_cross_session_search_covers_all_sessions_of_one_user(told: Talk) -> None:
     word = word_of(told)
     assert await found(told, EVERYWHERE, {"query": f"{word}none"}) == {"results": [], "has_more": False}
     second, bobs = f"{told.session}-2", threadkeep.SessionRef(app="shop", user_id="bob", session_id=f"{told.session}-bob")
@@ -165,7 +165,7 @@ async def test_all_of_a_users_sessions_are_searched_and_no_others(told: Talk) ->
     assert texts(of_bob) == [f"{word} of bob"]
 
 
-async def test_several_words_any_or_all(told: Talk) -> None:
+async def test_cross_session_search_matches_any_or_all_words(told: Talk) -> None:
     word = word_of(told)
     both = {"query": f"{word}, 7", "all": True}
     assert texts(await found(told, EVERYWHERE, both)) == [f"{word} number 7"]
@@ -176,12 +176,12 @@ async def test_several_words_any_or_all(told: Talk) -> None:
     assert "at most 20" in await refused(told, EVERYWHERE, {"query": f"{twenty}, t20", "all": True})
 
 
-async def test_a_page_far_beyond_the_end_is_empty(told: Talk) -> None:
+async def test_conversation_search_page_beyond_the_end_is_empty(told: Talk) -> None:
     result = await found(told, HERE, {"query": word_of(told), "mode": "substring", "page": 2**31 - 1})
     assert result["results"] == []
 
 
-async def test_what_the_model_gets_wrong_it_is_told(talk: Talk) -> None:
+async def test_invalid_search_arguments_return_an_error_result(talk: Talk) -> None:
     await talk.append(threadkeep.user("tea"))
     assert "query must not be blank" in await refused(talk, HERE, {"query": "  "})
     assert "query must not be blank" in await refused(talk, EVERYWHERE, {"query": ""})
@@ -189,12 +189,12 @@ async def test_what_the_model_gets_wrong_it_is_told(talk: Talk) -> None:
     assert "JSON" in await refused(talk, HERE, "not JSON")
 
 
-async def test_what_is_no_fault_of_the_model_is_raised(talk: Talk) -> None:
+async def test_missing_session_on_the_server_is_raised(talk: Talk) -> None:
     with pytest.raises(threadkeep.errors.SessionNotFound):
         await run(talk, HERE, {"query": "x"}, session="nowhere")
 
 
-async def test_memories_are_loaded_and_told_beforehand(talk: Talk, server: Any) -> None:
+async def test_memories_are_preloaded_and_loaded_by_tool(talk: Talk, server: Any) -> None:
     user = f"u-{uuid4().hex[:8]}"
     client = talk.kit.Client(f"127.0.0.1:{server.grpc_port}", app="shop", user_id=user)
     await talk.kit.of(client.memory().add, "Zoë is allergic to peanuts")
@@ -212,7 +212,7 @@ async def test_memories_are_loaded_and_told_beforehand(talk: Talk, server: Any) 
 
 
 @pytest.mark.parametrize("way", ["call", "stream"], indirect=True)
-async def test_a_model_recalls_what_left_its_context(talk: Talk) -> None:
+async def test_model_recalls_message_outside_its_context(talk: Talk) -> None:
     """The question itself is stored before the search, so it may be found as well."""
     await talk.append(threadkeep.user("The code is 4711."), threadkeep.assistant("Noted."))
     tools: list[Tool] = list(await talk.kit.of(talk.kit.RecallTools(talk.sdk).all))

@@ -26,7 +26,7 @@ FLIGHT: dict[str, Any] = {
 }
 
 
-def test_the_function_gets_the_arguments_as_a_dict_and_the_context_if_it_takes_one() -> None:
+def test_function_receives_arguments_as_dict_and_optional_context() -> None:
     plain = schema_tool("book", FLIGHT, lambda arguments: arguments, description="Books.")
     assert (plain.name, plain.definition.description, plain.definition.input_schema) == ("book", "Books.", FLIGHT)
     assert json.loads(ran(plain, {"from": "Rome", "seats": [{"row": 1}]})) == {"from": "Rome", "seats": [{"row": 1}]}
@@ -36,7 +36,7 @@ def test_the_function_gets_the_arguments_as_a_dict_and_the_context_if_it_takes_o
     assert ran(told, "{}", ToolContext({"user_id": "alice"})) == "alice"
 
 
-def test_what_does_not_fit_is_told_field_by_field_and_nothing_runs() -> None:
+def test_invalid_arguments_are_reported_by_field_without_running() -> None:
     calls: list[Any] = []
     tool = schema_tool("book", FLIGHT, calls.append)
     text = refused(tool, {"from": "R", "seats": [{"row": 1}, {"row": "x"}], "class": "first", "to": "x"})
@@ -65,12 +65,12 @@ async def test_coroutine_functions_are_awaited() -> None:
     assert await later == '{"from":"Rome"}'
 
 
-def test_parts_pass_through() -> None:
+def test_tool_output_is_returned_unchanged() -> None:
     output = ToolOutput((Text("a"),), is_error=True)
     assert ran(schema_tool("it", {}, lambda arguments: output)) is output
 
 
-def test_a_strict_schema_requires_every_field_and_null_leaves_one_out() -> None:
+def test_strict_schema_requires_every_field_and_null_omits_one() -> None:
     schema = {
         "type": "object",
         "properties": {"a": {"type": "string"}, "b": {"type": "integer"}, "c": {"type": ["integer", "null"]}},
@@ -96,12 +96,12 @@ def test_a_strict_schema_requires_every_field_and_null_leaves_one_out() -> None:
         ({"required": "a"}, r"wrong at \$\.required"),
     ],
 )
-def test_a_schema_that_is_none_is_refused_when_the_tool_is_made(schema: Any, said: str) -> None:
+def test_invalid_schema_is_rejected_at_construction(schema: Any, said: str) -> None:
     with pytest.raises(InvalidTool, match=said):
         schema_tool("it", schema, lambda arguments: "")
 
 
-def test_references_reach_no_further_than_the_schema() -> None:
+def test_external_schema_reference_is_rejected_without_network_access() -> None:
     with socket.create_server(("127.0.0.1", 0)) as elsewhere:
         url = f"http://127.0.0.1:{elsewhere.getsockname()[1]}/schema.json"
         tool = schema_tool("it", {"properties": {"a": {"$ref": url}}}, lambda arguments: "")
@@ -112,14 +112,14 @@ def test_references_reach_no_further_than_the_schema() -> None:
             elsewhere.accept()
 
 
-def test_names_and_functions_are_checked() -> None:
+def test_invalid_name_or_signature_is_rejected() -> None:
     with pytest.raises(InvalidTool, match="1 to 64"):
         schema_tool("a b", {}, lambda arguments: "")
     with pytest.raises(InvalidTool, match="must take the arguments as one dict"):
         schema_tool("it", {}, lambda: "")
 
 
-def test_the_schema_given_is_not_the_one_kept() -> None:
+def test_tool_copies_its_schema() -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string"}}}
     tool = schema_tool("it", schema, lambda arguments: "")
     schema["properties"]["a"]["type"] = "integer"  # type: ignore[index]
@@ -127,6 +127,6 @@ def test_the_schema_given_is_not_the_one_kept() -> None:
 
 
 @pytest.mark.parametrize("arguments", ["[" * 100_000, '{"inner":' * 600 + "{}" + "}" * 600])
-def test_arguments_of_any_depth_are_told_as_wrong(arguments: str) -> None:
+def test_deeply_nested_arguments_return_an_error(arguments: str) -> None:
     nested = schema_tool("nest", {"type": "object", "properties": {"inner": {"$ref": "#"}}}, lambda given: "ran")
     assert "Correct them" in refused(nested, arguments)

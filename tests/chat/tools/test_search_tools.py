@@ -55,13 +55,13 @@ def texts(rows: list[dict[str, str]]) -> list[str]:
     return [row["text"] for row in rows]
 
 
-async def test_an_empty_history_has_no_results(talk: Talk) -> None:
+async def test_conversation_search_without_match_returns_no_results(talk: Talk) -> None:
     assert await here(talk, "tea") == NOTHING
     await talk.append(threadkeep.user("coffee"))
     assert await here(talk, "tea") == NOTHING
 
 
-async def test_what_holds_the_text_in_any_case_comes_as_rows(talk: Talk) -> None:
+async def test_conversation_search_ignores_case_and_returns_rows(talk: Talk) -> None:
     said = [
         threadkeep.user("ÄPFEL are red", event_time=NOON),
         threadkeep.assistant("So are cherries."),
@@ -74,14 +74,14 @@ async def test_what_holds_the_text_in_any_case_comes_as_rows(talk: Talk) -> None
     assert [row["type"] for row in await here(talk, "cherries")] == ["assistant"]
 
 
-async def test_search_rows_without_the_writers_time_bear_the_time_of_recording(talk: Talk, word: str) -> None:
+async def test_search_rows_without_event_time_have_the_time_of_recording(talk: Talk, word: str) -> None:
     began = datetime.now(UTC) - timedelta(minutes=1)
     await talk.append(threadkeep.user(f"{word} tea"))
     for rows in (await here(talk, word), await everywhere(talk, word)):
         assert began < datetime.fromisoformat(rows[0]["timestamp"]) < datetime.now(UTC) + timedelta(minutes=1)
 
 
-async def test_pages(talk: Talk) -> None:
+async def test_conversation_search_returns_pages_of_page_size(talk: Talk) -> None:
     await talk.append(*(threadkeep.user(f"tea {number}") for number in range(15)))
     pages = [await here(talk, "tea", page=page) for page in (0, 1)]
     assert [texts(page) for page in pages] == [[f"tea {n}" for n in range(10)], [f"tea {n}" for n in range(10, 15)]]
@@ -93,7 +93,7 @@ async def test_pages(talk: Talk) -> None:
         talk.kit.SearchTools(talk.sdk, page_size=0)
 
 
-async def test_summaries_are_searched_and_what_has_no_text_is_not(talk: Talk) -> None:
+async def test_conversation_search_includes_summaries_but_not_tool_calls(talk: Talk) -> None:
     call = threadkeep.tool_call("c1", "tea", {"tea": "green"})
     await talk.append(
         threadkeep.user("hi"), threadkeep.assistant("a summary of tea", synthetic=True), threadkeep.assistant(call)
@@ -101,7 +101,7 @@ async def test_summaries_are_searched_and_what_has_no_text_is_not(talk: Talk) ->
     assert texts(await here(talk, "tea")) == ["a summary of tea"]
 
 
-async def test_without_a_session_the_default_one_is_searched_or_the_model_is_told(
+async def test_conversation_search_without_session_uses_default_or_raises_in_strict_mode(
     talk: Talk, word: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The published documents have the literal session "default" and a strict mode; the row has the latter alone."""
@@ -115,14 +115,14 @@ async def test_without_a_session_the_default_one_is_searched_or_the_model_is_tol
         await raw(talk, strict, {"query": word})
 
 
-async def test_the_keys_of_the_published_model_name_the_session_too(talk: Talk) -> None:
+async def test_conversation_search_accepts_session_keys_of_the_published_model(talk: Talk) -> None:
     await talk.append(threadkeep.user("tea"))
     search = talk.kit.SearchTools(talk.sdk, strict=True).conversation_search()
     for key in ("chat_memory_session_id", "chat_memory_conversation_id"):
         assert texts(json.loads(await raw(talk, search, {"query": "tea"}, **{key: talk.session}))) == ["tea"]
 
 
-async def test_all_sessions_of_the_user_and_nobody_elses(talk: Talk, word: str) -> None:
+async def test_cross_session_search_covers_all_sessions_of_one_user(talk: Talk, word: str) -> None:
     assert await everywhere(talk, word) == NOTHING
     bobs = threadkeep.SessionRef(app="shop", user_id="bob", session_id=talk.session)
     await talk.append(threadkeep.user(f"{word} one"), threadkeep.user("else"))
@@ -137,14 +137,14 @@ async def test_all_sessions_of_the_user_and_nobody_elses(talk: Talk, word: str) 
     assert texts(await everywhere(talk, word, user_id="bob")) == [f"{word} bob"]
 
 
-async def test_any_of_the_texts_or_all(talk: Talk, word: str) -> None:
+async def test_cross_session_search_matches_any_or_all_texts(talk: Talk, word: str) -> None:
     await talk.append(*(threadkeep.user(f"{word} {text}") for text in ("tea", "cake", "tea and cake")))
     a, b = f"{word} tea", f"{word} cake"
     assert len(await everywhere(talk, f"{a}, {b}")) == len(await everywhere(talk, f"{a},{b}", matchMode="any")) == 3
     assert texts(await everywhere(talk, f"{word}, cake, tea", matchMode="ALL")) == [f"{word} tea and cake"]
 
 
-async def test_since(talk: Talk, word: str) -> None:
+async def test_cross_session_search_since_limits_by_event_time(talk: Talk, word: str) -> None:
     times = [NOON - timedelta(days=1), NOON, NOON + timedelta(days=1)]
     await talk.append(*(threadkeep.user(f"{word} {at:%d}", event_time=at) for at in times))
     for since in ("2026-03-01T12:00:00Z", "2026-03-01T13:00:00+01:00", "2026-03-01T12:00:00", "2026-03-01"):
@@ -153,7 +153,7 @@ async def test_since(talk: Talk, word: str) -> None:
         await everywhere(talk, word, since="yesterday")
 
 
-async def test_what_the_model_gets_wrong(talk: Talk, word: str) -> None:
+async def test_invalid_search_arguments_raise_value_error(talk: Talk, word: str) -> None:
     await talk.append(threadkeep.user(f"{word} t19"))
     for query in (",", " , ,"):
         with pytest.raises(ValueError, match="separated by commas"):
@@ -169,7 +169,7 @@ async def test_what_the_model_gets_wrong(talk: Talk, word: str) -> None:
             await blank
 
 
-async def test_hits_are_in_the_order_of_instants_not_of_their_texts(talk: Talk, word: str) -> None:
+async def test_cross_session_search_sorts_rows_by_instant(talk: Talk, word: str) -> None:
     milli = timedelta(milliseconds=1)
     for number, at in enumerate((NOON + milli, NOON - milli, NOON)):
         event = threadkeep.user(f"{word} {number}", event_time=at)
@@ -181,21 +181,21 @@ async def test_hits_are_in_the_order_of_instants_not_of_their_texts(talk: Talk, 
     ]
 
 
-async def test_pages_over_sessions(talk: Talk, word: str) -> None:
+async def test_cross_session_search_returns_pages_across_sessions(talk: Talk, word: str) -> None:
     for number in range(12):
         event = threadkeep.user(f"{word} {number}", event_time=NOON + timedelta(seconds=number))
         await talk.kit.of(talk.sdk.append, f"{talk.session}-{number % 2}", event, create=True)
     assert texts(await everywhere(talk, word, page=1)) == [f"{word} 10", f"{word} 11"]
 
 
-async def test_a_search_over_sessions_needs_a_user(talk: Talk) -> None:
+async def test_cross_session_search_with_blank_user_raises_value_error(talk: Talk) -> None:
     for user_id in ("", "  "):
         with pytest.raises(ValueError, match="user_id"):
             talk.kit.SearchTools(talk.sdk).cross_session_search(user_id)
 
 
 @pytest.mark.parametrize("way", ["call", "stream"], indirect=True)
-async def test_a_model_searches_its_conversation(talk: Talk) -> None:
+async def test_model_searches_its_conversation(talk: Talk) -> None:
     await talk.append(threadkeep.user("green tea"), threadkeep.assistant("Noted."))
     arguments = '{"innerThought": "they said it", "query": "TEA"}'
     replies = [assistant(tool_calls=[ToolCall("c1", "conversation_search", arguments)]), "green"]

@@ -98,7 +98,7 @@ class Town:
 
 
 @pytest.mark.parametrize("concurrent", [False, True])
-async def test_calls_are_run_and_their_results_go_back(
+async def test_calls_are_run_and_results_are_sent_to_the_vendor(
     kit: Kit, way: Way, speaker: Speaker, endpoint: Loopback, model: Any, concurrent: bool
 ) -> None:
     town = Town()
@@ -113,9 +113,7 @@ async def test_calls_are_run_and_their_results_go_back(
     assert len(endpoint.requests) == 2
 
 
-async def test_the_usage_of_both_requests_is_summed(
-    kit: Kit, way: Way, speaker: Speaker, endpoint: Loopback, model: Any
-) -> None:
+async def test_usage_of_all_requests_is_summed(kit: Kit, way: Way, speaker: Speaker, endpoint: Loopback, model: Any) -> None:
     town = Town()
     endpoint.does(speaker.answer_calling(way, ROUND[2:]), speaker.answer_calling(way, ROUND[2:]))
     once = await way.ask(kit.ChatClient(model, tools=town.tools(return_direct=True)).prompt("What time is it?"))
@@ -126,7 +124,9 @@ async def test_the_usage_of_both_requests_is_summed(
     assert twice[-1].usage == once[-1].usage + once[-1].usage
 
 
-async def test_results_may_be_the_answer(kit: Kit, way: Way, speaker: Speaker, endpoint: Loopback, model: Any) -> None:
+async def test_return_direct_results_become_the_answer(
+    kit: Kit, way: Way, speaker: Speaker, endpoint: Loopback, model: Any
+) -> None:
     endpoint.does(speaker.answer_calling(way, ROUND))
     answers = await way.ask(kit.ChatClient(model, tools=Town().tools(return_direct=True)).prompt("How is it?"))
     end = response_of(answers)
@@ -135,7 +135,7 @@ async def test_results_may_be_the_answer(kit: Kit, way: Way, speaker: Speaker, e
     assert len(endpoint.requests) == 1
 
 
-async def test_a_limit_ends_the_turn(kit: Kit, way: Way, speaker: Speaker, endpoint: Loopback, model: Any) -> None:
+async def test_call_limit_ends_the_turn(kit: Kit, way: Way, speaker: Speaker, endpoint: Loopback, model: Any) -> None:
     town = Town()
     endpoint.does(speaker.answer_calling(way, ROUND[:1]))
     manager = kit.ToolCallingManager(limits=ToolCallLimits(per_tool=2))
@@ -144,7 +144,7 @@ async def test_a_limit_ends_the_turn(kit: Kit, way: Way, speaker: Speaker, endpo
     assert (town.seen, len(endpoint.requests)) == (["Oslo", "Oslo"], 3)
 
 
-async def test_arguments_that_do_not_fit_are_told_to_the_model(
+async def test_invalid_arguments_are_reported_to_the_model(
     kit: Kit, way: Way, speaker: Speaker, endpoint: Loopback, model: Any
 ) -> None:
     town = Town()
@@ -154,7 +154,7 @@ async def test_arguments_that_do_not_fit_are_told_to_the_model(
     assert "city" in json.dumps(endpoint.body)
 
 
-async def test_an_endpoint_that_fails_between_the_rounds_ends_the_turn(
+async def test_endpoint_failure_between_rounds_raises_model_failed(
     kit: Kit, way: Way, speaker: Speaker, endpoint: Loopback, model: Any
 ) -> None:
     town = Town()
@@ -164,7 +164,7 @@ async def test_an_endpoint_that_fails_between_the_rounds_ends_the_turn(
     assert (failed.value.status, failed.value.retry, town.seen) == (503, True, ["clock"])
 
 
-async def test_who_leaves_a_stream_ends_the_request_and_no_tool_is_run(
+async def test_closed_stream_ends_the_request_and_runs_no_tool(
     kit: Kit, speaker: Speaker, endpoint: Loopback, model: Any
 ) -> None:
     town = Town()

@@ -35,7 +35,7 @@ def told(messages: tuple[Message, ...]) -> list[tuple[str, str, bool]]:
     return [(result.call_id, result.text, result.is_error) for result in messages[0].tool_results]
 
 
-async def test_a_return_direct_result_is_the_answer(kit: Kit, way: Way) -> None:
+async def test_return_direct_result_is_the_answer(kit: Kit, way: Way) -> None:
     runs = RecordingTools()
     kept = memory(kit)
     model = kit.ScriptedModel([answer_calling("clock")])
@@ -72,7 +72,7 @@ async def test_usage_is_summed_when_a_later_round_returns_direct(kit: Kit, way: 
 
 
 @pytest.mark.parametrize("concurrent", [False, True])
-async def test_a_breached_limit_ends_the_turn_and_says_so(kit: Kit, way: Way, concurrent: bool) -> None:
+async def test_call_limit_ends_the_turn_with_its_message(kit: Kit, way: Way, concurrent: bool) -> None:
     runs = RecordingTools()
     kept = memory(kit)
     manager = kit.ToolCallingManager(limits=ToolCallLimits(per_tool=1), concurrent=concurrent)
@@ -96,7 +96,7 @@ async def test_a_breached_limit_ends_the_turn_and_says_so(kit: Kit, way: Way, co
     assert [message.text for message in messages[1:]] == [breach]
 
 
-async def test_the_model_is_asked_so_often_and_not_more(kit: Kit, way: Way) -> None:
+async def test_iteration_limit_ends_the_turn_with_its_message(kit: Kit, way: Way) -> None:
     runs = RecordingTools()
     kept = memory(kit)
     model = kit.ScriptedModel([answer_calling("clock", usage=Usage(1, 1, 2))] * 3)
@@ -112,14 +112,14 @@ async def test_the_model_is_asked_so_often_and_not_more(kit: Kit, way: Way) -> N
     assert [message.text for message in messages[1:]] == [end.text]
 
 
-async def test_the_last_round_that_is_allowed_may_answer(kit: Kit, way: Way) -> None:
+async def test_last_allowed_iteration_may_answer(kit: Kit, way: Way) -> None:
     kept = memory(kit)
     chain = loop(kit, kit.ScriptedModel([answer_calling("clock"), "done"]), kept, max_iterations=2)
     assert text_of(await way.ask(chain, request(RecordingTools().tool("clock")))) == "done"
     assert kept.recorded == []
 
 
-async def test_the_number_of_rounds_may_be_without_bound(kit: Kit, way: Way) -> None:
+async def test_loop_without_iteration_limit_is_unbounded(kit: Kit, way: Way) -> None:
     runs = RecordingTools()
     chain = loop(kit, kit.ScriptedModel([answer_calling("clock")] * 60 + ["done"]), max_iterations=None, manager=unlimited(kit))
     assert text_of(await way.ask(chain, request(runs.tool("clock")))) == "done"
@@ -130,7 +130,7 @@ def unlimited(kit: Kit) -> object:
     return kit.ToolCallingManager(limits=ToolCallLimits(per_tool=None, total=None))
 
 
-async def test_an_unknown_tool_is_raised_and_no_call_is_left_without_a_result(kit: Kit, way: Way) -> None:
+async def test_unknown_tool_raises_and_records_a_result_for_every_call(kit: Kit, way: Way) -> None:
     runs = RecordingTools()
     kept = memory(kit)
     with pytest.raises(UnknownTool, match="'clocks', which is not a tool of this request; its tools: clock"):
@@ -141,7 +141,7 @@ async def test_an_unknown_tool_is_raised_and_no_call_is_left_without_a_result(ki
     assert len(messages) == 1
 
 
-async def test_a_tool_that_fails_is_raised_when_asked_for_and_what_was_done_is_kept(kit: Kit, way: Way) -> None:
+async def test_failed_tool_raises_when_configured_and_keeps_earlier_results(kit: Kit, way: Way) -> None:
     runs = RecordingTools()
     kept = memory(kit)
     chain = loop(
@@ -157,7 +157,7 @@ async def test_a_tool_that_fails_is_raised_when_asked_for_and_what_was_done_is_k
     assert [(call, is_error) for call, _, is_error in told(kept.recorded[0][1])] == [("c1", False), ("c2", True), ("c3", True)]
 
 
-async def test_a_memory_that_cannot_be_told_does_not_hide_why_the_turn_ended(kit: Kit, way: Way) -> None:
+async def test_failing_memory_does_not_hide_the_end_of_the_turn(kit: Kit, way: Way) -> None:
     kept = memory(kit, error=OSError("no server"))
     with pytest.raises(UnknownTool) as unknown:
         await way.ask(loop(kit, kit.ScriptedModel([answer_calling("clock")]), kept), request())
@@ -170,7 +170,7 @@ async def test_a_memory_that_cannot_be_told_does_not_hide_why_the_turn_ended(kit
     assert ended.value.response.text == "clock says so"
 
 
-async def test_a_memory_is_told_with_what_the_round_left_in_the_context(kit: Kit, way: Way) -> None:
+async def test_memory_records_with_the_context_of_the_round(kit: Kit, way: Way) -> None:
     kept = memory(kit)
     marking = kit.advisor(order=1, before=lambda request: request.with_context({"mark": 1}))
     chain = loop(kit, kit.ScriptedModel([answer_calling("clock")]), kept, marking)
@@ -179,7 +179,7 @@ async def test_a_memory_is_told_with_what_the_round_left_in_the_context(kit: Kit
     assert dict(asked.context) == {"mine": 2, "mark": 1}
 
 
-def test_every_call_gets_one_result_even_if_ids_come_twice() -> None:
+def test_complete_results_gives_each_call_one_result_for_duplicate_ids() -> None:
     calls = [ToolCall("a", "clock"), ToolCall("a", "clock"), ToolCall("a", "weather"), ToolCall("b", "clock")]
     done = tool(ToolResult("a", "weather", (Text("rain"),)), ToolResult("a", "clock", (Text("9:10"),)))
     assert told((complete_results(calls, done, "no time"),)) == [
@@ -190,14 +190,14 @@ def test_every_call_gets_one_result_even_if_ids_come_twice() -> None:
     ]
 
 
-async def test_a_memory_further_out_is_not_told(kit: Kit, way: Way) -> None:
+async def test_memory_outside_loop_records_no_results(kit: Kit, way: Way) -> None:
     kept = memory(kit)
     chain = kit.AdvisorChain([kept, kit.ToolCallingAdvisor(order=5)], kit.ScriptedModel([answer_calling("clock")]))
     await way.ask(chain, request(RecordingTools().tool("clock", return_direct=True)))
     assert kept.recorded == []
 
 
-async def test_a_resumed_turn_begins_with_what_was_left_open(kit: Kit, way: Way) -> None:
+async def test_resumed_turn_begins_with_the_open_calls(kit: Kit, way: Way) -> None:
     runs = RecordingTools()
     left = ChatClientResponse(answer_calling("clock"), {"history": "kept"})
     kept = memory(kit, pending=left)
@@ -210,7 +210,7 @@ async def test_a_resumed_turn_begins_with_what_was_left_open(kit: Kit, way: Way)
     assert [(each.context["history"], each.context[RESUME]) for each in kept.requests] == [("kept", False)] * 2
 
 
-async def test_a_resumed_turn_with_nothing_open_asks_further_in(kit: Kit, way: Way) -> None:
+async def test_resumed_turn_without_open_calls_calls_the_inner_chain(kit: Kit, way: Way) -> None:
     kept = memory(kit)
     chain = loop(kit, kit.ScriptedModel(["done"]), kept)
     assert text_of(await way.ask(chain, request().with_context({RESUME: True}))) == "done"
@@ -219,7 +219,7 @@ async def test_a_resumed_turn_with_nothing_open_asks_further_in(kit: Kit, way: W
     assert kept.asked == 1
 
 
-async def test_the_exception_holds_what_was_run(kit: Kit) -> None:
+async def test_limit_error_has_the_partial_results(kit: Kit) -> None:
     manager = kit.ToolCallingManager(limits=ToolCallLimits(total=1))
     asked = request(RecordingTools().tool("clock"))
     with pytest.raises(ToolCallLimitExceeded) as breach:

@@ -38,7 +38,7 @@ async def execute(
     return found
 
 
-async def test_a_breach_raises_with_what_was_answered_before_it(kit: Kit) -> None:
+async def test_breach_raises_with_the_results_before_it(kit: Kit) -> None:
     runs = RecordingTools()
     with pytest.raises(ToolCallLimitExceeded, match="'clock' cannot be called again in this turn: the limit is 2") as breach:
         await execute(kit, runs, ToolCallLimits(per_tool=2), (user("hi"),), "clock", "weather", "clock", "clock", "weather")
@@ -47,13 +47,13 @@ async def test_a_breach_raises_with_what_was_answered_before_it(kit: Kit) -> Non
     assert [result.call_id for result in breach.value.partial.tool_results] == ["c1", "c2", "c3"]
 
 
-async def test_a_breach_by_the_first_call_has_nothing_to_tell(kit: Kit) -> None:
+async def test_breach_by_first_call_has_no_partial_results(kit: Kit) -> None:
     with pytest.raises(ToolCallLimitExceeded) as breach:
         await execute(kit, RecordingTools(), ToolCallLimits(total=0), (user("hi"),), "clock")
     assert breach.value.partial is None
 
 
-async def test_a_breach_may_be_told_to_the_model_instead(kit: Kit) -> None:
+async def test_breach_with_answer_mode_is_an_error_result(kit: Kit) -> None:
     runs = RecordingTools()
     limits = ToolCallLimits(per_tool=1, on_breach="answer")
     found = await execute(kit, runs, limits, (user("hi"),), "clock", "clock", "weather")
@@ -66,14 +66,14 @@ async def test_a_breach_may_be_told_to_the_model_instead(kit: Kit) -> None:
     ]
 
 
-async def test_a_refused_call_is_for_the_model_even_if_results_are_the_answer(kit: Kit) -> None:
+async def test_breach_with_answer_mode_disables_return_direct(kit: Kit) -> None:
     options = ToolOptions(tools=(RecordingTools().tool("clock", return_direct=True),))
     manager = kit.ToolCallingManager(limits=ToolCallLimits(per_tool=1, on_breach="answer"))
     found = await kit.of(manager.execute, Prompt((user("hi"),), options), answer_calling("clock", "clock"))
     assert not found.return_direct
 
 
-async def test_an_excluded_tool_counts_only_to_the_total(kit: Kit) -> None:
+async def test_excluded_tool_counts_only_toward_the_total(kit: Kit) -> None:
     runs = RecordingTools()
     limits = ToolCallLimits(per_tool=1, total=4, excluded=frozenset({"clock"}))
     await execute(kit, runs, limits, (user("hi"),), "clock", "clock", "clock", "weather")
@@ -82,14 +82,14 @@ async def test_an_excluded_tool_counts_only_to_the_total(kit: Kit) -> None:
         await execute(kit, runs, limits, (user("hi"),), *["clock"] * 5)
 
 
-async def test_the_total_counts_whatever_is_called(kit: Kit) -> None:
+async def test_total_limit_counts_calls_of_all_tools(kit: Kit) -> None:
     runs = RecordingTools()
     with pytest.raises(ToolCallLimitExceeded, match="the limit is 3"):
         await execute(kit, runs, ToolCallLimits(per_tool=None, total=3), (user("hi"),), "clock", "weather", "clock", "weather")
     assert runs.made == ["clock", "weather", "clock"]
 
 
-async def test_the_defaults_are_40_of_a_tool_and_150_in_all(kit: Kit) -> None:
+async def test_default_limits_are_40_per_tool_and_150_in_total(kit: Kit) -> None:
     runs = RecordingTools()
     assert (ToolCallLimits().per_tool, ToolCallLimits().total) == (40, 150)
     await execute(kit, runs, None, (user("hi"),), *["clock"] * 40)
@@ -102,13 +102,13 @@ async def test_the_defaults_are_40_of_a_tool_and_150_in_all(kit: Kit) -> None:
         await execute(kit, RecordingTools(), every, (user("hi"),), *["clock"] * 151)
 
 
-async def test_there_may_be_no_bound(kit: Kit) -> None:
+async def test_limits_of_none_are_unbounded(kit: Kit) -> None:
     runs = RecordingTools()
     await execute(kit, runs, ToolCallLimits(per_tool=None, total=None), (user("hi"),), *["clock"] * 200)
     assert len(runs.made) == 200
 
 
-async def test_earlier_turns_do_not_count_and_earlier_rounds_of_this_one_do(kit: Kit) -> None:
+async def test_limits_count_earlier_rounds_of_the_same_turn_only(kit: Kit) -> None:
     limits = ToolCallLimits(per_tool=2)
     earlier = (user("hi"), *rounds("clock", "clock"), assistant("hello"), user("again"))
     runs = RecordingTools()
@@ -123,6 +123,6 @@ async def test_earlier_turns_do_not_count_and_earlier_rounds_of_this_one_do(kit:
 @pytest.mark.parametrize(
     ("settings", "named"), [({"per_tool": -1}, "per_tool"), ({"total": -1}, "total"), ({"on_breach": "shrug"}, "on_breach")]
 )
-def test_bounds_that_cannot_be_are_refused_by_name(settings: dict[str, object], named: str) -> None:
+def test_invalid_limits_are_rejected_by_name(settings: dict[str, object], named: str) -> None:
     with pytest.raises(ValueError, match=named):
         ToolCallLimits(**settings)  # type: ignore[arg-type]

@@ -30,7 +30,7 @@ from ..recording_loops import recording
 from ..tool_loop import RecordingTools, answer_calling, answer_saying, loop, manager_with_execute, memory, request
 
 
-async def test_settings_that_cannot_be_are_refused_by_name(kit: Kit) -> None:
+async def test_invalid_loop_settings_are_rejected_by_name(kit: Kit) -> None:
     with pytest.raises(TypeError, match="manager"):
         kit.ToolCallingAdvisor(manager=object())
     with pytest.raises(TypeError, match="eligible"):
@@ -44,7 +44,7 @@ async def test_settings_that_cannot_be_are_refused_by_name(kit: Kit) -> None:
         kit.ToolCallingAdvisor(manager=kit.ToolCallingManager(), concurrent=True)
 
 
-async def test_defaults_and_what_is_given(kit: Kit) -> None:
+async def test_loop_defaults_and_given_settings(kit: Kit) -> None:
     advisor = kit.ToolCallingAdvisor()
     assert (advisor.name, advisor.order, advisor.internal_history) == ("Tool Calling Advisor", HIGHEST_PRECEDENCE + 300, True)
     assert advisor.runs_tools
@@ -55,7 +55,7 @@ async def test_defaults_and_what_is_given(kit: Kit) -> None:
     assert not advisor.changed(internal_history=False).internal_history
 
 
-async def test_a_copy_keeps_the_type_and_what_it_does_not_change(kit: Kit, way: Way) -> None:
+async def test_copy_of_loop_keeps_type_and_unchanged_settings(kit: Kit, way: Way) -> None:
     seen: list[str] = []
     advisor = recording(kit, seen=seen, name="mine")
     copied = advisor.changed(internal_history=False, order=7)
@@ -73,7 +73,7 @@ async def test_a_copy_keeps_the_type_and_what_it_does_not_change(kit: Kit, way: 
         advisor.changed(order=LOWEST_PRECEDENCE)
 
 
-async def test_nothing_is_run_when_the_checker_says_no(kit: Kit, way: Way) -> None:
+async def test_ineligible_answer_runs_no_tool(kit: Kit, way: Way) -> None:
     runs = RecordingTools()
     model = kit.ScriptedModel([answer_calling("clock", text="let me see")])
     answers = await way.ask(loop(kit, model, eligible=lambda answer: False), request(runs.tool("clock")))
@@ -81,7 +81,7 @@ async def test_nothing_is_run_when_the_checker_says_no(kit: Kit, way: Way) -> No
     assert [call.name for answer in answers for call in answer.tool_calls] == ["clock"]  # for whoever runs them
 
 
-async def test_the_checker_decides_even_for_an_answer_without_calls(kit: Kit, way: Way) -> None:
+async def test_eligible_answer_without_calls_is_executed(kit: Kit, way: Way) -> None:
     executed: list[Prompt] = []
 
     def execute(prompt: Prompt, response: object) -> ToolExecution:
@@ -97,7 +97,7 @@ async def test_the_checker_decides_even_for_an_answer_without_calls(kit: Kit, wa
 
 
 @pytest.mark.parametrize("options", [None, ChatOptions(model="plain")])
-async def test_without_options_for_tools_the_request_passes_unchanged(kit: Kit, way: Way, options: ChatOptions | None) -> None:
+async def test_request_without_tool_options_passes_unchanged(kit: Kit, way: Way, options: ChatOptions | None) -> None:
     advisor = recording(kit)
     model = kit.ScriptedModel([answer_calling("clock")])
     answers = await way.ask(kit.AdvisorChain([advisor], model), ChatClientRequest((user("hi"),), options))
@@ -106,7 +106,7 @@ async def test_without_options_for_tools_the_request_passes_unchanged(kit: Kit, 
     assert advisor._seen == []
 
 
-async def test_an_answer_without_calls_is_asked_for_once(kit: Kit, way: Way) -> None:
+async def test_answer_without_calls_ends_the_loop(kit: Kit, way: Way) -> None:
     runs = RecordingTools()
     usage = Usage(1, 2, 3, native={"tokens": 3})
     model = kit.ScriptedModel([answer_saying("ten past nine", usage)])
@@ -115,14 +115,14 @@ async def test_an_answer_without_calls_is_asked_for_once(kit: Kit, way: Way) -> 
     assert (answers[-1].usage, answers[-1].usage.native) == (usage, {"tokens": 3})
 
 
-async def test_a_response_without_an_answer_is_given_as_it_is(kit: Kit) -> None:
+async def test_response_without_answer_is_returned_unchanged(kit: Kit) -> None:
     silent = kit.advisor(after=lambda response: response.with_response(None))
     chain = loop(kit, kit.ScriptedModel([answer_calling("clock")]), silent, eligible=lambda answer: True)
     answer = await kit.of(chain.next_call, request(RecordingTools().tool("clock")))
     assert answer.response is None
 
 
-async def test_a_round_of_tools(kit: Kit, way: Way) -> None:
+async def test_one_round_sends_the_result_to_the_model(kit: Kit, way: Way) -> None:
     runs = RecordingTools()
     model = kit.ScriptedModel([answer_calling("clock"), "ten past nine"])
     answers = await way.ask(loop(kit, model), request(runs.tool("clock", "9:10")))
@@ -133,7 +133,7 @@ async def test_a_round_of_tools(kit: Kit, way: Way) -> None:
     assert (result.call_id, result.name, result.text, result.is_error) == ("c1", "clock", "9:10", False)
 
 
-async def test_two_rounds_of_tools(kit: Kit, way: Way) -> None:
+async def test_two_rounds_run_all_calls_and_extend_the_history(kit: Kit, way: Way) -> None:
     runs = RecordingTools()
     model = kit.ScriptedModel([answer_calling("clock"), answer_calling("weather", "clock"), "rain at ten past nine"])
     answers = await way.ask(loop(kit, model), request(runs.tool("clock"), runs.tool("weather")))
@@ -141,7 +141,7 @@ async def test_two_rounds_of_tools(kit: Kit, way: Way) -> None:
     assert [len(prompt.messages) for prompt in model.prompts] == [1, 3, 5]
 
 
-async def test_the_usage_of_all_rounds_is_summed(kit: Kit, way: Way) -> None:
+async def test_usage_of_all_rounds_is_summed(kit: Kit, way: Way) -> None:
     first = Usage(10, 20, 30, cache_read_tokens=100, cache_write_tokens=5, reasoning_tokens=4, native={"n": 1})
     last = Usage(1, 2, 3, cache_read_tokens=200, native={"n": 2})
     model = kit.ScriptedModel([answer_calling("clock", usage=first), answer_saying("done", last)])
@@ -150,9 +150,7 @@ async def test_the_usage_of_all_rounds_is_summed(kit: Kit, way: Way) -> None:
     assert answers[-1].usage.native is None
 
 
-async def test_without_internal_history_the_model_gets_the_last_message_and_the_tools_the_whole_turn(
-    kit: Kit, way: Way
-) -> None:
+async def test_loop_without_internal_history_sends_last_message_and_gives_tools_the_whole_turn(kit: Kit, way: Way) -> None:
     runs = RecordingTools()
     model = kit.ScriptedModel([answer_calling("clock"), answer_calling("clock"), "done"])
     chain = loop(kit, model, internal_history=False)
@@ -165,7 +163,7 @@ async def test_without_internal_history_the_model_gets_the_last_message_and_the_
     assert [len(context.history) for context in runs.contexts] == [2, 4]  # the turn, and the message with the call
 
 
-async def test_without_internal_history_a_system_message_is_kept_and_none_is_made_up(kit: Kit, way: Way) -> None:
+async def test_loop_without_internal_history_keeps_the_first_system_message(kit: Kit, way: Way) -> None:
     model = kit.ScriptedModel([answer_calling("clock"), "done"])
     asked = request(RecordingTools().tool("clock")).with_messages(
         user("first"), system("be brief"), system("and kind"), user("now")
@@ -175,7 +173,7 @@ async def test_without_internal_history_a_system_message_is_kept_and_none_is_mad
     assert model.prompts[1].messages[0].text == "be brief"
 
 
-async def test_hooks_are_called_in_order_once_or_once_in_each_round(kit: Kit, way: Way) -> None:
+async def test_hooks_run_in_order_once_per_turn_or_round(kit: Kit, way: Way) -> None:
     advisor = recording(kit)
     model = kit.ScriptedModel(["hello", answer_calling("clock"), "done"])
     chain = kit.AdvisorChain([advisor], model)
@@ -210,7 +208,7 @@ async def test_tools_added_before_a_round_can_be_run(kit: Kit, way: Way) -> None
     assert all(isinstance(prompt.options, ToolOptions) and len(prompt.options.tools) == 1 for prompt in model.prompts)
 
 
-async def test_options_start_anew_in_each_round(kit: Kit, way: Way) -> None:
+async def test_each_round_starts_with_the_original_options(kit: Kit, way: Way) -> None:
     seen: list[int] = []
 
     def take_one(asked: ChatClientRequest) -> ChatClientRequest:
@@ -224,7 +222,7 @@ async def test_options_start_anew_in_each_round(kit: Kit, way: Way) -> None:
     assert seen == [2, 2]
 
 
-async def test_what_a_hook_does_to_the_messages_stays_in_the_turn(kit: Kit, way: Way) -> None:
+async def test_messages_added_by_a_hook_stay_in_the_turn(kit: Kit, way: Way) -> None:
     """With internal history; without it each round begins from what the next instructions are."""
 
     def hinted(asked: ChatClientRequest) -> ChatClientRequest:
@@ -238,14 +236,14 @@ async def test_what_a_hook_does_to_the_messages_stays_in_the_turn(kit: Kit, way:
     assert [message.text for message in model.prompts[2].messages if message.role is Role.USER][-1] == "hint 7"
 
 
-async def test_the_context_of_a_round_goes_into_the_next(kit: Kit, way: Way) -> None:
+async def test_context_of_a_round_is_passed_to_the_next(kit: Kit, way: Way) -> None:
     counting = kit.advisor(before=lambda request: request.with_context({"rounds": request.context.get("rounds", 0) + 1}))
     model = kit.ScriptedModel([answer_calling("clock"), answer_calling("clock"), "done"])
     answers = await way.ask(loop(kit, model, counting), request(RecordingTools().tool("clock")).with_context({"mine": 1}))
     assert dict(answers[-1].context) == {"mine": 1, "rounds": 3}
 
 
-async def test_tools_see_their_own_context_and_never_that_of_advisors(kit: Kit, way: Way) -> None:
+async def test_tools_see_the_tool_context_but_not_the_advisor_context(kit: Kit, way: Way) -> None:
     runs = RecordingTools()
     asked = request(runs.tool("clock"), tool_context={"tenant": "acme"}).with_context({"secret": "for advisors"})
     await way.ask(loop(kit, kit.ScriptedModel([answer_calling("clock"), "done"])), asked)
@@ -253,7 +251,7 @@ async def test_tools_see_their_own_context_and_never_that_of_advisors(kit: Kit, 
     assert (dict(context.values), context.call_id) == ({"tenant": "acme"}, "c1")
 
 
-async def test_the_model_failing_in_a_later_round_ends_the_turn_and_nothing_more_is_recorded(kit: Kit, way: Way) -> None:
+async def test_model_failure_in_later_round_ends_the_turn_without_recording(kit: Kit, way: Way) -> None:
     kept = memory(kit)
     model = kit.ScriptedModel([answer_calling("clock"), InvalidChain("the line is cut")])
     with pytest.raises(InvalidChain, match="the line is cut"):
@@ -261,7 +259,7 @@ async def test_the_model_failing_in_a_later_round_ends_the_turn_and_nothing_more
     assert kept.recorded == []
 
 
-async def test_an_advisor_further_in_sees_every_round_and_one_further_out_the_turn(kit: Kit, way: Way) -> None:
+async def test_inner_advisor_runs_per_round_and_outer_advisor_per_turn(kit: Kit, way: Way) -> None:
     inner: list[int] = []
     outer: list[int] = []
     chain = kit.AdvisorChain(
@@ -276,7 +274,7 @@ async def test_an_advisor_further_in_sees_every_round_and_one_further_out_the_tu
     assert (outer, inner) == ([1], [1, 3])
 
 
-async def test_the_calls_of_a_later_generation_are_found(kit: Kit) -> None:
+async def test_calls_in_a_later_generation_are_run(kit: Kit) -> None:
     runs = RecordingTools()
     first = answer_saying("I could look").generations[0]
     model = kit.ScriptedModel([ChatResponse((first, *answer_calling("clock").generations)), "done"])

@@ -30,13 +30,13 @@ def usages(chunks: list[ChatClientResponse]) -> list[tuple[int, int, int]]:
     return [(chunk.usage.input_tokens, chunk.usage.output_tokens, chunk.usage.total_tokens) for chunk in chunks]
 
 
-async def test_the_one_chunk_passes_untouched(kit: Kit) -> None:
+async def test_single_chunk_passes_unchanged(kit: Kit) -> None:
     chunk = answer_saying("hello", Usage(1, 2, 3, native="as it came"))
     [passed] = await kit.all(loop(kit, chunked_model(kit, [chunk])).next_stream(request()))
     assert passed.response is chunk
 
 
-async def test_chunks_without_an_answer_pass_as_they_are(kit: Kit) -> None:
+async def test_chunk_without_answer_passes_unchanged(kit: Kit) -> None:
     class Async:
         name, order = "silent", 0
 
@@ -55,7 +55,7 @@ async def test_chunks_without_an_answer_pass_as_they_are(kit: Kit) -> None:
     assert (passed.response, dict(passed.context)) == (None, {"mark": 1})
 
 
-async def test_only_the_chunks_of_the_last_round_pass(kit: Kit) -> None:
+async def test_only_chunks_of_the_last_round_pass(kit: Kit) -> None:
     runs = RecordingTools()
     final = answer_saying("ten past nine")
     chunks = await kit.all(
@@ -64,7 +64,7 @@ async def test_only_the_chunks_of_the_last_round_pass(kit: Kit) -> None:
     assert ([chunk.response for chunk in chunks], runs.made) == ([final], ["clock"])
 
 
-async def test_text_and_reasoning_pass_at_once_and_what_says_nothing_after_calls_does_not(kit: Kit) -> None:
+async def test_text_and_reasoning_pass_at_once_and_empty_chunks_after_calls_do_not(kit: Kit) -> None:
     thought = ChatResponse((Generation(assistant([Reasoning("hm")])),))
     ending = ChatResponse((Generation(assistant(), "tool_calls"),), Usage(1, 1, 2))
     first = [thought, answer_saying("let me see"), answer_calling("clock"), answer_saying("one moment"), ending]
@@ -79,7 +79,7 @@ async def test_text_and_reasoning_pass_at_once_and_what_says_nothing_after_calls
     assert seen == [("hm", 0), ("let me see", 0), ("one moment", 0), ("done", 1)]
 
 
-async def test_what_is_said_in_one_chunk_with_a_call_is_not_lost(kit: Kit) -> None:
+async def test_text_in_one_chunk_with_a_call_is_kept(kit: Kit) -> None:
     both = answer_calling("clock", text="let me see", usage=Usage(1, 2, 3))
     model = chunked_model(kit, [both], [answer_saying("done", Usage(10, 20, 30))])
     chunks = await kit.all(loop(kit, model).next_stream(request(RecordingTools().tool("clock"))))
@@ -97,7 +97,7 @@ async def test_what_is_said_in_one_chunk_with_a_call_is_not_lost(kit: Kit) -> No
     assert usages(chunks) == [(0, 0, 0), (1, 2, 3)]
 
 
-async def test_after_a_call_the_end_of_the_answer_waits_even_if_it_comes_with_a_text(kit: Kit) -> None:
+async def test_end_of_answer_after_a_call_is_held_back_even_with_text(kit: Kit) -> None:
     ending = answer_saying("one moment", Usage(1, 2, 3))
     model = chunked_model(kit, [answer_calling("clock"), ending], [answer_saying("done", Usage(10, 20, 30))])
     chunks = await kit.all(loop(kit, model).next_stream(request(RecordingTools().tool("clock"))))
@@ -105,7 +105,7 @@ async def test_after_a_call_the_end_of_the_answer_waits_even_if_it_comes_with_a_
     assert usages(chunks) == [(0, 0, 0), (11, 22, 33)]
 
 
-async def test_earlier_usage_is_added_only_to_the_chunk_that_has_one(kit: Kit) -> None:
+async def test_earlier_usage_is_added_to_the_chunk_that_has_usage(kit: Kit) -> None:
     final = [answer_saying("ten "), answer_saying("past ", Usage(1, 2, 3)), answer_saying("nine")]
     model = chunked_model(kit, [answer_calling("clock", usage=Usage(10, 20, 30))], final)
     chunks = await kit.all(loop(kit, model).next_stream(request(RecordingTools().tool("clock"))))
@@ -113,7 +113,7 @@ async def test_earlier_usage_is_added_only_to_the_chunk_that_has_one(kit: Kit) -
     assert text_of(chunks) == "ten past nine"
 
 
-async def test_a_chunk_without_generations_tells_the_usage_that_the_last_round_does_not(kit: Kit) -> None:
+async def test_final_chunk_without_generations_reports_usage_missing_in_last_round(kit: Kit) -> None:
     model = chunked_model(
         kit, [answer_calling("clock", usage=Usage(10, 20, 30))], [answer_saying("ten "), answer_saying("past nine")]
     )
@@ -122,12 +122,12 @@ async def test_a_chunk_without_generations_tells_the_usage_that_the_last_round_d
     assert [len(chunk.response.generations) for chunk in chunks if chunk.response] == [1, 1, 0]
 
 
-async def test_nothing_trails_when_nobody_told_a_usage(kit: Kit) -> None:
+async def test_stream_without_usage_adds_no_final_chunk(kit: Kit) -> None:
     model = chunked_model(kit, [answer_calling("clock")], [answer_saying("done")])
     assert len(await kit.all(loop(kit, model).next_stream(request(RecordingTools().tool("clock"))))) == 1
 
 
-async def test_each_stream_counts_for_itself(kit: Kit) -> None:
+async def test_streams_of_one_chain_sum_usage_separately(kit: Kit) -> None:
     replies = [answer_calling("clock", usage=Usage(10, 20, 30)), answer_saying("done", Usage(1, 2, 3))]
     model = kit.ScriptedModel(replies * 2)
     chain = loop(kit, model)
@@ -145,7 +145,7 @@ async def test_each_stream_counts_for_itself(kit: Kit) -> None:
         (False, 40, 1, [], TOOL_ITERATIONS_EXCEEDED),
     ],
 )
-async def test_an_early_end_is_one_chunk_and_hides_the_calls(
+async def test_early_end_is_one_chunk_without_calls(
     kit: Kit, return_direct: bool, per_tool: int, max_iterations: int, made: list[str], reason: str
 ) -> None:
     runs = RecordingTools()
@@ -159,7 +159,7 @@ async def test_an_early_end_is_one_chunk_and_hides_the_calls(
     assert (end.response.id, end.response.model) == ("id-1", "scripted")
 
 
-async def test_what_ends_the_stream_passes_the_last_hook(kit: Kit) -> None:
+async def test_final_usage_chunk_passes_finalize_hook(kit: Kit) -> None:
     advisor = recording(kit)
     model = chunked_model(kit, [answer_calling("clock", usage=Usage(10, 20, 30))], [answer_saying("done")])
     chunks = await kit.all(kit.AdvisorChain([advisor], model).next_stream(request(RecordingTools().tool("clock"))))
@@ -167,7 +167,7 @@ async def test_what_ends_the_stream_passes_the_last_hook(kit: Kit) -> None:
     assert advisor._seen[-1] == "finalize"
 
 
-async def test_a_stream_has_hooks_of_its_own(kit: Kit) -> None:
+async def test_stream_calls_its_own_hooks(kit: Kit) -> None:
     seen: list[str] = []
     model = kit.ScriptedModel([answer_calling("clock"), "done", answer_calling("clock"), "done"])
     chain = kit.AdvisorChain([stream_hooks(kit, seen)], model)
@@ -179,7 +179,7 @@ async def test_a_stream_has_hooks_of_its_own(kit: Kit) -> None:
     assert seen == []
 
 
-async def test_after_stream_once_a_round_is_handed_the_chunks_put_together(kit: Kit) -> None:
+async def test_after_stream_receives_the_merged_chunks_of_each_round(kit: Kit) -> None:
     rounds: list[ChatClientResponse] = []
 
     def after(response: ChatClientResponse) -> ChatClientResponse:
@@ -198,7 +198,7 @@ async def test_after_stream_once_a_round_is_handed_the_chunks_put_together(kit: 
     assert [chunk.context.get("rounds") for chunk in chunks if chunk.text] == [None, None, 1, 1]
 
 
-async def test_after_stream_that_takes_the_calls_away_ends_the_turn_without_them(kit: Kit) -> None:
+async def test_after_stream_that_removes_the_calls_ends_the_turn(kit: Kit) -> None:
     def after(response: ChatClientResponse) -> ChatClientResponse:
         refused = Generation(assistant(response.text), "stop")
         return response.with_response(ChatResponse((refused,), response.usage))
@@ -211,7 +211,7 @@ async def test_after_stream_that_takes_the_calls_away_ends_the_turn_without_them
     assert (chunks[-1].response.finish_reason, chunks[-1].usage) == ("stop", Usage(1, 2, 3))
 
 
-async def test_after_call_alone_serves_streams_too(kit: Kit) -> None:
+async def test_after_call_hook_also_runs_for_streams(kit: Kit) -> None:
     advisor = recording(kit)
     model = chunked_model(kit, [answer_calling("clock")], [answer_saying("done")])
     await kit.all(kit.AdvisorChain([advisor], model).next_stream(request(RecordingTools().tool("clock"))))
@@ -233,7 +233,7 @@ async def test_finalize_loop_stream_transforms_the_output_of_every_round(kit: Ki
     assert chunks[-1].usage == Usage(1, 2, 3)
 
 
-async def test_no_tool_is_run_once_the_reader_has_left(kit: Kit) -> None:
+async def test_closed_stream_runs_no_tool(kit: Kit) -> None:
     runs = RecordingTools()
     model = chunked_model(
         kit, [answer_saying("let "), answer_saying("me see"), answer_calling("clock")], [answer_saying("never")]
@@ -250,7 +250,7 @@ async def test_no_tool_is_run_once_the_reader_has_left(kit: Kit) -> None:
     assert (runs.made, model.opened, model.closed) == ([], 1, 1)
 
 
-async def test_the_stream_of_a_round_is_closed_before_its_tools_are_run(kit: Kit) -> None:
+async def test_model_stream_is_closed_before_tools_run(kit: Kit) -> None:
     open_then: list[int] = []
     model = chunked_model(kit, [answer_calling("clock")], [answer_saying("done")])
     called = RecordingTools().tool("clock", lambda: open_then.append(model.opened - model.closed))
@@ -258,7 +258,7 @@ async def test_the_stream_of_a_round_is_closed_before_its_tools_are_run(kit: Kit
     assert (open_then, model.opened, model.closed) == ([0], 2, 2)
 
 
-async def test_giving_up_a_stream_while_a_tool_runs_cancels_the_tool() -> None:
+async def test_cancelled_stream_cancels_the_running_tool() -> None:
     kit = Kit(is_async=True)
     started, cancelled = asyncio.Event(), asyncio.Event()
 

@@ -46,7 +46,7 @@ async def execute(kit: Kit, response: ChatResponse, *tools: Any, **settings: Any
     return found
 
 
-async def test_settings_that_cannot_be_are_refused_by_name(kit: Kit) -> None:
+async def test_invalid_manager_settings_are_rejected_by_name(kit: Kit) -> None:
     for timeout in (0, -1):
         with pytest.raises(ValueError, match="tool_timeout"):
             kit.ToolCallingManager(tool_timeout=timeout)
@@ -63,12 +63,12 @@ async def test_definitions_are_those_of_the_options(kit: Kit) -> None:
 
 
 @pytest.mark.parametrize("response", [answer_saying("hello"), ChatResponse()])
-async def test_a_response_without_calls_is_refused(kit: Kit, response: ChatResponse) -> None:
+async def test_response_without_calls_is_rejected(kit: Kit, response: ChatResponse) -> None:
     with pytest.raises(ValueError, match="response: it has no tool calls"):
         await execute(kit, response, RecordingTools().tool("clock"))
 
 
-async def test_a_tool_that_is_not_listed_is_refused_unless_a_resolver_knows_it(kit: Kit) -> None:
+async def test_unlisted_tool_is_rejected_unless_the_resolver_knows_it(kit: Kit) -> None:
     runs = RecordingTools()
     hidden = runs.tool("hidden")
     with pytest.raises(UnknownTool, match="'hidden'") as unknown:
@@ -81,13 +81,13 @@ async def test_a_tool_that_is_not_listed_is_refused_unless_a_resolver_knows_it(k
         await execute(kit, answer_calling("other"), resolver=resolver)
 
 
-async def test_options_that_are_not_for_tools_have_none(kit: Kit) -> None:
+async def test_plain_chat_options_have_no_tools(kit: Kit) -> None:
     with pytest.raises(UnknownTool, match="tools: none"):
         await kit.of(kit.ToolCallingManager().execute, Prompt((user("hi"),), ChatOptions()), answer_calling("clock"))
 
 
 @pytest.mark.parametrize("concurrent", [False, True])
-async def test_the_history_is_what_was_asked_the_calls_and_one_message_of_results(kit: Kit, concurrent: bool) -> None:
+async def test_history_has_the_prompt_the_calls_and_one_result_message(kit: Kit, concurrent: bool) -> None:
     runs = RecordingTools()
     response = answer_calling("clock", "weather", "clock", text="let me see")
     asked = Prompt((system("be brief"), user("hi")), request(runs.tool("clock"), runs.tool("weather")).options)
@@ -98,7 +98,7 @@ async def test_the_history_is_what_was_asked_the_calls_and_one_message_of_result
     assert [context.history for context in runs.contexts] == [found.history[:3]] * 3
 
 
-async def test_tools_made_of_functions_are_run(kit: Kit) -> None:
+async def test_function_tools_are_run(kit: Kit) -> None:
     @function_tool
     def add(a: int, b: int) -> int:
         """Adds."""
@@ -111,7 +111,7 @@ async def test_tools_made_of_functions_are_run(kit: Kit) -> None:
 
 @pytest.mark.parametrize("concurrent", [False, True])
 @pytest.mark.parametrize("timeout", [None, 5.0])
-async def test_spans_of_tools_are_children_of_what_is_current(kit: Kit, concurrent: bool, timeout: float | None) -> None:
+async def test_tool_spans_are_children_of_the_current_span(kit: Kit, concurrent: bool, timeout: float | None) -> None:
     spans = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(spans))
@@ -138,14 +138,14 @@ async def test_spans_of_tools_are_children_of_what_is_current(kit: Kit, concurre
 @pytest.mark.parametrize(
     ("called", "expected"), [(["a"], True), (["a", "b"], True), (["a", "b", "no"], False), (["no"], False)]
 )
-async def test_results_are_the_answer_only_if_every_called_tool_says_so(kit: Kit, called: list[str], expected: bool) -> None:
+async def test_execution_returns_direct_only_if_every_called_tool_does(kit: Kit, called: list[str], expected: bool) -> None:
     runs = RecordingTools()
     tools = (runs.tool("a", return_direct=True), runs.tool("b", return_direct=True), runs.tool("no"))
     assert (await execute(kit, answer_calling(*called), *tools)).return_direct is expected
 
 
 @pytest.mark.parametrize("concurrent", [False, True])
-async def test_what_a_tool_raises_is_told_to_the_model_and_the_others_are_run(kit: Kit, concurrent: bool) -> None:
+async def test_tool_exception_is_an_error_result_and_other_calls_run(kit: Kit, concurrent: bool) -> None:
     runs = RecordingTools()
     tools = (runs.tool("clock"), runs.tool("broken", failing(OSError("no battery"))), runs.tool("mute", failing(KeyError())))
     found = await execute(kit, answer_calling("broken", "mute", "clock"), *tools, concurrent=concurrent)
@@ -156,7 +156,7 @@ async def test_what_a_tool_raises_is_told_to_the_model_and_the_others_are_run(ki
     ]
 
 
-async def test_a_tool_may_say_itself_that_it_failed(kit: Kit) -> None:
+async def test_error_output_of_a_tool_is_an_error_result(kit: Kit) -> None:
     said = ToolOutput((Text("no such city"),), is_error=True)
     [result] = (
         await execute(kit, answer_calling("weather"), RecordingTools().tool("weather", said), errors_to_model=False)
@@ -164,7 +164,7 @@ async def test_a_tool_may_say_itself_that_it_failed(kit: Kit) -> None:
     assert result == ToolResult("c1", "weather", (Text("no such city"),), is_error=True)
 
 
-async def test_errors_are_raised_when_that_is_asked_for(kit: Kit) -> None:
+async def test_tool_exception_raises_tool_failed_when_configured(kit: Kit) -> None:
     runs = RecordingTools()
     tools = (runs.tool("clock"), runs.tool("broken", failing(OSError("no battery"))))
     for concurrent, made in ((False, ["clock", "broken"]), (True, ["broken", "clock", "clock"])):
@@ -178,7 +178,7 @@ async def test_errors_are_raised_when_that_is_asked_for(kit: Kit) -> None:
 
 
 @pytest.mark.parametrize("written", ["", "  ", "\n"])
-async def test_arguments_that_were_not_written_are_an_empty_object(kit: Kit, written: str) -> None:
+async def test_blank_arguments_become_an_empty_object(kit: Kit, written: str) -> None:
     runs = RecordingTools()
     found = await execute(kit, calls(ToolCall("c1", "clock", written)), runs.tool("clock"))
     assert runs.arguments == ["{}"]
@@ -188,13 +188,13 @@ async def test_arguments_that_were_not_written_are_an_empty_object(kit: Kit, wri
 @pytest.mark.parametrize(
     "written", ['{"a": {"b": [1, "\\u00e9", null]}, "c": 12345678901234567890}', "{not json", "[1]", "null"]
 )
-async def test_arguments_reach_the_tool_as_they_were_written(kit: Kit, written: str) -> None:
+async def test_arguments_reach_the_tool_unchanged(kit: Kit, written: str) -> None:
     runs = RecordingTools()
     await execute(kit, calls(ToolCall("c1", "clock", written)), runs.tool("clock"))
     assert runs.arguments == [written]
 
 
-async def test_malformed_arguments_are_an_error_for_the_model(kit: Kit) -> None:
+async def test_malformed_arguments_are_an_error_result(kit: Kit) -> None:
     @function_tool
     def add(a: int, b: int) -> int:
         """Adds."""
@@ -204,7 +204,7 @@ async def test_malformed_arguments_are_an_error_for_the_model(kit: Kit) -> None:
     assert result.is_error
 
 
-async def test_no_result_is_the_empty_text_and_other_results_are_kept_as_they_are(kit: Kit) -> None:
+async def test_missing_result_is_empty_text_and_other_results_are_unchanged(kit: Kit) -> None:
     picture = Media("image/png", data=b"png")
     outputs = {
         "none": (lambda: None, ToolResult("c1", "none", (Text(""),))),
@@ -218,7 +218,7 @@ async def test_no_result_is_the_empty_text_and_other_results_are_kept_as_they_ar
     assert (result.text, result.is_error) == ("a tool returns a text, a ToolOutput or None, not a int", True)
 
 
-async def test_the_first_generation_with_calls_is_the_one_that_counts(kit: Kit) -> None:
+async def test_first_generation_with_calls_is_executed(kit: Kit) -> None:
     runs = RecordingTools()
     response = ChatResponse(
         (*answer_saying("hm").generations, *answer_calling("clock").generations, *answer_calling("weather").generations)
@@ -227,7 +227,7 @@ async def test_the_first_generation_with_calls_is_the_one_that_counts(kit: Kit) 
     assert (runs.made, found.history[1]) == (["clock"], answer_calling("clock").message)
 
 
-async def test_a_copy_differs_in_what_is_changed(kit: Kit) -> None:
+async def test_copy_of_manager_differs_only_in_changed_settings(kit: Kit) -> None:
     class Mine(kit.ToolCallingManager):  # type: ignore[name-defined]
         pass
 
@@ -246,7 +246,7 @@ async def test_a_copy_differs_in_what_is_changed(kit: Kit) -> None:
         manager.changed(colour="red")
 
 
-async def test_a_tool_that_has_to_be_awaited_is_an_error_where_nobody_awaits() -> None:
+async def test_coroutine_tool_in_blocking_manager_is_an_error_result() -> None:
     async def answer() -> str:
         return "never"
 
@@ -256,7 +256,7 @@ async def test_a_tool_that_has_to_be_awaited_is_an_error_where_nobody_awaits() -
     assert "AsyncChatClient" in result.text
 
 
-async def test_a_coroutine_function_runs_in_the_caller_s_loop_and_a_plain_one_does_not_hold_it_up() -> None:
+async def test_async_manager_awaits_coroutines_and_runs_plain_functions_in_threads() -> None:
     kit = Kit(is_async=True)
     loops: list[object] = []
 
@@ -276,7 +276,7 @@ async def test_a_coroutine_function_runs_in_the_caller_s_loop_and_a_plain_one_do
     assert loops == [asyncio.get_running_loop()]
 
 
-async def test_a_text_that_no_provider_takes_does_not_end_the_turn(kit: Kit) -> None:
+async def test_lone_surrogates_in_results_are_replaced(kit: Kit) -> None:
     """A tool may list names of files that are no UTF-8, and its error may name one."""
     runs = RecordingTools()
     tools = (

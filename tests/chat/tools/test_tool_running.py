@@ -22,7 +22,7 @@ from ..tool_loop import RecordingTools, answer_calling, failing, loop, memory, r
 
 
 @pytest.mark.parametrize("concurrent", [False, True])
-async def test_results_stand_in_the_order_of_the_calls(kit: Kit, way: Way, concurrent: bool) -> None:
+async def test_results_are_in_the_order_of_the_calls(kit: Kit, way: Way, concurrent: bool) -> None:
     runs = RecordingTools()
     model = kit.ScriptedModel([answer_calling("slow", "broken", "quick"), "done"])
     tools = (
@@ -64,14 +64,14 @@ class Meeting:
         return Tool(ToolDefinition(name), run)
 
 
-async def test_the_calls_of_a_round_run_at_once(kit: Kit, way: Way) -> None:
+async def test_calls_of_a_round_run_concurrently(kit: Kit, way: Way) -> None:
     meeting = Meeting(of=3)
     model = kit.ScriptedModel([answer_calling("a", "b", "c"), "done"])
     await way.ask(loop(kit, model, concurrent=True), request(*map(meeting.tool, "abc")))
     assert [result.text for result in model.prompts[1].messages[-1].tool_results] == ["met"] * 3
 
 
-async def test_no_more_run_at_once_than_may(kit: Kit) -> None:
+async def test_max_concurrency_limits_running_tools(kit: Kit) -> None:
     meeting = Meeting(of=2)
     manager = kit.ToolCallingManager(concurrent=True, max_concurrency=2)
     found = await kit.of(manager.execute, request(*map(meeting.tool, "abcdef")).prompt, answer_calling(*"abcdef"))
@@ -80,7 +80,7 @@ async def test_no_more_run_at_once_than_may(kit: Kit) -> None:
 
 
 @pytest.mark.parametrize("concurrent", [False, True])
-async def test_a_tool_that_is_too_slow_is_given_up_and_the_model_is_told(kit: Kit, way: Way, concurrent: bool) -> None:
+async def test_tool_over_timeout_is_an_error_result(kit: Kit, way: Way, concurrent: bool) -> None:
     runs = RecordingTools()
     model = kit.ScriptedModel([answer_calling("stuck", "clock"), "done"])
     manager = kit.ToolCallingManager(tool_timeout=0.05, concurrent=concurrent)
@@ -95,7 +95,7 @@ async def test_a_tool_that_is_too_slow_is_given_up_and_the_model_is_told(kit: Ki
     assert (clock.text, clock.is_error) == ("clock says so", False)
 
 
-async def test_a_tool_s_own_timeout_wins(kit: Kit) -> None:
+async def test_timeout_of_a_tool_overrides_the_manager(kit: Kit) -> None:
     runs = RecordingTools()
     manager = kit.ToolCallingManager(tool_timeout=0.01)
     patient = replace(runs.tool("slow", slow(kit, 0.1)), timeout=5.0)
@@ -104,7 +104,7 @@ async def test_a_tool_s_own_timeout_wins(kit: Kit) -> None:
 
 
 @pytest.mark.parametrize("timeout", [None, 5.0])
-async def test_a_tool_may_raise_a_timeout_of_its_own(kit: Kit, timeout: float | None) -> None:
+async def test_timeout_error_raised_by_a_tool_keeps_its_message(kit: Kit, timeout: float | None) -> None:
     runs = RecordingTools()
     manager = kit.ToolCallingManager(tool_timeout=timeout)
     asked = request(runs.tool("far", failing(TimeoutError("the printer does not answer"))))
@@ -112,7 +112,7 @@ async def test_a_tool_may_raise_a_timeout_of_its_own(kit: Kit, timeout: float | 
     assert [result.text for result in found.results] == ["the printer does not answer"]
 
 
-async def test_a_tool_that_blocks_is_given_up_where_others_await() -> None:
+async def test_blocking_tool_over_timeout_is_an_error_result_in_async_manager() -> None:
     kit = Kit(is_async=True)
     release = threading.Event()
     manager = kit.ToolCallingManager(tool_timeout=0.05)
@@ -137,14 +137,14 @@ print(asyncio.run(AsyncToolCallingManager(tool_timeout=0.01).execute(prompt, res
 """
 
 
-def test_a_tool_that_never_ends_does_not_keep_the_program_from_ending() -> None:
+def test_tool_that_never_ends_does_not_keep_the_process_alive() -> None:
     ended = subprocess.run([sys.executable, "-c", STUCK], capture_output=True, text=True, timeout=120, check=True)
     assert ended.stdout.split() == ["True", "True"]
 
 
 @pytest.mark.parametrize("error", [StopIteration("no more"), asyncio.CancelledError()])
 @pytest.mark.parametrize("concurrent", [False, True])
-async def test_nothing_that_a_tool_raises_is_taken_for_the_end_of_the_turn(error: BaseException, concurrent: bool) -> None:
+async def test_control_flow_exception_of_a_tool_is_an_error_result(error: BaseException, concurrent: bool) -> None:
     async def raising() -> Any:
         raise error
 
@@ -162,7 +162,7 @@ async def test_nothing_that_a_tool_raises_is_taken_for_the_end_of_the_turn(error
 
 @pytest.mark.parametrize("concurrent", [False, True])
 @pytest.mark.parametrize("streams", [False, True])
-async def test_cancelling_a_turn_cancels_its_tools_and_nothing_is_recorded(concurrent: bool, streams: bool) -> None:
+async def test_cancelled_turn_cancels_its_tools_and_records_nothing(concurrent: bool, streams: bool) -> None:
     kit = Kit(is_async=True)
     started: list[str] = []
     cancelled: list[str] = []
@@ -195,7 +195,7 @@ async def test_cancelling_a_turn_cancels_its_tools_and_nothing_is_recorded(concu
     assert (len(model.prompts), kept.recorded) == (1, [])
 
 
-async def test_a_job_that_raises_ends_the_others() -> None:
+async def test_failed_async_job_cancels_the_others() -> None:
     """No tool does: what it raises is an outcome. But what takes the spans may fail."""
     ended: list[str] = []
 
@@ -213,14 +213,14 @@ async def test_a_job_that_raises_ends_the_others() -> None:
     assert ended == ["forever"]
 
 
-def test_a_job_that_raises_keeps_those_that_wait_from_beginning() -> None:
+def test_failed_threaded_job_prevents_waiting_jobs() -> None:
     begun: list[str] = []
     with pytest.raises(LookupError, match="no exporter"):
         _running_threads.gather([failing(LookupError("no exporter")), lambda: begun.append("next")], 1)
     assert begun == []
 
 
-def test_jobs_of_one_thread_have_context_variables_of_their_own() -> None:
+def test_jobs_of_one_thread_have_separate_context_variables() -> None:
     mark: ContextVar[int] = ContextVar("mark", default=0)
 
     def job() -> int:
@@ -231,7 +231,7 @@ def test_jobs_of_one_thread_have_context_variables_of_their_own() -> None:
     assert _running_threads.gather([job, job, job], 1) == [6, 6, 6]
 
 
-async def test_two_turns_over_one_advisor_do_not_mix(kit: Kit, way: Way) -> None:
+async def test_concurrent_turns_of_one_advisor_are_isolated(kit: Kit, way: Way) -> None:
     """Each has its own tools, history, context and usage."""
     started = threading.Barrier(2)
     advisor = kit.ToolCallingAdvisor()

@@ -59,7 +59,7 @@ class Program:
         return answer
 
 
-async def test_a_program_runs_the_tools_itself(kit: Kit, way: Way) -> None:
+async def test_user_controlled_loop_runs_tools_until_the_answer(kit: Kit, way: Way) -> None:
     runs = RecordingTools()
     model = kit.ScriptedModel(
         [answer_calling("clock", text="let me see"), answer_calling("weather", "clock"), "rain at ten past nine"]
@@ -79,7 +79,7 @@ async def test_a_program_runs_the_tools_itself(kit: Kit, way: Way) -> None:
     assert model.prompts[-1].messages[1].text == "let me see"
 
 
-async def test_as_a_program_writes_it() -> None:
+async def test_user_controlled_loop_in_async_stream_style() -> None:
     """In chunks and awaiting; with `stream` and `aclosing` replaced by `call` it is the other style."""
     runs = RecordingTools()
     model = AsyncScriptedModel([answer_calling("clock", text="let me see: "), "ten past nine"])
@@ -97,7 +97,7 @@ async def test_as_a_program_writes_it() -> None:
     assert (shown, runs.made) == ("let me see: ten past nine", ["clock"])
 
 
-def test_as_a_blocking_program_writes_it() -> None:
+def test_user_controlled_loop_in_blocking_style() -> None:
     runs = RecordingTools()
     model = ScriptedModel([answer_calling("clock"), "ten past nine"])
     client, manager = ChatClient(model, auto_tool_calling=False), ToolCallingManager()
@@ -110,7 +110,7 @@ def test_as_a_blocking_program_writes_it() -> None:
     assert (answer.text, runs.made) == ("ten past nine", ["clock"])
 
 
-async def test_limits_hold_for_the_turn_of_a_program_too(kit: Kit, way: Way) -> None:
+async def test_limits_apply_to_user_controlled_turns(kit: Kit, way: Way) -> None:
     runs = RecordingTools()
     manager = kit.ToolCallingManager(limits=ToolCallLimits(per_tool=2))
     program = Program(way, kit.ChatClient(kit.ScriptedModel([answer_calling("clock")] * 5)), (runs.tool("clock"),), manager)
@@ -119,13 +119,13 @@ async def test_limits_hold_for_the_turn_of_a_program_too(kit: Kit, way: Way) -> 
     assert runs.made == ["clock", "clock"]
 
 
-async def test_each_answer_of_a_program_has_its_own_usage(kit: Kit, way: Way) -> None:
+async def test_each_answer_of_user_controlled_loop_has_its_own_usage(kit: Kit, way: Way) -> None:
     model = kit.ScriptedModel([answer_calling("clock", usage=Usage(10, 20, 30)), answer_saying("done", Usage(1, 2, 3))])
     program = Program(way, kit.ChatClient(model), (RecordingTools().tool("clock"),))
     assert (await program.converse(user("hi"))).usage == Usage(1, 2, 3)
 
 
-async def test_a_loop_whose_checker_says_no_leaves_the_tools_to_the_program(kit: Kit, way: Way) -> None:
+async def test_ineligible_loop_leaves_tools_to_the_program(kit: Kit, way: Way) -> None:
     runs = RecordingTools()
     model = kit.ScriptedModel([answer_calling("clock"), "done"])
     client = kit.ChatClient(model, advisors=[kit.ToolCallingAdvisor(eligible=lambda answer: False)])
