@@ -28,6 +28,7 @@ CHECKED = (
     "docs/python.md",
     "docs/security.md",
     "mkdocs.yml",
+    "tests/chat",
     "tests/docs",
     "tools/gen",
     "tools/lock.py",

@@ -1,1 +1,1 @@
-"""The agent kit: what is asked of it holds for its asynchronous and its synchronous form, for call and for stream."""
+"""Tests of the agent kit: of the asynchronous and the blocking form, with `call` and with `stream`."""

@@ -1,4 +1,4 @@
-"""One test for both forms of the kit: it is written with `await`, and says names without their prefix."""
+"""Helpers that run one test for both forms of the kit. The test awaits and uses names without the prefix `Async`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from threadkeep.chat.types.requests import ChatClientRequest, ChatClientResponse
 
 @dataclass(frozen=True)
 class Kit:
-    """`kit.ChatClient` is AsyncChatClient or ChatClient, `kit.Client` the SDK's; `kit.of(...)` and `kit.all(...)` ask them."""
+    """One form of the kit: `kit.ChatClient` is AsyncChatClient or ChatClient, `kit.Client` is a class of the SDK.
+
+    `kit.of(...)` makes a call and `kit.all(...)` reads a stream in either form."""
 
     is_async: bool
 
@@ -24,14 +26,14 @@ class Kit:
         return getattr(source, f"Async{name}" if self.is_async else name)
 
     async def of(self, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """What the call returns, whichever form it has; a blocking one runs in a thread."""
+        """Returns the result of the call in either form; a blocking call runs in a thread."""
         if inspect.iscoroutinefunction(call):
             return await call(*args, **kwargs)
         found = await asyncio.to_thread(call, *args, **kwargs)
         return await found if inspect.isawaitable(found) else found
 
     async def all(self, stream: AsyncIterator[Any] | Iterator[Any]) -> list[Any]:
-        """Everything that a stream yields."""
+        """Returns all items of a stream."""
         if isinstance(stream, AsyncIterator):
             return [item async for item in stream]
         return await asyncio.to_thread(list, stream)
@@ -44,7 +46,7 @@ class Kit:
         before: Callable[[ChatClientRequest], ChatClientRequest | None] = lambda request: None,
         after: Callable[[ChatClientResponse], ChatClientResponse | None] = lambda response: None,
     ) -> Any:
-        """An advisor of this form; what `before` and `after` return goes on, None leaves it."""
+        """Returns an advisor of this form. `before` and `after` may return a replacement or None."""
         base = self.BaseAdvisor
         if self.is_async:
 
@@ -69,13 +71,13 @@ class Kit:
 
 @dataclass(frozen=True)
 class Way:
-    """How a chain or client is asked: whole, or in chunks."""
+    """How a chain or client is called: with `call`, or with `stream`."""
 
     kit: Kit
     streams: bool
 
     async def ask(self, asked: Any, *args: Any) -> list[ChatClientResponse]:
-        """What comes out of a chain (`next_call`, `next_stream`) or a prompt (`call`, `stream`): one answer, or all chunks."""
+        """Calls a chain (`next_call`, `next_stream`) or a prompt (`call`, `stream`). Returns one answer, or all chunks."""
         of_chain = hasattr(asked, "next_call")
         if self.streams:
             return await self.kit.all((asked.next_stream if of_chain else asked.stream)(*args))
@@ -83,7 +85,7 @@ class Way:
 
 
 def response_of(answers: list[ChatClientResponse]) -> chat.ChatResponse:
-    """What the last answer is of a model."""
+    """Returns the model's response in the last answer."""
     response = answers[-1].response
     assert response is not None
     return response

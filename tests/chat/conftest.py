@@ -1,4 +1,4 @@
-"""Both forms of the kit, and both ways of asking."""
+"""Fixtures: both forms of the kit, each with call and stream."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["kit", "sdk", "server", "talk", "way"]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """PostgreSQL is the server's affair: one form and one way of asking try it, unless all are to run."""
+    """Deselects tests on PostgreSQL, except for async streams, unless LONG is set: the database concerns only the server."""
     if LONG:
         return
     left_out = [item for item in items if _is_repeated(item)]

@@ -1,4 +1,4 @@
-"""Conversations through the kit whose sessions live in real servers, on SQLite and on PostgreSQL."""
+"""Fixtures for conversations whose sessions are in a real server, on SQLite and on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from .async_and_sync import Kit, Way
 
 @pytest.fixture(scope="module", params=ENGINES)
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """A server for all tests of a module: they keep apart by the names of their sessions."""
+    """Starts one server per module; tests use different session ids."""
     with serving(request.param, request, tmp_path_factory.mktemp("data"), http_address="") as opened:
         yield opened
 
 
 @pytest.fixture
 async def sdk(kit: Kit, server: Running) -> AsyncIterator[Any]:
-    """The SDK's client of this form, for alice in the shop."""
+    """Opens an SDK client of this form, for user alice in app shop."""
     client = kit.Client(f"127.0.0.1:{server.grpc_port}", app="shop", user_id="alice")
     yield client
     await kit.of(client.close)
@@ -41,7 +41,7 @@ def talk(kit: Kit, way: Way, sdk: Any) -> Talk:
 
 @dataclass(frozen=True)
 class Talk:
-    """A conversation in a session of its own."""
+    """A conversation in a new session."""
 
     kit: Kit
     way: Way
@@ -54,7 +54,7 @@ class Talk:
     async def ask(
         self, model: Any, advisor: Any, *said: str | Message, advisors: Iterable[Any] = (), **settings: Any
     ) -> list[ChatClientResponse]:
-        """What comes out of the advisors around the model, for one request."""
+        """Sends one request through the advisors to the model and returns the answers."""
         chain = self.kit.AdvisorChain([advisor, *advisors], model)
         return await self.way.ask(chain, self.request(*said, **settings))
 
@@ -67,7 +67,7 @@ class Talk:
         loop: Mapping[str, Any] | None = None,
         **more: Any,
     ) -> list[ChatClientResponse]:
-        """The same in a loop of tools, which leaves the history to the memory."""
+        """Does the same in a tool loop that leaves the history to the memory."""
         settings = {"internal_history": False} | dict(loop or {})
         advisors = [self.kit.ToolCallingAdvisor(**settings), *more.pop("advisors", ())]
         return await self.ask(model, advisor, *said, advisors=advisors, options=ToolOptions(tools=tuple(tools)), **more)
@@ -83,7 +83,7 @@ class Talk:
         return await self.kit.of(self.sdk.append, self.session, *events, create=True, **settings)
 
     async def events(self, session: str | None = None) -> list[Any]:
-        """The log, as it is stored."""
+        """Returns the event log."""
         return await self.kit.all(self.sdk.events(session or self.session))
 
     async def log(self, session: str | None = None) -> list[str]:
@@ -91,7 +91,7 @@ class Talk:
 
 
 def told(messages: Iterable[Message]) -> list[str]:
-    """Messages as short as they can be compared: `user: hi`, `assistant: hello [look c1]`, `tool: c1=found`."""
+    """Returns messages as short strings for comparison: `user: hi`, `assistant: hello [look c1]`, `tool: c1=found`."""
     return [_short(message) for message in messages]
 
 
@@ -102,17 +102,17 @@ def _short(message: Message) -> str:
 
 
 def asked(model: Any, at: int = -1) -> list[str]:
-    """What a scripted model was asked."""
+    """Returns the messages that a scripted model received, as short strings."""
     return told(model.prompts[at].messages)
 
 
 def look_tool(answer: str = "found", name: str = "look", **settings: Any) -> Tool:
-    """A tool that answers the same each time."""
+    """Returns a tool with a fixed result."""
     return Tool(ToolDefinition(name), lambda arguments, context: answer, **settings)
 
 
 class CountingClient:
-    """A client of the SDK that counts the calls of its methods."""
+    """Wraps an SDK client and counts the calls of its methods."""
 
     def __init__(self, client: Any) -> None:
         self._client = client

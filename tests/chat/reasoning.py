@@ -1,4 +1,4 @@
-"""A model's endpoint on loopback that thinks: what it answers depends on what it is asked, whole or streamed."""
+"""A fake model endpoint on loopback whose answers a function computes from the request, whole or streamed."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from tests.support.models.model_endpoint import Behaviour, replies
 from .fakes.loopback import USAGE, Loopback, call, calls_in_deltas, chunk, completion, events
 
 Thought = str | Sequence[tuple[str, dict[str, Any]]]
-"""What to say, or which tools to call with which arguments."""
+"""An answer: text, or tool calls as names and arguments."""
 Think = Callable[[dict[str, Any]], Thought]
 
 
 class Refused(Exception):
-    """Raised instead of thinking: the endpoint answers 400 with this text."""
+    """Raised by the function: the endpoint answers 400 with this text."""
 
 
 class Thinking(Loopback):
-    """Speaks OpenAI's chat completions. `think` is given the request's JSON."""
+    """Implements OpenAI's chat completions. `think` receives the request's JSON."""
 
     def __init__(self, think: Think, *, seconds: float = 0.0) -> None:
         super().__init__("openai")
@@ -32,7 +32,7 @@ class Thinking(Loopback):
         self.does(self._answer)
 
     def _answer(self, writer: asyncio.StreamWriter) -> Awaitable[None]:
-        return self._later(self.body, writer)  # now: others may ask before it is answered
+        return self._later(self.body, writer)  # read the body now: another request may replace it
 
     async def _later(self, asked: dict[str, Any], writer: asyncio.StreamWriter) -> None:
         await asyncio.sleep(self._seconds)
@@ -58,6 +58,6 @@ def _call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def turn_of(asked: dict[str, Any]) -> list[dict[str, Any]]:
-    """The messages from the last of the user on."""
+    """Returns the messages from the last user message to the end."""
     messages: list[dict[str, Any]] = asked["messages"]
     return messages[max(at for at, message in enumerate(messages) if message["role"] == "user") :]

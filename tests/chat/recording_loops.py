@@ -1,4 +1,4 @@
-"""Loops of tools that note when their hooks are called."""
+"""Tool loops that record the calls of their hooks."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from .async_and_sync import Kit
 
 
 def recording(kit: Kit, **settings: Any) -> Any:
-    """Its setting `seen` is the list of what was called, shared by copies."""
+    """Returns a loop that appends the names of called hooks to its setting `seen`, which copies share."""
     return AsyncRecordingLoop(**settings) if kit.is_async else RecordingLoop(**settings)
 
 
 def stream_hooks(kit: Kit, seen: list[str]) -> Any:
-    """A loop that has only the hooks of streams."""
+    """Returns a loop that overrides only the stream hooks."""
     return AsyncStreamHooks(seen=seen) if kit.is_async else StreamHooks(seen=seen)
 
 
 def streaming(kit: Kit, *, after: Any = None, finalize: Any = None) -> Any:
-    """A loop whose `after_stream` and `finalize_loop_stream` are these functions of a response, and of one chunk."""
+    """Returns a loop that applies `after` to the response of each stream and `finalize` to each chunk of its output."""
     if kit.is_async:
 
         class Async(AsyncToolCallingAdvisor):

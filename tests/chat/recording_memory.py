@@ -1,4 +1,4 @@
-"""A memory advisor of the least kind, for tests of what stands around it."""
+"""A minimal memory advisor, for tests of the loop and the client around it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .async_and_sync import Kit
 
 
 def memory_at(kit: Kit, order: int, seen: list[list[str]]) -> Any:
-    """A memory that stores nothing and notes the roles of what each round brings."""
+    """Returns a memory that stores nothing and records the roles of the messages of each round."""
 
     def note(request: ChatClientRequest) -> ChatClientRequest:
         seen.append([message.role.value for message in request.messages])

@@ -1,4 +1,4 @@
-"""What tests of the loop of tools are made of, in the form of their kit."""
+"""Helpers for tests of the tool loop, in the form of the kit under test."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from .async_and_sync import Kit
 
 
 def calls_of(*names: str) -> tuple[ToolCall, ...]:
-    """Calls "c1", "c2" and so on of these tools."""
+    """Returns calls of these tools with the ids "c1", "c2" and so on."""
     return tuple(ToolCall(f"c{at}", name, "{}") for at, name in enumerate(names, 1))
 
 
 def answer_calling(*names: str, usage: Usage | None = None, text: str = "") -> ChatResponse:
-    """An answer that calls these tools."""
+    """Returns an answer that calls these tools."""
     message = assistant(text or (), tool_calls=calls_of(*names))
     return ChatResponse((Generation(message, "tool_calls"),), usage or Usage(), "id-1", "scripted")
 
@@ -45,7 +45,7 @@ def answer_saying(text: str, usage: Usage | None = None) -> ChatResponse:
 
 
 class RecordingTools:
-    """Tools that note their runs. `runs.tool("clock")` answers "clock says so", or what `answer` is, or comes to."""
+    """Tools that record their runs. `runs.tool("clock")` returns "clock says so", or `answer`, which is called if callable."""
 
     def __init__(self) -> None:
         self.made: list[str] = []
@@ -69,7 +69,7 @@ def request(*tools: Tool, text: str = "what time is it?", **options: Any) -> Cha
 
 
 def loop(kit: Kit, model: Any, *inner: Any, **settings: Any) -> Any:
-    """A chain of a loop of tools, the advisors that stand further in, and a model."""
+    """Returns a chain of a tool loop, inner advisors and a model."""
     return kit.AdvisorChain([kit.ToolCallingAdvisor(**settings), *inner], model)
 
 
@@ -81,8 +81,8 @@ def failing(error: BaseException) -> Callable[[], Any]:
 
 
 def chunked_model(kit: Kit, *answers: Sequence[ChatResponse]) -> Any:
-    """A model whose streams are these chunks; `model.opened` counts them, `model.closed` those that were read to their end or
-    given up."""
+    """Returns a model whose streams are these chunks. `model.opened` counts streams, `model.closed` those read to the end or
+    closed."""
     left = [list(answer) for answer in answers]
 
     class Base:
@@ -112,7 +112,7 @@ def chunked_model(kit: Kit, *answers: Sequence[ChatResponse]) -> Any:
 
 
 def slow(kit: Kit, seconds: float, answer: str = "at last") -> Callable[[], Any]:
-    """What takes its time: a coroutine function, or one that blocks."""
+    """Returns a slow function: a coroutine function, or one that blocks."""
 
     async def later() -> str:
         await asyncio.sleep(seconds)
@@ -126,7 +126,7 @@ def slow(kit: Kit, seconds: float, answer: str = "at last") -> Callable[[], Any]
 
 
 def manager_with_execute(kit: Kit, execute: Callable[[Prompt, ChatResponse], ToolExecution]) -> Any:
-    """A manager of another make."""
+    """Returns a custom tool manager with this `execute`."""
 
     class Base:
         def definitions(self, options: ChatOptions | None) -> tuple[ToolDefinition, ...]:
@@ -144,7 +144,7 @@ def manager_with_execute(kit: Kit, execute: Callable[[Prompt, ChatResponse], Too
 
 
 class Memory:
-    """A memory that keeps what it is told in `recorded`, and the requests that pass it."""
+    """A memory that keeps recorded messages in `recorded` and the requests that pass it in `requests`."""
 
     name = "memory"
     order = 0
@@ -166,7 +166,7 @@ class Memory:
 
 
 def memory(kit: Kit, *, pending: ChatClientResponse | None = None, error: Exception | None = None) -> Any:
-    """One further in than the loop. `pending`: what it says is left open; `error`: what it raises when it is told something."""
+    """Returns a memory inside the loop. `pending`: the open response that it reports. `error`: raised by `record`."""
 
     class Async(Memory):
         async def advise_call(self, request: ChatClientRequest, chain: Any) -> ChatClientResponse:

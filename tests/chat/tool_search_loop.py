@@ -1,4 +1,4 @@
-"""What tests of the loop that searches for tools are made of, in the form of their kit."""
+"""Helpers for tests of the tool search loop, in the form of the kit under test."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SEARCH = "search_tools"
 
 
 def recording(kit: Kit) -> Any:
-    """The index by words, which notes what it is told; `before_drop` happens while it drops a set."""
+    """Returns a keyword index that records its calls and runs `before_drop` during each drop."""
     base = kit.KeywordToolIndex
 
     class Async(base):  # type: ignore[misc, valid-type]
@@ -77,7 +77,7 @@ def request(*messages: Message, given: Iterable[Tool] | None = None, session: An
 
 
 def searches(*queries: str, most: int | None = None) -> Message:
-    """A round that searches for each of these at once."""
+    """Returns an answer with one search call per query."""
     asked = [{"query": query} | ({"max_results": most} if most else {}) for query in queries]
     return assistant(tool_calls=[ToolCall(f"s{at}", SEARCH, json.dumps(each)) for at, each in enumerate(asked)])
 
@@ -88,7 +88,7 @@ def shown(prompt: Prompt) -> list[str]:
 
 
 class SearchLoop:
-    """A loop that searches, around a scripted model."""
+    """A tool search loop around a scripted model."""
 
     def __init__(self, kit: Kit, way: Way, *replies: Any, inner: Sequence[Any] = (), **settings: Any) -> None:
         self.way = way
@@ -102,7 +102,7 @@ class SearchLoop:
 
     @property
     def shown(self) -> list[list[str]]:
-        """The tools that the model saw, call by call."""
+        """The tools that the model saw in each call."""
         return [shown(prompt) for prompt in self.model.prompts]
 
     def noted(self, what: str) -> list[tuple[Any, ...]]:

@@ -1,6 +1,6 @@
-"""A model's endpoint on loopback that speaks OpenAI's chat completions, whole and streamed, or misbehaves as it is told.
+"""A fake model endpoint on loopback: OpenAI's chat completions, whole and streamed, and failures that tests choose.
 
-`loopback_anthropic` and `loopback_gemini` hold the languages of the others; what goes wrong on the way is the same for all.
+`loopback_anthropic` and `loopback_gemini` have the formats of the other vendors; failures are the same for all.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ USAGE = {
 
 
 class Loopback(ModelEndpoint):
-    """`requests` holds what it was asked, `gone` is set when a client hangs up before the end of its answer."""
+    """`requests` has the received requests; `gone` is set when a client disconnects before the end of its answer."""
 
     connections = 0
 
@@ -54,7 +54,7 @@ class Loopback(ModelEndpoint):
 
 @contextlib.asynccontextmanager
 async def loopback(provider: str = "openai") -> AsyncIterator[Loopback]:
-    """Serves on a free port."""
+    """Serves an endpoint on a free port."""
     async with served(Loopback(provider)) as model:
         yield model
 
@@ -62,14 +62,14 @@ async def loopback(provider: str = "openai") -> AsyncIterator[Loopback]:
 def completion(
     text: str | None = None, *, calls: Sequence[Mapping[str, Any]] = (), reason: str = "", **message: Any
 ) -> dict[str, Any]:
-    """A whole answer; `message` adds fields to its message."""
+    """Returns a whole answer; `message` adds fields to its message."""
     said = {"role": "assistant", "content": text} | ({"tool_calls": list(calls)} if calls else {}) | message
     choice = {"index": 0, "message": said, "finish_reason": reason or ("tool_calls" if calls else "stop")}
     return {"id": "c1", "object": "chat.completion", "model": "small-2026", "choices": [choice], "usage": USAGE}
 
 
 def chunk(delta: Mapping[str, Any] | None = None, *, reason: str | None = None, usage: Any = None) -> dict[str, Any]:
-    """One chunk of a stream; without a delta and a reason it has no choice."""
+    """Returns one chunk of a stream; without a delta and a reason it has no choice."""
     choice = {"index": 0, "delta": dict(delta or {}), "finish_reason": reason}
     choices = [] if delta is None and reason is None else [choice]
     return {"id": "c1", "object": "chat.completion.chunk", "model": "small-2026", "choices": choices, "usage": usage}
@@ -80,7 +80,7 @@ def call(call_id: str, name: str, arguments: str) -> dict[str, Any]:
 
 
 def calls_in_deltas(calls: Sequence[Mapping[str, Any]], cut: int = 3) -> list[dict[str, Any]]:
-    """Chunks of parallel calls: their heads first, then their arguments in turns, `cut` characters each."""
+    """Returns chunks of parallel calls: the heads first, then the arguments, interleaved, `cut` characters each."""
     found = []
     rest: dict[int, str] = {}
     for index, each in enumerate(calls):
@@ -96,9 +96,9 @@ def calls_in_deltas(calls: Sequence[Mapping[str, Any]], cut: int = 3) -> list[di
 
 
 def events(items: Iterable[Any], *, done: bool = True, cut: int = 0, then: str = "end") -> Behaviour:
-    """A stream of events: strings go as they are, other items as the JSON of a `data` line.
+    """Returns a stream of events: strings are sent unchanged, other items as the JSON of a `data` line.
 
-    `cut` > 0: in pieces of so many bytes. `then`: "end" it, "hang" with it open, or "cut" the connection.
+    `cut` > 0: send pieces of that many bytes. `then`: "end" the stream, "hang" without ending it, or "cut" the connection.
     """
     text = "".join(item if isinstance(item, str) else f"data: {json.dumps(item)}\n\n" for item in items)
     data = (text + ("data: [DONE]\n\n" if done else "")).encode()
@@ -123,7 +123,7 @@ def events(items: Iterable[Any], *, done: bool = True, cut: int = 0, then: str =
 
 
 def drips(body: bytes, *, every: float = 0.05, status: str = "200 OK") -> Behaviour:
-    """An answer byte by byte, which no timeout of a single read ends."""
+    """Sends an answer byte by byte, so that no timeout of a single read ends it."""
 
     async def behave(writer: asyncio.StreamWriter) -> None:
         writer.write(f"HTTP/1.1 {status}\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n".encode())
@@ -136,7 +136,7 @@ def drips(body: bytes, *, every: float = 0.05, status: str = "200 OK") -> Behavi
 
 
 def cut_short(body: Any) -> Behaviour:
-    """Headers that promise a whole answer, half of it, and the end of the connection."""
+    """Sends headers for a whole answer, then half of it, and closes the connection."""
     text = json.dumps(body).encode()
 
     async def behave(writer: asyncio.StreamWriter) -> None:
@@ -149,5 +149,5 @@ def cut_short(body: Any) -> Behaviour:
 
 
 def refuses(status: int, message: str = "", *, headers: dict[str, str] | None = None) -> Behaviour:
-    """An error in the form that all providers share."""
+    """Returns an error in the format that all providers share."""
     return replies({"error": {"message": message, "type": "some_error"}}, status=status, headers=headers)

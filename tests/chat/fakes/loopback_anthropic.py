@@ -1,4 +1,4 @@
-"""Anthropic's messages as the endpoint of `loopback` says them, whole and streamed."""
+"""Anthropic's messages for the endpoint of `loopback`, whole and streamed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ USAGE = {
 
 
 def message(*content: str | Mapping[str, Any], reason: str = "end_turn", usage: Any = None) -> dict[str, Any]:
-    """A whole answer; a string is a block of text."""
+    """Returns a whole answer; a string is a block of text."""
     return {
         "id": "m1",
         "type": "message",
@@ -34,7 +34,7 @@ def tool_use(call_id: str, name: str, arguments: Any) -> dict[str, Any]:
 
 
 def streamed(whole: Mapping[str, Any], *, cut: int = 4, over: bool = True) -> list[Any]:
-    """The events of a whole answer, texts and arguments in pieces of `cut` characters. `over`: with the one that ends it."""
+    """Returns the events of an answer, with texts and arguments in pieces of `cut` characters. `over`: add `message_stop`."""
     head = {**whole, "content": [], "stop_reason": None, "usage": {**whole["usage"], "output_tokens": 1}}
     found: list[Any] = [{"type": "message_start", "message": head}, {"type": "ping"}]
     for index, block in enumerate(whole["content"]):

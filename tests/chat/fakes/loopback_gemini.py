@@ -1,4 +1,4 @@
-"""Gemini's generateContent as the endpoint of `loopback` says it, whole and streamed."""
+"""Gemini's generateContent for the endpoint of `loopback`, whole and streamed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ABOUT = {"responseId": "g1", "modelVersion": "small-2026"}
 
 
 def content(*parts: str | Mapping[str, Any], reason: str | None = "STOP", usage: Any = USAGE) -> dict[str, Any]:
-    """A whole answer, or a chunk of a stream; a string is a part of text."""
+    """Returns a whole answer, or a chunk of a stream; a string is a part of text."""
     said = [{"text": part} if isinstance(part, str) else dict(part) for part in parts]
     candidate: dict[str, Any] = {"index": 0, "content": {"role": "model", "parts": said}}
     return {"candidates": [candidate | ({"finishReason": reason} if reason else {})], "usageMetadata": usage, **ABOUT}
@@ -28,7 +28,7 @@ def function_call(name: str, args: Mapping[str, Any], *, call_id: str = "", sign
 
 
 def streamed(*parts: str | Mapping[str, Any], reason: str = "STOP") -> list[Any]:
-    """A chunk for each part, texts in two, and one that ends the answer. Each counts what was used so far."""
+    """Returns one chunk per part, two per text, and a last chunk that ends the answer. Each has the usage so far."""
     found: list[Any] = []
     for part in parts:
         for piece in (part[:2], part[2:]) if isinstance(part, str) else (part,):

@@ -1,4 +1,4 @@
-"""An MCP server for tests, made with the official library: `python -m tests.chat.fakes.mcp_demo stdio`, or `http PORT`."""
+"""An MCP server for tests, based on the official library: `python -m tests.chat.fakes.mcp_demo stdio`, or `http PORT`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of all adapters say to a model, and how they ask it."""
+"""Prompts and helpers that the tests of all model adapters share."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from ..async_and_sync import Way
 
 HELLO = Prompt((user("Hello"),))
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
-WEATHER = Tool(ToolDefinition("weather", "Tells the weather.", SCHEMA, strict=True), lambda arguments, context: "Rain")
+WEATHER = Tool(ToolDefinition("weather", "Returns the weather.", SCHEMA, strict=True), lambda arguments, context: "Rain")
 
 
 def conversation(*, arguments: str = "{broken") -> tuple[Message, ...]:
-    """Every kind of message: with a picture, with reasoning and two calls, with a result and an error."""
+    """Returns every kind of message: with a picture, with reasoning and two calls, with a result and an error."""
     calls = (ToolCall("a", "weather", '{"city": "Oslo"}'), ToolCall("b", "weather", arguments))
     return (
         system("Be short."),
@@ -45,14 +45,14 @@ def conversation(*, arguments: str = "{broken") -> tuple[Message, ...]:
 
 
 async def answer_of(way: Way, model: Any, prompt: Prompt) -> list[ChatResponse]:
-    """The answer, or all chunks of it."""
+    """Returns the answer, or all its chunks."""
     if way.streams:
         return await way.kit.all(model.stream(prompt))
     return [await way.kit.of(model.call, prompt)]
 
 
 def merged(chunks: Sequence[ChatResponse]) -> ChatResponse:
-    """Chunks put together."""
+    """Returns the chunks merged into one response."""
     whole = Aggregator()
     for each in chunks:
         whole.add_response(each)

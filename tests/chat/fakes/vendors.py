@@ -1,4 +1,4 @@
-"""The adapters for models, and how an endpoint on loopback answers each of them: what is the same for all is tested once."""
+"""The model adapters and the loopback answers for each, so that common behavior is tested once for all."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from . import loopback_gemini as gemini
 from .loopback import KEY, Loopback
 
 BACKOFF = 0.01
-"""In place of the adapters' own half of a second, which test_retry.py tests."""
+"""Replaces the adapters' default of half a second, which test_retry.py covers."""
 
 
 @dataclass(frozen=True)
 class Vendor:
-    """An endpoint's vendor, whose models wait BACKOFF before they ask again.
+    """A vendor of models, which retry after BACKOFF.
 
-    `whole`: an answer with this text. `events`: a stream of it, up to the one that says that it is over. `failure`: the
-    event that tells of an overloaded server. `done`: whether "[DONE]" ends a stream."""
+    `whole`: returns an answer with a text. `events`: returns its stream, including the event that ends it. `failure`: the
+    event of an overloaded server. `done`: whether "[DONE]" ends a stream."""
 
     name: str
     adapter: str

@@ -1,4 +1,4 @@
-"""A memory outside of the loop of tools, as a chat memory is: where it stands, what it stores and what it adds."""
+"""Session memory outside the tool loop, as a chat memory: its order, what it stores and what it adds."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def test_memory_outside_loop_stores_user_messages_and_tool_results(talk: T
 
 @pytest.mark.parametrize("turns", [None, 1])
 async def test_request_with_repeated_history_adds_no_duplicates(talk: Talk, turns: int | None) -> None:
-    """All of the memory, or as much as its window holds, is a part of what is asked."""
+    """The request repeats the whole history, or more of it than the memory's window has."""
     await talk.append(threadkeep.user("one"), threadkeep.assistant("1"), threadkeep.user("two"), threadkeep.assistant("2"))
     window = threadkeep.MemoryProvider.limited_window()
     memory = talk.memory(order=context_keys.CHAT_MEMORY_ORDER, memory=window.max_turns(turns) if turns else window)

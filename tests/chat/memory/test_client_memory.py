@@ -1,4 +1,4 @@
-"""A client whose conversations live in a server, as a program has it: memory, tools and recall by what `.session` says."""
+"""A chat client with session memory, tools and recall tools, as a program uses it with `.session`."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ CALL = assistant(tool_calls=[ToolCall("c1", "weather", '{"city": "Oslo"}')])
 
 
 class Weather:
-    """A tool, and how often it ran."""
+    """A tool and the number of its runs."""
 
     def __init__(self) -> None:
         self.runs = 0
 
         def weather(city: str) -> str:
-            """Tells the weather."""
+            """Returns the weather."""
             self.runs += 1
             return f"4 degrees in {city}"
 
@@ -54,7 +54,7 @@ async def test_client_memory_without_session_raises_missing_session(talk: Talk) 
 
 @pytest.mark.parametrize("memory", [MemoryProvider.none(), MemoryProvider.limited_window().write_only()])
 async def test_turn_sees_its_own_rounds_without_session_history(talk: Talk, memory: MemoryProvider) -> None:
-    """The loop leaves the history to the memory, which here has none to give."""
+    """The loop leaves the history to the memory, which provides none here."""
     await talk.append(threadkeep.user("said before"))
     model = talk.kit.ScriptedModel([CALL, "4 degrees."])
     chat = client(talk, model, Weather(), system="Be brief.")

@@ -1,4 +1,4 @@
-"""Ids of events that are the same for the same content, and what a repeated run then leaves in a session."""
+"""Idempotent event ids: equal content gets equal ids, and a repeated run adds nothing to a session."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_id_of_answer_with_calls_depends_on_its_calls() -> None:
     for blank in ("", " "):
         calls = [ToolCall(blank, "look", arguments) for arguments in ("{}", "[]")]
         one, another = ids([assistant(tool_calls=[call]) for call in calls])
-        assert one != another, "without an id the content counts"
+        assert one != another, "without a call id the content counts"
 
 
 def test_ids_of_results_and_answers_depend_on_their_sources() -> None:
@@ -131,7 +131,7 @@ async def test_calls_with_ids_repeated_across_answers_are_all_stored(talk: Talk)
 
 
 async def test_repeated_user_message_with_idempotent_ids_is_stored_once(talk: Talk) -> None:
-    """The price of ids after content; a run's id as salt, or random ids, avoid it."""
+    """The cost of content-based ids; a run id as salt, or random ids, avoid it."""
     for text in ("yes", "yes"):
         await talk.ask(talk.kit.ScriptedModel(["fine"]), idempotent(talk), text)
     assert len(await talk.events()) == 2

@@ -1,4 +1,4 @@
-"""Compaction by the memory advisor: after a reply, when its trigger fires, and never at the reply's cost."""
+"""Compaction by the memory advisor: it runs after a reply when its trigger fires, and its failure never fails the reply."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def test_compaction_after_replies_limits_the_window(talk: Talk) -> None:
         await talk.ask(model, memory, f"q{turn}")
     context = await talk.kit.of(talk.sdk.get_context, talk.session)
     assert len(context.events) == 2
-    assert len(await talk.events()) == 6, "nothing is lost"
+    assert len(await talk.events()) == 6, "compaction deletes nothing"
     await talk.ask(model, memory, "q3")
     assert asked(model) == ["user: q2", "assistant: a2", "user: q3"]
     [done] = (await talk.kit.of(talk.sdk.list_compactions, talk.session)).compactions
@@ -62,7 +62,7 @@ async def test_failed_trigger_is_logged_and_reply_succeeds(
     assert "secret" not in caplog.text
 
 
-@pytest.mark.parametrize("problem", ["it raises", "it says nothing"])
+@pytest.mark.parametrize("problem", ["it raises", "its answer is blank"])
 async def test_failed_summarizer_keeps_log_and_reply_succeeds(talk: Talk, problem: str) -> None:
     failing = talk.kit.ScriptedModel([RuntimeError("overloaded") if problem == "it raises" else " "] * 3)
     memory = talk.memory(
@@ -114,7 +114,7 @@ async def test_compaction_waits_for_the_end_of_the_turn(talk: Talk) -> None:
     assert len(asked(model)) == 5 + 1 + len(turn)
     model.add("again")
     await talk.ask(model, talk.memory(), "more")
-    assert len(asked(model)) == 1 + len(turn) + 2, "the newest turn, whole"
+    assert len(asked(model)) == 1 + len(turn) + 2, "the newest turn stays whole"
 
 
 async def test_compaction_runs_after_return_direct_result(talk: Talk) -> None:
@@ -154,4 +154,4 @@ def test_triggers_fire_at_the_same_counts_as_on_the_server(count: int) -> None:
     either, both = compaction.any_of, compaction.all_of
     assert fires(either(compaction.turns_over(3), compaction.events(2)), window) is (count >= 2)
     assert fires(both(compaction.turns_over(3), compaction.events(2)), window) is (count > 3)
-    assert fires(CompactionTrigger(), window), "what is not known is left to the server"
+    assert fires(CompactionTrigger(), window), "the server decides on an unknown trigger"

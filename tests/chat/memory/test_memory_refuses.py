@@ -1,4 +1,4 @@
-"""What a memory cannot take, and a memory that is gone: no answer is lost, and the log is whole."""
+"""Content that cannot be stored, and failing appends: no answer is lost, and the log stays whole."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .test_resume import Killed, Mortal
 
 
 def failing_at(talk: Talk, append: int) -> Any:
-    """A memory whose n-th append fails."""
+    """Returns a memory whose n-th append fails."""
     return talk.kit.SessionMemoryAdvisor(Mortal(talk.sdk, append, stores=False))
 
 
@@ -68,7 +68,7 @@ async def test_tool_result_too_large_for_an_event_ends_only_the_turn(talk: Talk)
     "output", ["\ud83d", ToolOutput((Text("\ud83d"),)), OSError("\ud83d"), ToolOutput(structured_json='["\ud83d"]')]
 )
 async def test_lone_surrogates_in_tool_results_are_replaced(talk: Talk, output: Any) -> None:
-    """Names of files hold them, which no event does."""
+    """File names may have lone surrogates; events cannot."""
 
     def lists(arguments: str, context: Any) -> Any:
         if isinstance(output, Exception):

@@ -1,4 +1,4 @@
-"""A memory inside of the loop of tools: every step is stored as it happens, and each round is told the whole turn."""
+"""Session memory inside the tool loop: every step is stored as it happens, and each round sends the whole turn."""
 
 from __future__ import annotations
 
@@ -93,13 +93,13 @@ async def test_history_is_read_once_per_turn(talk: Talk) -> None:
 
 
 async def test_every_round_repeats_all_instructions(talk: Talk) -> None:
-    """The loop repeats only the first."""
+    """The loop itself repeats only the first system message."""
     model = talk.kit.ScriptedModel([calls("c1"), "done"])
     await talk.ask_with_tools(model, talk.memory(), system("One."), system("Two."), "hi", tools=[look_tool()])
     assert asked(model) == ["system: One.", "system: Two.", *ROUND]
     bare = talk.kit.ScriptedModel([calls("c2"), "done"])
     await talk.ask_with_tools(bare, talk.memory(), "hi", tools=[look_tool()])
-    assert [each for each in asked(bare) if each.startswith("system")] == [], "none is made up"
+    assert [each for each in asked(bare) if each.startswith("system")] == [], "no instructions are added"
 
 
 async def test_tool_result_is_stored_only_together_with_its_call(talk: Talk) -> None:
@@ -115,7 +115,7 @@ async def test_tool_result_is_stored_only_together_with_its_call(talk: Talk) -> 
 
 
 async def test_user_controlled_tool_rounds_are_stored_once(talk: Talk) -> None:
-    """Each of its requests brings the whole turn along."""
+    """Each request of the program has the whole turn."""
     memory, model = talk.memory(), talk.kit.ScriptedModel([calls("c1"), "done"])
     await talk.ask(model, memory, "hi")
     await talk.ask(model, memory, "hi", calls("c1"), found("c1"))
@@ -141,7 +141,7 @@ async def test_tool_rounds_work_in_every_memory_mode(talk: Talk, mode: str) -> N
 
 
 async def test_repeated_call_ids_keep_results_with_their_calls(talk: Talk) -> None:
-    """Some providers count calls anew in each answer."""
+    """Some providers number the calls of each answer from zero."""
     model = talk.kit.ScriptedModel([calls("0"), calls("0"), "done", calls("0"), "again"])
     results = iter(["one", "two", "three"])
     found_next = Tool(ToolDefinition("look"), lambda arguments, context: next(results))
@@ -164,38 +164,38 @@ async def test_unpaired_calls_and_results_are_hidden_from_the_model(talk: Talk, 
         threadkeep.tool_result("c3", "found", name="look"),
         threadkeep.user("three"),
         threadkeep.assistant(tool_calls=[made("c4")]),
-        threadkeep.tool_result("c9", "nobody asked", name="look"),
+        threadkeep.tool_result("c9", "without a call", name="look"),
     )
     model = talk.kit.ScriptedModel(["fine"])
-    await talk.ask(model, talk.memory(), found("c8", "brought along"), "four")
+    await talk.ask(model, talk.memory(), found("c8", "of the request"), "four")
     shown = ["user: one", "assistant: I look", "user: two", "assistant: [look c3]", "tool: c3=found", "user: three"]
     assert asked(model) == [*shown, "user: four"]
     assert "count=4" in caplog.text
-    assert not [each for each in ("nobody asked", "brought along", "I look") if each in caplog.text], "contents are not logged"
-    assert "tool: c8=brought along" not in await talk.log()
+    assert not [each for each in ("without a call", "of the request", "I look") if each in caplog.text], "content is not logged"
+    assert "tool: c8=of the request" not in await talk.log()
 
 
 async def test_results_are_sent_directly_after_their_calls(talk: Talk) -> None:
-    """An agent on a branch wrote while the one that had called it waited; a user did not wait."""
+    """A nested agent and a user wrote between the call and its result."""
     await talk.append(
         threadkeep.user("go"),
-        threadkeep.assistant(tool_calls=[threadkeep.tool_call("c1", "ask", "{}")]),
+        threadkeep.assistant(tool_calls=[threadkeep.tool_call("c1", "delegate", "{}")]),
         threadkeep.user("research", branch="helper"),
         threadkeep.assistant("researched", branch="helper"),
         threadkeep.user("well?"),
-        threadkeep.tool_result("c1", "researched", name="ask"),
+        threadkeep.tool_result("c1", "researched", name="delegate"),
         threadkeep.assistant("done"),
     )
     model = talk.kit.ScriptedModel(["x", "y"])
     await talk.ask(model, talk.memory(), "new")
-    assert asked(model)[:3] == ["user: go", "assistant: [ask c1]", "tool: c1=researched"]
+    assert asked(model)[:3] == ["user: go", "assistant: [delegate c1]", "tool: c1=researched"]
     assert asked(model)[3:] == ["user: research", "assistant: researched", "user: well?", "assistant: done", "user: new"]
     await talk.ask(model, talk.memory(branch="other"), "mine")
     assert "user: research" not in asked(model)
 
 
 async def test_nested_agent_on_a_branch_stores_complete_pairs(talk: Talk, caplog: pytest.LogCaptureFixture) -> None:
-    """Both write to one session at once; each is told what is its own, and the log has every pair."""
+    """Both write to one session at the same time; each reads its own branch, and the log has every pair."""
     helper_model = talk.kit.ScriptedModel([calls("h1"), "it is 42"])
     helper_memory = talk.memory(author="helper", branch="chief.helper")
     kit, options = talk.kit, ToolOptions(tools=(look_tool(),))
@@ -203,25 +203,25 @@ async def test_nested_agent_on_a_branch_stores_complete_pairs(talk: Talk, caplog
     def chain() -> Any:
         return kit.AdvisorChain([kit.ToolCallingAdvisor(internal_history=False), helper_memory], helper_model)
 
-    async def ask_async(arguments: str, context: Any) -> str:
+    async def delegate_async(arguments: str, context: Any) -> str:
         return (await chain().next_call(talk.request("what is it?", options=options))).text
 
-    def ask_sync(arguments: str, context: Any) -> str:
+    def delegate_sync(arguments: str, context: Any) -> str:
         return chain().next_call(talk.request("what is it?", options=options)).text
 
-    ask = Tool(ToolDefinition("ask"), ask_async if kit.is_async else ask_sync)
-    model = kit.ScriptedModel([calls("c1", name="ask"), "the answer is 42", "again"])
+    delegate = Tool(ToolDefinition("delegate"), delegate_async if kit.is_async else delegate_sync)
+    model = kit.ScriptedModel([calls("c1", name="delegate"), "the answer is 42", "again"])
     memory = talk.memory(author="chief", branch="chief")
-    assert text_of(await talk.ask_with_tools(model, memory, "ask them", tools=[ask])) == "the answer is 42"
-    assert asked(model) == ["user: ask them", "assistant: [ask c1]", "tool: c1=it is 42"]
-    assert asked(helper_model) == ["user: ask them", "user: what is it?", "assistant: [look h1]", "tool: h1=found"]
-    assert not caplog.records, "that the chief waits for the helper is no defect of the history"
+    assert text_of(await talk.ask_with_tools(model, memory, "find out", tools=[delegate])) == "the answer is 42"
+    assert asked(model) == ["user: find out", "assistant: [delegate c1]", "tool: c1=it is 42"]
+    assert asked(helper_model) == ["user: find out", "user: what is it?", "assistant: [look h1]", "tool: h1=found"]
+    assert not caplog.records, "an open call of the chief is no defect of the history"
     branches = [event.branch for event in await talk.events()]
     assert branches == ["chief"] * 2 + ["chief.helper"] * 4 + ["chief"] * 2
     await talk.ask(model, memory, "once more")
     assert asked(model) == [
-        "user: ask them",
-        "assistant: [ask c1]",
+        "user: find out",
+        "assistant: [delegate c1]",
         "tool: c1=it is 42",
         "assistant: the answer is 42",
         "user: once more",
@@ -295,7 +295,7 @@ async def test_turn_ended_by_error_stores_a_result_for_every_call(talk: Talk) ->
 
 
 async def test_user_message_added_between_rounds_is_stored(talk: Talk) -> None:
-    """A loop whose next instructions hold a further message of the user."""
+    """An advisor adds a user message to the next instructions of the loop."""
 
     def steered(request: Any) -> Any:
         if request.messages[-1].role is not Role.TOOL:
@@ -338,11 +338,11 @@ async def test_text_and_call_generations_of_one_answer_are_stored(talk: Talk) ->
 
 
 @pytest.mark.parametrize("way", ["call"], indirect=True)
-@pytest.mark.parametrize("beside", [calls("b"), assistant("or so"), assistant("or so", tool_calls=calls("b").tool_calls)])
-async def test_calls_of_other_generations_are_not_stored(talk: Talk, beside: Any) -> None:
-    """They come last: what a turn that is interrupted here goes on with."""
-    both = ChatResponse((Generation(calls("a"), "tool_calls"), Generation(beside, "stop")))
-    said = [f"assistant: {beside.text}"] if beside.text else []
+@pytest.mark.parametrize("other", [calls("b"), assistant("or so"), assistant("or so", tool_calls=calls("b").tool_calls)])
+async def test_calls_of_other_generations_are_not_stored(talk: Talk, other: Any) -> None:
+    """The calls that run are stored last; an interrupted turn resumes with them."""
+    both = ChatResponse((Generation(calls("a"), "tool_calls"), Generation(other, "stop")))
+    said = [f"assistant: {other.text}"] if other.text else []
     model = talk.kit.ScriptedModel([both, RuntimeError("overloaded"), "done"])
     with pytest.raises(RuntimeError, match="overloaded"):
         await talk.ask_with_tools(model, talk.memory(), "hi", tools=[look_tool()])

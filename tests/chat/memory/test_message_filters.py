@@ -1,4 +1,4 @@
-"""Which messages a memory stores."""
+"""Filters that select the messages a memory stores."""
 
 from __future__ import annotations
 

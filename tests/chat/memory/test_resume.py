@@ -1,4 +1,4 @@
-"""Turns that were interrupted: whatever the session's log ends with, the agent goes on and nothing is there twice."""
+"""Interrupted turns: the agent resumes after any last event of the log, and nothing is stored twice."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ async def test_resume_after_tool_calls_runs_the_tools(talk: Talk) -> None:
 
 
 async def test_resume_after_partial_results_runs_only_missing_calls(talk: Talk) -> None:
-    """As another program may have stored them: one event for each."""
+    """Another program may store one event per result."""
     await talk.append(question(), calls_of("c1", "c2"), results("c1"))
     model = talk.kit.ScriptedModel(["done"])
     assert text_of(await resumed(talk, model, answer="found now")) == "done"
@@ -108,7 +108,7 @@ async def test_second_resume_in_sequence_stores_nothing_new(talk: Talk) -> None:
 
 
 class Together(CountingClient):
-    """A client of several programs that go on only when all have read what was left."""
+    """An SDK client whose users all wait until every one has read the context."""
 
     def __init__(self, client: Any, programs: int) -> None:
         super().__init__(client)
@@ -133,7 +133,7 @@ class Together(CountingClient):
 
 
 async def at_once(talk: Talk, models: list[Any], ran: list[str] | None = None) -> list[Any]:
-    """What each answers. `ran`: takes the ids of the calls that are run."""
+    """Resumes with all models concurrently and returns the answers. `ran` collects the ids of executed calls."""
     memory = talk.kit.SessionMemoryAdvisor(Together(talk.sdk, len(models)))
 
     def look(number: int) -> Tool:
@@ -149,7 +149,7 @@ async def at_once(talk: Talk, models: list[Any], ran: list[str] | None = None) -
 
 @pytest.mark.parametrize("left", ["question", "calls", "results"])
 async def test_concurrent_resumes_store_one_turn(talk: Talk, left: str) -> None:
-    """Both finish the turn; what the first stored holds for both, though each found and said something of its own."""
+    """All finish the turn with what the first stored, although results and answers differ."""
     events = [question(), calls_of("c1", "c2"), results("c1", "c2")]
     await talk.append(*events[: ["question", "calls", "results"].index(left) + 1])
     models = [talk.kit.ScriptedModel([f"done {n}"]) for n in range(4)]
@@ -158,13 +158,13 @@ async def test_concurrent_resumes_store_one_turn(talk: Talk, left: str) -> None:
     roles = [each.partition(":")[0] for each in log]
     assert roles == (["user", "assistant"] if left == "question" else ["user", "assistant", "tool", "assistant"])
     for model in models:
-        assert asked(model) == log[:-1], "what is stored is what was told"
-    if not talk.way.streams:  # of a stream the text is out before it is known
+        assert asked(model) == log[:-1], "the model received what is stored"
+    if not talk.way.streams:  # a stream yields its text before the append
         assert {f"assistant: {text_of(each)}" for each in answers} == {log[-1]}
 
 
 async def test_concurrent_resumes_with_more_rounds_run_only_the_stored_call(talk: Talk) -> None:
-    """Whose call was not stored does not run it; both go on with the one that was."""
+    """A call that was not stored is not run; all continue with the stored one."""
     await talk.append(question())
 
     def calls(number: int) -> Any:
@@ -181,7 +181,7 @@ async def test_concurrent_resumes_with_more_rounds_run_only_the_stored_call(talk
 
 
 async def test_resume_with_new_message_after_an_answer_calls_the_model_again(talk: Talk) -> None:
-    """An advisor that is not content with an answer in a turn that is resumed does not get it back."""
+    """An advisor that rejects the answer of a resumed turn gets a new one."""
     await talk.append(question())
     model = talk.kit.ScriptedModel(["no JSON", "{}"])
     for said in ((), ("Once more, as JSON.",)):
@@ -208,7 +208,7 @@ async def test_resume_without_loop_returns_the_open_calls(talk: Talk) -> None:
 
 
 async def test_resume_with_memory_outside_loop_calls_the_model_again(talk: Talk) -> None:
-    """They are of an agent whose memory stood inside: nobody here would run them."""
+    """The calls are of an agent with its memory inside the loop; this loop would not run them."""
     await talk.append(question(), calls_of("c1"))
     model = talk.kit.ScriptedModel([assistant(tool_calls=[ToolCall("c2", "look", "{}")]), "done"])
     outside = talk.memory(order=context_keys.CHAT_MEMORY_ORDER)
@@ -220,7 +220,7 @@ async def test_resume_with_memory_outside_loop_calls_the_model_again(talk: Talk)
 
 
 async def test_each_agent_resumes_its_own_branch(talk: Talk) -> None:
-    """The chief waits for a helper, which was killed as well."""
+    """The chief and the helper it waits for were both interrupted."""
     await talk.append(
         question("go", branch="chief"),
         calls_of("c1", branch="chief"),
@@ -238,7 +238,7 @@ async def test_each_agent_resumes_its_own_branch(talk: Talk) -> None:
 
 
 async def test_concurrent_resumes_on_different_branches_store_separate_answers(talk: Talk) -> None:
-    """One sees what the other was asked, and still gives an answer of its own."""
+    """One agent sees the question of the other, and both store their own answers."""
     await talk.append(question("go"), question("research", branch="helper"))
     sdk = Together(talk.sdk, 2)
     memories = [talk.kit.SessionMemoryAdvisor(sdk, branch=branch) for branch in ("", "helper")]
@@ -250,7 +250,7 @@ async def test_concurrent_resumes_on_different_branches_store_separate_answers(t
 
 
 async def test_concurrent_resumes_on_one_branch_store_one_turn(talk: Talk) -> None:
-    """What a turn stored itself is its own too: those that resume it give the next answer one id."""
+    """Events stored by the turn itself count as its own: all resumed copies give the next answer the same id."""
     await talk.append(question(branch="helper"))
     memory = talk.kit.SessionMemoryAdvisor(Together(talk.sdk, 2), branch="helper")
     models = [talk.kit.ScriptedModel([decided] * 3) for _ in range(2)]
@@ -293,7 +293,7 @@ class Killed(Exception):
 
 
 class Mortal(CountingClient):
-    """A client whose program dies at its n-th append: before it is stored, or after."""
+    """An SDK client whose n-th append raises Killed, before or after it is stored."""
 
     def __init__(self, client: Any, at: int, *, stores: bool) -> None:
         super().__init__(client)
@@ -320,7 +320,7 @@ class Mortal(CountingClient):
 
 
 def decided(prompt: Any) -> Any:
-    """What a model says that wants two rounds of tools, then answers."""
+    """Answers like a model that needs two tool rounds."""
     rounds = sum(message.role is Role.TOOL for message in prompt.messages)
     return "done" if rounds == 2 else assistant(tool_calls=[ToolCall(f"c{rounds}", "look", "{}")])
 
@@ -364,7 +364,7 @@ with Client(address, app="shop", user_id="alice") as sdk:
 
 @pytest.mark.parametrize("way", ["call"], indirect=True)
 async def test_resume_after_sigkill_during_a_tool_completes_the_turn(talk: Talk) -> None:
-    """kill -9 while its second tool runs."""
+    """The process gets SIGKILL while its second tool runs."""
     command = [sys.executable, "-c", AGENT, talk.sdk.address, talk.session]
     agent = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
     assert agent.stdout is not None

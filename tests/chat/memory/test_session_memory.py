@@ -1,4 +1,4 @@
-"""A memory advisor around a model: what is read, what is stored, whose session it is."""
+"""The session memory advisor around a model: what it reads and stores, and the owner of the session."""
 
 from __future__ import annotations
 
@@ -69,7 +69,9 @@ async def test_instructions_come_first_and_stored_before_new(talk: Talk) -> None
     await talk.ask(model, talk.memory(), "how are you?", system("Be kind."))
     assert asked(model) == ["system: Be brief.", "system: Be kind.", "user: hi", "assistant: hello", "user: how are you?"]
     await talk.ask(model, talk.memory(), system("Be brief."), "and now?")
-    assert [each for each in asked(model) if each.startswith("system")] == ["system: Be brief."], "not twice"
+    assert [each for each in asked(model) if each.startswith("system")] == ["system: Be brief."], (
+        "equal instructions are sent once"
+    )
     assert (await talk.log()).count("system: Be brief.") == 1, "instructions of a request are not stored"
 
 
@@ -116,7 +118,7 @@ async def test_memory_setting_of_request_overrides_the_advisor(talk: Talk) -> No
     await talk.ask(model, memory, "new", context={context_keys.MEMORY: threadkeep.ContextSpec(last_n=2)})
     assert asked(model) == ["user: new", "assistant: x", "user: new"]
     await talk.ask(model, memory, "new", context={context_keys.MEMORY: None})
-    assert len(asked(model)) == 5, "the advisor's own"
+    assert len(asked(model)) == 5, "None selects the advisor's own setting"
     with pytest.raises(TypeError, match=r"threadkeep\.memory"):
         await talk.ask(model, memory, "new", context={context_keys.MEMORY: 7})
 
@@ -208,10 +210,10 @@ async def test_combined_message_filters_apply_to_stored_messages(talk: Talk) -> 
 
 
 async def test_custom_event_ids_deduplicate_appends(talk: Talk) -> None:
-    fixed = talk.memory(request_ids=lambda message, context: "asked", response_ids=lambda message, context: "said")
+    fixed = talk.memory(request_ids=lambda message, context: "question", response_ids=lambda message, context: "answer")
     for _ in range(2):
         await talk.ask(talk.kit.ScriptedModel(["hello"]), fixed, "hi")
-    assert [event.event_id for event in await talk.events()] == ["asked", "said"]
+    assert [event.event_id for event in await talk.events()] == ["question", "answer"]
     for _ in range(2):
         await talk.ask(talk.kit.ScriptedModel(["hello"]), talk.memory(), "hi")
     assert len(await talk.events()) == 6
@@ -235,7 +237,7 @@ async def test_history_repeated_by_the_request_is_sent_once(talk: Talk) -> None:
     narrow = talk.memory(memory=MemoryProvider.limited_window().max_turns(1))
     await talk.ask(model, narrow, "first", assistant("one"), "second", assistant("two"), "third")
     assert asked(model) == ["user: first", "assistant: one", "user: second", "assistant: two", "user: third"]
-    assert await talk.log() == [*asked(model), "assistant: three"], "only the newest was new"
+    assert await talk.log() == [*asked(model), "assistant: three"], "only the last exchange is new"
 
 
 async def test_repeated_question_is_stored_twice_and_sent_once(talk: Talk) -> None:
@@ -253,7 +255,7 @@ async def test_only_the_last_user_message_of_a_request_is_stored(talk: Talk) -> 
     assert asked(model) == ["user: an example", "assistant: its answer", "user: the question"]
     assert await talk.log() == ["user: the question", "assistant: x"]
     await talk.ask(model, talk.memory(), system("Greet."))
-    assert await talk.log() == ["user: the question", "assistant: x", "assistant: y"], "nobody asked"
+    assert await talk.log() == ["user: the question", "assistant: x", "assistant: y"], "the request had no user message"
 
 
 async def test_usage_run_id_and_author_role_are_stored(talk: Talk) -> None:
@@ -311,7 +313,7 @@ async def test_memory_outside_loop_stores_only_question_and_answer(talk: Talk) -
 
 @pytest.mark.parametrize("way", ["stream"], indirect=True)
 async def test_answer_is_stored_before_the_last_chunk_of_a_stream(talk: Talk) -> None:
-    """And the text before it is not held back."""
+    """The text before the last chunk is not held back."""
     chain = talk.kit.AdvisorChain([talk.memory()], talk.kit.ScriptedModel(["one two"]))
 
     def stored() -> bool:
@@ -335,7 +337,7 @@ async def test_response_context_has_no_memory_internals(talk: Talk) -> None:
 
 @pytest.mark.parametrize("way", ["stream"], indirect=True)
 async def test_answer_of_closed_stream_is_not_stored(talk: Talk) -> None:
-    """The question is: it was asked, and can be resumed."""
+    """The question is stored, and the turn can be resumed."""
     chain = talk.kit.AdvisorChain([talk.memory()], talk.kit.ScriptedModel(["one two three"]))
     stream = chain.next_stream(talk.request("hi"))
     if talk.kit.is_async:

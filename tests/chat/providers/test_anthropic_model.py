@@ -1,4 +1,4 @@
-"""The adapter for Anthropic's messages against an endpoint on loopback: both forms, whole and streamed."""
+"""The adapter for Anthropic's messages against a fake endpoint on loopback: both forms, whole and streamed."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ async def test_request_body_of_a_whole_conversation(endpoint: Loopback, model: A
         "tools": [
             {
                 "name": "weather",
-                "description": "Tells the weather.",
+                "description": "Returns the weather.",
                 "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
                 "strict": True,
             }

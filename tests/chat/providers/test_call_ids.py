@@ -1,4 +1,4 @@
-"""Calls whose ids a server leaves out or repeats, and accounts that are none, in the languages of all providers."""
+"""Missing and repeated call ids, and malformed usage, in the formats of all providers."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_calls_of_one_answer_get_unique_ids(said: Any, streams: bool) -> None:
 @FORMS
 @WAYS
 def test_calls_of_answers_without_id_get_unique_ids(said: Any, streams: bool) -> None:
-    """They would in one conversation, where results are told apart by them."""
+    """Results refer to calls by id, so ids must be unique within a conversation."""
     first, second = ({each.id for each in said(["", ""], "", streams).tool_calls} for _ in range(2))
     assert len(first | second) == 4
 

@@ -1,4 +1,4 @@
-"""The languages of the providers without a network: pieces cut anywhere make the same answer, and nothing odd gets through."""
+"""The formats of the providers without a network: chunk boundaries do not matter, and odd input raises known errors."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ chunk_json = st.dictionaries(
 
 
 def events_of(data: bytes, cuts: Iterable[int] = ()) -> list[Event]:
-    """What a reader makes of bytes that come in pieces."""
+    """Returns the events that a reader makes of bytes cut at these places."""
     reader, at = EventReader(), 0
     found: list[Event] = []
     for cut in [*sorted(cuts), len(data)]:
@@ -130,7 +130,7 @@ def test_event_reader_reads_long_line_in_linear_time() -> None:
 
 @st.composite
 def openai_streams(draw: st.DrawFn) -> tuple[list[dict[str, Any]], str, list[ToolCall]]:
-    """A text and calls in pieces, the calls' pieces in any order among each other."""
+    """A text and calls in pieces; the pieces of different calls are interleaved."""
     text, arguments = draw(texts), draw(st.lists(texts, max_size=3))
     calls = [ToolCall(f"id{at}", draw(names), each) for at, each in enumerate(arguments)]
     deltas: list[dict[str, Any]] = [{"content": piece} for piece in _pieces(draw, text)]
@@ -185,12 +185,12 @@ def test_anthropic_deltas_at_any_chunk_size_give_the_same_answer(
 
 
 def _plain(part: Any) -> Any:
-    """A call with its arguments read: how they are spaced is the provider's."""
+    """Returns a call with parsed arguments, because their whitespace may differ."""
     return (part.id, part.name, json.loads(part.arguments)) if isinstance(part, ToolCall) else part
 
 
 def _quietly(act: Callable[[], object]) -> None:
-    with contextlib.suppress(Unreadable, Unfinished, ErrorEvent):  # what these say is told as ModelFailed
+    with contextlib.suppress(Unreadable, Unfinished, ErrorEvent):  # the adapters turn these into ModelFailed
         act()
 
 

@@ -1,4 +1,4 @@
-"""The adapter for Gemini's generateContent against an endpoint on loopback: both forms, whole and streamed."""
+"""The adapter for Gemini's generateContent against a fake endpoint on loopback: both forms, whole and streamed."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ CONTENTS = [
         ],
     },
 ]
-"""The conversation in this language."""
+"""The conversation in Gemini's format."""
 
 
 async def test_request_body_of_a_whole_conversation(endpoint: Loopback, model: Any, way: Way) -> None:
@@ -186,7 +186,7 @@ async def test_request_body_of_a_whole_conversation(endpoint: Loopback, model: A
                 "functionDeclarations": [
                     {
                         "name": "weather",
-                        "description": "Tells the weather.",
+                        "description": "Returns the weather.",
                         "parametersJsonSchema": {
                             "type": "object",
                             "properties": {"city": {"type": "string"}},

@@ -1,4 +1,4 @@
-"""How requests to models fail: the same for every adapter, in both forms, whole and streamed."""
+"""Failures of model requests, the same for every adapter, in both forms, whole and streamed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..fakes.models import HELLO, answer_of, merged
 from ..fakes.vendors import VENDORS, Vendor
 
 MOST_WAITED = 20.0
-"""Seconds, on a busy machine, of what takes no time; far less than it would take otherwise."""
+"""Upper limit in seconds, on a busy machine, for what should be immediate; far below the time of a failure."""
 QUICK = Prompt(HELLO.messages, ChatOptions(timeout=0.2))
 
 
@@ -70,7 +70,7 @@ async def test_failure_never_contains_the_key(endpoint: Loopback, kit: Kit, vend
     failed = await failure_of(way, model)
     assert failed.status == status
     assert KEY[:6] not in repr(failed)
-    # What it came from, and the frames of that, hold the request.
+    # The cause and its frames would contain the request.
     assert (failed.__cause__, failed.__context__) == (None, None)
     assert not any("site-packages" in frame.filename for frame in traceback.extract_tb(failed.__traceback__))
     await kit.of(model.close)
@@ -178,7 +178,7 @@ async def test_broken_stream_fails_after_delivered_chunks(
         await read()
     assert raised.value.retry
     assert "".join(came) == "Hello"
-    assert len(endpoint.requests) == 1  # what was given out cannot be taken back
+    assert len(endpoint.requests) == 1  # delivered chunks cannot be taken back
 
 
 async def test_stream_broken_before_its_first_chunk_is_retried(
@@ -246,7 +246,7 @@ async def test_error_event_in_stream_raises_model_failed(endpoint: Loopback, mod
 
 async def test_cancelled_call_closes_the_connection(endpoint: Loopback, model: Any, kit: Kit, way: Way) -> None:
     if not kit.is_async:
-        return  # a blocking call has nobody who could cancel it
+        return  # a blocking call cannot be canceled
     endpoint.does(hangs)
     asking = asyncio.ensure_future(answer_of(way, model, HELLO))
     await endpoint.asked.wait()

@@ -1,4 +1,4 @@
-"""What an adapter refuses before it asks, and texts and numbers that no request can hold."""
+"""Invalid settings that an adapter rejects before a request, and content that no request can represent."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ async def model(endpoint: Loopback, kit: Kit, vendor: Vendor) -> AsyncIterator[A
 
 @contextlib.contextmanager
 def served_apart(vendor: Vendor) -> Iterator[Loopback]:
-    """An endpoint in an event loop of its own."""
+    """Serves an endpoint in its own event loop, in a thread."""
     found: list[Loopback] = []
     begun = threading.Event()
     ended: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
@@ -149,7 +149,7 @@ async def test_placeholder_key_is_not_masked_in_error_text(endpoint: Loopback, k
 
 
 def test_model_works_in_successive_event_loops(kit: Kit, vendor: Vendor) -> None:
-    """One after the other, as in a program that calls asyncio.run more than once: connections die with their loop."""
+    """As in a program that calls asyncio.run more than once; connections end with their loop."""
     with served_apart(vendor) as endpoint:
         ask_in_three_loops(kit, vendor.model(kit, endpoint))
         with warnings.catch_warnings():

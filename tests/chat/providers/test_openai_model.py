@@ -1,4 +1,4 @@
-"""The adapter for OpenAI's chat completions against an endpoint on loopback: both forms, whole and streamed."""
+"""The adapter for OpenAI's chat completions against a fake endpoint on loopback: both forms, whole and streamed."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def model(endpoint: Loopback, kit: Kit) -> AsyncIterator[Any]:
 
 
 def answer_saying(way: Way, text: str, *, reason: str = "stop", usage: Any = None) -> Any:
-    """The same answer in the way that is asked for."""
+    """Returns the answer, whole or streamed."""
     if not way.streams:
         return replies(completion(text, reason=reason))
     words = [chunk({"content": word}) for word in text.split(" ")]
@@ -165,7 +165,7 @@ MESSAGES = [
     {"role": "tool", "tool_call_id": "a", "content": "Rain"},
     {"role": "tool", "tool_call_id": "b", "content": "no such city"},
 ]
-"""The conversation in this language."""
+"""The conversation in OpenAI's format."""
 
 
 async def test_request_body_of_a_whole_conversation(endpoint: Loopback, model: Any, way: Way) -> None:
@@ -198,7 +198,7 @@ async def test_request_body_of_a_whole_conversation(endpoint: Loopback, model: A
                     "type": "function",
                     "function": {
                         "name": "weather",
-                        "description": "Tells the weather.",
+                        "description": "Returns the weather.",
                         "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
                         "strict": True,
                     },
@@ -306,7 +306,7 @@ async def test_request_to_openai_itself_uses_max_completion_tokens(kit: Kit) -> 
 
 
 async def test_ten_thousand_messages_cost_little_cpu_time(endpoint: Loopback, model: Any, way: Way) -> None:
-    """The library of OpenAI looks at each message that it is given, which took seconds for so many."""
+    """OpenAI's library inspects each message, which took seconds for this many."""
     endpoint.does(answer_saying(way, "Fine"))
     messages = tuple(user(str(number)) if number % 2 == 0 else assistant(str(number)) for number in range(10_001))
     began = time.process_time()

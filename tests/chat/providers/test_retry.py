@@ -1,4 +1,4 @@
-"""How long a model is waited for before it is asked again: the rule, without a clock."""
+"""The wait before a request to a model is retried, without a clock."""
 
 from __future__ import annotations
 

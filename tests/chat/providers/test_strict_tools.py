@@ -1,4 +1,4 @@
-"""Strict schemas: what providers that hold a model to its schema take, and how a model leaves a parameter out."""
+"""Strict schemas: the JSON schema that providers with strict mode accept, and how a model omits a parameter."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..tools.test_function_tools import Node, Place, ran, refused
 
 
 def strictly(schema: Any) -> None:
-    """What OpenAI's strict mode demands of every schema in it."""
+    """Asserts the requirements of OpenAI's strict mode for a schema and all schemas in it."""
     if isinstance(schema, dict):
         assert not schema.keys() & {"default", "oneOf", "allOf", "title", "minLength", "discriminator", "uniqueItems"}, schema
         assert "$ref" not in schema or schema.keys() == {"$ref"}
@@ -60,8 +60,8 @@ def test_strict_schema_requires_every_field_and_no_other() -> None:
     assert schema["$defs"]["Cat"]["required"] == ["kind", "lives"]
     given = {"name": "Tom", "pet": {"kind": "cat", "lives": 9}, "place": {"city": "Rome", "zip": None}}
     nulls = dict.fromkeys(["tree", "mixed", "tags", "limit"])
-    assert ran(adopt, {**given, **nulls}) == "Tom Cat None 1 None 5", "null leaves a parameter out"
-    assert "name" in refused(adopt, {**given, **nulls, "name": None}), "a required one may not be null"
+    assert ran(adopt, {**given, **nulls}) == "Tom Cat None 1 None 5", "null omits a parameter"
+    assert "name" in refused(adopt, {**given, **nulls, "name": None}), "a required parameter may not be null"
     assert "Invalid JSON" in refused(adopt, "{")
     assert "object" in refused(adopt, "[]")
 

@@ -1,4 +1,4 @@
-"""When a client adds the tool loop itself, when it does not, and how it sets the loop's history."""
+"""When a client adds the tool loop by itself, and how it sets the history of the loop."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ CALL = assistant(tool_calls=[ToolCall("c1", "weather", '{"city": "Oslo"}')])
 
 
 class Weather:
-    """A tool, and the cities that it was asked for."""
+    """A tool, and the cities of its calls."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
 
         def weather(city: str) -> str:
-            """Tells the weather."""
+            """Returns the weather."""
             self.asked.append(city)
             return "4 degrees"
 
@@ -45,7 +45,7 @@ def weather() -> Weather:
 
 
 def model_with(kit: Kit, replies: Sequence[Any], options: ChatOptions) -> Any:
-    """A scripted model with these default options."""
+    """Returns a scripted model with these default options."""
 
     class Configured(kit.ScriptedModel):  # type: ignore[name-defined]
         @property
@@ -56,7 +56,7 @@ def model_with(kit: Kit, replies: Sequence[Any], options: ChatOptions) -> Any:
 
 
 def passing_tool_advisor(kit: Kit, runs_tools: bool = True) -> Any:
-    """One that says that it runs tools, and runs none."""
+    """Returns an advisor that claims to run tools but runs none."""
 
     class Passing(kit.BaseAdvisor):  # type: ignore[name-defined]
         pass

@@ -1,4 +1,4 @@
-"""The order of advisors, the copies of chains, and what passes through."""
+"""The order of advisors, the rest of a chain, and the requests that pass through."""
 
 from __future__ import annotations
 

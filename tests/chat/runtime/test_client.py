@@ -1,4 +1,4 @@
-"""The client: ten lines of a program, what may be given to it, and how one becomes another."""
+"""The chat client: typical use, its settings, and changed copies."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from threadkeep.chat import ChatOptions, ChatResponse, InvalidChain, InvalidTool
 
 from ..async_and_sync import Kit, Way, text_of
 
-# No memory is needed to see what a request says of its session.
+# These tests need no memory advisor.
 pytestmark = pytest.mark.filterwarnings(r"ignore:\.session\(\.\.\.\) without a memory")
 
 CALL = assistant(tool_calls=[ToolCall("c1", "weather", '{"city": "Oslo"}')])
 
 
 def weather(city: str) -> str:
-    """Tells the weather of a city."""
+    """Returns the weather of a city."""
     return f"4 degrees in {city}"
 
 
@@ -182,7 +182,7 @@ def test_invalid_client_settings_are_rejected_at_construction(
 
 
 def test_model_wrapper_with_plain_functions_is_accepted() -> None:
-    """Whoever wraps a model need not write coroutine functions: only what surely has the other form is refused."""
+    """A wrapper needs no coroutine functions: only models that certainly have the other form are rejected."""
 
     class Handing:
         def __init__(self, model: Any) -> None:
@@ -209,7 +209,7 @@ def test_import_loads_only_needed_libraries(program: str, absent: list[str]) -> 
 
 
 async def test_model_may_stream_with_any_iterator(kit: Kit) -> None:
-    """The protocol asks for an iterator; not every one can be closed."""
+    """The protocol requires an iterator, and not every iterator can be closed."""
     said = [ChatResponse((chat.Generation(assistant(text)),)) for text in ("Good ", "evening")]
 
     class Plain:

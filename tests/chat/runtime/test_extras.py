@@ -1,4 +1,4 @@
-"""What the kit says and does where a library is not installed, in processes that hide it."""
+"""The kit without an optional library, in processes that hide it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from threadkeep import chat
 CALL = chat.assistant(tool_calls=[chat.ToolCall("c1", "clock", "{}")])
 
 def clock() -> str:
-    raise ValueError("it stands still")
+    raise ValueError("it has stopped")
 
 def replies():
     return [CALL, lambda prompt: prompt.messages[-1].tool_results[0].text]
@@ -85,5 +85,5 @@ def test_kit_without_opentelemetry_works_and_records_nothing() -> None:
     done = run(CONVERSATION, "opentelemetry")
     assert done.returncode == 0, done.stderr
     *answers, refusal = done.stdout.splitlines()
-    assert answers == ["it stands still"] * 4
+    assert answers == ["it has stopped"] * 4
     assert refusal == 'telemetry needs opentelemetry, which is not installed: pip install "threadkeep[telemetry]"'

@@ -1,4 +1,4 @@
-"""What is given in the wrong place, or left out, is said when it is given, and not by what goes wrong later."""
+"""Misplaced or missing arguments are rejected where they are passed, not by a later failure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ POLICY: dict[str, Any] = {"trigger": compaction.turns_over(2), "strategy": compa
 
 @pytest.fixture
 async def clients(kit: Kit) -> AsyncIterator[tuple[Any, Any]]:
-    """An SDK client of the kit's form, and one of the other."""
+    """Opens an SDK client of the kit's form, and one of the other form."""
     other = Kit(is_async=not kit.is_async)
     own, foreign = (form.Client("127.0.0.1:1", app="shop", user_id="alice") for form in (kit, other))
     yield own, foreign
@@ -55,7 +55,7 @@ async def test_summarizer_of_the_other_form_is_rejected(kit: Kit, clients: tuple
 
 @pytest.mark.parametrize("argument", ["trigger", "strategy"])
 @pytest.mark.parametrize(
-    ("value", "error", "told"),
+    ("value", "error", "message"),
     [
         (lambda window: True, TypeError, r"must be a Compaction\w+ \(see threadkeep.compaction\), not function"),
         (compaction.policy(**POLICY), TypeError, "not CompactionPolicy"),
@@ -65,19 +65,19 @@ async def test_summarizer_of_the_other_form_is_rejected(kit: Kit, clients: tuple
     ],
 )
 async def test_invalid_trigger_or_strategy_is_rejected(
-    kit: Kit, clients: tuple[Any, Any], argument: str, value: Any, error: type[Exception], told: str
+    kit: Kit, clients: tuple[Any, Any], argument: str, value: Any, error: type[Exception], message: str
 ) -> None:
     if value == "empty":
         value = CompactionTrigger() if argument == "trigger" else CompactionStrategy()
-    with pytest.raises(error, match=told):
+    with pytest.raises(error, match=message):
         kit.SessionMemoryAdvisor(clients[0], **{**POLICY, argument: value})
 
 
-# --- a session without a memory
+# --- sessions without a memory advisor
 
 
 async def _warned(way: Way, client: Any, times: int = 1) -> list[warnings.WarningMessage]:
-    """As the interpreter shows them by default: each once for a line of the program."""
+    """Returns the warnings under the default filter, which shows each once per line of the program."""
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("default")
         for _ in range(times):

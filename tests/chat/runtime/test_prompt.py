@@ -1,4 +1,4 @@
-"""A request is put together: what each step adds, what wins over what, and what is refused with what to do instead."""
+"""Building a request: what each step adds, which setting overrides which, and errors with hints."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from threadkeep.v1.session_pb2 import Session, SessionRef
 from ..async_and_sync import Kit, Way
 from ..recording_memory import memory_at
 
-# No memory is needed to see what a request says of its session.
+# These tests need no memory advisor.
 pytestmark = pytest.mark.filterwarnings(r"ignore:\.session\(\.\.\.\) without a memory")
 
 
 def weather(city: str) -> str:
-    """Tells the weather."""
+    """Returns the weather."""
     return f"fine in {city}"
 
 
 async def later(city: str) -> str:
-    """Tells the weather, later."""
+    """Returns the weather, later."""
     return f"fine in {city}"
 
 
@@ -49,7 +49,7 @@ def named(name: str, run: Any = None) -> Tool:
 
 
 class Asked:
-    """A client with a script of one answer, and what came to its model and through its chain."""
+    """A client with one scripted answer; records what reached its model and its chain."""
 
     def __init__(self, kit: Kit, way: Way, **settings: Any) -> None:
         self.way = way
@@ -144,7 +144,7 @@ async def test_request_options_override_client_and_model_options(kit: Kit, way: 
 
 
 async def test_options_are_merged_by_field_with_request_before_client_before_model(kit: Kit, way: Way) -> None:
-    """A field that all three give, one that two give, and one that only the model gives."""
+    """One field is set by all three, one by client and model, and one only by the model."""
 
     class Configured(kit.ScriptedModel):  # type: ignore[name-defined]
         @property
@@ -198,14 +198,14 @@ async def test_params_reach_advisors_but_not_tools(kit: Kit, way: Way) -> None:
 REF = SessionRef(app="shop", session_id="s1")
 
 
-@pytest.mark.parametrize(("session", "told"), [("s1", "s1"), (REF, REF), (Session(ref=REF), REF)])
-async def test_session_reaches_advisors_and_tools(kit: Kit, way: Way, session: Any, told: Any) -> None:
+@pytest.mark.parametrize(("session", "expected"), [("s1", "s1"), (REF, REF), (Session(ref=REF), REF)])
+async def test_session_reaches_advisors_and_tools(kit: Kit, way: Way, session: Any, expected: Any) -> None:
     asked = Asked(kit, way)
     context = await asked.context(asked.client.prompt("Hello").session(session, user_id="ann", run_id="r1"))
-    assert context == {SESSION: told, USER: "ann", RUN: "r1"}
+    assert context == {SESSION: expected, USER: "ann", RUN: "r1"}
     options = asked.model.prompts[0].options
     assert isinstance(options, ToolOptions)
-    assert dict(options.tool_context) == {"session": told, "user_id": "ann"}
+    assert dict(options.tool_context) == {"session": expected, "user_id": "ann"}
 
 
 async def test_second_session_replaces_user_and_run_of_the_first(kit: Kit, way: Way) -> None:
@@ -281,7 +281,7 @@ async def test_request_without_message_is_rejected_before_it_runs(kit: Kit, way:
     client = kit.ChatClient(kit.ScriptedModel(["never"]), system="Be kind.")
     with pytest.raises(ValueError, match=r"the request has no message: use \.prompt"):
         await way.ask(client.prompt())
-    if way.streams:  # not when the first chunk is waited for
+    if way.streams:  # raised by the call, not by the first chunk
         with pytest.raises(ValueError, match="the request has no message"):
             client.prompt().stream()
 

@@ -1,4 +1,4 @@
-"""Messages, options and responses as values: immutable, and yet copied, pickled and written like any others."""
+"""Messages, options and responses as values: immutable, but copied, pickled and serialized like other objects."""
 
 from __future__ import annotations
 

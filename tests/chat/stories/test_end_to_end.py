@@ -1,4 +1,4 @@
-"""The whole kit between a model's endpoint over HTTP and a server: whatever goes wrong, the stored log is whole."""
+"""The whole kit between a model endpoint over HTTP and a server: the stored log stays whole in every failure."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def endpoint() -> AsyncIterator[Loopback]:
 
 @dataclass(frozen=True)
 class Agent:
-    """An agent of the kit, whose model is behind HTTP and whose memory is in a server; and what its tool was asked."""
+    """An agent whose model is behind HTTP and whose sessions are in a server. `seen` has the arguments of its tool."""
 
     talk: Talk
     endpoint: Loopback
@@ -55,7 +55,7 @@ class Agent:
 
     def client(self, *, memory: Any = None, **settings: Any) -> Any:
         def weather(city: str) -> str:
-            """Tells the weather."""
+            """Returns the weather."""
             self.seen.append(city)
             if city == "Atlantis":
                 raise LookupError("it is under water")
@@ -76,7 +76,7 @@ class Agent:
         return str((await self.talk.kit.of(prompt.resume)).text)
 
     def told(self, at: int = -1) -> list[tuple[str, Any]]:
-        """What the endpoint was asked: each message's role, and its text or the arguments of its calls."""
+        """Returns the messages that the endpoint received: role, and text or arguments of calls."""
         return [_short(message) for message in self.endpoint.requests[at].json["messages"]]
 
 
@@ -126,7 +126,7 @@ async def test_calls_in_pieces_are_run_stored_and_sent_again(agent: Agent, concu
         ("user", "Really?"),
     ]
     stored = await talk.events()
-    assert [event.usage.total_tokens for event in stored] == [0, 62, 0, 62, 0, 62], "each answer with its own"
+    assert [event.usage.total_tokens for event in stored] == [0, 62, 0, 62, 0, 62], "each answer has its own usage"
     assert stored[1].usage.cached_tokens == 20
 
 
@@ -219,12 +219,12 @@ async def test_turn_with_model_timeout_keeps_whole_log_and_resumes(agent: Agent,
     stalls = events(HALF, done=False, then="hang") if way.streams else hangs
     agent.endpoint.does(*[answer_calling(way, OSLO, BERGEN)] * rounds, stalls)
     with pytest.raises(ModelTimeout):
-        await agent.ask(timeout=0.5 + 2 * rounds)  # what answers may take its time on a busy machine
+        await agent.ask(timeout=0.5 + 2 * rounds)  # the first rounds may be slow on a busy machine
     await _is_whole_and_resumed(agent, rounds)
 
 
 async def _is_whole_and_resumed(agent: Agent, rounds: int) -> None:
-    """Nothing of the answer that failed is stored, and the model is asked the same again; no tool runs twice."""
+    """Asserts that nothing of the failed answer is stored, the resumed request is the same, and no tool runs twice."""
     way, before = agent.talk.way, [QUESTION, CALLED, FOUND][: 1 + 2 * rounds]
     assert await agent.talk.log() == before
     asked = agent.endpoint.requests[-1].json["messages"]
@@ -234,7 +234,7 @@ async def _is_whole_and_resumed(agent: Agent, rounds: int) -> None:
     assert agent.endpoint.requests[first].json["messages"] == asked
     assert await agent.talk.log() == [QUESTION, CALLED, FOUND, "assistant: Take an umbrella."]
     assert agent.seen == ["Oslo", "Bergen"]
-    assert await agent.resume() == "Take an umbrella.", "it is answered, and nobody is asked"
+    assert await agent.resume() == "Take an umbrella.", "the stored answer is returned without a request"
     assert len(await agent.talk.log()) == 4
 
 
@@ -286,7 +286,7 @@ async def test_turn_that_ends_early_stores_every_result(agent: Agent, end: str) 
     assert len(agent.seen) == {"direct": 2, "limit": 1, "rounds": 0}[end]
     assert await agent.ask("Really?") == "Yes."
     asked = [role for role, _ in agent.told()]
-    assert asked[:4] == ["user", "assistant", "tool", "tool"], "the vendors want every call to be answered"
+    assert asked[:4] == ["user", "assistant", "tool", "tool"], "vendors require a result for every call"
 
 
 def _results(event: SessionEvent) -> Sequence[Any]:
@@ -316,7 +316,7 @@ async def test_long_conversation_is_summarized_by_the_same_endpoint(agent: Agent
         "user: two",
         "user: three",
         "user: four",
-    ], "nothing is forgotten"
+    ], "compaction deletes nothing"
 
 
 async def test_request_options_reach_the_endpoint_and_key_stays_out_of_the_log(agent: Agent) -> None:
@@ -328,14 +328,14 @@ async def test_request_options_reach_the_endpoint_and_key_stays_out_of_the_log(a
     assert body["tools"][0]["function"]["name"] == "weather"
     assert agent.told() == [("system", "Be brief."), ("user", "How is it?")]
     assert not any(KEY.encode() in event.SerializeToString() for event in await agent.talk.events())
-    assert await agent.talk.log() == [QUESTION, "assistant: Rain."], "instructions are the program's"
+    assert await agent.talk.log() == [QUESTION, "assistant: Rain."], "instructions of the program are not stored"
 
 
 async def test_one_client_serves_concurrent_sessions(agent: Agent) -> None:
-    """Every answer is of its own session, and so is all that is stored."""
+    """Answers and stored events belong to the session of their request."""
     talk, asked = agent.talk, agent.endpoint
 
-    def thinks(writer: asyncio.StreamWriter) -> Awaitable[None]:  # at once, before another asks
+    def thinks(writer: asyncio.StreamWriter) -> Awaitable[None]:  # reads the body before the next request
         messages = asked.body["messages"]
         city = messages[0]["content"].rpartition(" ")[2]
         found = messages[-1]["role"] == "tool"

@@ -1,4 +1,4 @@
-"""A server that goes away while an agent works: killed and back, or away for longer than the agent waits."""
+"""A server that fails while an agent works: restarted at once, or unavailable for longer than the agent waits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..reasoning import Thinking, Thought, turn_of
 
 
 def think(asked: dict[str, Any]) -> Thought:
-    """Looks once, then says what was found."""
+    """Calls the tool once, then answers with its result."""
     last = turn_of(asked)[-1]
     return f"It is {last['content']}." if last["role"] == "tool" else [("look", {})]
 
@@ -34,7 +34,7 @@ def mortal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
 
 @pytest.fixture
 def process(mortal: ServerProcess) -> ServerProcess:
-    """It serves, whatever the test before has done to it."""
+    """Returns the running server; starts it if the previous test killed it."""
     return mortal if mortal._pid else mortal.start()
 
 
@@ -59,7 +59,7 @@ async def model(kit: Kit) -> AsyncIterator[Any]:
 
 
 class Looks:
-    """A tool that does something to the server at its first run."""
+    """A tool that calls these functions at its first run."""
 
     def __init__(self, *happens: Any) -> None:
         self.runs = 0
@@ -108,7 +108,7 @@ async def test_turn_with_unstored_results_resumes_and_repeats_its_tool(
 async def test_turn_without_server_fails_before_any_tool_runs(
     kit: Kit, way: Way, sdk: Any, model: Any, process: ServerProcess, session: str
 ) -> None:
-    """What cannot be remembered is not asked."""
+    """A turn that cannot be stored is not sent to the model."""
     process.kill()
     look_tool = Looks()
     client = kit.ChatClient(model, tools=[look_tool.tool()], advisors=[kit.SessionMemoryAdvisor(sdk)])

@@ -1,4 +1,4 @@
-"""Sessions that models of several vendors speak in: what each has signed goes back to it as it came, and to nobody else."""
+"""Sessions with models of several vendors: signed content goes back unchanged to the vendor that signed it, and to no other."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from ..fakes.vendors import ANTHROPIC, GEMINI, OPENAI, Vendor
 
 CITY = {"city": "Oslo"}
 SECRET = "c2lnbmF0dXJlL29mK3RoZW0="
-THOUGHT = {"type": "thinking", "thinking": "It asks for the weather.", "signature": SECRET}
+THOUGHT = {"type": "thinking", "thinking": "The user wants the weather.", "signature": SECRET}
 HIDDEN = {"type": "redacted_thinking", "data": "aGlkZGVuK3RoZXJl"}
 CALL = anthropic.tool_use("a1", "weather", CITY)
 SIGNED_CALL = gemini.function_call("weather", CITY, call_id="g1", signature=SECRET)
 
 
 def weather(city: str) -> str:
-    """Tells the weather."""
+    """Returns the weather."""
     return f"rain in {city}"
 
 
 @dataclass(frozen=True)
 class Speaking:
-    """A client whose model is at an endpoint of its own."""
+    """A client whose model has its own endpoint."""
 
     talk: Talk
     vendor: Vendor
@@ -43,7 +43,7 @@ class Speaking:
     client: Any
 
     def does(self, *answers: tuple[Any, list[Any]] | Behaviour) -> None:
-        """Gives these answers, each told whole and in events."""
+        """Sets the next answers of the endpoint; a pair is an answer, whole and as events."""
         streams = self.talk.way.streams
         self.endpoint.does(
             *(
@@ -77,7 +77,7 @@ Speak = Callable[[Vendor], Any]
 
 @pytest.fixture
 async def speak(talk: Talk) -> AsyncIterator[Speak]:
-    """Opens a client of a vendor, with a memory of its own: as another process would have it."""
+    """Opens a client of a vendor with its own memory advisor, as another process would."""
     async with AsyncExitStack() as stack:
         yield lambda vendor: stack.enter_async_context(_speaking(talk, vendor))
 
@@ -142,7 +142,7 @@ async def test_session_across_vendors_sends_signatures_only_to_their_vendor(talk
     await claude.ask("one?")
     model.does((gemini.content(SIGNED_CALL), gemini.streamed(SIGNED_CALL)), model.answer_saying("Still rain."))
     await model.ask("two?")
-    assert SECRET not in str(model.asked["contents"][:-2]), "that is Anthropic's"
+    assert SECRET not in str(model.asked["contents"][:-2]), "the signature of Anthropic is not sent to Gemini"
     assert [each["role"] for each in model.asked["contents"]] == ["user", "model", "user", "model", "user", "model", "user"]
     call = openai.call("o1", "weather", '{"city": "Oslo"}')
     answer_calling = openai.completion(calls=[call]), [*openai.calls_in_deltas([call]), openai.chunk({}, reason="tool_calls")]
@@ -151,9 +151,9 @@ async def test_session_across_vendors_sends_signatures_only_to_their_vendor(talk
     assert SECRET not in str(other.asked)
     pairs = [(each["role"], [call["id"] for call in each.get("tool_calls", [])]) for each in other.asked["messages"]]
     assert [ids for role, ids in pairs if role == "assistant"] == [["a1"], [], ["g1"], [], ["o1"]]
-    claude.does(claude.answer_saying("Rain for ever."))
-    assert await claude.ask("four?") == "Rain for ever."
-    assert claude.asked["messages"][1]["content"][:2] == [THOUGHT, HIDDEN], "its own it gets back"
+    claude.does(claude.answer_saying("Rain forever."))
+    assert await claude.ask("four?") == "Rain forever."
+    assert claude.asked["messages"][1]["content"][:2] == [THOUGHT, HIDDEN], "Anthropic gets its own signature back"
     assert str(claude.asked).count(SECRET) == 1
     log = await talk.log()
     assert [each.partition(":")[0] for each in log] == ["user", "assistant", "tool", "assistant"] * 3 + ["user", "assistant"]

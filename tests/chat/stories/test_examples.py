@@ -1,4 +1,4 @@
-"""The examples of the agent kit run as the README says, each in a process of its own, with the stand-in for a model."""
+"""The examples of the agent kit, each run in its own process as documented, with the stand-in for a model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from threadkeep_server.app.server import Running
 from ..conversations import server
 
 __all__ = ["server"]
-# One engine of the server: an example does not see which.
+# One engine is enough: an example does not see which.
 pytestmark = pytest.mark.parametrize("server", ENGINES[:1], indirect=True)
 Run = Callable[..., str]
 REPOSITORY = Path(__file__).parents[3]
@@ -31,7 +31,7 @@ def command(name: str, *arguments: str) -> list[str]:
 
 @contextmanager
 def running(name: str, environment: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
-    """An example that has begun; killed in the end, if it is still there."""
+    """Starts an example and kills it at the end if it still runs."""
     pipe = subprocess.PIPE
     with subprocess.Popen(
         command(name), cwd=REPOSITORY, env=environment, text=True, stdin=pipe, stdout=pipe, stderr=pipe
@@ -43,7 +43,7 @@ def running(name: str, environment: dict[str, str]) -> Iterator[subprocess.Popen
 
 
 def interrupted(program: subprocess.Popen[str]) -> tuple[int, str]:
-    """How it ends on Ctrl-C, and what it says of it."""
+    """Interrupts a program and returns its exit code and error output."""
     program.send_signal(signal.SIGINT)
     _, errors = program.communicate(timeout=30)
     return program.returncode, errors
@@ -57,7 +57,7 @@ def environment(server: Running) -> dict[str, str]:
 
 @pytest.fixture
 def run(environment: dict[str, str]) -> Run:
-    """Runs an example with this input; what it printed."""
+    """Returns a function that runs an example with this input and returns its output."""
 
     def started(name: str, *arguments: str, said: str = "") -> str:
         done = subprocess.run(

@@ -34,7 +34,7 @@ def rule(said: str, *thoughts: Thought) -> tuple[re.Pattern[str], Sequence[Thoug
 ORDER = ("order", {"number": 7})
 RULES = [
     rule("weather in Oslo", [("weather", {"city": "Oslo"})], "It is {}."),
-    rule("Which city", "You asked about Oslo."),
+    rule("Which city", "It was Oslo."),
     rule("What was the weather", "It was 4 degrees and rain in Oslo."),
     rule("Good morning", "Bonjour !"),
     rule("good night", "Bonne nuit !"),

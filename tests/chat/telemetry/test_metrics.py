@@ -1,4 +1,4 @@
-"""Metrics of the calls of models, as a reader collects them."""
+"""Metrics of model calls, as a reader collects them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spans, as an exporter gets them: their names, their attributes, who is whose parent, and what must not stand in them."""
+"""Spans, as an exporter receives them: names, attributes, parents, and content that they must not have."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from threadkeep.chat.telemetry.spans import Telemetry
 
 from ..async_and_sync import Kit, Way
 
-# No memory is needed to see what a request says of its session.
+# These tests need no memory advisor.
 pytestmark = pytest.mark.filterwarnings(r"ignore:\.session\(\.\.\.\) without a memory")
 
 SECRET = "the code is 4711"
@@ -49,7 +49,7 @@ WHOLE = ChatResponse(
 
 
 class Spans:
-    """What was exported, in the order in which the spans ended."""
+    """The exported spans, in the order in which they ended."""
 
     def __init__(self) -> None:
         self.provider = TracerProvider()
@@ -69,7 +69,7 @@ class Spans:
         return found
 
     def text(self) -> str:
-        """Everything that is exported."""
+        """Returns all exported spans as text."""
         return "\n".join(span.to_json() for span in self.all)
 
 
@@ -137,7 +137,7 @@ async def test_request_span_is_parent_of_model_calls_and_child_of_program_span(k
 
 
 async def test_spans_made_by_the_model_are_children_of_its_call(kit: Kit, way: Way, spans: Spans) -> None:
-    """As the requests over HTTP are that its vendor's library makes, also in the middle of a stream."""
+    """The HTTP requests of a vendor's library are such spans, also during a stream."""
     tracer = spans.provider.get_tracer("library")
 
     class Telling(kit.ScriptedModel):  # type: ignore[name-defined]
@@ -201,7 +201,7 @@ async def test_cancelled_call_ends_its_spans(spans: Spans) -> None:
     class Silent(kit.ScriptedModel):  # type: ignore[name-defined]
         async def call(self, prompt: Prompt) -> ChatResponse:
             await asyncio.sleep(60)
-            raise AssertionError("nobody waits so long")
+            raise AssertionError("the call was not canceled")
 
     asked = kit.ChatClient(Silent(), tracer_provider=spans.provider, auto_tool_calling=False).prompt("Hello")
     with pytest.raises(TimeoutError):
@@ -354,7 +354,7 @@ async def test_span_attributes_follow_the_semantic_conventions(kit: Kit, way: Wa
 
 
 async def test_content_that_cannot_be_recorded_does_not_fail_the_call(kit: Kit, way: Way, spans: Spans) -> None:
-    """Arguments of any depth, halves of surrogate pairs, and schemas that JSON cannot hold."""
+    """Deeply nested arguments, lone surrogates, and schemas that JSON cannot represent."""
     deep = "[" * 100_000
     odd = Tool(ToolDefinition("odd", input_schema={"type": "object", "enum": {1, 2}, "x": {1: {}, (2,): 3}}), lambda a, c: "")
     set_only = Tool(ToolDefinition("set", input_schema={"enum": frozenset({1})}), lambda a, c: "")

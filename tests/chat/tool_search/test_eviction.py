@@ -1,4 +1,4 @@
-"""Which sessions' tools leave an index, and when."""
+"""Eviction policies: which sessions leave the tool index, and when."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from threadkeep.chat import AlwaysEvict, EvictAfter, EvictByAny, Eviction, Evict
 
 
 def used(policy: Eviction, *sessions: str) -> list[str]:
-    """What leaves when these are used, one after the other."""
+    """Uses these sessions in sequence and returns the evicted ones."""
     gone: list[str] = []
     for each in sessions:
         left = list(policy.used(each))
-        assert each not in left, "what is used stays"
+        assert each not in left, "the used session stays"
         for session in left:
             policy.dropped(session)
         gone += left
@@ -22,7 +22,7 @@ def used(policy: Eviction, *sessions: str) -> list[str]:
 def test_lru_evicts_the_least_recently_used_session_over_the_limit() -> None:
     policy = EvictLeastRecentlyUsed(2)
     assert used(policy, "a", "b", "a", "a") == []
-    assert used(policy, "c") == ["b"], "a was used since"
+    assert used(policy, "c") == ["b"], "a was used more recently"
     assert used(policy, "d", "e") == ["a", "c"]
     assert list(policy.finished("e")) == []
 
@@ -48,11 +48,11 @@ def test_evict_after_drops_expired_sessions_when_another_is_used() -> None:
     now[0] = 8
     assert used(policy, "b") == []
     now[0] = 10
-    assert used(policy, "c") == [], "exactly the time is not too long"
+    assert used(policy, "c") == [], "the exact limit is not expired"
     now[0] = 11
     assert used(policy, "c") == ["a"]
     now[0] = 50
-    assert used(policy, "b") == ["c"], "b is used anew, however old it is"
+    assert used(policy, "b") == ["c"], "a used session is never evicted, however old"
 
 
 def test_always_evict_drops_at_end_of_turn_and_never_evict_keeps() -> None:
@@ -71,7 +71,7 @@ def test_evict_by_any_drops_once_what_any_policy_drops() -> None:
     assert sorted(used(policy, "d")) == ["b", "c"]
     assert list(EvictByAny(NeverEvict(), AlwaysEvict()).finished("x")) == ["x"]
     policy.dropped("d")
-    assert used(policy, "e", "f") == [], "all of them were told"
+    assert used(policy, "e", "f") == [], "every policy was notified"
 
 
 def test_invalid_eviction_settings_are_rejected_by_name() -> None:

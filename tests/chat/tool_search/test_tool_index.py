@@ -1,4 +1,4 @@
-"""Which tools are found for what is asked: by words, and by meaning."""
+"""Search for tools by keywords and by embeddings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TOOLS = [
     ToolDefinition("bookHotel", "Books a room in a hotel."),
     ToolDefinition("cancel_booking", "Cancels what was booked: a flight or a room."),
     ToolDefinition("currency", "Converts an amount of money from one currency into another."),
-    ToolDefinition("get_weather", "Tells the weather of a city. Not for flights."),
+    ToolDefinition("get_weather", "Returns the weather of a city. Not for flights."),
     ToolDefinition("天気", "都市の天気予報を調べる"),
 ]
 
@@ -35,7 +35,7 @@ def test_keyword_ranking_puts_the_best_match_first() -> None:
     assert found("book a hotel room")[0] == "bookHotel"
     assert found("what is the weather like?")[0] == "get_weather"
     assert found("converting currencies") == ["currency"]
-    assert found("cancelled bookings")[0] == "cancel_booking", "other forms of the words"
+    assert found("canceled bookings")[0] == "cancel_booking", "other forms of the words"
     assert found("the weather", 1) == ["get_weather"]
 
 
@@ -68,6 +68,7 @@ def test_words_normalize_case_separators_and_inflection() -> None:
     assert words("getHTTPHeaders") == words("get_http_header") == words("get HTTP headers")
     assert words("ＦＩＮＤ") == words("find")
     assert words("pricing") == words("prices") == words("price")
+    assert words("shipped") == words("ships") == words("ship")
 
 
 def test_fingerprint_depends_on_names_and_descriptions_but_not_order() -> None:
@@ -75,14 +76,14 @@ def test_fingerprint_depends_on_names_and_descriptions_but_not_order() -> None:
     assert len(same) == 64
     assert fingerprint(reversed(TOOLS)) == same
     other = ToolDefinition("currency", TOOLS[3].description, {"type": "object"}, strict=True)
-    assert fingerprint([*TOOLS[:3], other, *TOOLS[4:]]) == same, "a schema is not searched"
+    assert fingerprint([*TOOLS[:3], other, *TOOLS[4:]]) == same, "schemas are not searched"
     assert fingerprint(TOOLS[1:]) != same
     assert fingerprint([ToolDefinition("ab", "c")]) != fingerprint([ToolDefinition("a", "bc")])
     assert fingerprint([ToolDefinition("a"), ToolDefinition("b")]) != fingerprint([ToolDefinition("a", "b")])
 
 
 class Hashing:
-    """An embedder of words: each counts in one of 256 places that its hash names. It notes what it was asked."""
+    """An embedder that counts words in 256 dimensions by hash. It records the texts it received."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -108,7 +109,7 @@ async def test_embedding_index_finds_tools_by_vector(kit: Kit) -> None:
     assert embedder.asked[1] == "book Hotel: Books a room in a hotel."
     assert (await kit.of(index.find, "s", "convert money into another currency", 3))[0] == "currency"
     assert len(await kit.of(index.find, "s", "a city", 2)) == 2
-    assert threading.get_ident() not in embedder.threads, "the event loop is not held up"
+    assert threading.get_ident() not in embedder.threads, "the event loop is not blocked"
     strict = kit.EmbeddingToolIndex(embedder, threshold=0.95)
     await kit.of(strict.put, "s", TOOLS)
     assert await kit.of(strict.find, "s", "currency", 3) == ()
@@ -145,7 +146,7 @@ async def test_embedder_is_called_only_for_new_texts(kit: Kit) -> None:
     gc.collect()
     embedder.asked.clear()
     await kit.of(index.put, "one", TOOLS)
-    assert len(embedder.asked) == len(TOOLS), "what nobody holds is forgotten"
+    assert len(embedder.asked) == len(TOOLS), "unused vectors are freed"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The loop of tools that searches: what is indexed, what the model is shown, what it finds."""
+"""The tool search loop: what is indexed, what the model sees and what it finds."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def test_tools_are_indexed_once_per_session(kit: Kit, way: Way) -> None:
     loop = SearchLoop(kit, way, searches("weather"), answer_calling("weather"), "done", "again", "other")
     await loop.ask(request())
     await loop.ask(request(given=reversed(tools())))
-    assert loop.noted("put") == [("put", tuple(NAMES))], "whatever the order, and however many rounds"
+    assert loop.noted("put") == [("put", tuple(NAMES))], "once, for any order of the tools and any number of rounds"
     await loop.ask(request(session="s2"))
     assert len(loop.noted("put")) == 2
     assert len(loop.advisor.sessions) == 2
@@ -65,7 +65,7 @@ async def test_tool_sets_of_one_session_are_shared_and_bounded(kit: Kit, way: Wa
     assert len(loop.noted("put")) == 2
     for at in range(6):
         await loop.ask(request(given=tools(f"tool{at}")))
-    assert len(loop.noted("put")) - len(loop.noted("drop")) == 4, "a session's sets are bounded"
+    assert len(loop.noted("put")) - len(loop.noted("drop")) == 4, "the number of sets per session is bounded"
     assert len(loop.advisor.sessions) == 1
 
 
@@ -75,7 +75,7 @@ async def test_least_recently_used_session_is_evicted_from_the_index(kit: Kit, w
         await loop.ask(request(session=session))
     assert (len(loop.noted("put")), len(loop.noted("drop"))) == (3, 1)
     await loop.ask(request(session="s2"))
-    assert len(loop.noted("put")) == 4, "s2 had gone"
+    assert len(loop.noted("put")) == 4, "s2 was evicted"
 
 
 async def test_evict_drops_the_given_session(kit: Kit, way: Way) -> None:
@@ -101,13 +101,13 @@ async def test_always_evict_drops_at_end_of_turn_and_reindexes_next_turn(kit: Ki
     assert loop.advisor.sessions == ()
     with pytest.raises(RuntimeError):
         await loop.ask(request())
-    assert loop.advisor.sessions == (), "however the turn ends"
+    assert loop.advisor.sessions == (), "also when the turn fails"
     await loop.ask(request())
     assert len(loop.noted("put")) == 3
 
 
 async def test_tools_used_again_during_eviction_stay_indexed(kit: Kit, way: Way) -> None:
-    """Another turn of the session may begin while the end of one takes its time."""
+    """Another turn of the session may begin while the previous one is being evicted."""
     loop = SearchLoop(kit, way, "a", searches("weather"), "b")
     await loop.ask(request())
     definitions = [each.definition for each in tools()]
@@ -164,7 +164,7 @@ async def test_tools_found_in_earlier_turns_are_read_from_the_history(kit: Kit, 
     )
     loop = SearchLoop(kit, way, "ok")
     await loop.ask(request(user("a"), searches("x"), found, spoof, broken, assistant("b"), user("c")))
-    assert loop.shown == [[SEARCH, "flights"]], "tools that are there, that a search has found"
+    assert loop.shown == [[SEARCH, "flights"]], "only existing tools from results of the search tool"
 
 
 async def test_tool_search_without_session_raises_missing_session(kit: Kit, way: Way) -> None:
@@ -175,7 +175,7 @@ async def test_tool_search_without_session_raises_missing_session(kit: Kit, way:
 
 
 async def test_tools_of_the_current_request_are_run(kit: Kit, way: Way) -> None:
-    """The index keeps names: what a session's first request could do is not kept for its next."""
+    """The index keeps names only; functions are those of the current request."""
     first, second = RecordingTools(), RecordingTools()
     loop = SearchLoop(kit, way, "ok", searches("weather"), answer_calling("weather"), "done")
     await loop.ask(request(given=tools(runs=first)))
@@ -252,7 +252,7 @@ async def test_call_of_hidden_tool_is_run(kit: Kit, way: Way) -> None:
     runs = RecordingTools()
     loop = SearchLoop(kit, way, answer_calling("weather"), "ok")
     assert await loop.ask(request(given=tools(runs=runs))) == "ok"
-    assert runs.made == ["weather"], "the model may know it from a conversation that it no longer sees whole"
+    assert runs.made == ["weather"], "the model may know it from earlier context"
 
 
 async def test_request_without_tools_is_not_searched(kit: Kit, way: Way) -> None:
@@ -273,7 +273,7 @@ async def test_tool_search_follows_return_direct_and_iteration_limit(kit: Kit, w
 
 
 async def test_found_tools_survive_nested_memory_without_internal_history(kit: Kit, way: Way) -> None:
-    """The first system message and the last message are all that a round is given; an earlier search is in neither."""
+    """A round gets only the first system message and the last message, without earlier searches."""
     loop = SearchLoop(
         kit,
         way,
@@ -290,14 +290,14 @@ async def test_found_tools_survive_nested_memory_without_internal_history(kit: K
 
 
 async def test_session_memory_restores_tools_found_in_earlier_turns(talk: Talk) -> None:
-    """The client switches the loop's own history off: the memory further in has it."""
+    """The client disables the loop's own history because the inner memory provides it."""
     runs = RecordingTools()
     model = talk.kit.ScriptedModel(
         [searches("weather"), answer_calling("weather"), "sunny", answer_calling("weather"), "still sunny"]
     )
 
     async def ask(text: str) -> str:
-        """In a client of its own, as another process would have it."""
+        """Uses a new client, as another process would."""
         advisors = [talk.memory(), talk.kit.ToolSearchAdvisor()]
         chat = talk.kit.ChatClient(model, system="Be brief.", advisors=advisors, tools=tools(runs=runs))
         return text_of(await talk.way.ask(chat.prompt(text).session(talk.session)))
@@ -306,7 +306,7 @@ async def test_session_memory_restores_tools_found_in_earlier_turns(talk: Talk) 
     assert await ask("And now?") == "still sunny"
     assert [shown(prompt) for prompt in model.prompts] == [[SEARCH], *[[SEARCH, "weather"]] * 4]
     assert runs.made == ["weather", "weather"]
-    assert sum(GUIDANCE[:20] in event for event in await talk.log()) == 0, "guidance is of the request, not of the session"
+    assert sum(GUIDANCE[:20] in event for event in await talk.log()) == 0, "guidance is not stored"
 
 
 async def test_copy_shares_the_index_unless_it_is_replaced(kit: Kit, way: Way) -> None:

@@ -1,4 +1,4 @@
-"""What is read of docstrings, in the styles that people write."""
+"""Parsing of docstrings in the common styles."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GOOGLE = """Finds flights.
         origin: Where from:
             a city.
         day (datetime.date, optional): When.
-        **rest: Whatever else.
+        **rest: Everything else.
 
     Returns:
         list: Of flights.
@@ -58,7 +58,7 @@ def test_multiline_parameters_are_read_in_every_style(text: str) -> None:
 
 def test_description_is_the_text_outside_known_sections() -> None:
     assert read_docstring(GOOGLE).description == "Finds flights.\n\nDirect ones only.\n\nIt is never empty."
-    assert read_docstring(GOOGLE).parameters["rest"] == "Whatever else."
+    assert read_docstring(GOOGLE).parameters["rest"] == "Everything else."
     assert read_docstring(NUMPY).description == "Finds flights."
     assert read_docstring(NUMPY).parameters["night"] == "When."
     assert read_docstring(SPHINX).description == "Finds flights."

@@ -1,4 +1,4 @@
-"""Tools made of Python functions: what the model is told, what the function gets, what comes back."""
+"""Tools from Python functions: the schema for the model, the arguments of the function, and the result."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from threadkeep.chat import InvalidTool, Media, Text, Tool, ToolContext, ToolOut
 from ..async_and_sync import Kit
 
 
-class Colour(enum.Enum):
+class Color(enum.Enum):
     RED = "red"
     BLUE = "blue"
 
@@ -101,7 +101,7 @@ def everything(
     optional: str | None,
     either: int | str,
     literal: Literal["a", "b"],
-    colour: Colour,
+    color: Color,
     place: Place,
     span: Span,
     tree: Node,
@@ -109,7 +109,7 @@ def everything(
     table: dict[str, int],
     at: datetime,
     described: Annotated[int, Field(description="How many.", ge=1)],
-    told: Annotated[str, "What for."],
+    purpose: Annotated[str, "What for."],
     limit: int = 10,
 ) -> dict[str, Any]:
     return locals()
@@ -124,9 +124,9 @@ def test_every_parameter_type_has_its_schema() -> None:
     assert found["table"] == {"additionalProperties": {"type": "integer"}, "type": "object"}
     assert found["at"] == {"format": "date-time", "type": "string"}
     assert found["described"] == {"description": "How many.", "minimum": 1, "type": "integer"}
-    assert found["told"] == {"description": "What for.", "type": "string"}
+    assert found["purpose"] == {"description": "What for.", "type": "string"}
     assert found["many"] == {"items": {"$ref": "#/$defs/Place"}, "type": "array"}
-    assert schema["$defs"]["Colour"] == {"enum": ["red", "blue"], "type": "string"}
+    assert schema["$defs"]["Color"] == {"enum": ["red", "blue"], "type": "string"}
     assert schema["$defs"]["Place"]["properties"]["city"] == {"description": "Its name.", "type": "string"}
     assert schema["$defs"]["Span"]["required"] == ["start", "end"]
     assert schema["$defs"]["Node"]["properties"]["children"]["items"] == {"$ref": "#/$defs/Node"}
@@ -139,7 +139,7 @@ GIVEN: dict[str, Any] = {
     "optional": None,
     "either": "x",
     "literal": "a",
-    "colour": "blue",
+    "color": "blue",
     "place": {"city": "Rome"},
     "span": {"start": "2026-01-01", "end": "2026-01-02"},
     "tree": {"value": 1, "children": [{"value": 2}]},
@@ -147,7 +147,7 @@ GIVEN: dict[str, Any] = {
     "table": {"a": 1},
     "at": "2026-01-02T03:04:05Z",
     "described": 1,
-    "told": "x",
+    "purpose": "x",
 }
 
 
@@ -159,26 +159,26 @@ def test_function_receives_values_of_its_types() -> None:
         got.update(arguments)
 
     assert ran(function_tool(keeping), GIVEN) == ""
-    assert got["colour"] is Colour.BLUE
+    assert got["color"] is Color.BLUE
     assert got["place"] == Place(city="Rome")
     assert got["span"] == Span(date(2026, 1, 1), date(2026, 1, 2))
     assert got["tree"].children[0].value == 2
     assert got["at"] == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-    assert "limit" not in got, "the function's own default holds"
+    assert "limit" not in got, "the function uses its own default"
 
 
 def test_invalid_arguments_are_reported_by_field_without_running() -> None:
     calls = []
 
     @function_tool
-    def book(place: Place, nights: int, colour: Colour = Colour.RED) -> None:
+    def book(place: Place, nights: int, color: Color = Color.RED) -> None:
         calls.append(place)
 
-    text = refused(book, {"place": {"city": 3}, "nights": "many", "colour": "green", "extra": 1})
+    text = refused(book, {"place": {"city": 3}, "nights": "many", "color": "green", "extra": 1})
     lines = dict(line.removeprefix("- ").split(": ", 1) for line in text.splitlines()[1:])
-    assert lines.keys() == {"place.city", "nights", "colour", "extra"}
+    assert lines.keys() == {"place.city", "nights", "color", "extra"}
     assert '(given: "many")' in lines["nights"]
-    assert "'red' or 'blue'" in lines["colour"]
+    assert "'red' or 'blue'" in lines["color"]
     assert "nights: Field required" in refused(book, {"place": {"city": "Rome"}})
     assert "Invalid JSON" in refused(book, '{"place": ')
     assert "object" in refused(book, "[1]")
@@ -203,7 +203,7 @@ class Shop:
         self.prices = {"tea": 3}
 
     def price(self, item: str) -> int:
-        """What it costs."""
+        """Returns the price."""
         return self.prices[item]
 
     def __call__(self, item: str) -> str:
@@ -287,7 +287,7 @@ async def test_coroutine_functions_are_awaited() -> None:
         (Place(city="Rome"), '{"city":"Rome","zip":null}'),
         (Span(date(2026, 1, 1), date(2026, 1, 2)), '{"start":"2026-01-01","end":"2026-01-02"}'),
         ([1, 2.5, True], "[1,2.5,true]"),
-        ({"é": Colour.RED}, '{"é":"red"}'),
+        ({"é": Color.RED}, '{"é":"red"}'),
         (b"\xff\x00", '"_wA="'),
         (float("nan"), '"NaN"'),
         ([], "[]"),

@@ -1,4 +1,4 @@
-"""Tools of real MCP servers, over standard input and output and over streamable HTTP, for both forms of the kit."""
+"""Tools of real MCP servers over stdio and streamable HTTP, in both forms of the kit."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ DEMO = StdioServerParameters(
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    """The demo over HTTP, in a process of its own."""
+    """Serves the demo over HTTP in its own process."""
     port = free_port()
     command = [sys.executable, "-m", "tests.chat.fakes.mcp_demo", "http", str(port)]
     process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
@@ -61,7 +61,7 @@ def url() -> Iterator[str]:
 
 @pytest.fixture
 def address(tmp_path: Path) -> Iterator[str]:
-    """Of a Threadkeep server."""
+    """The address of a Threadkeep server."""
     with running(data_dir=tmp_path / "data") as server:
         yield f"127.0.0.1:{server.grpc_port}"
 
@@ -140,10 +140,10 @@ async def test_mcp_calls_run_concurrently_and_time_out(kit: Kit, url: str) -> No
         tools = await tools_of(kit, server)
         begun = time.monotonic()
         await asyncio.gather(*(ask(kit, tools["wait"], {"seconds": 0.5}) for _ in range(4)))
-        assert time.monotonic() - begun < 1.9, "one after the other they take 2 seconds"
+        assert time.monotonic() - begun < 1.9, "in sequence they take 2 seconds"
         with pytest.raises(MCPError):
             await ask(kit, tools["wait"], {"seconds": 30})
-        assert (await ask(kit, tools["add"], {"a": 1})).structured_json == '{"sum": 2}', "the connection is still good"
+        assert (await ask(kit, tools["add"], {"a": 1})).structured_json == '{"sum": 2}', "the connection still works"
 
 
 async def test_mcp_server_outside_with_block_raises_not_connected(kit: Kit, url: str) -> None:
@@ -183,12 +183,12 @@ async def test_failed_mcp_connection_raises_within_connect_timeout(kit: Kit) -> 
 SILENT = """
 import json, sys
 for line in sys.stdin:
-    asked = json.loads(line)
+    request = json.loads(line)
     about = {"capabilities": {"tools": {}}, "serverInfo": {"name": "silent", "version": "1"}}
-    about["protocolVersion"] = asked.get("params", {}).get("protocolVersion")
-    told = {"result": about} if asked["method"] == "initialize" else {"error": {"code": -32601, "message": "unknown"}}
-    if "id" in asked and asked["method"] != "tools/list":
-        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **told}), flush=True)
+    about["protocolVersion"] = request.get("params", {}).get("protocolVersion")
+    reply = {"result": about} if request["method"] == "initialize" else {"error": {"code": -32601, "message": "unknown"}}
+    if "id" in request and request["method"] != "tools/list":
+        print(json.dumps({"jsonrpc": "2.0", "id": request["id"], **reply}), flush=True)
 """
 
 

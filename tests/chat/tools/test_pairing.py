@@ -1,4 +1,4 @@
-"""Calls and results, put together from whatever a log holds."""
+"""Pairing of tool calls and results in any log."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_paired_puts_every_result_directly_after_its_call(messages: list[Message
             waiting = [call.id for call in message.tool_calls]
     assert waiting == []
     texts = [message.text for message in messages if message.text]
-    assert [message.text for message in shown if message.text] == texts, "what is said stays, in order"
+    assert [message.text for message in shown if message.text] == texts, "texts stay, in order"
     assert pairing.paired(shown) == (shown, 0)
 
 
@@ -83,7 +83,7 @@ def finding(call_id: str, text: str, **stored: Any) -> Message:
 
 @pytest.mark.parametrize("turned", [False, True])
 def test_concurrent_writers_with_equal_call_ids_keep_their_results(turned: bool) -> None:
-    """Of two processes on one branch the ids of the events tell, of other writers the branch."""
+    """Event ids separate two processes on one branch; the branch separates other writers."""
     one, other = calls_of("0", "e1"), calls_of("0", "e2")
     found = [finding("0", f"of {each.id}", id=results_id([(each.id, "0")])) for each in (one, other)]
     shown, dropped = pairing.paired([one, other, *(found[::-1] if turned else found)])
@@ -96,7 +96,7 @@ def test_concurrent_writers_with_equal_call_ids_keep_their_results(turned: bool)
 
 
 def test_unstored_result_answers_the_latest_call_with_its_id() -> None:
-    """A helper's: its chief waits with a call of the same id."""
+    """The result is of a helper; its chief has an open call with the same id."""
     chief, helper, found = calls_of("0", "e1"), calls_of("0", "e2", "helper"), finding("0", "found")
     assert pairing.paired([chief, user("go"), helper, found]) == ((user("go"), helper, found), 1)
     assert pairing.answers([chief, user("go"), helper, found]) == {3: [(2, found.tool_results[0])]}

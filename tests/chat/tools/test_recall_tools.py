@@ -1,4 +1,4 @@
-"""The server's recall tools, given to a model through the kit. What they find is proved in tests/api/test_tools.py."""
+"""The server's recall tools as tools of the kit."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ NOTHING_HERE = {"results": [], "page": 0, "has_more": False, "message": "No resu
 
 @pytest.fixture
 def way(request: pytest.FixtureRequest, kit: Kit) -> Way:
-    """A tool is run in one way, however the model was asked."""
+    """Tools run the same way for call and stream, so most tests use only call."""
     return Way(kit, streams=getattr(request, "param", "call") == "stream")
 
 
 async def run(talk: Talk, name: str, arguments: Any, **values: Any) -> ToolOutput:
-    """What a tool answers, of the conversation unless `values` say otherwise."""
+    """Runs a tool in the session of `talk`, unless `values` override it."""
     [tool] = await talk.kit.of(talk.kit.RecallTools(talk.sdk).named, name)
     text = arguments if isinstance(arguments, str) else json.dumps(arguments)
     context = ToolContext({"session": talk.session} | values)
@@ -56,8 +56,8 @@ async def refused(talk: Talk, name: str, arguments: Any, **values: Any) -> str:
 
 
 @pytest.fixture
-async def told(talk: Talk) -> Talk:
-    """Fifteen events with a word of their own, and three others, of one with a summary."""
+async def filled(talk: Talk) -> Talk:
+    """Appends fifteen events with a word unique to the test, and three others, one of them a summary."""
     word = word_of(talk)
     events = [threadkeep.user(f"{word} number {number}") for number in range(15)]
     others = [
@@ -70,7 +70,7 @@ async def told(talk: Talk) -> Talk:
 
 
 def word_of(talk: Talk) -> str:
-    """No digits, for numbers are looked for."""
+    """Returns a word without digits, because tests search for numbers."""
     return "word" + talk.session.removeprefix("s-").translate(str.maketrans("0123456789", "ghijklmnop"))
 
 
@@ -91,7 +91,7 @@ async def test_recall_tools_have_the_declarations_of_the_server(talk: Talk) -> N
 
 
 class Offering:
-    """An SDK client of a server that offers these tools to models, and preload_memory to code."""
+    """A fake SDK client whose server offers these tools to models, and preload_memory only to code."""
 
     def __init__(self, is_async: bool, *names: str) -> None:
         listed = ["preload_memory", *names]
@@ -123,20 +123,19 @@ async def test_conversation_search_returns_hits_with_neighbors(talk: Talk) -> No
         assert [each["text"] for each in hit["after"]] == ["Yes."]
 
 
-async def test_conversation_search_returns_pages_of_ten(told: Talk) -> None:
-    wanted = {"query": f"{word_of(told)} number", "mode": "substring"}
-    pages = [await found(told, HERE, wanted | {"page": page}) for page in (0, 1, 2)]
+async def test_conversation_search_returns_pages_of_ten(filled: Talk) -> None:
+    wanted = {"query": f"{word_of(filled)} number", "mode": "substring"}
+    pages = [await found(filled, HERE, wanted | {"page": page}) for page in (0, 1, 2)]
     assert [len(page["results"]) for page in pages] == [10, 5, 0]
     assert [page["has_more"] for page in pages] == [True, False, False]
     for page in (None, -1):
-        assert texts(await found(told, HERE, wanted | {"page": page})) == texts(pages[0])
+        assert texts(await found(filled, HERE, wanted | {"page": page})) == texts(pages[0])
 
 
-async def test_conversation_search_finds_summaries(told: Talk) -> None:
-    """As the published documents of the model say, which win over the row."""
+async def test_conversation_search_finds_summaries(filled: Talk) -> None:
     for mode in ("substring", "ranked"):
-        result = await found(told, HERE, {"query": "a summary of", "mode": mode, "innerThought": "it was summarized"})
-        assert texts(result)[0] == f"a summary of {word_of(told)}"
+        result = await found(filled, HERE, {"query": "a summary of", "mode": mode, "innerThought": "it was summarized"})
+        assert texts(result)[0] == f"a summary of {word_of(filled)}"
 
 
 async def test_search_tools_without_session_return_an_error(talk: Talk) -> None:
@@ -152,32 +151,32 @@ async def test_load_memory_without_session_searches_memories_of_the_user(talk: T
         assert [each["text"] for each in result["memories"]] == [f"likes {word_of(talk)}"]
 
 
-async def test_cross_session_search_covers_all_sessions_of_one_user(told: Talk) -> None:
-    word = word_of(told)
-    assert await found(told, EVERYWHERE, {"query": f"{word}none"}) == {"results": [], "has_more": False}
-    second, bobs = f"{told.session}-2", threadkeep.SessionRef(app="shop", user_id="bob", session_id=f"{told.session}-bob")
-    await told.kit.of(told.sdk.append, second, threadkeep.user(f"{word} elsewhere"), create=True)
-    await told.kit.of(told.sdk.append, bobs, threadkeep.user(f"{word} of bob"), create=True)
-    result = await found(told, EVERYWHERE, {"query": word, "limit": 20})
-    assert {each["session_id"] for each in result["results"]} == {told.session, second}
+async def test_cross_session_search_covers_all_sessions_of_one_user(filled: Talk) -> None:
+    word = word_of(filled)
+    assert await found(filled, EVERYWHERE, {"query": f"{word}none"}) == {"results": [], "has_more": False}
+    second, bobs = f"{filled.session}-2", threadkeep.SessionRef(app="shop", user_id="bob", session_id=f"{filled.session}-bob")
+    await filled.kit.of(filled.sdk.append, second, threadkeep.user(f"{word} elsewhere"), create=True)
+    await filled.kit.of(filled.sdk.append, bobs, threadkeep.user(f"{word} of bob"), create=True)
+    result = await found(filled, EVERYWHERE, {"query": word, "limit": 20})
+    assert {each["session_id"] for each in result["results"]} == {filled.session, second}
     assert not [text for text in texts(result) if "bob" in text]
-    of_bob = await found(told, EVERYWHERE, {"query": word}, session=f"{told.session}-bob", user_id="bob")
+    of_bob = await found(filled, EVERYWHERE, {"query": word}, session=f"{filled.session}-bob", user_id="bob")
     assert texts(of_bob) == [f"{word} of bob"]
 
 
-async def test_cross_session_search_matches_any_or_all_words(told: Talk) -> None:
-    word = word_of(told)
+async def test_cross_session_search_matches_any_or_all_words(filled: Talk) -> None:
+    word = word_of(filled)
     both = {"query": f"{word}, 7", "all": True}
-    assert texts(await found(told, EVERYWHERE, both)) == [f"{word} number 7"]
-    assert len(texts(await found(told, EVERYWHERE, {"query": f"{word} 7", "limit": 20}))) > 1
-    assert "words or phrases" in await refused(told, EVERYWHERE, {"query": ",", "all": True})
+    assert texts(await found(filled, EVERYWHERE, both)) == [f"{word} number 7"]
+    assert len(texts(await found(filled, EVERYWHERE, {"query": f"{word} 7", "limit": 20}))) > 1
+    assert "words or phrases" in await refused(filled, EVERYWHERE, {"query": ",", "all": True})
     twenty = ", ".join(f"t{n}" for n in range(20))
-    await found(told, EVERYWHERE, {"query": twenty, "all": True})
-    assert "at most 20" in await refused(told, EVERYWHERE, {"query": f"{twenty}, t20", "all": True})
+    await found(filled, EVERYWHERE, {"query": twenty, "all": True})
+    assert "at most 20" in await refused(filled, EVERYWHERE, {"query": f"{twenty}, t20", "all": True})
 
 
-async def test_conversation_search_page_beyond_the_end_is_empty(told: Talk) -> None:
-    result = await found(told, HERE, {"query": word_of(told), "mode": "substring", "page": 2**31 - 1})
+async def test_conversation_search_page_beyond_the_end_is_empty(filled: Talk) -> None:
+    result = await found(filled, HERE, {"query": word_of(filled), "mode": "substring", "page": 2**31 - 1})
     assert result["results"] == []
 
 
@@ -199,11 +198,11 @@ async def test_memories_are_preloaded_and_loaded_by_tool(talk: Talk, server: Any
     client = talk.kit.Client(f"127.0.0.1:{server.grpc_port}", app="shop", user_id=user)
     await talk.kit.of(client.memory().add, "Zoë is allergic to peanuts")
     tools = talk.kit.RecallTools(client)
-    told = "Relevant prior context:\n- Zoë is allergic to peanuts"
-    assert await talk.kit.of(tools.preload, talk.session, "May I serve peanuts?") == told
+    context = "Relevant prior context:\n- Zoë is allergic to peanuts"
+    assert await talk.kit.of(tools.preload, talk.session, "May I serve peanuts?") == context
     assert await talk.kit.of(tools.preload, talk.session, "") == ""
     await talk.kit.of(client.append, talk.session, threadkeep.user("Who is allergic?"), create=True)
-    assert await talk.kit.of(tools.preload, talk.session, max_entries=1) == told, "what the user said last is the question"
+    assert await talk.kit.of(tools.preload, talk.session, max_entries=1) == context, "the last user message is the query"
     with pytest.raises(ValueError, match="max_entries"):
         await talk.kit.of(tools.preload, talk.session, max_entries=0)
     [memory] = (await found(talk, "load_memory", {"query": "allergic"}, user_id=user))["memories"]
@@ -213,7 +212,7 @@ async def test_memories_are_preloaded_and_loaded_by_tool(talk: Talk, server: Any
 
 @pytest.mark.parametrize("way", ["call", "stream"], indirect=True)
 async def test_model_recalls_message_outside_its_context(talk: Talk) -> None:
-    """The question itself is stored before the search, so it may be found as well."""
+    """The question is stored before the search, so it may be found as well."""
     await talk.append(threadkeep.user("The code is 4711."), threadkeep.assistant("Noted."))
     tools: list[Tool] = list(await talk.kit.of(talk.kit.RecallTools(talk.sdk).all))
     call = ToolCall("c1", HERE, '{"query": "code is", "mode": "substring"}')

@@ -1,4 +1,4 @@
-"""Tools made of a JSON schema: what is checked, what runs, what comes back."""
+"""Tools from a JSON schema: validation, execution and results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""conversation_search and cross_session_search as the published model has them, against real servers."""
+"""conversation_search and cross_session_search of `SearchTools`, against real servers."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 @pytest.fixture
 def way(request: pytest.FixtureRequest, kit: Kit) -> Way:
-    """A tool is run in one way, however the model was asked."""
+    """Tools run the same way for call and stream, so most tests use only call."""
     return Way(kit, streams=getattr(request, "param", "call") == "stream")
 
 
 @pytest.fixture
 def word(talk: Talk) -> str:
-    """A word that no other test says: all share the user."""
+    """A word unique to the test, because all tests share the user."""
     return "w" + talk.session.removeprefix("s-")
 
 
@@ -104,7 +104,7 @@ async def test_conversation_search_includes_summaries_but_not_tool_calls(talk: T
 async def test_conversation_search_without_session_uses_default_or_raises_in_strict_mode(
     talk: Talk, word: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The published documents have the literal session "default" and a strict mode; the row has the latter alone."""
+    """Without a session the tool searches the session "default"; strict mode rejects the call."""
     await talk.kit.of(talk.sdk.append, "default", threadkeep.user(f"{word} by default"), create=True)
     search = talk.kit.SearchTools(talk.sdk).conversation_search()
     with caplog.at_level(logging.WARNING, "threadkeep.chat"):

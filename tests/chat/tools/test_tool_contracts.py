@@ -1,4 +1,4 @@
-"""The loop of tools with the adapters of real models, over HTTP: what each vendor's language makes of calls and results."""
+"""The tool loop with the model adapters over HTTP: calls and results in the format of each vendor."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROUND: list[Call] = [("a", "weather", {"city": "Oslo"}), ("b", "weather", {"city
 
 @dataclass(frozen=True)
 class Speaker:
-    """What an endpoint answers in a vendor's language, whole or in chunks."""
+    """The answers of an endpoint in a vendor's format, whole or streamed."""
 
     vendor: Vendor
     calls: Callable[[Sequence[Call]], tuple[Any, list[Any]]]
@@ -78,19 +78,19 @@ async def model(kit: Kit, speaker: Speaker, endpoint: Loopback) -> AsyncIterator
 
 
 class Town:
-    """Two tools, and what they were called with."""
+    """Two tools, and the arguments of their calls."""
 
     def __init__(self) -> None:
         self.seen: list[str] = []
 
     def tools(self, **settings: Any) -> tuple[Tool, Tool]:
         def weather(city: str) -> str:
-            """Tells the weather."""
+            """Returns the weather."""
             self.seen.append(city)
             return f"rain in {city}"
 
         def clock() -> str:
-            """Tells the time."""
+            """Returns the time."""
             self.seen.append("clock")
             return "ten past nine"
 

@@ -1,4 +1,4 @@
-"""Turns that end without asking the model again, what memories are told of them, and turns that are resumed."""
+"""Turns that end without another model call, what memories record of them, and resumed turns."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from ..tool_loop import RecordingTools, answer_calling, answer_saying, failing, 
 
 
 def told(messages: tuple[Message, ...]) -> list[tuple[str, str, bool]]:
-    """The results of the TOOL message that comes first: call, text, whether it is an error."""
+    """Returns the results of the TOOL message, which comes first: call id, text, and whether it is an error."""
     assert messages[0].role is Role.TOOL
     return [(result.call_id, result.text, result.is_error) for result in messages[0].tool_results]
 
@@ -162,7 +162,7 @@ async def test_failing_memory_does_not_hide_the_end_of_the_turn(kit: Kit, way: W
     with pytest.raises(UnknownTool) as unknown:
         await way.ask(loop(kit, kit.ScriptedModel([answer_calling("clock")]), kept), request())
     assert unknown.value.__notes__ == ["in addition, the memory could not store the results: no server"]
-    with pytest.raises(AnswerNotStored, match="no server") as ended:  # it is not given out as if it were stored
+    with pytest.raises(AnswerNotStored, match="no server") as ended:  # an answer that was not stored is not returned
         await way.ask(
             loop(kit, kit.ScriptedModel([answer_calling("clock")]), kept),
             request(RecordingTools().tool("clock", return_direct=True)),

@@ -1,4 +1,4 @@
-"""How many calls one turn may have."""
+"""Limits of the number of tool calls per turn."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..tool_loop import RecordingTools, answer_calling, calls_of
 
 
 def rounds(*names: str) -> tuple[Message, ...]:
-    """Earlier rounds of one call each."""
+    """Returns earlier rounds of one call each."""
     messages: list[Message] = []
     for name in names:
         messages += [assistant(tool_calls=calls_of(name)), tool(ToolResult("c1", name))]
@@ -116,7 +116,7 @@ async def test_limits_count_earlier_rounds_of_the_same_turn_only(kit: Kit) -> No
     assert runs.made == ["clock"]
     with pytest.raises(ToolCallLimitExceeded):
         await execute(kit, runs, limits, (*earlier, *rounds("clock", "clock")), "clock")
-    with pytest.raises(ToolCallLimitExceeded):  # a turn that is resumed has no message of the user's
+    with pytest.raises(ToolCallLimitExceeded):  # a resumed turn has no new user message
         await execute(kit, runs, limits, rounds("clock", "clock"), "clock")
 
 

@@ -1,4 +1,4 @@
-"""The loop of tools, for call and stream alike."""
+"""The tool loop, for call and stream."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ async def test_copy_of_loop_keeps_type_and_unchanged_settings(kit: Kit, way: Way
     mine: list[str] = []
     await way.ask(kit.AdvisorChain([advisor.changed(seen=mine)], kit.ScriptedModel(["hello"])), request())
     assert mine == seen
-    with pytest.raises(TypeError, match="no setting 'colour'; it has: manager, order"):
-        advisor.changed(colour="red")
+    with pytest.raises(TypeError, match="no setting 'color'; it has: manager, order"):
+        advisor.changed(color="red")
     with pytest.raises(ValueError, match="order"):
         advisor.changed(order=LOWEST_PRECEDENCE)
 
@@ -78,7 +78,7 @@ async def test_ineligible_answer_runs_no_tool(kit: Kit, way: Way) -> None:
     model = kit.ScriptedModel([answer_calling("clock", text="let me see")])
     answers = await way.ask(loop(kit, model, eligible=lambda answer: False), request(runs.tool("clock")))
     assert (text_of(answers), runs.made, len(model.prompts)) == ("let me see", [], 1)
-    assert [call.name for answer in answers for call in answer.tool_calls] == ["clock"]  # for whoever runs them
+    assert [call.name for answer in answers for call in answer.tool_calls] == ["clock"]  # the caller may run them
 
 
 async def test_eligible_answer_without_calls_is_executed(kit: Kit, way: Way) -> None:
@@ -160,7 +160,7 @@ async def test_loop_without_internal_history_sends_last_message_and_gives_tools_
         [Role.TOOL],
         [Role.TOOL],
     ]
-    assert [len(context.history) for context in runs.contexts] == [2, 4]  # the turn, and the message with the call
+    assert [len(context.history) for context in runs.contexts] == [2, 4]  # the turn and the message with the call
 
 
 async def test_loop_without_internal_history_keeps_the_first_system_message(kit: Kit, way: Way) -> None:
@@ -185,7 +185,7 @@ async def test_hooks_run_in_order_once_per_turn_or_round(kit: Kit, way: Way) -> 
 
 
 def changing(kit: Kit, change: Callable[[ChatClientRequest], ChatClientRequest]) -> Any:
-    """A loop that changes the request of each round like this."""
+    """Returns a loop that applies `change` to the request of each round."""
 
     class Async(kit.ToolCallingAdvisor):  # type: ignore[name-defined]
         async def before_call(self, request: ChatClientRequest, chain: object) -> ChatClientRequest:
@@ -223,10 +223,10 @@ async def test_each_round_starts_with_the_original_options(kit: Kit, way: Way) -
 
 
 async def test_messages_added_by_a_hook_stay_in_the_turn(kit: Kit, way: Way) -> None:
-    """With internal history; without it each round begins from what the next instructions are."""
+    """With internal history; without it each round starts from the next instructions."""
 
-    def hinted(asked: ChatClientRequest) -> ChatClientRequest:
-        return asked.with_messages(*asked.messages, user(f"hint {len(asked.messages)}"))
+    def hinted(request: ChatClientRequest) -> ChatClientRequest:
+        return request.with_messages(*request.messages, user(f"hint {len(request.messages)}"))
 
     runs = RecordingTools()
     model = kit.ScriptedModel([answer_calling("clock"), answer_calling("clock"), "done"])

@@ -1,4 +1,4 @@
-"""What is the loop of tools' own as a stream: which chunks pass, what they cost, and what happens when nobody reads on."""
+"""The tool loop as a stream: the chunks that pass, their usage, and closed streams."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs the tools: what it is given, what comes of it, and the spans that it leaves."""
+"""The tool manager: its input, its results and its spans."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ async def test_blank_arguments_become_an_empty_object(kit: Kit, written: str) ->
     runs = RecordingTools()
     found = await execute(kit, calls(ToolCall("c1", "clock", written)), runs.tool("clock"))
     assert runs.arguments == ["{}"]
-    assert found.history[1].tool_calls[0].arguments == written  # what the model wrote stays as it is
+    assert found.history[1].tool_calls[0].arguments == written  # the stored call is unchanged
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ async def test_copy_of_manager_differs_only_in_changed_settings(kit: Kit) -> Non
             manager.execute, request(RecordingTools().tool("broken", failing(OSError("x")))).prompt, answer_calling("broken")
         )
     with pytest.raises(TypeError):
-        manager.changed(colour="red")
+        manager.changed(color="red")
 
 
 async def test_coroutine_tool_in_blocking_manager_is_an_error_result() -> None:
@@ -277,7 +277,7 @@ async def test_async_manager_awaits_coroutines_and_runs_plain_functions_in_threa
 
 
 async def test_lone_surrogates_in_results_are_replaced(kit: Kit) -> None:
-    """A tool may list names of files that are no UTF-8, and its error may name one."""
+    """A tool may return file names that are not UTF-8, and an error may contain one."""
     runs = RecordingTools()
     tools = (
         runs.tool("list", "caf\udce9.txt"),

@@ -1,4 +1,4 @@
-"""Tools at once, tools that are too slow, and turns that are given up."""
+"""Concurrent tools, timeouts, and canceled turns."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def test_results_are_in_the_order_of_the_calls(kit: Kit, way: Way, concurr
 
 
 class Meeting:
-    """Tools that wait until so many of them run at once, and note how many did."""
+    """Tools that wait until `of` of them run concurrently, and record the maximum."""
 
     def __init__(self, of: int) -> None:
         self.most = self._now = 0
@@ -56,7 +56,7 @@ class Meeting:
                 if self._now == self._of:
                     self._met.set()
             met = self._met.wait(5)
-            time.sleep(0.05)  # long enough for others to come, if they may
+            time.sleep(0.05)  # long enough for others to start, if they may
             with self._lock:
                 self._now -= 1
             return "met" if met else "alone"
@@ -196,7 +196,7 @@ async def test_cancelled_turn_cancels_its_tools_and_records_nothing(concurrent: 
 
 
 async def test_failed_async_job_cancels_the_others() -> None:
-    """No tool does: what it raises is an outcome. But what takes the spans may fail."""
+    """Exceptions of tools become results, but a span exporter may fail."""
     ended: list[str] = []
 
     async def failing_later() -> None:
@@ -232,7 +232,7 @@ def test_jobs_of_one_thread_have_separate_context_variables() -> None:
 
 
 async def test_concurrent_turns_of_one_advisor_are_isolated(kit: Kit, way: Way) -> None:
-    """Each has its own tools, history, context and usage."""
+    """Each turn has its own tools, history, context and usage."""
     started = threading.Barrier(2)
     advisor = kit.ToolCallingAdvisor()
 

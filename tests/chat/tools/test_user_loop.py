@@ -1,4 +1,4 @@
-"""Programs that run the tools themselves: the client only asks, and the manager executes."""
+"""User-controlled tool loops: the client calls the model, and the program runs the tools with the manager."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from ..tool_loop import RecordingTools, answer_calling, answer_saying
 
 
 class Program:
-    """Asks until no tool is called. A program that knows its form has no `way`: it awaits or calls `prompt.call()`, or puts
-    the chunks of `prompt.stream()` together as they come."""
+    """Calls the model until it makes no tool call. A real program has no `way`: it uses `prompt.call()`, or merges the chunks
+    of `prompt.stream()`."""
 
     def __init__(self, way: Way, client: Any, tools: tuple[Any, ...], manager: Any = None) -> None:
         self._way, self._client = way, client
@@ -80,7 +80,7 @@ async def test_user_controlled_loop_runs_tools_until_the_answer(kit: Kit, way: W
 
 
 async def test_user_controlled_loop_in_async_stream_style() -> None:
-    """In chunks and awaiting; with `stream` and `aclosing` replaced by `call` it is the other style."""
+    """With `stream`; the style without streams uses `call` in place of `stream` and `aclosing`."""
     runs = RecordingTools()
     model = AsyncScriptedModel([answer_calling("clock", text="let me see: "), "ten past nine"])
     client, manager = AsyncChatClient(model, auto_tool_calling=False), AsyncToolCallingManager()
