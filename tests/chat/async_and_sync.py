@@ -76,12 +76,12 @@ class Way:
     kit: Kit
     streams: bool
 
-    async def ask(self, asked: Any, *args: Any) -> list[ChatClientResponse]:
+    async def ask(self, target: Any, *args: Any) -> list[ChatClientResponse]:
         """Calls a chain (`next_call`, `next_stream`) or a prompt (`call`, `stream`). Returns one answer, or all chunks."""
-        of_chain = hasattr(asked, "next_call")
+        of_chain = hasattr(target, "next_call")
         if self.streams:
-            return await self.kit.all((asked.next_stream if of_chain else asked.stream)(*args))
-        return [await self.kit.of(asked.next_call if of_chain else asked.call, *args)]
+            return await self.kit.all((target.next_stream if of_chain else target.stream)(*args))
+        return [await self.kit.of(target.next_call if of_chain else target.call, *args)]
 
 
 def response_of(answers: list[ChatClientResponse]) -> chat.ChatResponse:

@@ -87,10 +87,10 @@ class Talk:
         return await self.kit.all(self.sdk.events(session or self.session))
 
     async def log(self, session: str | None = None) -> list[str]:
-        return told(from_event(event) for event in await self.events(session))
+        return lines(from_event(event) for event in await self.events(session))
 
 
-def told(messages: Iterable[Message]) -> list[str]:
+def lines(messages: Iterable[Message]) -> list[str]:
     """Returns messages as short strings for comparison: `user: hi`, `assistant: hello [look c1]`, `tool: c1=found`."""
     return [_short(message) for message in messages]
 
@@ -101,9 +101,9 @@ def _short(message: Message) -> str:
     return f"{message.role}: {message.text}{results}{calls}".replace(":  [", ": [")
 
 
-def asked(model: Any, at: int = -1) -> list[str]:
+def prompt_of(model: Any, at: int = -1) -> list[str]:
     """Returns the messages that a scripted model received, as short strings."""
-    return told(model.prompts[at].messages)
+    return lines(model.prompts[at].messages)
 
 
 def look_tool(answer: str = "found", name: str = "look", **settings: Any) -> Tool:

@@ -34,18 +34,18 @@ class Thinking(Loopback):
     def _answer(self, writer: asyncio.StreamWriter) -> Awaitable[None]:
         return self._later(self.body, writer)  # read the body now: another request may replace it
 
-    async def _later(self, asked: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+    async def _later(self, request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
         await asyncio.sleep(self._seconds)
-        await self._behaviour(asked)(writer)
+        await self._behaviour(request)(writer)
 
-    def _behaviour(self, asked: dict[str, Any]) -> Behaviour:
+    def _behaviour(self, request: dict[str, Any]) -> Behaviour:
         try:
-            thought = self._think(asked)
+            thought = self._think(request)
         except Refused as problem:
             return replies({"error": {"message": str(problem)}}, status=400)
         text = thought if isinstance(thought, str) else None
         calls = [] if isinstance(thought, str) else [_call(name, arguments) for name, arguments in thought]
-        if not asked.get("stream"):
+        if not request.get("stream"):
             return replies(completion(text, calls=calls))
         said = (
             calls_in_deltas(calls) if text is None else [chunk({"content": each}) for each in re.findall(r"\S+\s*|\s+", text)]
@@ -57,7 +57,7 @@ def _call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     return call(f"call-{uuid4().hex}", name, json.dumps(arguments))
 
 
-def turn_of(asked: dict[str, Any]) -> list[dict[str, Any]]:
+def turn_of(request: dict[str, Any]) -> list[dict[str, Any]]:
     """Returns the messages from the last user message to the end."""
-    messages: list[dict[str, Any]] = asked["messages"]
+    messages: list[dict[str, Any]] = request["messages"]
     return messages[max(at for at, message in enumerate(messages) if message["role"] == "user") :]

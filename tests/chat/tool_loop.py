@@ -152,7 +152,7 @@ class Memory:
     def __init__(self, left: ChatClientResponse | None, error: Exception | None) -> None:
         self.recorded: list[tuple[ChatClientRequest, tuple[Message, ...]]] = []
         self.requests: list[ChatClientRequest] = []
-        self.asked = 0
+        self.pending_reads = 0
         self._left, self._error = left, error
 
     def keep(self, request: ChatClientRequest, messages: Sequence[Message]) -> None:
@@ -161,7 +161,7 @@ class Memory:
             raise self._error
 
     def left_open(self) -> ChatClientResponse | None:
-        self.asked += 1
+        self.pending_reads += 1
         return self._left
 
 

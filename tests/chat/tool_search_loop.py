@@ -78,8 +78,8 @@ def request(*messages: Message, given: Iterable[Tool] | None = None, session: An
 
 def searches(*queries: str, most: int | None = None) -> Message:
     """Returns an answer with one search call per query."""
-    asked = [{"query": query} | ({"max_results": most} if most else {}) for query in queries]
-    return assistant(tool_calls=[ToolCall(f"s{at}", SEARCH, json.dumps(each)) for at, each in enumerate(asked)])
+    arguments = [{"query": query} | ({"max_results": most} if most else {}) for query in queries]
+    return assistant(tool_calls=[ToolCall(f"s{at}", SEARCH, json.dumps(each)) for at, each in enumerate(arguments)])
 
 
 def shown(prompt: Prompt) -> list[str]:
@@ -97,8 +97,8 @@ class SearchLoop:
         self.advisor = kit.ToolSearchAdvisor(**{"index": self.index} | settings)
         self.chain = kit.AdvisorChain([self.advisor, *inner], self.model)
 
-    async def ask(self, asked: ChatClientRequest) -> str:
-        return text_of(await self.way.ask(self.chain, asked))
+    async def ask(self, request: ChatClientRequest) -> str:
+        return text_of(await self.way.ask(self.chain, request))
 
     @property
     def shown(self) -> list[list[str]]:

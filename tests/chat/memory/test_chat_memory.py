@@ -9,7 +9,7 @@ import pytest
 import threadkeep
 from threadkeep.chat import MissingSession, Text, ToolCall, ToolResult, assistant, context_keys, system, tool
 
-from ..conversations import Talk, asked
+from ..conversations import Talk, prompt_of
 
 CALL = assistant(tool_calls=[ToolCall("c1", "look", "{}")])
 FOUND = tool(ToolResult("c1", "look", (Text("found"),)))
@@ -37,8 +37,8 @@ async def test_memory_outside_loop_stores_user_messages_and_tool_results(talk: T
     await talk.way.ask(client.prompt("hi").session(talk.session))
     assert await talk.log() == ["user: hi", "assistant: [look c1]"]
     await talk.way.ask(client.prompt(FOUND).session(talk.session))
-    assert asked(model) == ["user: hi", "assistant: [look c1]", "tool: c1=found"]
-    assert await talk.log() == [*asked(model), "assistant: done"]
+    assert prompt_of(model) == ["user: hi", "assistant: [look c1]", "tool: c1=found"]
+    assert await talk.log() == [*prompt_of(model), "assistant: done"]
 
 
 @pytest.mark.parametrize("turns", [None, 1])
@@ -49,8 +49,8 @@ async def test_request_with_repeated_history_adds_no_duplicates(talk: Talk, turn
     memory = talk.memory(order=context_keys.CHAT_MEMORY_ORDER, memory=window.max_turns(turns) if turns else window)
     model = talk.kit.ScriptedModel(["3"])
     await talk.ask(model, memory, "one", assistant("1"), "two", assistant("2"), "three")
-    assert asked(model) == ["user: one", "assistant: 1", "user: two", "assistant: 2", "user: three"]
-    assert await talk.log() == [*asked(model), "assistant: 3"]
+    assert prompt_of(model) == ["user: one", "assistant: 1", "user: two", "assistant: 2", "user: three"]
+    assert await talk.log() == [*prompt_of(model), "assistant: 3"]
 
 
 @pytest.mark.parametrize("first", [True, False])
@@ -59,4 +59,4 @@ async def test_instructions_come_first_wherever_the_request_has_them(talk: Talk,
     model, memory = talk.kit.ScriptedModel(["2"]), talk.memory(order=context_keys.CHAT_MEMORY_ORDER)
     said: list[Any] = [system("Count."), "two"] if first else ["two", system("Count.")]
     await talk.ask(model, memory, *said)
-    assert asked(model) == ["system: Count.", "user: one", "assistant: 1", "user: two"]
+    assert prompt_of(model) == ["system: Count.", "user: one", "assistant: 1", "user: two"]

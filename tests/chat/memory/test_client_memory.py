@@ -12,7 +12,7 @@ from threadkeep.chat import Message, MissingSession, ModelFailed, Prompt, ToolCa
 from threadkeep.chat.memory.events import to_event
 
 from ..async_and_sync import text_of
-from ..conversations import Talk, asked
+from ..conversations import Talk, prompt_of
 
 CALL = assistant(tool_calls=[ToolCall("c1", "weather", '{"city": "Oslo"}')])
 
@@ -42,8 +42,8 @@ async def test_readme_example_stores_and_resends_both_turns(talk: Talk) -> None:
     assert text_of(await talk.way.ask(chat.prompt("What is the weather in Oslo?").session(talk.session))) == "It is 4 degrees."
     assert text_of(await talk.way.ask(chat.prompt("And what do I wear?").session(talk.session))) == "Take a coat."
     turn = ["user: What is the weather in Oslo?", "assistant: [weather c1]", "tool: c1=4 degrees in Oslo"]
-    assert asked(model, 1) == ["system: Be brief.", *turn]
-    assert asked(model, 2) == ["system: Be brief.", *turn, "assistant: It is 4 degrees.", "user: And what do I wear?"]
+    assert prompt_of(model, 1) == ["system: Be brief.", *turn]
+    assert prompt_of(model, 2) == ["system: Be brief.", *turn, "assistant: It is 4 degrees.", "user: And what do I wear?"]
     assert await talk.log() == [*turn, "assistant: It is 4 degrees.", "user: And what do I wear?", "assistant: Take a coat."]
 
 
@@ -59,7 +59,12 @@ async def test_turn_sees_its_own_rounds_without_session_history(talk: Talk, memo
     model = talk.kit.ScriptedModel([CALL, "4 degrees."])
     chat = client(talk, model, Weather(), system="Be brief.")
     assert text_of(await talk.way.ask(chat.prompt("In Oslo?").session(talk.session).memory(memory))) == "4 degrees."
-    assert asked(model, 1) == ["system: Be brief.", "user: In Oslo?", "assistant: [weather c1]", "tool: c1=4 degrees in Oslo"]
+    assert prompt_of(model, 1) == [
+        "system: Be brief.",
+        "user: In Oslo?",
+        "assistant: [weather c1]",
+        "tool: c1=4 degrees in Oslo",
+    ]
     assert len(await talk.log()) == (5 if memory.writes else 1)
 
 
@@ -71,7 +76,7 @@ async def test_turn_with_model_failure_between_rounds_is_resumed(talk: Talk) -> 
     again = talk.kit.ScriptedModel(["4 degrees."])
     assert await resumed(talk, client(talk, again, weather)) == "4 degrees."
     turn = ["user: In Oslo?", "assistant: [weather c1]", "tool: c1=4 degrees in Oslo"]
-    assert (asked(again), weather.runs) == (turn, 1)
+    assert (prompt_of(again), weather.runs) == (turn, 1)
     assert await talk.log() == [*turn, "assistant: 4 degrees."]
 
 

@@ -26,7 +26,7 @@ from threadkeep.chat import (
 )
 from threadkeep.chat.memory.event_ids import answer_id, results_id
 
-from ..conversations import Talk, asked, look_tool
+from ..conversations import Talk, look_tool, prompt_of
 
 CALL = ToolCall("call-1", "look", '{"where": "here"}')
 VARIED = (
@@ -127,7 +127,7 @@ async def test_calls_with_ids_repeated_across_answers_are_all_stored(talk: Talk)
     await talk.ask_with_tools(model, idempotent(talk), "hi", tools=[Tool(ToolDefinition("look"), look)])
     log = await talk.log()
     assert [each for each in log if each.startswith("tool")] == ["tool: call_0=found 1", "tool: call_0=found 2"]
-    assert log == [*asked(model), "assistant: done"]
+    assert log == [*prompt_of(model), "assistant: done"]
 
 
 async def test_repeated_user_message_with_idempotent_ids_is_stored_once(talk: Talk) -> None:

@@ -13,7 +13,7 @@ from threadkeep.chat import Tool, ToolCall, ToolDefinition, assistant
 from threadkeep.chat.memory.triggers import fires
 
 from ..async_and_sync import text_of
-from ..conversations import CountingClient, Talk, asked, look_tool
+from ..conversations import CountingClient, Talk, look_tool, prompt_of
 
 TWO_TURNS: dict[str, Any] = {"trigger": compaction.turns_over(2), "strategy": compaction.turn_window(1)}
 
@@ -27,7 +27,7 @@ async def test_compaction_after_replies_limits_the_window(talk: Talk) -> None:
     assert len(context.events) == 2
     assert len(await talk.events()) == 6, "compaction deletes nothing"
     await talk.ask(model, memory, "q3")
-    assert asked(model) == ["user: q2", "assistant: a2", "user: q3"]
+    assert prompt_of(model) == ["user: q2", "assistant: a2", "user: q3"]
     [done] = (await talk.kit.of(talk.sdk.list_compactions, talk.session)).compactions
     assert done.actor == "chief"
 
@@ -73,7 +73,7 @@ async def test_failed_summarizer_keeps_log_and_reply_succeeds(talk: Talk, proble
         assert text_of(await talk.ask(model, memory, f"q{turn}")) == f"a{turn}"
     assert len(failing.prompts) == 2
     assert len(await talk.log()) == 6
-    assert asked(model) == ["user: q0", "assistant: a0", "user: q1", "assistant: a1", "user: q2"]
+    assert prompt_of(model) == ["user: q0", "assistant: a0", "user: q1", "assistant: a1", "user: q2"]
 
 
 async def test_summarizer_model_writes_the_summary(talk: Talk) -> None:
@@ -90,7 +90,7 @@ async def test_summarizer_model_writes_the_summary(talk: Talk) -> None:
     assert prompt.options.max_tokens == 1024
     assert prompt.options.model == "scripted"
     await talk.ask(model, talk.memory(), "q2")
-    assert asked(model)[1:] == ["assistant: They talked about q0.", "user: q1", "assistant: a1", "user: q2"]
+    assert prompt_of(model)[1:] == ["assistant: They talked about q0.", "user: q1", "assistant: a1", "user: q2"]
 
 
 async def test_compaction_waits_for_the_end_of_the_turn(talk: Talk) -> None:
@@ -111,10 +111,10 @@ async def test_compaction_waits_for_the_end_of_the_turn(talk: Talk) -> None:
     assert counts == [0, 0, 0]
     assert len(await compactions()) == 1
     turn = [f"{kind} c{n}" for n in range(3) for kind in ("call", "result")]
-    assert len(asked(model)) == 5 + 1 + len(turn)
+    assert len(prompt_of(model)) == 5 + 1 + len(turn)
     model.add("again")
     await talk.ask(model, talk.memory(), "more")
-    assert len(asked(model)) == 1 + len(turn) + 2, "the newest turn stays whole"
+    assert len(prompt_of(model)) == 1 + len(turn) + 2, "the newest turn stays whole"
 
 
 async def test_compaction_runs_after_return_direct_result(talk: Talk) -> None:

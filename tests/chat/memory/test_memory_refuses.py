@@ -9,7 +9,7 @@ import pytest
 from threadkeep import errors
 from threadkeep.chat import AnswerNotStored, Text, Tool, ToolCallLimits, ToolDefinition, ToolOutput, UnknownTool, context_keys
 
-from ..conversations import Talk, asked, look_tool
+from ..conversations import Talk, look_tool, prompt_of
 from .test_memory_rounds import ROUND, calls
 from .test_resume import Killed, Mortal
 
@@ -41,7 +41,7 @@ async def test_append_failure_of_loop_answer_raises_answer_not_stored(talk: Talk
     assert (response.finish_reason, bool(response.text)) == (end, True)
     assert await talk.log() == ROUND[:2]
     await talk.ask(model, talk.memory(), "more")
-    assert asked(model) == ["user: hi", "user: more"]
+    assert prompt_of(model) == ["user: hi", "user: more"]
 
 
 async def test_append_failure_before_an_answer_raises_the_original_error(talk: Talk) -> None:
@@ -61,7 +61,7 @@ async def test_tool_result_too_large_for_an_event_ends_only_the_turn(talk: Talk)
         await talk.ask_with_tools(model, talk.memory(), "hi", tools=[look_tool("x" * (17 << 20))])
     assert await talk.log() == ROUND[:2]
     await talk.ask(model, talk.memory(), "more")
-    assert asked(model) == ["user: hi", "user: more"]
+    assert prompt_of(model) == ["user: hi", "user: more"]
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from threadkeep.chat import (
 from threadkeep.chat.types.messages import Text
 
 from ..async_and_sync import response_of, text_of
-from ..conversations import CountingClient, Talk, asked, look_tool
+from ..conversations import CountingClient, Talk, look_tool, prompt_of
 
 
 def calls(*ids: str, name: str = "look") -> Any:
@@ -73,11 +73,11 @@ async def test_each_round_sends_the_whole_turn_once(talk: Talk, internal_history
     loop = {"internal_history": internal_history}
     answers = await talk.ask_with_tools(model, talk.memory(), system("Be brief."), "hi", tools=[look_tool()], loop=loop)
     assert text_of(answers) == "done"
-    told = ["system: Be brief.", "user: before", "assistant: yes"]
-    assert asked(model, 0) == [*told, "user: hi"]
-    assert asked(model, 1) == [*told, *ROUND]
+    history = ["system: Be brief.", "user: before", "assistant: yes"]
+    assert prompt_of(model, 0) == [*history, "user: hi"]
+    assert prompt_of(model, 1) == [*history, *ROUND]
     second = ["assistant: [look c2] [look c3]", "tool: c2=found c3=found"]
-    assert asked(model, 2) == [*told, *ROUND, *second]
+    assert prompt_of(model, 2) == [*history, *ROUND, *second]
     assert await talk.log() == ["user: before", "assistant: yes", *ROUND, *second, "assistant: done"]
 
 
@@ -89,17 +89,17 @@ async def test_history_is_read_once_per_turn(talk: Talk) -> None:
     assert counted.calls == {"get_context": 1, "append": 26}
     await talk.ask_with_tools(model, memory, "more", tools=[look_tool()])
     assert counted.calls["get_context"] == 2
-    assert len(asked(model)) == 27
+    assert len(prompt_of(model)) == 27
 
 
 async def test_every_round_repeats_all_instructions(talk: Talk) -> None:
     """The loop itself repeats only the first system message."""
     model = talk.kit.ScriptedModel([calls("c1"), "done"])
     await talk.ask_with_tools(model, talk.memory(), system("One."), system("Two."), "hi", tools=[look_tool()])
-    assert asked(model) == ["system: One.", "system: Two.", *ROUND]
+    assert prompt_of(model) == ["system: One.", "system: Two.", *ROUND]
     bare = talk.kit.ScriptedModel([calls("c2"), "done"])
     await talk.ask_with_tools(bare, talk.memory(), "hi", tools=[look_tool()])
-    assert [each for each in asked(bare) if each.startswith("system")] == [], "no instructions are added"
+    assert [each for each in prompt_of(bare) if each.startswith("system")] == [], "no instructions are added"
 
 
 async def test_tool_result_is_stored_only_together_with_its_call(talk: Talk) -> None:
@@ -110,7 +110,7 @@ async def test_tool_result_is_stored_only_together_with_its_call(talk: Talk) -> 
         session = f"{talk.session}-{len(stored)}"
         memory, model = talk.memory(message_filter=by_role(*roles)), talk.kit.ScriptedModel([calls("c1"), "done"])
         await talk.ask_with_tools(model, memory, "hi", tools=[look_tool()], session=session)
-        assert asked(model) == ROUND
+        assert prompt_of(model) == ROUND
         assert await talk.log(session) == stored
 
 
@@ -119,7 +119,7 @@ async def test_user_controlled_tool_rounds_are_stored_once(talk: Talk) -> None:
     memory, model = talk.memory(), talk.kit.ScriptedModel([calls("c1"), "done"])
     await talk.ask(model, memory, "hi")
     await talk.ask(model, memory, "hi", calls("c1"), found("c1"))
-    assert asked(model) == ROUND
+    assert prompt_of(model) == ROUND
     assert await talk.log() == [*ROUND, "assistant: done"]
     for mode in (MemoryProvider.limited_window().write_only(), MemoryProvider.none()):
         session = f"{talk.session}-{mode.writes}"
@@ -127,7 +127,7 @@ async def test_user_controlled_tool_rounds_are_stored_once(talk: Talk) -> None:
         context = {context_keys.MEMORY: mode}
         await talk.ask(model, memory, "hi", session=session, context=context)
         await talk.ask(model, memory, "hi", calls("c1"), found("c1"), session=session, context=context)
-        assert asked(model) == ROUND
+        assert prompt_of(model) == ROUND
         assert await talk.log(session) == ([*ROUND, "assistant: done"] if mode.writes else [])
 
 
@@ -136,7 +136,7 @@ async def test_tool_rounds_work_in_every_memory_mode(talk: Talk, mode: str) -> N
     provider = MemoryProvider.none() if mode == "none" else getattr(MemoryProvider.limited_window(), mode)()
     model = talk.kit.ScriptedModel([calls("c1"), calls("c2"), "done"])
     await talk.ask_with_tools(model, talk.memory(memory=provider), "hi", tools=[look_tool()])
-    assert asked(model) == [*ROUND, "assistant: [look c2]", "tool: c2=found"]
+    assert prompt_of(model) == [*ROUND, "assistant: [look c2]", "tool: c2=found"]
     assert len(await talk.log()) == (6 if mode == "write_only" else 0)
 
 
@@ -149,7 +149,7 @@ async def test_repeated_call_ids_keep_results_with_their_calls(talk: Talk) -> No
         await talk.ask_with_tools(model, talk.memory(), text, tools=[found_next])
     log = await talk.log()
     assert [each for each in log if each.startswith("tool")] == ["tool: 0=one", "tool: 0=two", "tool: 0=three"]
-    assert asked(model) == log[:-1]
+    assert prompt_of(model) == log[:-1]
 
 
 async def test_unpaired_calls_and_results_are_hidden_from_the_model(talk: Talk, caplog: pytest.LogCaptureFixture) -> None:
@@ -169,7 +169,7 @@ async def test_unpaired_calls_and_results_are_hidden_from_the_model(talk: Talk, 
     model = talk.kit.ScriptedModel(["fine"])
     await talk.ask(model, talk.memory(), found("c8", "of the request"), "four")
     shown = ["user: one", "assistant: I look", "user: two", "assistant: [look c3]", "tool: c3=found", "user: three"]
-    assert asked(model) == [*shown, "user: four"]
+    assert prompt_of(model) == [*shown, "user: four"]
     assert "count=4" in caplog.text
     assert not [each for each in ("without a call", "of the request", "I look") if each in caplog.text], "content is not logged"
     assert "tool: c8=of the request" not in await talk.log()
@@ -188,10 +188,10 @@ async def test_results_are_sent_directly_after_their_calls(talk: Talk) -> None:
     )
     model = talk.kit.ScriptedModel(["x", "y"])
     await talk.ask(model, talk.memory(), "new")
-    assert asked(model)[:3] == ["user: go", "assistant: [delegate c1]", "tool: c1=researched"]
-    assert asked(model)[3:] == ["user: research", "assistant: researched", "user: well?", "assistant: done", "user: new"]
+    assert prompt_of(model)[:3] == ["user: go", "assistant: [delegate c1]", "tool: c1=researched"]
+    assert prompt_of(model)[3:] == ["user: research", "assistant: researched", "user: well?", "assistant: done", "user: new"]
     await talk.ask(model, talk.memory(branch="other"), "mine")
-    assert "user: research" not in asked(model)
+    assert "user: research" not in prompt_of(model)
 
 
 async def test_nested_agent_on_a_branch_stores_complete_pairs(talk: Talk, caplog: pytest.LogCaptureFixture) -> None:
@@ -213,13 +213,13 @@ async def test_nested_agent_on_a_branch_stores_complete_pairs(talk: Talk, caplog
     model = kit.ScriptedModel([calls("c1", name="delegate"), "the answer is 42", "again"])
     memory = talk.memory(author="chief", branch="chief")
     assert text_of(await talk.ask_with_tools(model, memory, "find out", tools=[delegate])) == "the answer is 42"
-    assert asked(model) == ["user: find out", "assistant: [delegate c1]", "tool: c1=it is 42"]
-    assert asked(helper_model) == ["user: find out", "user: what is it?", "assistant: [look h1]", "tool: h1=found"]
+    assert prompt_of(model) == ["user: find out", "assistant: [delegate c1]", "tool: c1=it is 42"]
+    assert prompt_of(helper_model) == ["user: find out", "user: what is it?", "assistant: [look h1]", "tool: h1=found"]
     assert not caplog.records, "an open call of the chief is no defect of the history"
     branches = [event.branch for event in await talk.events()]
     assert branches == ["chief"] * 2 + ["chief.helper"] * 4 + ["chief"] * 2
     await talk.ask(model, memory, "once more")
-    assert asked(model) == [
+    assert prompt_of(model) == [
         "user: find out",
         "assistant: [delegate c1]",
         "tool: c1=it is 42",
@@ -232,12 +232,12 @@ async def test_concurrent_turns_in_one_session_keep_their_pairs(talk: Talk) -> N
     async def one(number: int) -> None:
         model = talk.kit.ScriptedModel([calls(f"c{number}"), f"done {number}"])
         await talk.ask_with_tools(model, talk.memory(), f"q{number}", tools=[look_tool(f"found {number}")])
-        assert asked(model)[-2:] == [f"assistant: [look c{number}]", f"tool: c{number}=found {number}"]
+        assert prompt_of(model)[-2:] == [f"assistant: [look c{number}]", f"tool: c{number}=found {number}"]
 
     await asyncio.gather(*map(one, range(5)))
     model = talk.kit.ScriptedModel(["x"])
     await talk.ask(model, talk.memory(), "all")
-    shown = asked(model)
+    shown = prompt_of(model)
     assert len(shown) == 21
     for number in range(5):
         at = shown.index(f"assistant: [look c{number}]")
@@ -251,7 +251,7 @@ async def test_return_direct_results_are_stored_as_answers(talk: Talk) -> None:
     turn = ["user: hi", "assistant: [look c1] [look c2]", "tool: c1=found c2=found", "assistant: found", "assistant: found"]
     assert await talk.log() == turn
     await talk.ask(model, talk.memory(), "more")
-    assert asked(model) == [*turn, "user: more"]
+    assert prompt_of(model) == [*turn, "user: more"]
 
 
 async def test_turn_over_call_limit_stores_a_result_for_every_call(talk: Talk) -> None:
@@ -260,7 +260,7 @@ async def test_turn_over_call_limit_stores_a_result_for_every_call(talk: Talk) -
     answers = await talk.ask_with_tools(model, talk.memory(), "hi", tools=[look_tool()], loop={"manager": manager})
     assert response_of(answers).finish_reason == "toolCallLimitExceeded"
     await talk.ask(model, talk.memory(), "more")
-    user, call, result, answer, more = asked(model)
+    user, call, result, answer, more = prompt_of(model)
     assert (user, call, more) == ("user: hi", "assistant: [look c1] [look c2]", "user: more")
     assert result.startswith("tool: c1=found c2=not run")
     assert answer == f"assistant: {text_of(answers)}"
@@ -289,7 +289,7 @@ async def test_turn_ended_by_error_stores_a_result_for_every_call(talk: Talk) ->
                 model, talk.memory(), "hi", tools=[Tool(ToolDefinition("look"), fails)], loop={"manager": manager}
             )
     await talk.ask(model, talk.memory(), "more")
-    shape = [each.partition("=")[0] for each in asked(model)]
+    shape = [each.partition("=")[0] for each in prompt_of(model)]
     first = ["user: hi", "assistant: [look c1]", "tool: c1"]
     assert shape == [*first, "user: hi", "assistant: [unknown c2]", "tool: c2", "user: more"]
 
@@ -305,7 +305,7 @@ async def test_user_message_added_between_rounds_is_stored(talk: Talk) -> None:
     model = talk.kit.ScriptedModel([calls("c1"), "done"])
     steering = talk.kit.advisor(order=context_keys.SESSION_MEMORY_ORDER - 1, before=steered)
     await talk.ask_with_tools(model, talk.memory(), "hi", tools=[look_tool()], advisors=[steering])
-    assert asked(model) == [*ROUND, "user: be quick"]
+    assert prompt_of(model) == [*ROUND, "user: be quick"]
     assert await talk.log() == [*ROUND, "user: be quick", "assistant: done"]
 
 
@@ -333,8 +333,8 @@ async def test_text_and_call_generations_of_one_answer_are_stored(talk: Talk) ->
     both = ChatResponse((Generation(assistant("I look"), "stop"), Generation(calls("c1"), "tool_calls")))
     model = talk.kit.ScriptedModel([both, "done"])
     await talk.ask_with_tools(model, talk.memory(), "hi", tools=[look_tool()])
-    assert asked(model) == ["user: hi", "assistant: I look", "assistant: [look c1]", "tool: c1=found"]
-    assert await talk.log() == [*asked(model), "assistant: done"]
+    assert prompt_of(model) == ["user: hi", "assistant: I look", "assistant: [look c1]", "tool: c1=found"]
+    assert await talk.log() == [*prompt_of(model), "assistant: done"]
 
 
 @pytest.mark.parametrize("way", ["call"], indirect=True)
@@ -346,8 +346,8 @@ async def test_calls_of_other_generations_are_not_stored(talk: Talk, other: Any)
     model = talk.kit.ScriptedModel([both, RuntimeError("overloaded"), "done"])
     with pytest.raises(RuntimeError, match="overloaded"):
         await talk.ask_with_tools(model, talk.memory(), "hi", tools=[look_tool()])
-    told = ["user: hi", *said, "assistant: [look a]", "tool: a=found"]
-    assert asked(model) == await talk.log() == told
+    turn = ["user: hi", *said, "assistant: [look a]", "tool: a=found"]
+    assert prompt_of(model) == await talk.log() == turn
     await talk.ask_with_tools(model, talk.memory(), tools=[look_tool()], context={context_keys.RESUME: True})
-    assert asked(model) == told
-    assert await talk.log() == [*told, "assistant: done"]
+    assert prompt_of(model) == turn
+    assert await talk.log() == [*turn, "assistant: done"]

@@ -27,7 +27,7 @@ from threadkeep.chat.memory.events import from_event
 from threadkeep.v1.event_pb2 import SessionEvent
 
 from ..async_and_sync import text_of
-from ..conversations import CountingClient, Talk, asked, look_tool, told
+from ..conversations import CountingClient, Talk, lines, look_tool, prompt_of
 
 RESUME = {context_keys.RESUME: True}
 ASKED = ["user: hi", "assistant: [look c1] [look c2]"]
@@ -60,7 +60,7 @@ async def test_resume_after_question_calls_the_model(talk: Talk) -> None:
     await talk.append(threadkeep.user("before"), threadkeep.assistant("yes"), question())
     model = talk.kit.ScriptedModel(["hello"])
     assert text_of(await resumed(talk, model, system("Be brief."))) == "hello"
-    assert asked(model) == ["system: Be brief.", "user: before", "assistant: yes", "user: hi"]
+    assert prompt_of(model) == ["system: Be brief.", "user: before", "assistant: yes", "user: hi"]
     assert (await talk.log())[2:] == ["user: hi", "assistant: hello"]
 
 
@@ -68,7 +68,7 @@ async def test_resume_after_tool_calls_runs_the_tools(talk: Talk) -> None:
     await talk.append(question(), calls_of("c1", "c2"))
     model = talk.kit.ScriptedModel(["done"])
     assert text_of(await resumed(talk, model, system("One."), system("Two."))) == "done"
-    assert asked(model) == ["system: One.", "system: Two.", *ASKED, FOUND]
+    assert prompt_of(model) == ["system: One.", "system: Two.", *ASKED, FOUND]
     assert await talk.log() == [*ASKED, FOUND, "assistant: done"]
 
 
@@ -77,7 +77,7 @@ async def test_resume_after_partial_results_runs_only_missing_calls(talk: Talk) 
     await talk.append(question(), calls_of("c1", "c2"), results("c1"))
     model = talk.kit.ScriptedModel(["done"])
     assert text_of(await resumed(talk, model, answer="found now")) == "done"
-    assert asked(model) == [*ASKED, "tool: c1=found", "tool: c2=found now"]
+    assert prompt_of(model) == [*ASKED, "tool: c1=found", "tool: c2=found now"]
     assert await talk.log() == [*ASKED, "tool: c1=found", "tool: c2=found now", "assistant: done"]
 
 
@@ -158,7 +158,7 @@ async def test_concurrent_resumes_store_one_turn(talk: Talk, left: str) -> None:
     roles = [each.partition(":")[0] for each in log]
     assert roles == (["user", "assistant"] if left == "question" else ["user", "assistant", "tool", "assistant"])
     for model in models:
-        assert asked(model) == log[:-1], "the model received what is stored"
+        assert prompt_of(model) == log[:-1], "the model received what is stored"
     if not talk.way.streams:  # a stream yields its text before the append
         assert {f"assistant: {text_of(each)}" for each in answers} == {log[-1]}
 
@@ -186,15 +186,15 @@ async def test_resume_with_new_message_after_an_answer_calls_the_model_again(tal
     model = talk.kit.ScriptedModel(["no JSON", "{}"])
     for said in ((), ("Once more, as JSON.",)):
         await resumed(talk, model, *said)
-    assert asked(model) == ["user: hi", "assistant: no JSON", "user: Once more, as JSON."]
-    assert await talk.log() == [*asked(model), "assistant: {}"]
+    assert prompt_of(model) == ["user: hi", "assistant: no JSON", "user: Once more, as JSON."]
+    assert await talk.log() == [*prompt_of(model), "assistant: {}"]
 
 
 async def test_resume_with_new_message_skips_the_open_calls(talk: Talk) -> None:
     await talk.append(question(), calls_of("c1"))
     model = talk.kit.ScriptedModel(["fine"])
     await resumed(talk, model, "never mind")
-    assert asked(model) == ["user: hi", "user: never mind"]
+    assert prompt_of(model) == ["user: hi", "user: never mind"]
     assert (await talk.log())[2:] == ["user: never mind", "assistant: fine"]
 
 
@@ -202,7 +202,7 @@ async def test_resume_without_loop_returns_the_open_calls(talk: Talk) -> None:
     await talk.append(question(), calls_of("c1", "c2"), results("c1"))
     model = talk.kit.ScriptedModel()
     [answer] = await resumed(talk, model, looped=False)
-    assert told([answer.message]) == ["assistant: [look c2]"]
+    assert lines([answer.message]) == ["assistant: [look c2]"]
     assert answer.response.finish_reason == "tool_calls"
     assert model.prompts == []
 
@@ -214,7 +214,7 @@ async def test_resume_with_memory_outside_loop_calls_the_model_again(talk: Talk)
     outside = talk.memory(order=context_keys.CHAT_MEMORY_ORDER)
     loop = {"internal_history": True}
     assert text_of(await talk.ask_with_tools(model, outside, tools=[look_tool()], context=RESUME, loop=loop)) == "done"
-    assert asked(model) == ["user: hi", "assistant: [look c2]", "tool: c2=found"]
+    assert prompt_of(model) == ["user: hi", "assistant: [look c2]", "tool: c2=found"]
     assert await talk.log() == ["user: hi", "assistant: [look c1]", "assistant: done"]
     assert text_of(await talk.ask_with_tools(model, outside, tools=[look_tool()], context=RESUME, loop=loop)) == "done"
 
@@ -230,9 +230,9 @@ async def test_each_agent_resumes_its_own_branch(talk: Talk) -> None:
     )
     helper, chief = talk.kit.ScriptedModel(["researched"]), talk.kit.ScriptedModel(["done"])
     await resumed(talk, helper, memory=talk.memory(branch="chief.helper"))
-    assert asked(helper) == ["user: go", "user: research", "assistant: [look h1]", "tool: h1=found"]
+    assert prompt_of(helper) == ["user: go", "user: research", "assistant: [look h1]", "tool: h1=found"]
     await resumed(talk, chief, memory=talk.memory(branch="chief"), answer="researched")
-    assert asked(chief) == ["user: go", "assistant: [look c1]", "tool: c1=researched"]
+    assert prompt_of(chief) == ["user: go", "assistant: [look c1]", "tool: c1=researched"]
     branches = [event.branch for event in await talk.events()]
     assert branches[5:] == ["chief.helper", "chief.helper", "chief", "chief"]
 
@@ -285,7 +285,7 @@ async def test_resume_ignores_summaries_and_instructions_at_the_end(talk: Talk) 
     )
     model = talk.kit.ScriptedModel(["hello"])
     await resumed(talk, model)
-    assert asked(model) == ["system: Be brief.", "user: What was said?", "assistant: Much.", "user: hi"]
+    assert prompt_of(model) == ["system: Be brief.", "user: What was said?", "assistant: Much.", "user: hi"]
 
 
 class Killed(Exception):
@@ -377,5 +377,5 @@ async def test_resume_after_sigkill_during_a_tool_completes_the_turn(talk: Talk)
     model = talk.kit.ScriptedModel(["done"])
     client = talk.kit.ChatClient(model, tools=[look_tool()], advisors=[talk.memory()])
     assert (await talk.kit.of(client.prompt().session(talk.session).resume)).text == "done"
-    assert asked(model) == [*before, "tool: c1=found"]
+    assert prompt_of(model) == [*before, "tool: c1=found"]
     assert await talk.log() == [*before, "tool: c1=found", "assistant: done"]

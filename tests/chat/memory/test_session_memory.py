@@ -29,7 +29,7 @@ from threadkeep.chat import (
 )
 
 from ..async_and_sync import text_of
-from ..conversations import CountingClient, Talk, asked, look_tool, told
+from ..conversations import CountingClient, Talk, lines, look_tool, prompt_of
 
 CALL = ToolCall("c1", "look", "{}")
 
@@ -51,8 +51,8 @@ async def test_history_precedes_the_new_message(talk: Talk) -> None:
     model, memory = talk.kit.ScriptedModel(["one", "two"]), talk.memory()
     await talk.ask(model, memory, "first")
     await talk.ask(model, memory, "second")
-    assert asked(model, 0) == ["user: first"]
-    assert asked(model, 1) == ["user: first", "assistant: one", "user: second"]
+    assert prompt_of(model, 0) == ["user: first"]
+    assert prompt_of(model, 1) == ["user: first", "assistant: one", "user: second"]
     assert len(await talk.events()) == 4
 
 
@@ -67,9 +67,9 @@ async def test_instructions_come_first_and_stored_before_new(talk: Talk) -> None
     await talk.append(threadkeep.system("Be brief."), threadkeep.user("hi"), threadkeep.assistant("hello"))
     model = talk.kit.ScriptedModel(["fine", "fine"])
     await talk.ask(model, talk.memory(), "how are you?", system("Be kind."))
-    assert asked(model) == ["system: Be brief.", "system: Be kind.", "user: hi", "assistant: hello", "user: how are you?"]
+    assert prompt_of(model) == ["system: Be brief.", "system: Be kind.", "user: hi", "assistant: hello", "user: how are you?"]
     await talk.ask(model, talk.memory(), system("Be brief."), "and now?")
-    assert [each for each in asked(model) if each.startswith("system")] == ["system: Be brief."], (
+    assert [each for each in prompt_of(model) if each.startswith("system")] == ["system: Be brief."], (
         "equal instructions are sent once"
     )
     assert (await talk.log()).count("system: Be brief.") == 1, "instructions of a request are not stored"
@@ -102,11 +102,11 @@ async def test_sibling_branches_do_not_see_each_other(talk: Talk) -> None:
     await talk.ask(model, talk.memory(author="chief"), "go")
     await talk.ask(model, talk.memory(author="researcher", branch="chief.researcher"), "research")
     await talk.ask(model, talk.memory(author="writer", branch="chief.writer"), "write")
-    assert asked(model, 2) == ["user: go", "assistant: root", "user: write"]
+    assert prompt_of(model, 2) == ["user: go", "assistant: root", "user: write"]
     stamped = [(event.author, event.branch) for event in await talk.events()]
     assert stamped == [("chief", "")] * 2 + [("researcher", "chief.researcher")] * 2 + [("writer", "chief.writer")] * 2
     await talk.ask(model, talk.memory(author="researcher", branch="chief.researcher"), "more")
-    assert asked(model) == ["user: go", "assistant: root", "user: research", "assistant: found", "user: more"]
+    assert prompt_of(model) == ["user: go", "assistant: root", "user: research", "assistant: found", "user: more"]
 
 
 async def test_memory_setting_of_request_overrides_the_advisor(talk: Talk) -> None:
@@ -114,11 +114,11 @@ async def test_memory_setting_of_request_overrides_the_advisor(talk: Talk) -> No
         await talk.append(threadkeep.user(f"q{turn}"), threadkeep.assistant(f"a{turn}"))
     model, memory = talk.kit.ScriptedModel(["x"] * 4), talk.memory(memory=MemoryProvider.limited_window().max_turns(2))
     await talk.ask(model, memory, "new", context={context_keys.MEMORY: MemoryProvider.limited_window().read_last(2)})
-    assert asked(model) == ["user: q2", "assistant: a2", "user: new"]
+    assert prompt_of(model) == ["user: q2", "assistant: a2", "user: new"]
     await talk.ask(model, memory, "new", context={context_keys.MEMORY: threadkeep.ContextSpec(last_n=2)})
-    assert asked(model) == ["user: new", "assistant: x", "user: new"]
+    assert prompt_of(model) == ["user: new", "assistant: x", "user: new"]
     await talk.ask(model, memory, "new", context={context_keys.MEMORY: None})
-    assert len(asked(model)) == 5, "None selects the advisor's own setting"
+    assert len(prompt_of(model)) == 5, "None selects the advisor's own setting"
     with pytest.raises(TypeError, match=r"threadkeep\.memory"):
         await talk.ask(model, memory, "new", context={context_keys.MEMORY: 7})
 
@@ -132,7 +132,7 @@ async def test_memory_modes_control_reads_and_writes(talk: Talk) -> None:
         (window.write_only(), ["user: new"], 4),
     ):
         await talk.ask(model, talk.memory(memory=mode), "new")
-        assert asked(model) == seen
+        assert prompt_of(model) == seen
         assert len(await talk.events()) == stored
 
 
@@ -142,7 +142,7 @@ async def test_memory_filter_excludes_authors(talk: Talk) -> None:
     model = talk.kit.ScriptedModel(["x"])
     seen = MemoryProvider.limited_window().filtered(MemoryFilter.exclude(["them"]))
     await talk.ask(model, talk.memory(memory=seen), "new")
-    assert asked(model) == ["user: q", "assistant: mine", "user: new"]
+    assert prompt_of(model) == ["user: q", "assistant: mine", "user: new"]
 
 
 @pytest.mark.parametrize("nothing", [assistant(""), assistant("  \n"), assistant()])
@@ -171,18 +171,18 @@ async def test_empty_generation_is_neither_stored_nor_resent(talk: Talk) -> None
     model = talk.kit.ScriptedModel([both, "done", "again"])
     await talk.ask_with_tools(model, talk.memory(), "hi", tools=[look_tool()])
     turn = ["user: hi", "assistant: [look c1]", "tool: c1=found"]
-    assert asked(model) == turn
+    assert prompt_of(model) == turn
     assert await talk.log() == [*turn, "assistant: done"]
     await talk.ask(model, talk.memory(), "more")
-    assert asked(model) == [*turn, "assistant: done", "user: more"]
+    assert prompt_of(model) == [*turn, "assistant: done", "user: more"]
 
 
 async def test_messages_excluded_from_storage_are_still_sent(talk: Talk) -> None:
     model = talk.kit.ScriptedModel([assistant(tool_calls=[CALL]), "done"])
     memory = talk.memory(message_filter=by_role(Role.TOOL, Role.SYSTEM))
     await talk.ask_with_tools(model, memory, "hi", tools=[look_tool()])
-    assert asked(model, 0) == ["user: hi"]
-    assert asked(model, 1) == ["user: hi", "assistant: [look c1]", "tool: c1=found"]
+    assert prompt_of(model, 0) == ["user: hi"]
+    assert prompt_of(model, 1) == ["user: hi", "assistant: [look c1]", "tool: c1=found"]
     assert await talk.log() == []
 
 
@@ -233,11 +233,11 @@ async def test_history_repeated_by_the_request_is_sent_once(talk: Talk) -> None:
     model, memory = talk.kit.ScriptedModel(["one", "two", "three"]), talk.memory()
     await talk.ask(model, memory, "first")
     await talk.ask(model, memory, "first", assistant("one"), "second")
-    assert asked(model) == ["user: first", "assistant: one", "user: second"]
+    assert prompt_of(model) == ["user: first", "assistant: one", "user: second"]
     narrow = talk.memory(memory=MemoryProvider.limited_window().max_turns(1))
     await talk.ask(model, narrow, "first", assistant("one"), "second", assistant("two"), "third")
-    assert asked(model) == ["user: first", "assistant: one", "user: second", "assistant: two", "user: third"]
-    assert await talk.log() == [*asked(model), "assistant: three"], "only the last exchange is new"
+    assert prompt_of(model) == ["user: first", "assistant: one", "user: second", "assistant: two", "user: third"]
+    assert await talk.log() == [*prompt_of(model), "assistant: three"], "only the last exchange is new"
 
 
 async def test_repeated_question_is_stored_twice_and_sent_once(talk: Talk) -> None:
@@ -245,14 +245,14 @@ async def test_repeated_question_is_stored_twice_and_sent_once(talk: Talk) -> No
     with pytest.raises(RuntimeError, match="no model"):
         await talk.ask(model, talk.memory(), "hi")
     await talk.ask(model, talk.memory(), "hi")
-    assert asked(model) == ["user: hi"]
+    assert prompt_of(model) == ["user: hi"]
     assert await talk.log() == ["user: hi", "user: hi", "assistant: hello"]
 
 
 async def test_only_the_last_user_message_of_a_request_is_stored(talk: Talk) -> None:
     model = talk.kit.ScriptedModel(["x", "y"])
     await talk.ask(model, talk.memory(), "an example", assistant("its answer"), "the question")
-    assert asked(model) == ["user: an example", "assistant: its answer", "user: the question"]
+    assert prompt_of(model) == ["user: an example", "assistant: its answer", "user: the question"]
     assert await talk.log() == ["user: the question", "assistant: x"]
     await talk.ask(model, talk.memory(), system("Greet."))
     assert await talk.log() == ["user: the question", "assistant: x", "assistant: y"], "the request had no user message"
@@ -297,7 +297,7 @@ async def test_session_without_user_belongs_to_the_default_user(talk: Talk, serv
     memory, model = talk.kit.SessionMemoryAdvisor(nobody), talk.kit.ScriptedModel(["x", "y"])
     await talk.ask(model, memory, "hi")
     await talk.ask(model, memory, "and")
-    assert asked(model) == ["user: hi", "assistant: x", "user: and"]
+    assert prompt_of(model) == ["user: hi", "assistant: x", "user: and"]
     assert (await talk.kit.of(nobody.get_session, talk.session)).ref.user_id == "default-user"
     await talk.kit.of(nobody.close)
 
@@ -307,7 +307,7 @@ async def test_memory_outside_loop_stores_only_question_and_answer(talk: Talk) -
     memory = talk.memory(order=context_keys.CHAT_MEMORY_ORDER)
     answers = await talk.ask_with_tools(model, memory, "hi", tools=[look_tool()], loop={"internal_history": True})
     assert text_of(answers) == "done"
-    assert asked(model) == ["user: hi", "assistant: [look c1]", "tool: c1=found"]
+    assert prompt_of(model) == ["user: hi", "assistant: [look c1]", "tool: c1=found"]
     assert await talk.log() == ["user: hi", "assistant: done"]
 
 
@@ -332,7 +332,7 @@ async def test_response_context_has_no_memory_internals(talk: Talk) -> None:
     given = {"mine": 1}
     [*_, last] = await talk.ask(talk.kit.ScriptedModel(["x"]), talk.memory(), "hi", context=given)
     assert dict(last.context) == {context_keys.SESSION: talk.session, "mine": 1}
-    assert told([last.message] if last.message else []) in (["assistant: x"], ["assistant: "])
+    assert lines([last.message] if last.message else []) in (["assistant: x"], ["assistant: "])
 
 
 @pytest.mark.parametrize("way", ["stream"], indirect=True)

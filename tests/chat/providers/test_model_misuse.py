@@ -115,8 +115,8 @@ async def test_lone_surrogate_in_message_raises_unsupported_content(endpoint: Lo
 
 @pytest.mark.parametrize("arguments", ['{"x": NaN}', '{"x": -Infinity}', '{"x": 1e999}', '{"x": "\\ud83d"}'])
 async def test_arguments_outside_standard_json_are_sent_back(endpoint: Loopback, model: Any, kit: Kit, arguments: str) -> None:
-    asked = (user("Go"), assistant(tool_calls=[ToolCall("a", "f", arguments)]), tool(ToolResult("a", "f", (Text("no"),))))
-    assert (await kit.of(model.call, Prompt(asked))).text == "Hello"
+    messages = (user("Go"), assistant(tool_calls=[ToolCall("a", "f", arguments)]), tool(ToolResult("a", "f", (Text("no"),))))
+    assert (await kit.of(model.call, Prompt(messages))).text == "Hello"
 
 
 async def test_data_part_without_json_object_is_rejected(endpoint: Loopback, model: Any, kit: Kit, vendor: Vendor) -> None:

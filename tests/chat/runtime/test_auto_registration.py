@@ -29,11 +29,11 @@ class Weather:
     """A tool, and the cities of its calls."""
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.cities: list[str] = []
 
         def weather(city: str) -> str:
             """Returns the weather."""
-            self.asked.append(city)
+            self.cities.append(city)
             return "4 degrees"
 
         self.tool = function_tool(weather)
@@ -80,7 +80,7 @@ async def test_loop_is_added_for_tools_from_any_source(kit: Kit, way: Way, weath
     if where == "request":
         prompt = prompt.tools(weather.tool)
     assert text_of(await way.ask(prompt)) == "4 degrees."
-    assert weather.asked == ["Oslo"]
+    assert weather.cities == ["Oslo"]
 
 
 async def test_loop_is_added_for_tools_added_by_an_advisor(kit: Kit, way: Way, weather: Weather) -> None:
@@ -90,7 +90,7 @@ async def test_loop_is_added_for_tools_added_by_an_advisor(kit: Kit, way: Way, w
 
     client = kit.ChatClient(kit.ScriptedModel([CALL, "4 degrees."]), advisors=[kit.advisor(order=-(2**31), before=bring)])
     assert text_of(await way.ask(client.prompt("And in Oslo?"))) == "4 degrees."
-    assert weather.asked == ["Oslo"]
+    assert weather.cities == ["Oslo"]
 
 
 @pytest.mark.parametrize("how", ["client", "client params", "request params"])
@@ -104,7 +104,7 @@ async def test_loop_is_not_added_when_disabled(kit: Kit, way: Way, weather: Weat
     prompt = client.prompt("And in Oslo?")
     answers = await way.ask(prompt.params({AUTO_TOOLS: False}) if how == "request params" else prompt)
     assert [call.name for answer in answers for call in answer.tool_calls] == ["weather"]
-    assert weather.asked == []
+    assert weather.cities == []
 
 
 @pytest.mark.parametrize("wanted", [True, None])
@@ -128,7 +128,7 @@ async def test_loop_is_not_added_next_to_another_tool_advisor(kit: Kit, way: Way
     prompt = client.prompt("And in Oslo?")
     answers = await way.ask(prompt if by == "client" else prompt.advisors(own))
     assert [call.name for answer in answers for call in answer.tool_calls] == ["weather"]
-    assert weather.asked == []
+    assert weather.cities == []
 
 
 async def test_given_loop_replaces_the_default_loop(kit: Kit, way: Way, weather: Weather) -> None:
@@ -136,7 +136,7 @@ async def test_given_loop_replaces_the_default_loop(kit: Kit, way: Way, weather:
     client = kit.ChatClient(kit.ScriptedModel([CALL]), tools=[weather.tool], advisors=[loop])
     answers = await way.ask(client.prompt("And in Oslo?"))
     assert response_of(answers).finish_reason == "toolIterationsExceeded"
-    assert weather.asked == []
+    assert weather.cities == []
 
 
 async def test_request_without_tools_calls_the_model_once(kit: Kit, way: Way) -> None:
@@ -149,14 +149,14 @@ async def test_request_with_tools_calls_the_model_until_it_makes_no_call(kit: Ki
     model = kit.ScriptedModel([CALL, CALL, "4 degrees."])
     client = kit.ChatClient(model, tools=[weather.tool])
     assert text_of(await way.ask(client.prompt("And in Oslo?"))) == "4 degrees."
-    assert (len(model.prompts), weather.asked) == (3, ["Oslo", "Oslo"])
+    assert (len(model.prompts), weather.cities) == (3, ["Oslo", "Oslo"])
 
 
 async def test_added_loop_uses_the_tool_manager_of_the_client(kit: Kit, way: Way, weather: Weather) -> None:
     manager = kit.ToolCallingManager(resolver={"weather": weather.tool}.get)
     client = kit.ChatClient(kit.ScriptedModel([CALL, "4 degrees."]), tool_manager=manager)
     assert text_of(await way.ask(client.prompt("And in Oslo?"))) == "4 degrees."
-    assert weather.asked == ["Oslo"]
+    assert weather.cities == ["Oslo"]
 
 
 async def test_two_loops_are_rejected_by_name(kit: Kit, way: Way) -> None:
@@ -187,8 +187,8 @@ async def test_only_memory_inside_the_loop_provides_the_history(
     client = kit.ChatClient(model, system="Be kind.", tools=[weather.tool], advisors=advisors)
     await way.ask(client.prompt("And in Oslo?"))
     whole = ["system", "user", "assistant", "tool"]
-    asked = [message.role.value for message in model.prompts[-1].messages]
-    assert (rounds, asked) == ([["system", "user"], *([second] if second else [])], second or whole)
+    roles = [message.role.value for message in model.prompts[-1].messages]
+    assert (rounds, roles) == ([["system", "user"], *([second] if second else [])], second or whole)
     assert loop.internal_history
 
 

@@ -28,8 +28,8 @@ def weather(city: str) -> str:
 async def test_question_is_answered_with_a_function_tool(kit: Kit, way: Way) -> None:
     model = kit.ScriptedModel([CALL, lambda prompt: f"It is {prompt.messages[-1].tool_results[0].text}."])
     client = kit.ChatClient(model, system="You know the weather.", tools=[weather])
-    asked = client.prompt("What is the weather in Oslo?").session("s1").options(temperature=0)
-    assert text_of(await way.ask(asked)) == "It is 4 degrees in Oslo."
+    prompt = client.prompt("What is the weather in Oslo?").session("s1").options(temperature=0)
+    assert text_of(await way.ask(prompt)) == "It is 4 degrees in Oslo."
     assert [message.role.value for message in model.prompts[-1].messages] == ["system", "user", "assistant", "tool"]
 
 

@@ -48,7 +48,7 @@ def named(name: str, run: Any = None) -> Tool:
     return Tool(ToolDefinition(name), run or (lambda arguments, context: name))
 
 
-class Asked:
+class RecordingClient:
     """A client with one scripted answer; records what reached its model and its chain."""
 
     def __init__(self, kit: Kit, way: Way, **settings: Any) -> None:
@@ -58,50 +58,50 @@ class Asked:
         seeing = kit.advisor(before=lambda request: self.contexts.append(dict(request.context)))
         self.client = kit.ChatClient(self.model, advisors=[seeing], **settings)
 
-    async def messages(self, asked: Any) -> list[tuple[Role, str]]:
-        await self.way.ask(asked)
+    async def messages(self, prompt: Any) -> list[tuple[Role, str]]:
+        await self.way.ask(prompt)
         return [(message.role, message.text) for message in self.model.prompts[0].messages]
 
-    async def options(self, asked: Any) -> ToolOptions:
-        await self.way.ask(asked)
+    async def options(self, prompt: Any) -> ToolOptions:
+        await self.way.ask(prompt)
         options = self.model.prompts[0].options
         assert isinstance(options, ToolOptions)
         return options
 
-    async def context(self, asked: Any) -> dict[str, Any]:
-        await self.way.ask(asked)
+    async def context(self, prompt: Any) -> dict[str, Any]:
+        await self.way.ask(prompt)
         return self.contexts[0]
 
 
 async def test_instructions_come_first_and_messages_in_the_given_order(kit: Kit, way: Way) -> None:
-    asked = Asked(kit, way, system="Be kind.")
-    prompt = asked.client.prompt().messages(user("Hello"), assistant("Hi")).user(["Look", Media("image/png", data=b"1")])
-    assert await asked.messages(prompt) == [
+    recorded = RecordingClient(kit, way, system="Be kind.")
+    prompt = recorded.client.prompt().messages(user("Hello"), assistant("Hi")).user(["Look", Media("image/png", data=b"1")])
+    assert await recorded.messages(prompt) == [
         (Role.SYSTEM, "Be kind."),
         (Role.USER, "Hello"),
         (Role.ASSISTANT, "Hi"),
         (Role.USER, "Look"),
     ]
-    assert len(asked.model.prompts[0].messages[-1].media) == 1
+    assert len(recorded.model.prompts[0].messages[-1].media) == 1
 
 
 @pytest.mark.parametrize("said", ["Hello", Text("Hello"), ["Hel", "lo"], user("Hello")])
 async def test_prompt_accepts_text_parts_or_message(kit: Kit, way: Way, said: Any) -> None:
-    asked = Asked(kit, way)
-    assert await asked.messages(asked.client.prompt(said)) == [(Role.USER, "Hello")]
+    recorded = RecordingClient(kit, way)
+    assert await recorded.messages(recorded.client.prompt(said)) == [(Role.USER, "Hello")]
 
 
 async def test_request_instructions_replace_those_of_the_client(kit: Kit, way: Way) -> None:
-    asked = Asked(kit, way, system="Be kind.")
-    assert await asked.messages(asked.client.prompt("Hello").system("Be brief.")) == [
+    recorded = RecordingClient(kit, way, system="Be kind.")
+    assert await recorded.messages(recorded.client.prompt("Hello").system("Be brief.")) == [
         (Role.SYSTEM, "Be brief."),
         (Role.USER, "Hello"),
     ]
 
 
 async def test_blank_instructions_add_no_message(kit: Kit, way: Way) -> None:
-    asked = Asked(kit, way, system="Be kind.")
-    assert await asked.messages(asked.client.prompt("Hello").system(" ")) == [(Role.USER, "Hello")]
+    recorded = RecordingClient(kit, way, system="Be kind.")
+    assert await recorded.messages(recorded.client.prompt("Hello").system(" ")) == [(Role.USER, "Hello")]
 
 
 @pytest.mark.parametrize(
@@ -118,14 +118,14 @@ async def test_blank_instructions_add_no_message(kit: Kit, way: Way) -> None:
 async def test_placeholders_are_filled_only_when_values_are_given(
     kit: Kit, way: Way, text: str, values: dict[str, Any], filled: str
 ) -> None:
-    asked = Asked(kit, way)
-    [(_, first), _] = await asked.messages(asked.client.prompt("Hello").system(text, **values))
+    recorded = RecordingClient(kit, way)
+    [(_, first), _] = await recorded.messages(recorded.client.prompt("Hello").system(text, **values))
     assert first == filled
 
 
 async def test_values_alone_fill_the_instructions_of_the_client(kit: Kit, way: Way) -> None:
-    asked = Asked(kit, way, system="Speak {language}.")
-    [(_, first), _] = await asked.messages(asked.client.prompt("Hello").system(language="Norse"))
+    recorded = RecordingClient(kit, way, system="Speak {language}.")
+    [(_, first), _] = await recorded.messages(recorded.client.prompt("Hello").system(language="Norse"))
     assert first == "Speak Norse."
 
 
@@ -135,9 +135,11 @@ def test_placeholder_without_value_is_named_in_the_error(kit: Kit) -> None:
 
 
 async def test_request_options_override_client_and_model_options(kit: Kit, way: Way) -> None:
-    asked = Asked(kit, way, options=ChatOptions(temperature=0.1, top_p=0.5, extra={"a": 1, "b": 1}), tools=[weather])
-    prompt = asked.client.prompt("Hello").options(ChatOptions(temperature=0.9, seed=1, extra={"b": 2}), seed=2, stop=["x"])
-    found = await asked.options(prompt)
+    recorded = RecordingClient(
+        kit, way, options=ChatOptions(temperature=0.1, top_p=0.5, extra={"a": 1, "b": 1}), tools=[weather]
+    )
+    prompt = recorded.client.prompt("Hello").options(ChatOptions(temperature=0.9, seed=1, extra={"b": 2}), seed=2, stop=["x"])
+    found = await recorded.options(prompt)
     assert (found.model, found.temperature, found.top_p, found.seed, found.stop) == ("scripted", 0.9, 0.5, 2, ("x",))
     assert dict(found.extra) == {"a": 1, "b": 2}
     assert [tool.name for tool in found.tools] == ["weather"]
@@ -160,37 +162,37 @@ async def test_options_are_merged_by_field_with_request_before_client_before_mod
 
 
 async def test_request_without_tools_has_tool_options(kit: Kit, way: Way) -> None:
-    asked = Asked(kit, way)
-    assert (await asked.options(asked.client.prompt("Hello"))).tools == ()
+    recorded = RecordingClient(kit, way)
+    assert (await recorded.options(recorded.client.prompt("Hello"))).tools == ()
 
 
 async def test_tools_are_merged_and_request_tools_win_by_name(kit: Kit, way: Way) -> None:
     mine = named("weather")
-    asked = Asked(kit, way, tools=[weather, named("time")], tool_context={"a": 1, "b": 1})
-    prompt = asked.client.prompt("Hello").tools(mine).options(tools=[named("map")]).tool_context(b=2)
-    found = await asked.options(prompt)
+    recorded = RecordingClient(kit, way, tools=[weather, named("time")], tool_context={"a": 1, "b": 1})
+    prompt = recorded.client.prompt("Hello").tools(mine).options(tools=[named("map")]).tool_context(b=2)
+    found = await recorded.options(prompt)
     assert [tool.name for tool in found.tools] == ["weather", "time", "map"]
     assert found.tools[0] is mine
     assert dict(found.tool_context) == {"a": 1, "b": 2}
 
 
 async def test_functions_in_tool_options_become_tools(kit: Kit, way: Way) -> None:
-    asked = Asked(kit, way)
-    found = await asked.options(asked.client.prompt("Hello").options(ToolOptions(tools=(weather,))))  # type: ignore[arg-type]
+    recorded = RecordingClient(kit, way)
+    found = await recorded.options(recorded.client.prompt("Hello").options(ToolOptions(tools=(weather,))))  # type: ignore[arg-type]
     assert [tool.name for tool in found.tools] == ["weather"]
 
 
 async def test_tools_keyword_extends_plain_options(kit: Kit, way: Way) -> None:
-    asked = Asked(kit, way)
-    found = await asked.options(asked.client.prompt("Hello").options(ChatOptions(seed=1), tools=[weather], stop="x"))
+    recorded = RecordingClient(kit, way)
+    found = await recorded.options(recorded.client.prompt("Hello").options(ChatOptions(seed=1), tools=[weather], stop="x"))
     assert (found.seed, found.stop, [tool.name for tool in found.tools]) == (1, ("x",), ["weather"])
 
 
 async def test_params_reach_advisors_but_not_tools(kit: Kit, way: Way) -> None:
-    asked = Asked(kit, way, params={"a": 1, "b": 1})
-    prompt = asked.client.prompt("Hello").params({"b": 2}, c=3).tool_context(d=4)
-    assert await asked.context(prompt) == {"a": 1, "b": 2, "c": 3}
-    options = asked.model.prompts[0].options
+    recorded = RecordingClient(kit, way, params={"a": 1, "b": 1})
+    prompt = recorded.client.prompt("Hello").params({"b": 2}, c=3).tool_context(d=4)
+    assert await recorded.context(prompt) == {"a": 1, "b": 2, "c": 3}
+    options = recorded.model.prompts[0].options
     assert isinstance(options, ToolOptions)
     assert dict(options.tool_context) == {"d": 4}
 
@@ -200,32 +202,32 @@ REF = SessionRef(app="shop", session_id="s1")
 
 @pytest.mark.parametrize(("session", "expected"), [("s1", "s1"), (REF, REF), (Session(ref=REF), REF)])
 async def test_session_reaches_advisors_and_tools(kit: Kit, way: Way, session: Any, expected: Any) -> None:
-    asked = Asked(kit, way)
-    context = await asked.context(asked.client.prompt("Hello").session(session, user_id="ann", run_id="r1"))
+    recorded = RecordingClient(kit, way)
+    context = await recorded.context(recorded.client.prompt("Hello").session(session, user_id="ann", run_id="r1"))
     assert context == {SESSION: expected, USER: "ann", RUN: "r1"}
-    options = asked.model.prompts[0].options
+    options = recorded.model.prompts[0].options
     assert isinstance(options, ToolOptions)
     assert dict(options.tool_context) == {"session": expected, "user_id": "ann"}
 
 
 async def test_second_session_replaces_user_and_run_of_the_first(kit: Kit, way: Way) -> None:
-    asked = Asked(kit, way, params={USER: "bob", "a": 1}, tool_context={"b": 2})
-    first = asked.client.prompt("Hello").session("s1", user_id="ann", run_id="r1")
-    assert await asked.context(first.session("s2")) == {SESSION: "s2", USER: "bob", "a": 1}
-    options = asked.model.prompts[-1].options
+    recorded = RecordingClient(kit, way, params={USER: "bob", "a": 1}, tool_context={"b": 2})
+    first = recorded.client.prompt("Hello").session("s1", user_id="ann", run_id="r1")
+    assert await recorded.context(first.session("s2")) == {SESSION: "s2", USER: "bob", "a": 1}
+    options = recorded.model.prompts[-1].options
     assert isinstance(options, ToolOptions)
     assert dict(options.tool_context) == {"session": "s2", "b": 2}
 
 
 async def test_session_sets_only_the_given_keys(kit: Kit, way: Way) -> None:
-    asked = Asked(kit, way)
-    assert await asked.context(asked.client.prompt("Hello").session("s1")) == {SESSION: "s1"}
+    recorded = RecordingClient(kit, way)
+    assert await recorded.context(recorded.client.prompt("Hello").session("s1")) == {SESSION: "s1"}
 
 
 @pytest.mark.parametrize("memory", [MemoryProvider.none(), ContextSpec(max_turns=3)])
 async def test_memory_setting_of_request_is_in_the_context(kit: Kit, way: Way, memory: Any) -> None:
-    asked = Asked(kit, way)
-    assert await asked.context(asked.client.prompt("Hello").memory(memory)) == {MEMORY: memory}
+    recorded = RecordingClient(kit, way)
+    assert await recorded.context(recorded.client.prompt("Hello").memory(memory)) == {MEMORY: memory}
 
 
 async def test_partial_prompt_can_be_reused_for_many_requests(kit: Kit, way: Way) -> None:
@@ -243,26 +245,26 @@ async def test_partial_prompt_can_be_reused_for_many_requests(kit: Kit, way: Way
 
 
 async def test_prompt_copies_mappings_and_is_immutable(kit: Kit, way: Way) -> None:
-    asked = Asked(kit, way)
+    recorded = RecordingClient(kit, way)
     values = {"a": 1}
-    prompt = asked.client.prompt("Hello").params(values).tool_context(**values)
+    prompt = recorded.client.prompt("Hello").params(values).tool_context(**values)
     values["a"] = 2
-    assert await asked.context(prompt) == {"a": 1}
+    assert await recorded.context(prompt) == {"a": 1}
     with pytest.raises(AttributeError):
         prompt._builder = None
 
 
 async def test_resume_sends_no_new_message(kit: Kit, way: Way) -> None:
-    asked = Asked(kit, way, system="Be kind.")
+    recorded = RecordingClient(kit, way, system="Be kind.")
     memory = memory_at(kit, SESSION_MEMORY_ORDER, [])
-    prompt = asked.client.prompt().session("s1").advisors(memory)
+    prompt = recorded.client.prompt().session("s1").advisors(memory)
     if way.streams:
         answers = await kit.all(prompt.resume_stream())
     else:
         answers = [await kit.of(prompt.resume)]
     assert "".join(answer.text for answer in answers) == "fine"
-    assert asked.contexts == [{SESSION: "s1", RESUME: True}]
-    assert [message.role for message in asked.model.prompts[0].messages] == [Role.SYSTEM]
+    assert recorded.contexts == [{SESSION: "s1", RESUME: True}]
+    assert [message.role for message in recorded.model.prompts[0].messages] == [Role.SYSTEM]
 
 
 async def test_resume_without_session_or_with_new_message_is_rejected(kit: Kit) -> None:

@@ -75,7 +75,7 @@ class Agent:
             return text_of(await self.talk.kit.all(prompt.resume_stream()))
         return str((await self.talk.kit.of(prompt.resume)).text)
 
-    def told(self, at: int = -1) -> list[tuple[str, Any]]:
+    def received(self, at: int = -1) -> list[tuple[str, Any]]:
         """Returns the messages that the endpoint received: role, and text or arguments of calls."""
         return [_short(message) for message in self.endpoint.requests[at].json["messages"]]
 
@@ -117,7 +117,7 @@ async def test_calls_in_pieces_are_run_stored_and_sent_again(agent: Agent, concu
     assert await talk.log() == turn
     assert await agent.ask("Really?") == "Yes."
     assert await talk.log() == [*turn, "user: Really?", "assistant: Yes."]
-    assert agent.told() == [
+    assert agent.received() == [
         ("user", "How is it?"),
         ("assistant", ['{"city": "Oslo"}', '{"city": "Bergen"}']),
         ("tool", "rain in Oslo"),
@@ -146,7 +146,11 @@ async def test_invalid_arguments_are_reported_to_the_model_and_stored_unchanged(
     assert "The arguments of weather are not valid" in _result(stored[2]).parts[0].text
     assert (await agent.talk.log())[3:] == ["assistant: [weather a]", "tool: a=rain in Oslo", "assistant: Rain."]
     assert await agent.ask("Really?") == "Yes."
-    assert [told for role, told in agent.told() if role == "assistant"] == [[arguments or "{}"], ['{"city": "Oslo"}'], "Rain."]
+    assert [content for role, content in agent.received() if role == "assistant"] == [
+        [arguments or "{}"],
+        ['{"city": "Oslo"}'],
+        "Rain.",
+    ]
 
 
 def _result(event: SessionEvent) -> Any:
@@ -227,11 +231,11 @@ async def _is_whole_and_resumed(agent: Agent, rounds: int) -> None:
     """Asserts that nothing of the failed answer is stored, the resumed request is the same, and no tool runs twice."""
     way, before = agent.talk.way, [QUESTION, CALLED, FOUND][: 1 + 2 * rounds]
     assert await agent.talk.log() == before
-    asked = agent.endpoint.requests[-1].json["messages"]
+    messages = agent.endpoint.requests[-1].json["messages"]
     agent.endpoint.does(*[answer_calling(way, OSLO, BERGEN)] * (1 - rounds), answer_saying(way, "Take an umbrella."))
     first = len(agent.endpoint.requests)
     assert await agent.resume() == "Take an umbrella."
-    assert agent.endpoint.requests[first].json["messages"] == asked
+    assert agent.endpoint.requests[first].json["messages"] == messages
     assert await agent.talk.log() == [QUESTION, CALLED, FOUND, "assistant: Take an umbrella."]
     assert agent.seen == ["Oslo", "Bergen"]
     assert await agent.resume() == "Take an umbrella.", "the stored answer is returned without a request"
@@ -245,7 +249,7 @@ async def test_new_message_after_failed_model_continues_the_session(agent: Agent
         await agent.ask()
     agent.endpoint.does(answer_saying(way, "Rain."))
     assert await agent.ask("Well?") == "Rain."
-    assert [role for role, _ in agent.told()] == ["user", "assistant", "tool", "tool", "user"]
+    assert [role for role, _ in agent.received()] == ["user", "assistant", "tool", "tool", "user"]
     assert await agent.talk.log() == [QUESTION, CALLED, FOUND, "user: Well?", "assistant: Rain."]
 
 
@@ -285,8 +289,8 @@ async def test_turn_that_ends_early_stores_every_result(agent: Agent, end: str) 
     assert [each.partition(":")[0] for each in log[3:]] == ["assistant"] * (2 if end == "direct" else 1)
     assert len(agent.seen) == {"direct": 2, "limit": 1, "rounds": 0}[end]
     assert await agent.ask("Really?") == "Yes."
-    asked = [role for role, _ in agent.told()]
-    assert asked[:4] == ["user", "assistant", "tool", "tool"], "vendors require a result for every call"
+    roles = [role for role, _ in agent.received()]
+    assert roles[:4] == ["user", "assistant", "tool", "tool"], "vendors require a result for every call"
 
 
 def _results(event: SessionEvent) -> Sequence[Any]:
@@ -308,9 +312,9 @@ async def test_long_conversation_is_summarized_by_the_same_endpoint(agent: Agent
     agent.endpoint.does(refuses(400, "never again"))
     with pytest.raises(ModelFailed):
         await agent.ask("four", client=client)
-    told = json.dumps(agent.told())
-    assert "They spoke of rain." in told
-    assert "To one." not in told
+    sent = json.dumps(agent.received())
+    assert "They spoke of rain." in sent
+    assert "To one." not in sent
     assert [each for each in await talk.log() if each.startswith("user: ") and "summar" not in each.lower()] == [
         "user: one",
         "user: two",
@@ -326,23 +330,23 @@ async def test_request_options_reach_the_endpoint_and_key_stays_out_of_the_log(a
     body = agent.endpoint.body
     assert (body["model"], body["temperature"], body["max_tokens"]) == ("small", 0.25, 9)
     assert body["tools"][0]["function"]["name"] == "weather"
-    assert agent.told() == [("system", "Be brief."), ("user", "How is it?")]
+    assert agent.received() == [("system", "Be brief."), ("user", "How is it?")]
     assert not any(KEY.encode() in event.SerializeToString() for event in await agent.talk.events())
     assert await agent.talk.log() == [QUESTION, "assistant: Rain."], "instructions of the program are not stored"
 
 
 async def test_one_client_serves_concurrent_sessions(agent: Agent) -> None:
     """Answers and stored events belong to the session of their request."""
-    talk, asked = agent.talk, agent.endpoint
+    talk, endpoint = agent.talk, agent.endpoint
 
     def thinks(writer: asyncio.StreamWriter) -> Awaitable[None]:  # reads the body before the next request
-        messages = asked.body["messages"]
+        messages = endpoint.body["messages"]
         city = messages[0]["content"].rpartition(" ")[2]
         found = messages[-1]["role"] == "tool"
         answer = answer_saying(talk.way, f"{messages[-1]['content']}.") if found else answer_calling(talk.way, _call_for(city))
         return answer(writer)
 
-    asked.does(thinks)
+    endpoint.does(thinks)
     client = agent.client()
 
     async def one(number: int) -> str:

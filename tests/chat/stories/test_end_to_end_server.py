@@ -16,13 +16,13 @@ from threadkeep.chat.memory.events import from_event
 from threadkeep.errors import ThreadkeepError
 
 from ..async_and_sync import Kit, Way, text_of
-from ..conversations import told
+from ..conversations import lines
 from ..reasoning import Thinking, Thought, turn_of
 
 
-def think(asked: dict[str, Any]) -> Thought:
+def think(request: dict[str, Any]) -> Thought:
     """Calls the tool once, then answers with its result."""
-    last = turn_of(asked)[-1]
+    last = turn_of(request)[-1]
     return f"It is {last['content']}." if last["role"] == "tool" else [("look", {})]
 
 
@@ -76,7 +76,7 @@ class Looks:
 
 
 async def log_of(kit: Kit, sdk: Any, session: str) -> list[str]:
-    short = told(from_event(event) for event in await kit.all(sdk.events(session)))
+    short = lines(from_event(event) for event in await kit.all(sdk.events(session)))
     return [each.split(" [")[0].split(": call-")[0] for each in short]
 
 

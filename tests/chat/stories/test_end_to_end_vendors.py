@@ -67,7 +67,7 @@ class Speaking:
         return str((await self.talk.kit.of(prompt.resume)).text)
 
     @property
-    def asked(self) -> Any:
+    def sent(self) -> Any:
         """The JSON of the last request."""
         return self.endpoint.body
 
@@ -101,7 +101,7 @@ async def test_signed_thinking_is_sent_back_unchanged_in_next_round_and_turn(tal
     claude.does(_thinks(), claude.answer_saying("Rain."), claude.answer_saying("Yes."))
     said = [THOUGHT, HIDDEN, {"type": "text", "text": "I look."}, CALL]
     assert (await claude.ask("How is it?")).endswith("Rain.")
-    assert claude.asked["messages"][1]["content"] == said
+    assert claude.sent["messages"][1]["content"] == said
     assert await talk.log() == [
         "user: How is it?",
         "assistant: I look. [weather a1]",
@@ -109,8 +109,8 @@ async def test_signed_thinking_is_sent_back_unchanged_in_next_round_and_turn(tal
         "assistant: Rain.",
     ]
     assert await claude.ask("Really?") == "Yes."
-    assert claude.asked["messages"][1]["content"] == said
-    assert [each["role"] for each in claude.asked["messages"]] == ["user", "assistant", "user", "assistant", "user"]
+    assert claude.sent["messages"][1]["content"] == said
+    assert [each["role"] for each in claude.sent["messages"]] == ["user", "assistant", "user", "assistant", "user"]
 
 
 async def test_signed_thinking_is_sent_back_from_the_log_by_another_process(talk: Talk, speak: Speak) -> None:
@@ -120,8 +120,8 @@ async def test_signed_thinking_is_sent_back_from_the_log_by_another_process(talk
         await claude.ask("How is it?")
     later.does(later.answer_saying("Rain."))
     assert await later.resume() == "Rain."
-    assert later.asked["messages"] == claude.asked["messages"]
-    assert later.asked["messages"][1]["content"][:2] == [THOUGHT, HIDDEN]
+    assert later.sent["messages"] == claude.sent["messages"]
+    assert later.sent["messages"][1]["content"][:2] == [THOUGHT, HIDDEN]
     assert (await talk.log())[-1] == "assistant: Rain."
 
 
@@ -129,11 +129,11 @@ async def test_gemini_signature_is_sent_back_with_its_part(talk: Talk, speak: Sp
     model, later = await speak(GEMINI), await speak(GEMINI)
     model.does((gemini.content(SIGNED_CALL), gemini.streamed(SIGNED_CALL)), model.answer_saying("Rain."))
     assert await model.ask("How is it?") == "Rain."
-    assert model.asked["contents"][1]["parts"] == [SIGNED_CALL]
+    assert model.sent["contents"][1]["parts"] == [SIGNED_CALL]
     later.does(later.answer_saying("Yes."))
     assert await later.ask("Really?") == "Yes."
-    assert later.asked["contents"][1]["parts"] == [SIGNED_CALL]
-    assert [each["role"] for each in later.asked["contents"]] == ["user", "model", "user", "model", "user"]
+    assert later.sent["contents"][1]["parts"] == [SIGNED_CALL]
+    assert [each["role"] for each in later.sent["contents"]] == ["user", "model", "user", "model", "user"]
 
 
 async def test_session_across_vendors_sends_signatures_only_to_their_vendor(talk: Talk, speak: Speak) -> None:
@@ -142,18 +142,18 @@ async def test_session_across_vendors_sends_signatures_only_to_their_vendor(talk
     await claude.ask("one?")
     model.does((gemini.content(SIGNED_CALL), gemini.streamed(SIGNED_CALL)), model.answer_saying("Still rain."))
     await model.ask("two?")
-    assert SECRET not in str(model.asked["contents"][:-2]), "the signature of Anthropic is not sent to Gemini"
-    assert [each["role"] for each in model.asked["contents"]] == ["user", "model", "user", "model", "user", "model", "user"]
+    assert SECRET not in str(model.sent["contents"][:-2]), "the signature of Anthropic is not sent to Gemini"
+    assert [each["role"] for each in model.sent["contents"]] == ["user", "model", "user", "model", "user", "model", "user"]
     call = openai.call("o1", "weather", '{"city": "Oslo"}')
     answer_calling = openai.completion(calls=[call]), [*openai.calls_in_deltas([call]), openai.chunk({}, reason="tool_calls")]
     other.does(answer_calling, other.answer_saying("Rain."))
     await other.ask("three?")
-    assert SECRET not in str(other.asked)
-    pairs = [(each["role"], [call["id"] for call in each.get("tool_calls", [])]) for each in other.asked["messages"]]
+    assert SECRET not in str(other.sent)
+    pairs = [(each["role"], [call["id"] for call in each.get("tool_calls", [])]) for each in other.sent["messages"]]
     assert [ids for role, ids in pairs if role == "assistant"] == [["a1"], [], ["g1"], [], ["o1"]]
     claude.does(claude.answer_saying("Rain forever."))
     assert await claude.ask("four?") == "Rain forever."
-    assert claude.asked["messages"][1]["content"][:2] == [THOUGHT, HIDDEN], "Anthropic gets its own signature back"
-    assert str(claude.asked).count(SECRET) == 1
+    assert claude.sent["messages"][1]["content"][:2] == [THOUGHT, HIDDEN], "Anthropic gets its own signature back"
+    assert str(claude.sent).count(SECRET) == 1
     log = await talk.log()
     assert [each.partition(":")[0] for each in log] == ["user", "assistant", "tool", "assistant"] * 3 + ["user", "assistant"]

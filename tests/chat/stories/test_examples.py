@@ -79,24 +79,24 @@ def run(environment: dict[str, str]) -> Run:
 def test_terminal_example_remembers_across_runs(run: Run) -> None:
     assert "What is it?" in run("terminal", "t1", said="hello\n")
     run("terminal", "t1", said="my name is Ada\n")
-    told = run("terminal", "t1", said="what day is today?\nwho am I?\n")
-    assert "Today is 20" in told
-    assert "remember you, Ada" in told
+    printed = run("terminal", "t1", said="what day is today?\nwho am I?\n")
+    assert "Today is 20" in printed
+    assert "remember you, Ada" in printed
 
 
 def test_orchestration_example_shares_a_session_by_branches(run: Run) -> None:
-    told = run("orchestration")
-    assert "planner says: Take Lisbon. Lisbon: mild" in told
-    assert "on branch planner: [1, 2, 11, 12]" in told
-    assert "on branch planner.oslo: [1, 2, 7, 8, 9, 10, 11, 12]" in told
+    printed = run("orchestration")
+    assert "planner says: Take Lisbon. Lisbon: mild" in printed
+    assert "on branch planner: [1, 2, 11, 12]" in printed
+    assert "on branch planner.oslo: [1, 2, 7, 8, 9, 10, 11, 12]" in printed
 
 
 def test_tool_heavy_example_compacts_its_history(run: Run) -> None:
-    told = run("tool_heavy")
-    assert told.count("is at depot 7, and there are lamps in stock.") == 12
-    assert " 0 compactions" not in told
-    assert "48 events stored" in told
-    assert "found in event 3, archived: True" in told
+    printed = run("tool_heavy")
+    assert printed.count("is at depot 7, and there are lamps in stock.") == 12
+    assert " 0 compactions" not in printed
+    assert "48 events stored" in printed
+    assert "found in event 3, archived: True" in printed
 
 
 def test_auditing_example_logs_every_round(run: Run) -> None:
@@ -116,8 +116,8 @@ def test_example_interrupted_during_model_call_exits_quietly(environment: dict[s
             assert program.stdin is not None
             program.stdin.write("hello\n")
             program.stdin.flush()
-            asked, _ = silent.accept()
-            with asked:
+            connection, _ = silent.accept()
+            with connection:
                 assert interrupted(program) == (130, "")
 
 

@@ -50,18 +50,18 @@ RULES = [
 ]
 
 
-def think(asked: dict[str, Any]) -> Thought:
+def think(request: dict[str, Any]) -> Thought:
     """Replies by the user's last message and the number of rounds so far; `{}` is the result of a tool."""
-    turn = turn_of(asked)
+    turn = turn_of(request)
     said = _text(turn[0]["content"])
     if "Where do I live" in said:
-        homes = re.findall(r"I live in (\w+)", " ".join(_text(each["content"]) for each in asked["messages"][:-1]))
+        homes = re.findall(r"I live in (\w+)", " ".join(_text(each["content"]) for each in request["messages"][:-1]))
         return f"You live in {homes[-1]}." if homes else "You did not say."
     [thoughts] = [thoughts for pattern, thoughts in RULES if pattern.search(said)]
     thought: Thought = thoughts[sum(each["role"] == "assistant" for each in turn)]
     results = [str(each["content"]) for each in turn if each["role"] == "tool"]
     if not isinstance(thought, str):
-        known = {each["function"]["name"] for each in asked["tools"]}
+        known = {each["function"]["name"] for each in request["tools"]}
         assert {name for name, _ in thought} <= known, "a model calls only tools that it sees"
         return thought
     if thought == "{found}":

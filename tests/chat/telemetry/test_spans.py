@@ -94,8 +94,8 @@ def client(kit: Kit, spans: Spans, *replies: Any, **settings: Any) -> Any:
 
 
 async def test_model_call_span_has_request_and_usage_attributes(kit: Kit, way: Way, spans: Spans) -> None:
-    asked = client(kit, spans, WHOLE).prompt("Hello").options(temperature=0.5, top_p=0.9, max_tokens=50, stop="END", seed=3)
-    await way.ask(asked.session("s1"))
+    prompt = client(kit, spans, WHOLE).prompt("Hello").options(temperature=0.5, top_p=0.9, max_tokens=50, stop="END", seed=3)
+    await way.ask(prompt.session("s1"))
     span = spans.one("chat scripted")
     assert span.kind is SpanKind.CLIENT
     assert span.status.status_code is StatusCode.UNSET
@@ -203,9 +203,9 @@ async def test_cancelled_call_ends_its_spans(spans: Spans) -> None:
             await asyncio.sleep(60)
             raise AssertionError("the call was not canceled")
 
-    asked = kit.ChatClient(Silent(), tracer_provider=spans.provider, auto_tool_calling=False).prompt("Hello")
+    prompt = kit.ChatClient(Silent(), tracer_provider=spans.provider, auto_tool_calling=False).prompt("Hello")
     with pytest.raises(TimeoutError):
-        await asyncio.wait_for(asked.call(), 0.05)
+        await asyncio.wait_for(prompt.call(), 0.05)
     assert [(span.name, (span.attributes or {})["error.type"]) for span in spans.all] == [
         ("chat scripted", "asyncio.exceptions.CancelledError"),
         ("invoke_agent", "asyncio.exceptions.CancelledError"),
@@ -230,8 +230,8 @@ async def test_spans_with_record_content_have_messages_and_tools(kit: Kit, way: 
         tool(ToolResult("c1", parts=(Text("open"),)), ToolResult("c2", structured_json='{"ok":false}')),
     )
     door = Tool(ToolDefinition("open_door", "Opens it."), lambda arguments, context: "")
-    asked = client(kit, spans, WHOLE, system="Be kind.", record_content=True).prompt().messages(*said).tools(door)
-    await way.ask(asked)
+    prompt = client(kit, spans, WHOLE, system="Be kind.", record_content=True).prompt().messages(*said).tools(door)
+    await way.ask(prompt)
     about = spans.one("chat scripted").attributes or {}
     assert json.loads(str(about["gen_ai.input.messages"])) == [
         {"role": "system", "parts": [{"type": "text", "content": "Be kind."}]},
@@ -280,10 +280,10 @@ async def test_turn_is_one_tree_of_spans(kit: Kit, way: Way, spans: Spans, concu
     manager = kit.ToolCallingManager(concurrent=concurrent, tracer_provider=spans.provider)
     calls = assistant(tool_calls=[CALL, ToolCall("c2", "open_door", '{"code": "1"}')])
     model = kit.ScriptedModel([calls, WHOLE])
-    asked = kit.ChatClient(
+    chat = kit.ChatClient(
         model, tools=[open_door], tool_manager=manager if concurrent else None, tracer_provider=spans.provider
     )
-    await way.ask(asked.prompt("Open it").session("s1"))
+    await way.ask(chat.prompt("Open it").session("s1"))
     [root] = [span for span in spans.all if span.parent is None]
     below = sorted(span.name for span in spans.all if parent_of(span) == id_of(root))
     assert (root.name, below) == ("invoke_agent", ["chat scripted"] * 2 + ["execute_tool open_door"] * 2)
@@ -298,8 +298,8 @@ async def test_turn_is_one_tree_of_spans(kit: Kit, way: Way, spans: Spans, concu
 async def test_added_loop_inherits_telemetry_settings_of_the_client(kit: Kit, way: Way, spans: Spans) -> None:
     door = Tool(ToolDefinition("open_door", "Opens it."), lambda arguments, context: "open")
     model = kit.ScriptedModel([assistant(tool_calls=[CALL]), WHOLE])
-    asked = kit.ChatClient(model, tools=[door], tracer_provider=spans.provider, record_content=True).prompt("Open it")
-    await way.ask(asked)
+    prompt = kit.ChatClient(model, tools=[door], tracer_provider=spans.provider, record_content=True).prompt("Open it")
+    await way.ask(prompt)
     about = spans.one("execute_tool open_door").attributes or {}
     assert (about["gen_ai.tool.call.arguments"], about["gen_ai.tool.call.result"]) == (CALL.arguments, "open")
 
@@ -338,8 +338,8 @@ def test_failed_tool_span_has_error_status_and_type(spans: Spans) -> None:
 
 
 async def test_client_without_tracer_provider_works(kit: Kit, way: Way) -> None:
-    asked = kit.ChatClient(kit.ScriptedModel([WHOLE]), auto_tool_calling=False, record_content=True).prompt("Hello")
-    assert "".join(answer.text for answer in await way.ask(asked)) == "Good evening"
+    prompt = kit.ChatClient(kit.ScriptedModel([WHOLE]), auto_tool_calling=False, record_content=True).prompt("Hello")
+    assert "".join(answer.text for answer in await way.ask(prompt)) == "Good evening"
 
 
 async def test_span_attributes_follow_the_semantic_conventions(kit: Kit, way: Way, spans: Spans) -> None:
@@ -359,9 +359,9 @@ async def test_content_that_cannot_be_recorded_does_not_fail_the_call(kit: Kit, 
     odd = Tool(ToolDefinition("odd", input_schema={"type": "object", "enum": {1, 2}, "x": {1: {}, (2,): 3}}), lambda a, c: "")
     set_only = Tool(ToolDefinition("set", input_schema={"enum": frozenset({1})}), lambda a, c: "")
     for door in (odd, set_only):
-        asked = client(kit, spans, assistant(["\ud83d", deep], tool_calls=[ToolCall("a", "odd", deep)]), record_content=True)
+        chat = client(kit, spans, assistant(["\ud83d", deep], tool_calls=[ToolCall("a", "odd", deep)]), record_content=True)
         answers = await way.ask(
-            asked.prompt().messages(user("\ud83d"), assistant(tool_calls=[ToolCall("a", "odd", deep)])).tools(door)
+            chat.prompt().messages(user("\ud83d"), assistant(tool_calls=[ToolCall("a", "odd", deep)])).tools(door)
         )
         assert [call.arguments for answer in answers for call in answer.tool_calls] == [deep]
     for span in spans.all:

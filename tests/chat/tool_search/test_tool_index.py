@@ -86,11 +86,11 @@ class Hashing:
     """An embedder that counts words in 256 dimensions by hash. It records the texts it received."""
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.texts: list[str] = []
         self.threads: set[int] = set()
 
     def __call__(self, texts: Sequence[str]) -> list[list[float]]:
-        self.asked += texts
+        self.texts += texts
         self.threads.add(threading.get_ident())
         return [self._vector(text) for text in texts]
 
@@ -105,8 +105,8 @@ async def test_embedding_index_finds_tools_by_vector(kit: Kit) -> None:
     embedder = Hashing()
     index = kit.EmbeddingToolIndex(embedder)
     await kit.of(index.put, "s", TOOLS)
-    assert embedder.asked == [text_of(each) for each in TOOLS]
-    assert embedder.asked[1] == "book Hotel: Books a room in a hotel."
+    assert embedder.texts == [text_of(each) for each in TOOLS]
+    assert embedder.texts[1] == "book Hotel: Books a room in a hotel."
     assert (await kit.of(index.find, "s", "convert money into another currency", 3))[0] == "currency"
     assert len(await kit.of(index.find, "s", "a city", 2)) == 2
     assert threading.get_ident() not in embedder.threads, "the event loop is not blocked"
@@ -135,18 +135,18 @@ async def test_embedder_is_called_only_for_new_texts(kit: Kit) -> None:
     embedder = Hashing()
     index = kit.EmbeddingToolIndex(embedder)
     await kit.of(index.put, "one", TOOLS)
-    embedder.asked.clear()
+    embedder.texts.clear()
     await kit.of(index.put, "two", TOOLS)
-    assert embedder.asked == []
+    assert embedder.texts == []
     changed = [*TOOLS[1:], ToolDefinition("new", "Something else.")]
     await kit.of(index.put, "one", changed)
-    assert embedder.asked == ["new: Something else."]
+    assert embedder.texts == ["new: Something else."]
     for key in ("one", "two", "unknown"):
         await kit.of(index.drop, key)
     gc.collect()
-    embedder.asked.clear()
+    embedder.texts.clear()
     await kit.of(index.put, "one", TOOLS)
-    assert len(embedder.asked) == len(TOOLS), "unused vectors are freed"
+    assert len(embedder.texts) == len(TOOLS), "unused vectors are freed"
 
 
 @pytest.mark.parametrize(

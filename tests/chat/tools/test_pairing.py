@@ -64,13 +64,13 @@ def test_paired_leaves_ordered_messages_unchanged(messages: list[Message]) -> No
 
 @given(MESSAGES)
 def test_unanswered_returns_the_open_calls_at_the_end(messages: list[Message]) -> None:
-    asked = pairing.unanswered(messages)
+    unanswered = pairing.unanswered(messages)
     while messages and messages[-1].role is Role.TOOL:
         messages.pop()
-    if asked is not None:
+    if unanswered is not None:
         assert messages[-1].role is Role.ASSISTANT
-        assert set(asked.tool_calls) <= set(messages[-1].tool_calls)
-        assert asked.text == messages[-1].text
+        assert set(unanswered.tool_calls) <= set(messages[-1].tool_calls)
+        assert unanswered.text == messages[-1].text
 
 
 def calls_of(call_id: str, event_id: str, branch: str = "") -> Message:

@@ -14,7 +14,7 @@ from threadkeep.chat.types.messages import Text
 from threadkeep.v1.tool_service_pb2 import ToolDefinition as OfServer
 
 from ..async_and_sync import Kit, Way, text_of
-from ..conversations import Talk, asked
+from ..conversations import Talk, prompt_of
 
 HERE = "conversation_search"
 EVERYWHERE = "cross_session_search"
@@ -221,6 +221,6 @@ async def test_model_recalls_message_outside_its_context(talk: Talk) -> None:
     options = ToolOptions(tools=tuple(tools), tool_context={"session": talk.session})
     loop = talk.kit.ToolCallingAdvisor(internal_history=False)
     answers = await talk.ask(model, memory, "What code is it?", advisors=[loop], options=options)
-    assert asked(model, 0) == ["user: What code is it?"]
+    assert prompt_of(model, 0) == ["user: What code is it?"]
     results = json.loads(text_of(answers))["results"]
     assert [each["text"] for each in results] == ["The code is 4711.", "What code is it?"]

@@ -30,10 +30,10 @@ def test_function_receives_arguments_as_dict_and_optional_context() -> None:
     plain = schema_tool("book", FLIGHT, lambda arguments: arguments, description="Books.")
     assert (plain.name, plain.definition.description, plain.definition.input_schema) == ("book", "Books.", FLIGHT)
     assert json.loads(ran(plain, {"from": "Rome", "seats": [{"row": 1}]})) == {"from": "Rome", "seats": [{"row": 1}]}
-    told = schema_tool("who", {}, lambda arguments, context: context.values["user_id"], return_direct=True, timeout=2)
-    assert (told.return_direct, told.timeout) == (True, 2)
-    assert told.definition.input_schema == {"type": "object", "properties": {}}
-    assert ran(told, "{}", ToolContext({"user_id": "alice"})) == "alice"
+    direct = schema_tool("who", {}, lambda arguments, context: context.values["user_id"], return_direct=True, timeout=2)
+    assert (direct.return_direct, direct.timeout) == (True, 2)
+    assert direct.definition.input_schema == {"type": "object", "properties": {}}
+    assert ran(direct, "{}", ToolContext({"user_id": "alice"})) == "alice"
 
 
 def test_invalid_arguments_are_reported_by_field_without_running() -> None:
@@ -77,10 +77,10 @@ def test_strict_schema_requires_every_field_and_null_omits_one() -> None:
         "required": ["a"],
     }
     tool = schema_tool("it", schema, lambda arguments: arguments, strict=True)
-    told = tool.definition.input_schema
-    assert (told["required"], told["additionalProperties"]) == (["a", "b", "c"], False)
-    assert told["properties"]["b"] == {"anyOf": [{"type": "integer"}, {"type": "null"}]}
-    assert told["properties"]["c"] == {"type": ["integer", "null"]}
+    strict = tool.definition.input_schema
+    assert (strict["required"], strict["additionalProperties"]) == (["a", "b", "c"], False)
+    assert strict["properties"]["b"] == {"anyOf": [{"type": "integer"}, {"type": "null"}]}
+    assert strict["properties"]["c"] == {"type": ["integer", "null"]}
     assert ran(tool, {"a": "x", "b": None, "c": None}) == '{"a":"x","c":null}'
     assert "a: None is not of type 'string'" in refused(tool, {"a": None, "b": 1, "c": 1})
     with pytest.raises(InvalidTool, match="free keys"):

@@ -13,7 +13,7 @@ import threadkeep
 from threadkeep.chat import Tool, ToolCall, ToolContext, ToolOutput, assistant
 
 from ..async_and_sync import Kit, Way, text_of
-from ..conversations import Talk, asked
+from ..conversations import Talk, prompt_of
 
 NOTHING = "No results found."
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -203,4 +203,4 @@ async def test_model_searches_its_conversation(talk: Talk) -> None:
     client = talk.kit.ChatClient(model, advisors=[talk.memory()], tools=[talk.kit.SearchTools(talk.sdk).conversation_search()])
     answers = await talk.way.ask(client.prompt("What do I drink?").session(talk.session))
     assert text_of(answers) == "green"
-    assert '"text": "green tea"' in asked(model)[-1]
+    assert '"text": "green tea"' in prompt_of(model)[-1]

@@ -108,8 +108,8 @@ async def test_calls_are_run_and_results_are_sent_to_the_vendor(
     assert text_of(answers) == "Take an umbrella."
     assert not any(answer.tool_calls for answer in answers)
     assert sorted(town.seen) == ["Bergen", "Oslo", "clock"]
-    told = json.dumps(endpoint.body)
-    assert told.index("rain in Oslo") < told.index("rain in Bergen") < told.index("ten past nine")
+    sent = json.dumps(endpoint.body)
+    assert sent.index("rain in Oslo") < sent.index("rain in Bergen") < sent.index("ten past nine")
     assert len(endpoint.requests) == 2
 
 

@@ -29,7 +29,7 @@ from ..async_and_sync import Kit, Way, response_of, text_of
 from ..tool_loop import RecordingTools, answer_calling, answer_saying, failing, loop, memory, request
 
 
-def told(messages: tuple[Message, ...]) -> list[tuple[str, str, bool]]:
+def results_of(messages: tuple[Message, ...]) -> list[tuple[str, str, bool]]:
     """Returns the results of the TOOL message, which comes first: call id, text, and whether it is an error."""
     assert messages[0].role is Role.TOOL
     return [(result.call_id, result.text, result.is_error) for result in messages[0].tool_results]
@@ -43,10 +43,10 @@ async def test_return_direct_result_is_the_answer(kit: Kit, way: Way) -> None:
     end = response_of(answers)
     assert (text_of(answers), end.finish_reason, runs.made, len(model.prompts)) == ("9:10", RETURN_DIRECT, ["clock"], 1)
     assert dict(end.generations[0].metadata) == {TOOL_ID: "c1", TOOL_NAME: "clock"}
-    [(asked, messages)] = kept.recorded
-    assert told(messages) == [("c1", "9:10", False)]
+    [(question, messages)] = kept.recorded
+    assert results_of(messages) == [("c1", "9:10", False)]
     assert [message.text for message in messages[1:]] == ["9:10"]
-    assert asked.messages == (user("what time is it?"),)
+    assert question.messages == (user("what time is it?"),)
 
 
 async def test_each_return_direct_result_is_a_generation(kit: Kit, way: Way) -> None:
@@ -87,7 +87,7 @@ async def test_call_limit_ends_the_turn_with_its_message(kit: Kit, way: Way, con
     assert [(result.call_id, result.text) for result in partial] == [("c1", "weather says so"), ("c2", "clock says so")]
     [(_, messages)] = kept.recorded
     not_run = f"not run: {breach}"
-    assert told(messages) == [
+    assert results_of(messages) == [
         ("c1", "weather says so", False),
         ("c2", "clock says so", False),
         ("c3", not_run, True),
@@ -108,7 +108,7 @@ async def test_iteration_limit_ends_the_turn_with_its_message(kit: Kit, way: Way
     )
     assert (len(model.prompts), runs.made, end.usage) == (3, ["clock", "clock"], Usage(3, 3, 6))
     [(_, messages)] = kept.recorded
-    assert told(messages) == [("c1", f"not run: {end.text}", True)]
+    assert results_of(messages) == [("c1", f"not run: {end.text}", True)]
     assert [message.text for message in messages[1:]] == [end.text]
 
 
@@ -137,7 +137,7 @@ async def test_unknown_tool_raises_and_records_a_result_for_every_call(kit: Kit,
         await way.ask(loop(kit, kit.ScriptedModel([answer_calling("clock", "clocks")]), kept), request(runs.tool("clock")))
     assert runs.made == []
     [(_, messages)] = kept.recorded
-    assert [(call, is_error) for call, _, is_error in told(messages)] == [("c1", True), ("c2", True)]
+    assert [(call, is_error) for call, _, is_error in results_of(messages)] == [("c1", True), ("c2", True)]
     assert len(messages) == 1
 
 
@@ -154,7 +154,11 @@ async def test_failed_tool_raises_when_configured_and_keeps_earlier_results(kit:
         await way.ask(chain, request(runs.tool("clock"), runs.tool("broken", failing(OSError("no battery")))))
     assert isinstance(failed.value.__cause__, OSError)
     assert runs.made == ["clock", "broken"]
-    assert [(call, is_error) for call, _, is_error in told(kept.recorded[0][1])] == [("c1", False), ("c2", True), ("c3", True)]
+    assert [(call, is_error) for call, _, is_error in results_of(kept.recorded[0][1])] == [
+        ("c1", False),
+        ("c2", True),
+        ("c3", True),
+    ]
 
 
 async def test_failing_memory_does_not_hide_the_end_of_the_turn(kit: Kit, way: Way) -> None:
@@ -175,14 +179,14 @@ async def test_memory_records_with_the_context_of_the_round(kit: Kit, way: Way) 
     marking = kit.advisor(order=1, before=lambda request: request.with_context({"mark": 1}))
     chain = loop(kit, kit.ScriptedModel([answer_calling("clock")]), kept, marking)
     await way.ask(chain, request(RecordingTools().tool("clock", return_direct=True)).with_context({"mine": 2}))
-    [(asked, _)] = kept.recorded
-    assert dict(asked.context) == {"mine": 2, "mark": 1}
+    [(question, _)] = kept.recorded
+    assert dict(question.context) == {"mine": 2, "mark": 1}
 
 
 def test_complete_results_gives_each_call_one_result_for_duplicate_ids() -> None:
     calls = [ToolCall("a", "clock"), ToolCall("a", "clock"), ToolCall("a", "weather"), ToolCall("b", "clock")]
     done = tool(ToolResult("a", "weather", (Text("rain"),)), ToolResult("a", "clock", (Text("9:10"),)))
-    assert told((complete_results(calls, done, "no time"),)) == [
+    assert results_of((complete_results(calls, done, "no time"),)) == [
         ("a", "9:10", False),
         ("a", "not run: no time", True),
         ("a", "rain", False),
@@ -202,9 +206,9 @@ async def test_resumed_turn_begins_with_the_open_calls(kit: Kit, way: Way) -> No
     left = ChatClientResponse(answer_calling("clock"), {"history": "kept"})
     kept = memory(kit, pending=left)
     model = kit.ScriptedModel([answer_calling("weather"), "done"])
-    asked = request(runs.tool("clock"), runs.tool("weather")).with_messages().with_context({RESUME: True})
-    answers = await way.ask(loop(kit, model, kept, internal_history=False), asked)
-    assert (text_of(answers), runs.made, kept.asked) == ("done", ["clock", "weather"], 1)
+    question = request(runs.tool("clock"), runs.tool("weather")).with_messages().with_context({RESUME: True})
+    answers = await way.ask(loop(kit, model, kept, internal_history=False), question)
+    assert (text_of(answers), runs.made, kept.pending_reads) == ("done", ["clock", "weather"], 1)
     assert not any(answer.tool_calls for answer in answers)
     assert [[message.role for message in each.messages] for each in kept.requests] == [[Role.TOOL], [Role.TOOL]]
     assert [(each.context["history"], each.context[RESUME]) for each in kept.requests] == [("kept", False)] * 2
@@ -214,17 +218,17 @@ async def test_resumed_turn_without_open_calls_calls_the_inner_chain(kit: Kit, w
     kept = memory(kit)
     chain = loop(kit, kit.ScriptedModel(["done"]), kept)
     assert text_of(await way.ask(chain, request().with_context({RESUME: True}))) == "done"
-    assert (kept.asked, kept.requests[0].context[RESUME]) == (1, True)
+    assert (kept.pending_reads, kept.requests[0].context[RESUME]) == (1, True)
     await way.ask(loop(kit, kit.ScriptedModel(["done"]), kept), request())
-    assert kept.asked == 1
+    assert kept.pending_reads == 1
 
 
 async def test_limit_error_has_the_partial_results(kit: Kit) -> None:
     manager = kit.ToolCallingManager(limits=ToolCallLimits(total=1))
-    asked = request(RecordingTools().tool("clock"))
+    question = request(RecordingTools().tool("clock"))
     with pytest.raises(ToolCallLimitExceeded) as breach:
-        await kit.of(manager.execute, asked.prompt, answer_calling("clock", "clock"))
+        await kit.of(manager.execute, question.prompt, answer_calling("clock", "clock"))
     assert breach.value.partial is not None
     assert [result.call_id for result in breach.value.partial.tool_results] == ["c1"]
     with pytest.raises(ValueError, match="no tool calls"):
-        await kit.of(manager.execute, asked.prompt, answer_saying("hello"))
+        await kit.of(manager.execute, question.prompt, answer_saying("hello"))

@@ -165,10 +165,10 @@ async def test_loop_without_internal_history_sends_last_message_and_gives_tools_
 
 async def test_loop_without_internal_history_keeps_the_first_system_message(kit: Kit, way: Way) -> None:
     model = kit.ScriptedModel([answer_calling("clock"), "done"])
-    asked = request(RecordingTools().tool("clock")).with_messages(
+    question = request(RecordingTools().tool("clock")).with_messages(
         user("first"), system("be brief"), system("and kind"), user("now")
     )
-    await way.ask(loop(kit, model, internal_history=False), asked)
+    await way.ask(loop(kit, model, internal_history=False), question)
     assert [message.role for message in model.prompts[1].messages] == [Role.SYSTEM, Role.TOOL]
     assert model.prompts[1].messages[0].text == "be brief"
 
@@ -201,7 +201,7 @@ def changing(kit: Kit, change: Callable[[ChatClientRequest], ChatClientRequest])
 async def test_tools_added_before_a_round_can_be_run(kit: Kit, way: Way) -> None:
     runs = RecordingTools()
     added = ToolOptions(tools=(runs.tool("clock"),))
-    adding = changing(kit, lambda asked: asked.with_options(added.over(asked.options)))
+    adding = changing(kit, lambda request: request.with_options(added.over(request.options)))
     model = kit.ScriptedModel([answer_calling("clock"), "done"])
     answers = await way.ask(kit.AdvisorChain([adding], model), request())
     assert (text_of(answers), runs.made) == ("done", ["clock"])
@@ -211,10 +211,10 @@ async def test_tools_added_before_a_round_can_be_run(kit: Kit, way: Way) -> None
 async def test_each_round_starts_with_the_original_options(kit: Kit, way: Way) -> None:
     seen: list[int] = []
 
-    def take_one(asked: ChatClientRequest) -> ChatClientRequest:
-        assert isinstance(asked.options, ToolOptions)
-        seen.append(len(asked.options.tools))
-        return asked.with_options(asked.options.changed(tools=asked.options.tools[:1]))
+    def take_one(request: ChatClientRequest) -> ChatClientRequest:
+        assert isinstance(request.options, ToolOptions)
+        seen.append(len(request.options.tools))
+        return request.with_options(request.options.changed(tools=request.options.tools[:1]))
 
     runs = RecordingTools()
     model = kit.ScriptedModel([answer_calling("clock"), "done"])
@@ -245,8 +245,8 @@ async def test_context_of_a_round_is_passed_to_the_next(kit: Kit, way: Way) -> N
 
 async def test_tools_see_the_tool_context_but_not_the_advisor_context(kit: Kit, way: Way) -> None:
     runs = RecordingTools()
-    asked = request(runs.tool("clock"), tool_context={"tenant": "acme"}).with_context({"secret": "for advisors"})
-    await way.ask(loop(kit, kit.ScriptedModel([answer_calling("clock"), "done"])), asked)
+    question = request(runs.tool("clock"), tool_context={"tenant": "acme"}).with_context({"secret": "for advisors"})
+    await way.ask(loop(kit, kit.ScriptedModel([answer_calling("clock"), "done"])), question)
     [context] = runs.contexts
     assert (dict(context.values), context.call_id) == ({"tenant": "acme"}, "c1")
 

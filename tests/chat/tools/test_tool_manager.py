@@ -90,9 +90,9 @@ async def test_plain_chat_options_have_no_tools(kit: Kit) -> None:
 async def test_history_has_the_prompt_the_calls_and_one_result_message(kit: Kit, concurrent: bool) -> None:
     runs = RecordingTools()
     response = answer_calling("clock", "weather", "clock", text="let me see")
-    asked = Prompt((system("be brief"), user("hi")), request(runs.tool("clock"), runs.tool("weather")).options)
-    found = await kit.of(kit.ToolCallingManager(concurrent=concurrent).execute, asked, response)
-    assert found.history[:3] == (*asked.messages, response.message)
+    prompt = Prompt((system("be brief"), user("hi")), request(runs.tool("clock"), runs.tool("weather")).options)
+    found = await kit.of(kit.ToolCallingManager(concurrent=concurrent).execute, prompt, response)
+    assert found.history[:3] == (*prompt.messages, response.message)
     assert (len(found.history), found.history[-1].role) == (4, Role.TOOL)
     assert [(result.call_id, result.name) for result in found.results] == [("c1", "clock"), ("c2", "weather"), ("c3", "clock")]
     assert [context.history for context in runs.contexts] == [found.history[:3]] * 3

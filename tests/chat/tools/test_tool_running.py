@@ -107,8 +107,8 @@ async def test_timeout_of_a_tool_overrides_the_manager(kit: Kit) -> None:
 async def test_timeout_error_raised_by_a_tool_keeps_its_message(kit: Kit, timeout: float | None) -> None:
     runs = RecordingTools()
     manager = kit.ToolCallingManager(tool_timeout=timeout)
-    asked = request(runs.tool("far", failing(TimeoutError("the printer does not answer"))))
-    found = await kit.of(manager.execute, asked.prompt, answer_calling("far"))
+    question = request(runs.tool("far", failing(TimeoutError("the printer does not answer"))))
+    found = await kit.of(manager.execute, question.prompt, answer_calling("far"))
     assert [result.text for result in found.results] == ["the printer does not answer"]
 
 
@@ -236,7 +236,7 @@ async def test_concurrent_turns_of_one_advisor_are_isolated(kit: Kit, way: Way) 
     started = threading.Barrier(2)
     advisor = kit.ToolCallingAdvisor()
 
-    def asked(name: str) -> tuple[Any, ChatClientRequest]:
+    def turn_of(name: str) -> tuple[Any, ChatClientRequest]:
         def run(arguments: str, context: ToolContext) -> str:
             started.wait(5)
             return f"{name}: {context.values['name']}, {len(context.history)}"
@@ -245,7 +245,7 @@ async def test_concurrent_turns_of_one_advisor_are_isolated(kit: Kit, way: Way) 
         options = ToolOptions(tools=(Tool(ToolDefinition("who"), run),), tool_context={"name": name})
         return model, ChatClientRequest((user(name),), options, {"for": name})
 
-    (one, first), (two, second) = asked("one"), asked("two")
+    (one, first), (two, second) = turn_of("one"), turn_of("two")
     answers = await asyncio.gather(
         way.ask(kit.AdvisorChain([advisor], one), first), way.ask(kit.AdvisorChain([advisor], two), second)
     )
