@@ -71,7 +71,7 @@ class Kit:
 
 @dataclass(frozen=True)
 class Way:
-    """How a chain or client is called: with `call`, or with `stream`."""
+    """Calls a chain or client in one way: with `call` or with `stream`."""
 
     kit: Kit
     streams: bool

@@ -164,15 +164,15 @@ async def test_unpaired_calls_and_results_are_hidden_from_the_model(talk: Talk, 
         threadkeep.tool_result("c3", "found", name="look"),
         threadkeep.user("three"),
         threadkeep.assistant(tool_calls=[made("c4")]),
-        threadkeep.tool_result("c9", "without a call", name="look"),
+        threadkeep.tool_result("c9", "orphan result", name="look"),
     )
     model = talk.kit.ScriptedModel(["fine"])
-    await talk.ask(model, talk.memory(), found("c8", "of the request"), "four")
+    await talk.ask(model, talk.memory(), found("c8", "stray result"), "four")
     shown = ["user: one", "assistant: I look", "user: two", "assistant: [look c3]", "tool: c3=found", "user: three"]
     assert prompt_of(model) == [*shown, "user: four"]
     assert "count=4" in caplog.text
-    assert not [each for each in ("without a call", "of the request", "I look") if each in caplog.text], "content is not logged"
-    assert "tool: c8=of the request" not in await talk.log()
+    assert not [each for each in ("orphan result", "stray result", "I look") if each in caplog.text], "content is not logged"
+    assert "tool: c8=stray result" not in await talk.log()
 
 
 async def test_results_are_sent_directly_after_their_calls(talk: Talk) -> None:
