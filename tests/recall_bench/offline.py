@@ -46,7 +46,7 @@ STEPS: dict[str, dict[str, float]] = {
     "times asked about": {"spans": 0, "dates": 0},
     "coverage": {"coverage": 0},
     "feedback": {"feedback": 0},
-    "neighbours": {"neighbours": 0},
+    "neighbors": {"neighbors": 0},
     "session": {"session": 0},
 }
 """What each step is switched off by."""

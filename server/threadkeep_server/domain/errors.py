@@ -56,7 +56,7 @@ class InvalidResumeToken(ThreadkeepError):
     reason, kind = "INVALID_RESUME_TOKEN", Kind.INVALID_ARGUMENT
 
     def __init__(self, problem: str) -> None:
-        message = f"resume_token {problem}; start anew, from the beginning or live"
+        message = f"resume_token {problem}; start a new subscription, from the beginning or live"
         super().__init__(message, field="resume_token", problem=problem)
 
 

@@ -43,10 +43,10 @@ class ChangeKind(IntEnum):
 class Change:
     """One committed change of a session. Versions and counters are the session's after it.
 
-    `session` is the store's key of the session, never used again for another. `labels`: those the session bears when the change
-    is read, or bore last. `labels_before`: what an update took the place of, else None. `after`: the session as it was after a
-    CREATED or UPDATED; of a deleted one its ref, uid and labels. `size`: bytes of its events as they were sent. `first` and
-    `last` are what its store finds its events by.
+    `session` is the store's key of the session, never reused. `labels`: the session's labels when the change is read, or its
+    last ones. `labels_before`: the labels that an update replaced, otherwise None. `after`: the session after a CREATED or
+    UPDATED; for a deleted session, its ref, uid and labels. `size`: bytes of its events as sent. The store finds the events of
+    the change by `first` and `last`.
     """
 
     position: Position

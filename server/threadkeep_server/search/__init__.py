@@ -1,1 +1,1 @@
-"""Recall: how texts become terms, how a question is read, how what was found is ranked. Pure: no I/O, no clock."""
+"""Search: analysis of texts and queries, and ranking. Pure: no I/O, no clock."""

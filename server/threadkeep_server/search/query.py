@@ -41,7 +41,7 @@ class Query:
       document, so a phrase is cut at the ends of a run of an unspaced script.
     - names: the terms that look like a name or a part of one.
     - spans: the mentioned times, in nanoseconds since 1970 UTC: (first, last), both inclusive.
-    - asks: whether it is a sentence, not keywords: it ends with a question mark, or has stop words among others.
+    - is_question: whether it is a sentence, not keywords: it ends with a question mark, or has stop words among others.
     """
 
     text: str
@@ -50,7 +50,7 @@ class Query:
     phrases: tuple[tuple[str, ...], ...] = ()
     names: frozenset[str] = frozenset()
     spans: tuple[tuple[int, int], ...] = ()
-    asks: bool = False
+    is_question: bool = False
 
 
 class _Word(NamedTuple):
@@ -70,9 +70,9 @@ def parse(text: str, now_ns: int) -> Query:
     mentioned = mentions(read, now_ns)
     words = list(_words(read))
     names = _Names(read, words, mentioned)
-    telling = [word for word in words if word.start in names.starts or _plain(word.text) not in STOP_WORDS] or words
+    words_used = [word for word in words if word.start in names.starts or _plain(word.text) not in STOP_WORDS] or words
     terms: dict[str, float] = {}
-    for word in telling:
+    for word in words_used:
         for token in word.tokens:
             if token is not word.tokens[0] and _plain(read[token.start : token.end]) in STOP_WORDS:
                 continue
@@ -83,11 +83,11 @@ def parse(text: str, now_ns: int) -> Query:
     return Query(
         text=text,
         terms=kept | {term: _OF_DATES[term[0]] for term in of_dates},
-        pairs=_pairs(telling, kept),
+        pairs=_pairs(words_used, kept),
         phrases=_phrases(read),
         names=frozenset(names.terms & kept.keys()),
         spans=tuple(dict.fromkeys(nanoseconds(*span) for span in days)),
-        asks=len(telling) < len(words) or read.rstrip().endswith(_QUESTION_MARKS),
+        is_question=len(words_used) < len(words) or read.rstrip().endswith(_QUESTION_MARKS),
     )
 
 

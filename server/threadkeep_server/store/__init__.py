@@ -1,1 +1,1 @@
-"""Where logs live. `base` is the contract; `memory` is what it means; `sql` is what it runs on."""
+"""Stores: the `contract`, its reference `inmemory`, and `sql` on SQLite and PostgreSQL."""

@@ -11,7 +11,7 @@ from threadkeep_server.domain.search import Candidate, Candidates
 from threadkeep_server.search.query import Query
 from threadkeep_server.search.ranking.scoring import DEFAULT, Weights, rank
 
-BARE = Weights(ordered=0, near=0, phrases=0, speaker=0, spans=0, coverage=0, feedback=0, neighbours=0, session=0)
+BARE = Weights(ordered=0, near=0, phrases=0, speaker=0, spans=0, coverage=0, feedback=0, neighbors=0, session=0)
 """BM25 alone."""
 
 

@@ -141,7 +141,7 @@ def test_an_answer_is_found_by_its_question() -> None:
     question = candidate(1, "which kayak did you buy", session=7, seq=5)
     answer, far = candidate(2, "buy x x x", session=7, seq=6), candidate(4, "buy x x x", session=7, seq=9)
     elsewhere = candidate(5, "buy x x x", session=8, seq=6)
-    weights = replace(BARE, neighbours=0.5)
+    weights = replace(BARE, neighbors=0.5)
     assert order(asked("kayak buy"), [far, elsewhere, answer, question], weights) == [1, 2, 5, 4]
     inserted = candidate(6, "buy x x x", session=7, seq=5.5)
     assert order(asked("kayak buy"), [far, inserted, question], weights)[:2] == [1, 6]

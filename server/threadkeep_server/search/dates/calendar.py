@@ -1,4 +1,4 @@
-"""Days, and spans of them: what mentions of dates are made of. Proleptic Gregorian, UTC."""
+"""Days and spans of days, of which mentions of dates consist. Proleptic Gregorian, UTC."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ _LAST = date.max.toordinal()
 
 
 class Days(NamedTuple):
-    """From the first day to the last, both inclusive."""
+    """A span of days, both ends inclusive."""
 
     first: date
     last: date
 
 
 def day_of(time_ns: int) -> date:
-    """The day of a time since 1970; the first or the last that there is, if it lies outside of the years 1 to 9999."""
+    """Returns the day of a time since 1970; the first or last day of the years 1 to 9999 if it is outside of them."""
     return _at(_EPOCH + time_ns // _DAY_NS)
 
 
 def nanoseconds(first: date, last: date) -> tuple[int, int]:
-    """From the first nanosecond of the first day to the last of the last day, both inclusive."""
+    """Returns the first nanosecond of the first day and the last nanosecond of the last day."""
     return (first.toordinal() - _EPOCH) * _DAY_NS, (last.toordinal() - _EPOCH + 1) * _DAY_NS - 1
 
 
@@ -36,12 +36,12 @@ def one(day: date) -> Days:
 
 
 def around(day: date, days: int) -> Days:
-    """So many days before and after."""
+    """Returns the span from `days` before the day to `days` after it."""
     return Days(shifted(day, -days), shifted(day, days))
 
 
 def week(day: date, weeks: int = 0) -> Days:
-    """The week, Monday to Sunday, so many weeks after that of the day."""
+    """Returns the week, Monday to Sunday, that is `weeks` after the week of the day."""
     monday = shifted(day, 7 * weeks - day.weekday())
     return Days(monday, shifted(monday, 6))
 
@@ -52,7 +52,7 @@ def weekend(day: date, weeks: int = 0) -> Days:
 
 
 def month(year: int, number: int, months: int = 1) -> Days:
-    """So many months from the one with the number 1 to 12. Numbers beyond lead to other years."""
+    """Returns `months` months from month `number` of the year. Numbers outside of 1 to 12 are months of other years."""
     first, after = _month_start(year, number), _month_start(year, number + months)
     return Days(first, after - timedelta(1) if first < after < date.max else after)
 
@@ -62,12 +62,12 @@ def year(number: int) -> Days:
 
 
 def season(number: int, quarter: int) -> Days:
-    """The meteorological seasons of the north: spring is 1 and begins in March, winter is 4 and ends in the next year."""
+    """Returns a meteorological season of the north: spring is 1 and begins in March; winter is 4 and ends in the next year."""
     return month(number, 3 * quarter, 3)
 
 
 def day(year: int, month: int, number: int) -> date | None:
-    """The day, if there is one."""
+    """Returns the day; None if there is no such day."""
     try:
         return date(year, month, number)
     except ValueError:

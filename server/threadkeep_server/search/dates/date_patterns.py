@@ -1,9 +1,8 @@
-"""The forms in which texts mention dates, each with what it means on a given day.
+"""The patterns of dates in texts, each with its meaning on a given day.
 
-English, the numeric forms of most places, and the most usual words of Chinese, Japanese and Korean. Patterns are written for
-text in lower case. What a form leaves open is decided so: a day or month without a year is the nearest one; a day of the week
-by itself is the last one, today included; 5/7/2023 is in May unless there is no such day; weeks begin on Monday; seasons are
-those of the north.
+They cover English, the numeric forms of most regions, and the most usual words of Chinese, Japanese and Korean, in lower case.
+Ambiguous forms: a day or month without a year is the nearest one; a day of the week alone is the last one, including today;
+5/7/2023 is in May unless there is no such day; weeks begin on Monday; seasons are those of the north.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from .calendar import Days
 
 
 class Rule(NamedTuple):
-    """A pattern, and the days that a match means: given the match and today; None if it means none."""
+    """A pattern, and the function that returns the days of a match, given the match and today; None: it is no date."""
 
     pattern: str
     meaning: Callable[[re.Match[str], date], Days | None]
@@ -83,7 +82,7 @@ def _nearest(today: date, month: int, first: int, last: int) -> Days | None:
 
 
 def _of_date(match: re.Match[str], today: date) -> Days | None:
-    """A day, or days, of a month that is named; with or without the year."""
+    """Returns one or several days of a named month, with or without a year."""
     month, first = _month_number(match["month"]), int(match["day"])
     last = int(match["until"] or first)
     if match["year"]:
@@ -146,7 +145,7 @@ def _of_relative_unit(match: re.Match[str], today: date) -> Days | None:
 
 
 def _unit(today: date, unit: str, step: int) -> Days:
-    """The day, week, weekend, month or year that is so many of them after today's."""
+    """Returns the day, week, weekend, month or year that is the given number of them after today's."""
     if unit == "weekend":
         return calendar.weekend(today, step)
     if unit == "month":
@@ -172,7 +171,7 @@ def _counted(match: re.Match[str]) -> tuple[int, int]:
 
 
 def _of_count(match: re.Match[str], today: date) -> Days | None:
-    """Some time ago, or in some time. Weeks are not meant to the day: three days around are."""
+    """Returns the days some time ago, or in some time. Weeks are not exact: they include three days before and after."""
     low, high = _counted(match)
     step = -1 if match[0].endswith(("ago", "back")) else 1
     near, far = (_apart(today, match["unit"], step * number) for number in (low, high))
@@ -184,7 +183,7 @@ def _apart(today: date, unit: str, step: int) -> Days:
 
 
 def _of_period(match: re.Match[str], today: date) -> Days | None:
-    """From some time ago until today, or from today on."""
+    """Returns the days from some time ago until today, or from today."""
     far = {"day": 1, "week": 7, "weekend": 7, "month": 30, "year": 365}[match["unit"]] * _counted(match)[1]
     end = calendar.shifted(today, _STEPS[match["which"]] * far)
     return Days(min(today, end), max(today, end))
@@ -270,20 +269,21 @@ SPACED = (
     Rule(rf"(?P<weekday>{_WEEKDAY})", _of_weekday),
     Rule(r"(?P<year>(?:19|20)\d\d)", _of_year),
 )
-"""In the order in which they are tried. They begin and end at the borders of words and numbers."""
+"""Rules in the order of their application. Matches begin and end at the boundaries of words and numbers."""
 
 UNSPACED = (
     Rule(r"(?P<year>[12]\d{3}) ?[年년](?: ?(?P<month>\d\d?) ?[月월](?: ?(?P<day>\d\d?) ?[日号號일])?)?", _of_asian_date),
     Rule(r"(?P<month>\d\d?) ?[月월] ?(?P<day>\d\d?) ?[日号號일]", _of_asian_day),
     Rule(_longest_first(_NAMED_IN_ASIA), _of_asian_name),
 )
-"""Those of scripts without blanks: they may stand within other letters."""
+"""Rules for scripts without blanks: matches may be adjacent to other letters."""
 
 TRIGGERS = ("day", "night", "tomorrow", "week", "month", "year", "morning", "afternoon", "evening", *MONTHS, *_SEASONS)
-"""Without a digit and without one of these in it, no text in lower case has a mention that SPACED knows."""
+"""A text in lower case with neither a digit nor one of these words contains no match of SPACED."""
 
 FIRST_WITHOUT_MONTH = frozenset(
     ("in", "the", "q1", "q2", "q3", "q4", *_WEEKDAYS, *_SEASONS, *_STEPS, *_COUNTS, *(month[:3] for month in MONTHS), "sept")
 ) | {word.partition(" ")[0] for word in _NAMED_DAYS}
 FIRST = FIRST_WITHOUT_MONTH.union(_BEFORE_MONTH, MONTHS)
-"""The words that a match of SPACED begins with, if not with a digit; the first, if a text names no month in full."""
+"""The words with which a match of SPACED begins, unless with a digit. FIRST_WITHOUT_MONTH: in texts without a full month
+name."""

@@ -1,8 +1,8 @@
 """Dates that texts mention, and dates as terms of the index.
 
-A question for "last week" and an answer "on Tuesday" share no word, but a date. So the dates that a document is about, its own
-and those that it mentions, are terms of it, and those that a question mentions are sought. Three kinds of term, which no text
-can hold by itself, since words have no private-use characters: DAY + "20230507", MONTH + "202305", YEAR + "2023".
+A question about "last week" and an answer "on Tuesday" share a date but no word. So the date of a document and the dates that
+it mentions are terms of the document, and the dates that a query mentions are terms of the query. There are three kinds of
+terms, which no text contains, because words have no private-use characters: DAY + "20230507", MONTH + "202305", YEAR + "2023".
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ MONTH = "\ue101"
 YEAR = "\ue102"
 
 MOST_DAYS = 7
-"""A span of more days has no terms for its days."""
+"""Spans of more days have no terms for their days."""
 MOST_MONTHS = 3
-"""A span that touches more months has no terms for its months."""
+"""Spans of more months have no terms for their months."""
 MOST_YEARS = 10
-"""Of a span that touches more years only the first so many have terms."""
+"""Only the first years of a span have terms."""
 
 MOST_MENTIONS = 64
-"""Mentions of one text that are told; the rest is passed over."""
+"""Maximum number of mentions of one text; the rest is ignored."""
 MOST_CHARACTERS = 100_000
-"""Characters of one text in which mentions are looked for."""
+"""Characters of one text that are searched for mentions."""
 
 
 class Mention(NamedTuple):
-    """A date that a text mentions: the characters from `start` to before `end`, and the days meant, both inclusive."""
+    """A date that a text mentions: its characters from `start` to before `end`, and its first and last day."""
 
     start: int
     end: int
@@ -47,14 +47,14 @@ _SEPARATOR = re.compile(r"\(\?P<sep>([^)]*)\)(.*)\(\?P=sep\)")
 
 
 def _combined(rules: Sequence[Rule], first: int) -> str:
-    """All rules as one pattern: one group for each, none inside."""
+    """Returns all rules as one pattern, with one group per rule and none inside."""
     plain = (_GROUP.sub("(?:", _SEPARATOR.sub(r"\1\2\1", rule.pattern)) for rule in rules)
     return "|".join(f"(?P<r{number}>{pattern})" for number, pattern in enumerate(plain, first))
 
 
 _RULES = (*date_patterns.SPACED, *date_patterns.UNSPACED)
 _PATTERNS = [re.compile(rule.pattern) for rule in _RULES]
-# Not within numbers, amounts and longer words.
+# No matches within numbers, amounts and longer words.
 _SPACED = re.compile(rf"(?<![\w$€£])(?<!\d[.,/:-])(?:{_combined(date_patterns.SPACED, 0)})(?!\w)(?![.:/-]\d)")
 _UNSPACED = re.compile(rf"(?<!\d)(?:{_combined(date_patterns.UNSPACED, len(date_patterns.SPACED))})")
 _UNSPACED_LETTER = re.compile("[\u3400-\u9fff\uac00-\ud7a3]")
@@ -63,24 +63,24 @@ _WORD = re.compile(r"\w+")
 
 
 def mentions(text: str, reference_ns: int) -> list[Mention]:
-    """The dates that a text mentions, in its order, none overlapping another. What is relative, or lacks its year, is resolved
-    against the day of `reference_ns`, since 1970 in UTC. What is no date (31 April) is left out."""
+    """Returns the dates that a text mentions, in order, without overlaps. Relative dates and dates without a year are resolved
+    against the day of `reference_ns`, since 1970 in UTC. Impossible dates (31 April) are left out."""
     lower = _lower(text[:MOST_CHARACTERS])
     found = _spaced(lower)
     if not lower.isascii() and _UNSPACED_LETTER.search(lower):
         found = sorted([*found, *_UNSPACED.finditer(lower)], key=re.Match.start)
     if not found:
         return []
-    today, told, end = calendar.day_of(reference_ns), list[Mention](), 0
+    today, result, end = calendar.day_of(reference_ns), list[Mention](), 0
     for match in found:
         if match.start() >= end and (span := _meant(match, today)):
             end = match.end()
-            told.append(Mention(match.start(), end, *span))
-    return told[:MOST_MENTIONS]
+            result.append(Mention(match.start(), end, *span))
+    return result[:MOST_MENTIONS]
 
 
 def _spaced(lower: str) -> list[re.Match[str]]:
-    """Where a rule of SPACED holds. Only words that can begin one are tried: to search at every character takes much longer."""
+    """Returns matches of SPACED. Tries only words that can begin one; a search at every character takes much longer."""
     if not _DIGIT.search(lower) and not any(word in lower for word in date_patterns.TRIGGERS):
         return []
     first = date_patterns.FIRST if any(month in lower for month in date_patterns.MONTHS) else date_patterns.FIRST_WITHOUT_MONTH
@@ -98,7 +98,7 @@ def _spaced(lower: str) -> list[re.Match[str]]:
 
 
 def _lower(text: str) -> str:
-    """In lower case, every character where it was."""
+    """Returns the text in lower case, with every character at its place."""
     lower = text.lower()
     if len(lower) == len(text):
         return lower
@@ -112,8 +112,8 @@ def _meant(match: re.Match[str], today: date) -> Days | None:
 
 
 def date_terms(spans: Iterable[tuple[date, date]]) -> list[str]:
-    """The terms of spans of days (first and last, both inclusive), each once: of their days, months and years, as far as
-    MOST_DAYS, MOST_MONTHS and MOST_YEARS allow."""
+    """Returns the terms of spans of days (first and last, both inclusive), each once: those of their days, months and years,
+    within MOST_DAYS, MOST_MONTHS and MOST_YEARS."""
     terms: dict[str, None] = {}
     for first, last in spans:
         length = (last - first).days + 1
@@ -132,7 +132,7 @@ def _digits(day: date) -> str:
 
 
 def document_dates(texts: Iterable[str], time_ns: int) -> list[str]:
-    """The terms of a document's own day and of the dates that its texts mention, seen from that day."""
+    """Returns the terms of a document's day and of the dates that its texts mention, resolved against that day."""
     today = calendar.day_of(time_ns)
     spans = [(today, today)]
     for text in texts:

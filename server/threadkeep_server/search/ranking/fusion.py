@@ -1,4 +1,4 @@
-"""Rankings put together, and what is recent put first. Pure."""
+"""Fusion of rankings, and the boost of recent results. Pure."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from ...domain.search import Scored
 
 
 def fuse(rankings: Sequence[Sequence[Scored]], k: int = 60) -> list[Scored]:
-    """Reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009): each ranking, best first, gives a key 1 / (k + its place,
-    from 1). Only the order within a ranking counts, so that scores of different kinds may be put together. Best first, of
-    equals the later key first. `k`, at least 0, evens the places out; a key that a ranking tells twice counts where it stands
-    first. Its relevance is the greatest that it has in any. Raises InvalidField."""
+    """Fuses rankings by reciprocal rank (Cormack, Clarke and Büttcher, 2009): each ranking, best first, adds 1 / (k + rank) to
+    the score of a key; ranks start at 1. Only the order within a ranking counts, so scores of different kinds can be fused.
+    Returns the best first; of equals, the later key first. `k` is at least 0; a larger one reduces the effect of ranks. A key
+    that a ranking contains twice counts at its first rank. Its relevance is its maximum over the rankings. Raises
+    InvalidField."""
     if k < 0:
         raise InvalidField("k", "must be 0 or more")
     totals: dict[int, float] = {}
@@ -29,11 +30,10 @@ def fuse(rankings: Sequence[Sequence[Scored]], k: int = 60) -> list[Scored]:
 def recency(
     scored: Sequence[Scored], times: Mapping[int, int], now: int, half_life_ns: int, weight: float = 0.0
 ) -> list[Scored]:
-    """Scores with what is recent lifted, best first: score * (1 + weight * 0.5 ** (age / half_life_ns)). With weight 1
-    something said just now counts twice, and 1.5 times once it is half_life_ns old; with 0, the default, nothing changes.
-    Relevance stays as it is.
+    """Boosts recent results: score * (1 + weight * 0.5 ** (age / half_life_ns)), best first. With weight 1 a result of this
+    moment counts twice, and one of age half_life_ns 1.5 times; with 0, the default, nothing changes. Relevance is unchanged.
 
-    `times`: nanoseconds by key; a key without a time is not lifted. What is of the future counts as said at `now`.
+    `times`: nanoseconds by key; a key without a time is not boosted. A time in the future counts as `now`.
     Raises InvalidField."""
     if half_life_ns <= 0:
         raise InvalidField("half_life_ns", "must be positive")

@@ -1,7 +1,7 @@
-"""How well candidates answer a question, without a model: BM25 over weighted fields, and what a conversation adds to it.
+"""Scores of candidates for a query, without a model: BM25 over weighted fields, and signals from the conversation.
 
-Each step is a function of its own, named in `rank` in the order in which they act, and each can be switched off by its weight.
-The constants are those of the sources, or round numbers; none was fitted to a set of questions.
+Each step is a function; `rank` calls them in order. A weight of 0 switches a step off. The constants are those of the
+publications, or round numbers; none was fitted to a set of questions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .term_hits import FIELDS, Floats, Hits, Ints, Tokens
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """How much each step counts; 0 switches it off, and it costs nothing then. BM25's own are k1 > 0 and 0 <= b <= 1."""
+    """The weight of each step; 0 switches it off, at no cost. k1 > 0 and 0 <= b <= 1 are parameters of BM25."""
 
     text: float = 1.0
     calls: float = 0.5
@@ -40,36 +40,36 @@ class Weights:
     spans: float = 1.0
     coverage: float = 0.3
     feedback: float = 0.3
-    neighbours: float = 0.8
+    neighbors: float = 0.8
     session: float = 0.1
 
     @property
     def fields(self) -> tuple[float, ...]:
-        """In the order of Words."""
+        """The weights of the fields, in the order of Words."""
         return self.text, self.calls, self.results, self.media, self.dates
 
 
 DEFAULT = Weights()
 
 NEAR = 8
-"""Terms within which two are near: the window of the sequential dependence model."""
+"""The distance, in terms, up to which two terms are near: the window of the sequential dependence model."""
 
 REACH = 2.0
-"""Events within which a candidate's neighbours speak for it."""
+"""The distance, in events, up to which neighbors raise a candidate's score."""
 
 FEEDBACK_CANDIDATES = 5
 FEEDBACK_TERMS = 10
-_SAMPLE = 48  # candidates in which it is counted how common a term is
+_SAMPLE = 48  # candidates in which the frequency of a term is counted
 _SESSION_BEST = 3
-# In a scope of few documents it cannot be told how rare a word is: it is as in one of so many.
+# A scope with fewer documents does not show how rare a word is; this number is assumed.
 _FEWEST_DOCUMENTS = 50
-# A pair of characters that no document has mostly belongs to two words.
+# A pair of characters that no document contains usually spans two words.
 _OF_UNKNOWN_PAIR = 0.4
 
 
 def rank(query: Query, candidates: Candidates, weights: Weights = DEFAULT) -> list[Scored]:
-    """The candidates, best first; of equals the later key first. Scores are finite, and 0 or more. Their relevance is the share
-    of the question that they hold, or half of the share that stands right beside them."""
+    """Returns the candidates, best first; of equals, the later key first. Scores are finite, and 0 or more. The relevance of a
+    candidate is the share of the query that it contains, or half of the share that an adjacent candidate contains."""
     if not candidates.found:
         return []
     found = sorted(candidates.found, key=attrgetter("key"))
@@ -88,7 +88,8 @@ def rank(query: Query, candidates: Candidates, weights: Weights = DEFAULT) -> li
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """What the steps share: the candidates' terms, and where the question's stand. Matrices are terms x candidates."""
+    """The shared data of the steps: the candidates' terms, and the places of the query's terms. Matrices are terms x
+    candidates."""
 
     found: Sequence[Candidate]
     tokens: Tokens
@@ -112,8 +113,8 @@ class _Reading:
         hits = term_hits.find(tokens, term_hits.hashes(place)) if place else Hits(*(np.empty(0, np.int64) for _ in range(3)))
         counts = term_hits.count(hits, len(place), len(found), use.fields)
         known = np.array([candidates.frequencies.get(term, 0) for term in place], np.float64)
-        told = known.copy()
-        _count_speakers(counts, told, [place[name] for name in query.names if name in place], list(place), candidates, use)
+        counted = known.copy()
+        _count_speakers(counts, counted, [place[name] for name in query.names if name in place], list(place), candidates, use)
         seen = (counts > 0).sum(axis=1)
         lengths = tokens.lengths[:, : FIELDS - 1] @ np.array(use.fields[: FIELDS - 1])
         documents = max(candidates.documents, len(found))
@@ -125,7 +126,7 @@ class _Reading:
             counts=counts,
             known=np.maximum(known, seen),
             documents=documents,
-            rarity=_rarity(np.maximum(told, seen), documents),
+            rarity=_rarity(np.maximum(counted, seen), documents),
             weights=np.array([query.terms.get(term, 0.0) for term in place], np.float64),
             norm=1 - use.b + use.b * lengths / max(float(lengths.mean()), 1.0),
             keys=np.array([candidate.key for candidate in found], np.int64),
@@ -134,10 +135,10 @@ class _Reading:
 
 
 def _count_speakers(
-    counts: Floats, told: Floats, names: Sequence[int], terms: Sequence[str], candidates: Candidates, use: Weights
+    counts: Floats, frequencies: Floats, names: Sequence[int], terms: Sequence[str], candidates: Candidates, use: Weights
 ) -> None:
-    """The author is a field, too: whom a question names has mostly said the answer. The name of somebody who speaks here is as
-    common as what that speaker says, and where it is said it mostly calls the other: it counts less there."""
+    """Counts authors as a field: the person that a query names usually gave the answer. The name of a speaker is as frequent
+    as that speaker's events. Inside texts it is mostly a form of address, so it counts less there."""
     if not names or not use.speaker:
         return
     authors = [candidate.author for candidate in candidates.found]
@@ -146,18 +147,18 @@ def _count_speakers(
         said = np.array([terms[name] in called[author] for author in authors], np.float64)
         if said.any():
             counts[name] = use.speaker * said + use.called * counts[name]
-            told[name] = min(told[name] + said.mean() * candidates.documents, candidates.documents)
+            frequencies[name] = min(frequencies[name] + said.mean() * candidates.documents, candidates.documents)
 
 
 def _rarity(frequencies: Floats | float, documents: int) -> Floats:
-    """Inverse document frequency, never below 0: Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and
-    Beyond" (2009), with Lucene's 1 added inside the logarithm."""
+    """Returns the inverse document frequency, never below 0: Robertson and Zaragoza, "The Probabilistic Relevance Framework:
+    BM25 and Beyond" (2009), with Lucene's 1 added inside the logarithm."""
     within = np.minimum(np.asarray(frequencies, np.float64), documents)
     return np.log1p((documents - within + 0.5) / (within + 0.5))
 
 
 def _saturated(counts: Floats, read: _Reading) -> Floats:
-    """BM25's use of counts: each further occurrence says less, and the less, the longer the document."""
+    """Returns the saturated counts of BM25: further occurrences count less, and less in longer documents."""
     return counts * (read.use.k1 + 1) / (counts + read.use.k1 * read.norm)
 
 
@@ -169,8 +170,9 @@ def _bm25(read: _Reading, weights: Floats) -> Floats:
 
 
 def _proximity(query: Query, read: _Reading) -> Floats:
-    """Neighbours of the question found as neighbours in that order, or within NEAR terms in any: the features of the sequential
-    dependence model (Metzler and Croft, "A Markov Random Field Model for Term Dependencies", 2005), scored as terms are."""
+    """Scores adjacent terms of the query that are adjacent in the same order, or within NEAR terms in any order: the features
+    of the sequential dependence model (Metzler and Croft, "A Markov Random Field Model for Term Dependencies", 2005), scored
+    like terms."""
     pairs = list(dict.fromkeys((read.place[a], read.place[b]) for a, b in query.pairs if a != b))
     if not pairs or not (read.use.ordered or read.use.near):
         return np.zeros(len(read.found))
@@ -194,11 +196,11 @@ def _proximity(query: Query, read: _Reading) -> Floats:
 
 
 def _phrases(query: Query, read: _Reading) -> Floats:
-    """What was quoted and stands there word by word counts as one more, very telling term."""
+    """Scores quoted phrases that occur verbatim: each counts as one more, very specific term."""
     scores = np.zeros(len(read.found))
     if not query.phrases or not read.use.phrases:
         return scores
-    # Places behind the end, so that a phrase may begin with the last token.
+    # Padding, so that a phrase may begin with the last token.
     longest = max(map(len, query.phrases))
     term_at = np.full(len(read.tokens.field) + longest, -1, np.int64)
     term_at[read.hits.at] = read.hits.term
@@ -210,14 +212,14 @@ def _phrases(query: Query, read: _Reading) -> Floats:
             starts = starts[(term_at[starts + step] == term) & (field_at[starts + step] == field_at[starts])]
         has = np.zeros(len(read.found))
         has[field_at[starts] // FIELDS] = 1.0
-        # How rare a stop word is has not been counted.
-        telling = [term for term in wanted if read.weights[term]] or wanted
-        scores += read.use.phrases * float(read.rarity[telling].sum()) * has
+        # The frequencies of stop words are not counted.
+        rated = [term for term in wanted if read.weights[term]] or wanted
+        scores += read.use.phrases * float(read.rarity[rated].sum()) * has
     return scores
 
 
 def _spans(query: Query, read: _Reading) -> Floats:
-    """A candidate of the time that is asked about counts as one that has a term more, as rare as such candidates are."""
+    """Scores candidates of the mentioned time: as if they had one more term, as rare as such candidates are."""
     if not query.spans or not read.use.spans:
         return np.zeros(len(read.found))
     within = [any(first <= c.time <= last for first, last in query.spans) for c in read.found]
@@ -230,8 +232,8 @@ def _known(has: Sequence[bool]) -> Floats:
 
 
 def _coverage(read: _Reading) -> Floats:
-    """A factor: how much of the question, by weight and rarity, a candidate has at all (the coordination factor of Salton's
-    vector space systems, softened)."""
+    """Returns a factor: the share of the query, by weight and rarity, that a candidate contains (a softened form of the
+    coordination factor of Salton's vector space systems)."""
     mass = read.weights * read.rarity
     total = float(mass[(read.counts > 0).any(axis=1)].sum())
     if not total or not read.use.coverage:
@@ -241,23 +243,23 @@ def _coverage(read: _Reading) -> Floats:
 
 
 def _relevance(read: _Reading) -> Floats:
-    """How much of the question, by weight and rarity, a candidate has, or half of what one right beside it has. Other than for
-    `_coverage`, what is in no document counts too, and a speaker's name as it is spoken."""
+    """Returns the share of the query, by weight and rarity, that a candidate contains, or half of the share of an adjacent one.
+    Unlike in `_coverage`, terms that no document contains count too, and a speaker's name counts by its frequency in texts."""
     mass = read.weights * _rarity(read.known, max(read.documents, _FEWEST_DOCUMENTS))
     for term, place in read.place.items():
         if not read.known[place] and script_of(term[0]).unspaced:
             mass[place] *= _OF_UNKNOWN_PAIR
     share = mass @ (read.counts > 0) / max(float(mass.sum()), 1e-12)
     session, seq, order = _in_sessions(read)
-    beside = np.empty_like(share)
-    beside[order] = np.where(seq > 0, _lift(session, seq, share[order]), 0.0)  # memories have no place: they are at 0
-    return np.maximum(share, beside)
+    adjacent = np.empty_like(share)
+    adjacent[order] = np.where(seq > 0, _lift(session, seq, share[order]), 0.0)  # memories have no position: theirs is 0
+    return np.maximum(share, adjacent)
 
 
 def _feedback(scores: Floats, read: _Reading) -> Floats:
-    """Pseudo-relevance feedback: the terms of the best candidates are asked for too, with less weight: the relevance model
-    mixed with the question (RM3; Abdul-Jaleel et al., "UMass at TREC 2004"), scored with BM25. Only a term that two of the best
-    have is taken, so that none of them only confirms itself."""
+    """Scores pseudo-relevance feedback: searches for the terms of the best candidates too, with less weight. This is the
+    relevance model mixed with the query (RM3; Abdul-Jaleel et al., "UMass at TREC 2004"), scored with BM25. A term must occur
+    in two of the best, so that no candidate only confirms itself."""
     best = np.lexsort((-read.keys, -scores))[:FEEDBACK_CANDIDATES]
     if not read.use.feedback or len(read.found) <= FEEDBACK_CANDIDATES or not scores[best].sum():
         return np.zeros(len(read.found))
@@ -274,7 +276,7 @@ def _feedback(scores: Floats, read: _Reading) -> Floats:
 
 
 def _relevance_model(documents: Sequence[term_hits.Hashes], scores: Floats, read: _Reading) -> tuple[term_hits.Hashes, Floats]:
-    """The terms that at least two of the documents have, the question's own left out, and how likely each is in them."""
+    """Returns the terms that occur in at least two of the documents, without those of the query, and their probabilities."""
     every = np.concatenate(documents)
     terms, which = np.unique(every, return_inverse=True)
     owner = np.repeat(np.arange(len(documents)), [len(document) for document in documents])
@@ -286,7 +288,7 @@ def _relevance_model(documents: Sequence[term_hits.Hashes], scores: Floats, read
 
 
 def _sampled_rarity(terms: term_hits.Hashes, read: _Reading) -> Floats:
-    """How rare terms are, in candidates taken at even distances. `terms` is in order."""
+    """Returns the rarity of terms in candidates at even distances. `terms` is sorted."""
     step = -(-len(read.found) // _SAMPLE)
     owner = read.tokens.field // FIELDS
     taken = owner % step == 0
@@ -299,22 +301,22 @@ def _sampled_rarity(terms: term_hits.Hashes, read: _Reading) -> Floats:
 
 
 def _grouped(scores: Floats, read: _Reading) -> Floats:
-    """What stands beside a good candidate is likely about the same, an answer behind its question above all; so, less, is what
-    stands in the same session. (Scores of passages mixed with those of what they stand in: Callan, "Passage-Level Evidence in
-    Document Retrieval", 1994.) Of the neighbours the best one counts: many that match a little make no answer. A candidate may
-    also be there only because it stands beside others, without a term of the question."""
-    if not (read.use.neighbours or read.use.session):
+    """Adds the scores of neighbors: events next to a good candidate are likely about the same subject, above all an answer
+    after its question. Events of the same session are too, to a lesser degree. (Scores of passages combined with those of their
+    document: Callan, "Passage-Level Evidence in Document Retrieval", 1994.) Only the best neighbor counts: many weak matches
+    are no answer. Some candidates are present only as neighbors and contain no term of the query."""
+    if not (read.use.neighbors or read.use.session):
         return scores
     session, seq, order = _in_sessions(read)
     own = scores[order]
-    total = own + read.use.neighbours * _lift(session, seq, own) + read.use.session * _best_of_session(session, own)
+    total = own + read.use.neighbors * _lift(session, seq, own) + read.use.session * _best_of_session(session, own)
     grouped = np.empty_like(total)
     grouped[order] = total
     return grouped
 
 
 def _in_sessions(read: _Reading) -> tuple[Ints, Floats, Ints]:
-    """The candidates' sessions and places there, by session and place, and the order that is."""
+    """Returns the sessions and seqs of the candidates, sorted by both, and the sort order."""
     session = np.array([candidate.session for candidate in read.found], np.int64)
     seq = np.array([candidate.position for candidate in read.found], np.float64) / POSITION_STEP
     order = np.lexsort((seq, session))
@@ -322,7 +324,7 @@ def _in_sessions(read: _Reading) -> tuple[Ints, Floats, Ints]:
 
 
 def _lift(session: Ints, seq: Floats, own: Floats) -> Floats:
-    """What the best neighbor of each has, the less, the farther it stands: half of it right beside."""
+    """Returns the score of each candidate's best neighbor, divided by 1 + the distance: half of it at distance 1."""
     lift = np.zeros(len(own))
     for lag in (1, 2):
         gap = seq[lag:] - seq[:-lag]
@@ -334,7 +336,7 @@ def _lift(session: Ints, seq: Floats, own: Floats) -> Floats:
 
 
 def _best_of_session(session: Ints, scores: Floats) -> Floats:
-    """The mean of a session's best scores, for each candidate. `session` is in order."""
+    """Returns, for each candidate, the mean of the best scores of its session. `session` is sorted."""
     starts = np.flatnonzero(np.append(True, session[1:] != session[:-1]))
     ends = np.append(starts[1:], len(session))
     best = [np.sort(scores[start:end])[-_SESSION_BEST:].sum() / _SESSION_BEST for start, end in zip(starts, ends, strict=True)]

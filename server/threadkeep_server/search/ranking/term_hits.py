@@ -1,8 +1,8 @@
-"""Where terms stand in candidates: what ranking counts, for all candidates at once.
+"""The places of terms in candidates, which ranking counts, for all candidates at once.
 
-Terms are compared by a 64-bit number of their bytes (a polynomial modulo 2**64, so that all of them come out of one running
-sum): a candidate costs no Python work of its own. Two terms of one number are as unlikely as 1 in 2**40 or so, and cost a rank
-only."""
+Terms are compared by a 64-bit hash of their bytes (a polynomial modulo 2**64, so that one running sum gives the hashes of all
+terms): no Python code runs per candidate. The probability of a collision is about 1 in 2**40, and a collision only affects the
+rank."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Floats = NDArray[np.float64]
 Hashes = NDArray[np.uint64]
 
 FIELDS = 5
-"""Of Words: text, calls, results, media, dates."""
+"""The number of fields of Words: text, calls, results, media, dates."""
 
 _BLANK, _LINE_FEED = 32, 10
 _BASE = 0x9E3779B97F4A7C15  # odd, so that it has an inverse modulo 2**64
 _INVERSE = pow(_BASE, -1, 1 << 64)
-# What is worked on at a time stays in the processor's cache.
+# The data of one step fits into the processor's cache.
 _BLOCK_BYTES = 1 << 16
 _BLOCK_TOKENS = 1 << 15
 
@@ -32,9 +32,9 @@ _BLOCK_TOKENS = 1 << 15
 class Tokens:
     """The terms of candidates, one after the other.
 
-    - hashes: the number of each term.
+    - hashes: the hash of each term.
     - field: for each term, candidate * FIELDS + field.
-    - lengths: how many terms a field has; candidates x FIELDS.
+    - lengths: the number of terms of each field; candidates x FIELDS.
     """
 
     hashes: Hashes
@@ -42,14 +42,15 @@ class Tokens:
     lengths: Floats
 
     def of(self, candidate: int) -> Hashes:
-        """The terms of one candidate, dates left out."""
+        """Returns the terms of one candidate, without dates."""
         start, end = np.searchsorted(self.field, (candidate * FIELDS, candidate * FIELDS + FIELDS - 1))
         return self.hashes[start:end]
 
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """Where wanted terms stand, in order: `at`, which token; `term`, which of the wanted; `field`, as in Tokens."""
+    """The places of wanted terms, in order. `at`: index of the token; `term`: index of the wanted term; `field`: as in
+    Tokens."""
 
     at: Ints
     term: Ints
@@ -57,13 +58,13 @@ class Hits:
 
 
 def read(words: Sequence[str]) -> Tokens:
-    """The terms of candidates from their `words` (terms with blanks between, fields with line feeds between). Raises ValueError
-    where one has not FIELDS fields."""
+    """Returns the terms of candidates from their `words` (terms separated by blanks, fields by line feeds). Raises ValueError
+    if a candidate does not have FIELDS fields."""
     data = np.frombuffer(("\n".join(words) + " ").encode("utf-8", "surrogatepass"), np.uint8)
     cuts = np.flatnonzero((data == _BLANK) | (data == _LINE_FEED))
     feeds = data[cuts] == _LINE_FEED
     if int(feeds.sum()) + 1 != FIELDS * len(words):
-        raise ValueError(f"every candidate has {FIELDS} fields, with line feeds between")
+        raise ValueError(f"every candidate has {FIELDS} fields, separated by line feeds")
     starts = np.concatenate(([0], cuts[:-1] + 1))
     field = np.concatenate(([0], np.cumsum(feeds[:-1])))
     full = cuts > starts
@@ -73,14 +74,14 @@ def read(words: Sequence[str]) -> Tokens:
 
 
 def hashes(terms: Iterable[str]) -> Hashes:
-    """The numbers of single terms, in their order. A term holds no white space and is not empty."""
+    """Returns the hashes of single terms, in their order. A term contains no white space and is not empty."""
     data = np.frombuffer((" ".join(terms) + " ").encode("utf-8", "surrogatepass"), np.uint8)
     cuts = np.flatnonzero(data == _BLANK)
     return _numbers(data, np.concatenate(([0], cuts[:-1] + 1)), cuts)
 
 
 def find(tokens: Tokens, wanted: Hashes) -> Hits:
-    """Where the wanted terms stand. Meant for tens of them: each is one pass over the tokens."""
+    """Finds the wanted terms. Suited to tens of them: each is one pass over the tokens."""
     places, sizes = [np.empty(0, np.int64)], []
     for begin in range(0, len(tokens.hashes), _BLOCK_TOKENS):
         block = tokens.hashes[begin : begin + _BLOCK_TOKENS]
@@ -95,15 +96,15 @@ def find(tokens: Tokens, wanted: Hashes) -> Hits:
 
 
 def count(hits: Hits, terms: int, candidates: int, weights: Sequence[float]) -> Floats:
-    """How often each term stands in each candidate, a field counted by its weight: terms x candidates."""
+    """Counts each term in each candidate, fields by their weights: terms x candidates."""
     cells = hits.term * candidates + hits.field // FIELDS
     counted = np.bincount(cells, np.asarray(weights, np.float64)[hits.field % FIELDS], terms * candidates)
     return counted.astype(np.float64).reshape(terms, candidates)
 
 
 def _numbers(data: NDArray[np.uint8], starts: Ints, cuts: Ints) -> Hashes:
-    """The numbers of data[start:cut]: the sum of byte * base**place over it, moved to place 0 by a power of the inverse. Places
-    are counted from the start of a block; a term that is longer than a block counts up to its end."""
+    """Returns the hashes of data[start:cut]: the sum of byte * base**place, moved to place 0 by a power of the inverse. Places
+    are counted from the start of a block; of a term that is longer than a block, only the part in the block counts."""
     powers, inverses = _powers()
     numbers = np.empty(len(starts), np.uint64)
     first = 0
@@ -121,7 +122,7 @@ def _numbers(data: NDArray[np.uint8], starts: Ints, cuts: Ints) -> Hashes:
 
 @lru_cache(maxsize=1)
 def _powers() -> tuple[Hashes, Hashes]:
-    """base**place and its inverse, for all places of a block and its end."""
+    """Returns base**place and its inverse, for all places of a block and its end."""
     both = np.ones((2, _BLOCK_BYTES + 1), np.uint64)
     both[:, 1:] = np.array([[_BASE], [_INVERSE]], np.uint64)
     np.multiply.accumulate(both, axis=1, out=both)

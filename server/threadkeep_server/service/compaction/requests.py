@@ -268,7 +268,7 @@ def _merged(read: WindowRead, drafts: Sequence[EventDraft]) -> tuple[set[str], d
             run.append(draft)
             continue
         if index <= previous:
-            raise InvalidField(f"events[{place}]", "stands before an event that it follows in the log")
+            raise InvalidField(f"events[{place}]", "must not precede an event that it follows in the log")
         event, body = read.events[index], read.bodies[index]
         if body[: event.size] != draft.body:
             raise EventIdConflict(f"events[{place}].event_id", draft.event_id, event.seq)

@@ -126,7 +126,7 @@ class _Events:
     async def _adjacent(self, candidates: Candidates, scored: Sequence[Scored]) -> Sequence[Candidate]:
         """The candidates next to the best. The answer to a question often shares no word with it and follows, or precedes, an
         event that does. Keywords are not a question."""
-        if not self._question.asks:
+        if not self._question.is_question:
             return []
         query = self._query
         best = [each.key for each in scored[:_BEST_WITH_ADJACENT]]

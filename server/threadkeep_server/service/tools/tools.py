@@ -279,10 +279,10 @@ def _declared(best: SearchMode) -> Sequence[Declared]:
         ),
         Declared(
             "preload_memory",
-            "Returns what is remembered that bears on what the user has just said, as text to be put before the model's "
+            "Returns memories related to what the user has just said, as text to be put before the model's "
             "instructions. The agent calls it at the start of a turn.",
             {
-                "max_entries": Number("Memories told at most.", default=5, least=1, most=50),
+                "max_entries": Number("Maximum number of memories.", default=5, least=1, most=50),
                 "text": Text("What the user has just said. Default: the session's last user message.", most=200_000),
             },
             declared=False,

@@ -132,9 +132,9 @@ ADDING = (APPENDED, COMPACTED)
 
 
 def _change_columns() -> list[Column[Any]]:
-    """What a change is. `first` and `last` are seqs of what was appended, or row ids (events.id) of what a compaction inserted
-    or of what was deleted; 0 if nothing was. Versions and counters are the session's after it. `detail` is JSON: see
-    change_details. The session's name is there for DELETED only, when no other row has it any more."""
+    """Returns the columns of a change. `first` and `last` are the seqs of appended events, or the row ids (events.id) of events
+    that a compaction inserted or that were deleted; 0 if there are none. Versions and counters are the session's after the
+    change. `detail` is JSON: see change_details. The session's name is set for DELETED only; no other row has it then."""
     numbers = ("size", "log_version", "window_version", "last_seq", *(f"window_{what}" for what in COUNTED))
     return [
         Column("kind", SmallInteger, nullable=False),

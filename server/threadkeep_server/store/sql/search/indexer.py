@@ -1,7 +1,7 @@
-"""The indexer: follows the log behind the appends and derives what searches need.
+"""The indexer: follows the log in the background and derives the data of searches.
 
-Its position is stored with what it derived, in one transaction, so a crash loses nothing and repeats nothing. Several
-servers may run one each; they take turns.
+Its position is stored with the derived data in one transaction, so a crash loses nothing and repeats nothing. Each of several
+servers may run an indexer; they take turns.
 """
 
 from __future__ import annotations
@@ -47,29 +47,29 @@ _EVENTS_AT_ONCE = 128
 _EVENTS_AT_ONCE_BUSY = 32
 _POLL_S = 1.0
 _RETRY_S = 5.0
-# While appends come in, the indexer rests this many times as long as it worked: it may lag, they may not.
+# During appends the indexer rests this many times as long as it worked: it may lag, appends must not.
 _REST_FACTOR = 9
 _LONGEST_REST_S = 2.0
 
 
-# Whose turn it is to index: no tenant is without a name. Not a lock on a row, which would give the transaction its xid on
-# PostgreSQL before it analyses what it has read, and the feed would wait for that (see Dialect.visible).
+# The name that an indexing transaction locks; no tenant has an empty name. A lock on a row would assign the transaction's xid
+# on PostgreSQL before the analysis, and the feed would wait for the analysis (see Dialect.visible).
 _TURN = ("", "the index of words")
 
-# Of a change. Its detail is the largest part of it.
+# The columns of a change, without its detail, which is the largest.
 _CHANGE = [changes.c[name] for name in ("id", "xid", "kind", "session", "time", "first", "last")]
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """What one transaction did."""
+    """The result of one transaction."""
 
     rows: int
     done: bool
 
 
 class Indexer:
-    """Runs until cancelled. `busy` tells whether appends came in lately."""
+    """Follows the log until canceled. `busy` returns whether there were appends recently."""
 
     def __init__(self, engine: Engine, index: TextIndex, codec: Codec, *, busy: Callable[[], bool]) -> None:
         self._engine = engine
@@ -79,17 +79,15 @@ class Indexer:
         self._hint = asyncio.Event()
 
     def hint(self) -> None:
-        """Something was committed."""
+        """Called after commits."""
         self._hint.set()
 
     async def run(self) -> None:
         while True:
             try:
                 await self._catch_up()
-            except Exception as exc:  # a full disk, a lost database, a fault of ours: the log goes on, so must we
-                _log.warning(
-                    "the search index cannot go on (%s); searches scan, next try in %g s", type(exc).__name__, _RETRY_S
-                )
+            except Exception as exc:  # a full disk, a lost database, a defect: the indexer must keep running
+                _log.warning("search indexing failed (%s); searches scan, retrying in %g s", type(exc).__name__, _RETRY_S)
                 await asyncio.sleep(_RETRY_S)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_POLL_S):
@@ -107,16 +105,16 @@ class Indexer:
             await asyncio.sleep(min(rest, _LONGEST_REST_S))
 
     def step(self, connection: Connection, *, busy: bool = False) -> _Step:
-        """Indexes some of what is next; a unit of work."""
+        """Indexes the next events or changes; a unit of work."""
         if not self._engine.locks.try_acquire(connection, {_TURN}):
-            return _Step(0, True)  # another server is at it
+            return _Step(0, True)  # another server is indexing
         at = connection.execute(sa.select(index_progress)).one()
         most = _EVENTS_AT_ONCE_BUSY if busy else _EVENTS_AT_ONCE
         return self._fill(connection, at, most) if at.filled < at.fill else self._follow(connection, at, most)
 
     def _fill(self, connection: Connection, at: Row[Any], most: int) -> _Step:
-        """Reads on among the events that were there when the index was begun. One whose session is deleted after this has read
-        it is dropped when the deletion is followed, for it lies beyond the change where following begins."""
+        """Reads the next events that existed when the index was created. If a session is deleted after its events were read,
+        the deletion is followed later and removes them, because it comes after the change where following begins."""
         ids = _texts().where(events.c.id > at.filled, events.c.id <= at.fill).order_by(events.c.id).limit(most)
         found = connection.execute(ids).all()
         self._derive(connection, found)
@@ -126,7 +124,7 @@ class Indexer:
         return _Step(len(found), False)
 
     def _follow(self, connection: Connection, at: Row[Any], most: int) -> _Step:
-        """Takes in some of the changes that come next."""
+        """Indexes some of the next changes."""
         ahead = beyond(self._engine, sa.literal(at.xid), sa.literal(at.change))
         query = sa.select(*_CHANGE).where(ahead, self._engine.sql.visible()).order_by(*self._engine.sql.change_order)
         batch, rows = [], 0
@@ -137,14 +135,14 @@ class Indexer:
                 break
         if not batch:
             return _Step(0, True)
-        # What creations and updates change is read from the sessions themselves.
+        # Creations and updates need no indexing: their data is read from the sessions.
         for kind in ADDING:
             self._add(connection, kind, [change.id for change in batch if change.kind == kind])
         for change in batch:
             if change.kind == DELETED:
                 self._remove(connection, change)
         if self._is_trimmed_beyond(connection, at):
-            # By a server that keeps no index and waits for none. What was missed nobody knows any more: it begins anew.
+            # A server without an index trimmed it. The missed changes are unknown, so the index is rebuilt.
             self._index.prepare(connection, self._engine, self._codec.words_version)
             return _Step(rows, False)
         last = batch[-1]
@@ -153,13 +151,13 @@ class Indexer:
         return _Step(rows, False)
 
     def _is_trimmed_beyond(self, connection: Connection, at: Row[Any]) -> bool:
-        """TermQuery after the changes were read, each time: the feed may be trimmed between two statements."""
+        """Checked after each read of changes, because the feed may be trimmed between two statements."""
         floor = connection.execute(sa.select(feed_floor.c.xid, feed_floor.c.change)).one()
         return tuple(floor) > (at.xid, at.change)
 
     def _add(self, connection: Connection, kind: int, batch: list[int]) -> None:
         if batch:
-            # Some of the first may have been there already when the index was begun.
+            # Events of the first changes may have existed when the index was created.
             fresh = ~sa.exists().where(event_text.c.id == events.c.id)
             query = _texts().join(changes, added_by(kind)).where(changes.c.id.in_(batch), fresh)
             self._derive(connection, connection.execute(query).all())
@@ -181,7 +179,7 @@ class Indexer:
         return TermRow(row.id, scopes, terms_text(self._codec.words(row.body, row.time)))
 
     def _remove(self, connection: Connection, change: Row[Any]) -> None:
-        """Drops what was derived from a deleted session: in its span of ids, what no event is left for."""
+        """Removes derived data of a deleted session: rows in its span of ids without an event."""
         left = sa.exists().where(events.c.id == event_text.c.id)
         query = sa.select(event_text, event_words.c.markers, event_words.c.words)
         query = query.outerjoin(event_words, event_words.c.id == event_text.c.id)
@@ -194,16 +192,17 @@ class Indexer:
 
 
 def _texts() -> Select[Any]:
-    """Events, and what is needed to derive their texts."""
+    """Selects events with the data from which their texts are derived."""
     joined = sa.join(events, sessions, sessions.c.id == events.c.session)
     of_session = (sessions.c.tenant, sessions.c.app, sessions.c.user_id)
     return sa.select(events.c.id, events.c.session, events.c.time, events.c.body, *of_session).select_from(joined)
 
 
 def added_by(kind: int) -> ColumnElement[bool]:
-    """Joins a change of this kind with the events that it added. Spelled for an index of the events to serve it.
+    """Joins a change of this kind with the events that it added. Written so that an index of the events serves it.
 
-    What was inserted later between the events of an append is its compaction's, or it would be indexed twice.
+    Events that a compaction inserted later between those of an append belong to the compaction; otherwise they would be indexed
+    twice.
     """
     first, last = changes.c.first, changes.c.last
     within = {
@@ -214,14 +213,14 @@ def added_by(kind: int) -> ColumnElement[bool]:
 
 
 def unfilled() -> ColumnElement[bool]:
-    """Events that were there when the index was begun, and that it has not come to."""
+    """Selects events that existed when the index was created and that it does not contain yet."""
     filled, fill = (sa.select(column).scalar_subquery() for column in (index_progress.c.filled, index_progress.c.fill))
     return sa.and_(events.c.id > filled, events.c.id <= fill)
 
 
 def lag(connection: Connection, engine: Engine) -> int:
-    """Change batches that are committed and not indexed. While the index is made anew, also the events that are still to be
-    read, by their ids: it tells how far it is to go, and is 0 at its end."""
+    """Returns the number of committed change batches that are not indexed. During a rebuild it includes the number of events
+    still to be read, estimated by their ids; it is 0 at the end."""
     at = connection.execute(sa.select(index_progress)).one()
     ahead = beyond(engine, sa.literal(at.xid), sa.literal(at.change))
     count = connection.execute(sa.select(sa.func.count()).select_from(changes).where(ahead)).scalar_one()

@@ -16,7 +16,8 @@ from ..schema.tables import ADDING, changes, index_progress
 from .indexer import added_by, unfilled
 
 Part = int | None
-"""A part of the unindexed events: those added by changes of this kind, or (None) those stored when the index was begun."""
+"""A part of the unindexed events: those added by changes of this kind, or (None) those that existed when the index was
+created."""
 
 
 def parts(scanner: Scanner) -> Sequence[Part]:

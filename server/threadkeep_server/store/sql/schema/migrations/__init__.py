@@ -1,1 +1,1 @@
-"""Schema migrations (Alembic). A revision never changes once released; `schema.py` is what they add up to."""
+"""Schema migrations (Alembic). A released revision never changes; together they create the tables of `schema.tables`."""

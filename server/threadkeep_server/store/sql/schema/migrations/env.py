@@ -1,4 +1,4 @@
-"""Run by Alembic with the connection that `admin` hands over."""
+"""Alembic runs this with the connection that `versions` passes."""
 
 from alembic import context
 

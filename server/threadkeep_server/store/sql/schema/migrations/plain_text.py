@@ -1,6 +1,6 @@
-"""What schema 5 changes in stored encodings: the text of a part, until then a message that holds a string, is the string.
+"""The change of schema 5 to stored encodings: the text of a part was a message with a string, and becomes the string.
 
-It works on the wire format, for no generated class knows the old form any more. Everything else stays byte for byte.
+It works on the wire format, because generated classes no longer have the old form. All other bytes are unchanged.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ class _Field(NamedTuple):
 
 
 def message(content: bytes) -> bytes:
-    """A ChatMessage."""
+    """Converts a ChatMessage."""
     return _replaced(content, {2: _part})
 
 
 def event(body: bytes, sent: int) -> tuple[bytes, int]:
-    """A stored SessionEvent, of which the caller sent the first `sent` bytes; with how many these are now."""
+    """Converts a stored SessionEvent whose caller sent the first `sent` bytes; also returns their new number."""
     draft = _replaced(body[:sent], {3: message})
     return draft + _sized(body[sent:], len(draft)), len(draft)
 
@@ -43,13 +43,13 @@ def _tool_result(data: bytes) -> bytes:
 
 
 def _text(data: bytes) -> bytes:
-    """The string in an old TextPart; as everywhere, of several the last counts."""
+    """Returns the string of an old TextPart; the last one, as always in protobuf."""
     found = [data[each.at : each.end] for each in _fields(data) if (each.number, each.kind) == (1, _LENGTH)]
     return found[-1] if found else b""
 
 
 def _sized(data: bytes, size: int) -> bytes:
-    """What the server added to an event, with its size_bytes set."""
+    """Returns the server's fields of an event, with size_bytes set."""
     for each in _fields(data):
         if (each.number, each.kind) == (_SIZE_BYTES, _VARINT):
             return data[: each.at] + _encoded(size) + data[each.end :]
@@ -57,7 +57,7 @@ def _sized(data: bytes, size: int) -> bytes:
 
 
 def _replaced(data: bytes, arms: Mapping[int, Callable[[bytes], bytes]]) -> bytes:
-    """The encoding with the values of some fields replaced."""
+    """Returns the encoding with the values of some fields replaced."""
     pieces: list[bytes] = []
     kept = 0
     for each in _fields(data):
@@ -74,7 +74,7 @@ def _replaced(data: bytes, arms: Mapping[int, Callable[[bytes], bytes]]) -> byte
 
 
 def _fields(data: bytes) -> Iterator[_Field]:
-    """The fields of an encoding, those inside unknown groups aside. Raises ValueError if it is none."""
+    """Yields the fields of an encoding, without those inside unknown groups. Raises ValueError for invalid encodings."""
     at = depth = 0
     while at < len(data):
         start = at
@@ -101,7 +101,7 @@ def _fields(data: bytes) -> Iterator[_Field]:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """The number that begins there, and where it ends."""
+    """Returns the number at this place, and its end."""
     value = 0
     for place, byte in enumerate(data[at : at + 10]):
         value |= (byte & 0x7F) << 7 * place

@@ -1,4 +1,4 @@
-"""Rewriting the rows of large tables while the schema is brought up to date."""
+"""Rewrites rows of large tables during a migration."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ REPORT_EVERY_S = 5.0
 def rewrite(
     connection: Connection, table: sa.TableClause, encoded: ColumnElement[bytes], rewrite: Callable[[Connection, int, int], int]
 ) -> None:
-    """Goes through a table by ranges of ids, each row once: a row that was rewritten must not be rewritten again."""
+    """Rewrites a table by ranges of ids, each row once: a rewritten row must not be rewritten again."""
     last = connection.execute(sa.select(sa.func.max(table.c.id))).scalar() or 0
     reported, rewritten = time.monotonic(), 0
     for after, through in _ranges(connection, table, encoded):
@@ -36,7 +36,7 @@ def rewrite(
 
 
 def _ranges(connection: Connection, table: sa.TableClause, encoded: ColumnElement[bytes]) -> Iterator[tuple[int, int]]:
-    """Ranges of ids, lower ends excluded, each of so many rows as memory can hold."""
+    """Yields ranges of ids, without their lower ends, each with as many rows as memory can hold."""
     after = 0
     ahead = sa.select(table.c.id, sa.func.length(encoded)).order_by(table.c.id).limit(ROWS_AT_ONCE)
     while rows := connection.execute(ahead.where(table.c.id > after)).all():
@@ -51,7 +51,7 @@ def _ranges(connection: Connection, table: sa.TableClause, encoded: ColumnElemen
 
 
 def converted(row: int, convert: Callable[[], T], otherwise: T) -> T:
-    """What no reader can parse stays as it is: it must not keep the server from starting."""
+    """Leaves invalid encodings unchanged: they must not prevent the server from starting."""
     try:
         return convert()
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Compaction: what windows are read by, the record of compactions, policies and leases."""
+"""Compaction: the indexes of windows, the records of compactions, policies and leases."""
 
 from __future__ import annotations
 

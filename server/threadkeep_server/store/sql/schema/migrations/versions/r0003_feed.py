@@ -1,4 +1,4 @@
-"""The feed: what a change did and what the session was after it, how far back it reaches, and its named consumers."""
+"""The feed: the effect of a change and the session's state after it, the start of the feed, and named consumers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _of_consumer(*, key: bool) -> sa.Column[int]:
 
 
 def _added() -> list[sa.Column[Any]]:
-    """What is new in a change."""
+    """Returns the new columns of a change."""
     return [
         *(sa.Column(name, sa.BigInteger(), nullable=False, server_default=sa.text("0")) for name in _NUMBERS),
         *(sa.Column(name, sa.Text()) for name in _NAMES),
@@ -62,14 +62,14 @@ def upgrade() -> None:
 
 
 def _floor() -> None:
-    """The changes so far do not say what the sessions were after them: the feed begins behind the newest."""
+    """Earlier changes lack the state of the session after them, so the feed begins after the newest one."""
     op.create_table(
         "feed_floor",
         sa.Column("one", sa.SmallInteger(), primary_key=True, autoincrement=False),
         _number("xid"),
         _number("change"),
     )
-    # Where one writer orders the feed every xid is 0, so this is the order of both engines.
+    # With a single writer every xid is 0, so this is the order on both engines.
     newest = sa.text("SELECT xid, id FROM changes ORDER BY xid DESC, id DESC LIMIT 1")
     xid, change = op.get_bind().execute(newest).one_or_none() or (0, 0)
     floor = sa.table("feed_floor", sa.column("one"), sa.column("xid"), sa.column("change"))

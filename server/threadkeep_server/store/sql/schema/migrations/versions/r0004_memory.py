@@ -1,4 +1,4 @@
-"""Long-term memory: entries, the ids of those that are to stay deleted, and embeddings."""
+"""Long-term memory: entries, the ids of deleted ones, and embeddings."""
 
 from __future__ import annotations
 

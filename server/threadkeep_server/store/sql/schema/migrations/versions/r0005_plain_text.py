@@ -1,7 +1,7 @@
 """The text of a part is a plain string in stored events and memories; sessions are listed by their creation time.
 
-Sizes follow: of events, of changes, and of windows. What a compaction recorded stays, and so do the counters of changes before
-a session's latest compaction: nothing says which events were active then.
+The sizes of events, changes and windows are updated. The records of compactions are unchanged, and so are the counters of
+changes before a session's latest compaction, because it is unknown which events were active at that time.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _rewrite_memories(connection: Connection, after: int, through: int) -> int:
 
 
 def _resize_changes(connection: Connection) -> None:
-    """From a session's newest change backwards: what its window is now is known, and what each append has added."""
+    """Updates counters from a session's newest change backwards: the present window and the size of each append are known."""
     order = (_changes.c.session, _changes.c.xid, _changes.c.id)
     columns = (*order, _changes.c.kind, _changes.c.size, _changes.c.window_bytes, _sessions.c.window_bytes.label("now"))
     own = sa.and_(_sessions.c.id == _changes.c.session, _changes.c.log_version > 0)
@@ -97,7 +97,7 @@ def _resize_changes(connection: Connection) -> None:
                 session, window = row.session, row.now
             resized.append({"row": row.id, "size": row.stored, "window_bytes": row.window_bytes if window is None else window})
             if row.kind == _COMPACTED:
-                window = None  # it does not say what it archived
+                window = None  # it does not record what it archived
             elif window is not None:
                 window -= row.stored
         connection.execute(_changes.update().where(_changes.c.id == sa.bindparam("row")), resized)
@@ -113,7 +113,7 @@ def _resize_parked(connection: Connection) -> None:
 
 
 def _stored(change: sa.TableClause) -> ColumnElement[int]:
-    """The size of the events that a change added: by their seqs, or for a compaction by their row ids."""
+    """Returns the size of the events that a change added: by their seqs, or for a compaction by their row ids."""
 
     def total(*where: ColumnElement[bool]) -> ColumnElement[int]:
         sizes = sa.select(sa.func.coalesce(sa.cast(sa.func.sum(_events.c.size), sa.BigInteger()), 0))
