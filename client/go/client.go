@@ -66,8 +66,8 @@ type Client struct {
 // New creates a client. It does not connect: the first call does, and fails with code Unavailable if there is no server.
 //
 // Methods that the protos declare free of side effects or idempotent are retried while the server is unavailable: at most five
-// attempts, 0.1 to 2 seconds apart, within the deadline of the call. Other methods and streams are never retried. New returns
-// an error if the address or a gRPC option is invalid, or if the token would cross a network in plaintext.
+// attempts, with pauses of 0.1 to 2 seconds, within the deadline of the call. Other methods and streams are never retried. New
+// returns an error if the address or a gRPC option is invalid, or if the token would cross a network in plaintext.
 func New(options Options) (*Client, error) {
 	given := cmp.Or(options.Address, os.Getenv("THREADKEEP_ADDRESS"), "127.0.0.1:"+defaultPort)
 	server, err := parseTarget(given)

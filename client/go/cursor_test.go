@@ -41,7 +41,7 @@ func seqsOf(change *Change) string {
 func TestPartsAreJoined(t *testing.T) {
 	c := &cursor{}
 	if c.take(batchOf(1, "t0", true, 1, 2)) != nil || c.take(batchOf(1, "t0", true, 3)) != nil {
-		t.Fatal("a part was handed out")
+		t.Fatal("a part was returned")
 	}
 	if c.token != "" {
 		t.Fatal("the token of a part is remembered")
@@ -76,7 +76,7 @@ func TestPartsOfACompactionAreJoined(t *testing.T) {
 	}
 	c := &cursor{}
 	if c.take(part(true, &threadkeepv1.Compaction{CompactionId: "c1"}, 8)) != nil {
-		t.Fatal("a part was handed out")
+		t.Fatal("a part was returned")
 	}
 	whole := c.take(part(false, nil, 9))
 	if seqsOf(whole) != "[8 9]" || whole.GetCompaction().GetCompaction().GetCompactionId() != "c1" || whole.GetCompaction().Continues {
@@ -100,7 +100,7 @@ func TestRepetitionsAreDropped(t *testing.T) {
 		t.Fatal("a new one")
 	}
 	if c.take(batchOf(2, "t3", false, 2)) != nil || c.take(batchOf(1, "t4", false, 1)) != nil {
-		t.Fatal("a repetition was handed out")
+		t.Fatal("a repetition was returned")
 	}
 	if c.token != "t4" {
 		t.Fatal("the token of a repetition counts all the same:", c.token)

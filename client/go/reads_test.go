@@ -113,7 +113,7 @@ func TestCompactWithSummarizesAndApplies(t *testing.T) {
 		t.Fatal(answer, err)
 	}
 	if fmt.Sprint(asked) != "[d1 d2]" {
-		t.Error("asked for", asked)
+		t.Error("summarized", asked)
 	}
 	last := applied[2]
 	if last.ExpectedWindowVersion != 7 || last.Strategy != "recursive_summary" || fmt.Sprint(last.GetEventIds().GetIds()) != "[e1]" {

@@ -58,10 +58,10 @@ func TestStreamIsReopenedWhereItStopped(t *testing.T) {
 			send(stream, batchOf(1, "t1", false, 1), batchOf(2, "t2", false, 2))
 			send(stream, batchOf(3, "t2", true, 3))
 			return status.Error(codes.Unavailable, "gone")
-		case 2: // it goes on, repeats itself, and ends without an error
+		case 2: // it continues, repeats a change, and ends without an error
 			send(stream, batchOf(3, "t2", true, 3), batchOf(3, "t3", false, 4), batchOf(2, "t3", false, 2))
 			return nil
-		case 3: // a checkpoint is a place to go on from too; then the server asks for time
+		case 3: // a checkpoint is a place to continue from too; then the server requests a delay
 			send(stream, checkpointOf("c1"))
 			return refusal(codes.ResourceExhausted, RateLimited, nil, retryInfo(20*time.Millisecond))
 		case 4:

@@ -50,7 +50,7 @@ async def main() -> None:
 
         planner = chat.AsyncChatClient(
             model,
-            system="You plan trips. Ask for research on each city, then recommend one.",
+            system="You plan trips. Request research on each city, then recommend one.",
             tools=[research],
             advisors=[chat.AsyncSessionMemoryAdvisor(memory, author="planner", branch="planner")],
         )

@@ -1,6 +1,7 @@
-"""An agent whose memory is a session: read the context, think, append, until there is an answer; a subscription follows it.
+"""An agent with its history in a session: it reads the context, thinks and appends until there is an answer; a subscription
+follows it.
 
-A rule stands where a model would be asked. The server is that of THREADKEEP_ADDRESS, by default the local one.
+A rule replaces the model. The server is that of THREADKEEP_ADDRESS, by default the local one.
 """
 
 import asyncio

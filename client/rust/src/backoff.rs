@@ -18,7 +18,7 @@ const TRIES: u32 = 5;
 
 /// Returns the pause before a retry after this many failures, or None for no retry. `left` is the time until the deadline.
 pub(crate) fn before_retry(tries: u32, status: &Status, left: Option<Duration>) -> Option<Duration> {
-    let asked = status.get_details_retry_info().and_then(|info| info.retry_delay).unwrap_or_default();
+    let retry_info = status.get_details_retry_info().and_then(|info| info.retry_delay).unwrap_or_default();
     // A pause beyond the deadline would be useless and would hide the server's error.
     let is_hopeless = status.code() != Code::Unavailable || tries >= TRIES || left.is_some_and(|left| asked > left);
     let backoff = doubled(tries.saturating_sub(1), LONGEST_OF_CALL).mul_f64(0.8 + 0.4 * random());
@@ -91,13 +91,13 @@ mod tests {
     #[test]
     fn pauses_grow_to_five_seconds_with_jitter() {
         let mut backoff = Backoff::default();
-        let pauses: Vec<_> = (0..40).map(|_| backoff.pause(away()).expect("it goes on")).collect();
+        let pauses: Vec<_> = (0..40).map(|_| backoff.pause(away()).expect("it retries")).collect();
         for (n, pause) in pauses.iter().enumerate() {
             assert!(*pause <= LONGEST_OF_STREAM.min(FIRST * 2u32.pow(n.min(10) as u32)), "{n}: {pause:?}");
         }
         assert!(pauses.iter().any(|pause| *pause > Duration::from_secs(2)));
         backoff.reset();
-        assert!(backoff.pause(away()).expect("it goes on") <= FIRST);
+        assert!(backoff.pause(away()).expect("it retries") <= FIRST);
     }
 
     #[test]
@@ -105,7 +105,7 @@ mod tests {
         let mut backoff = Backoff { max_retries: Some(2), failures: 0 };
         for _ in 0..3 {
             assert!(backoff.pause(away()).is_ok() && backoff.pause(away()).is_ok());
-            assert_eq!(backoff.pause(away()).expect_err("two were borne").code(), Code::Unavailable);
+            assert_eq!(backoff.pause(away()).expect_err("two are retried").code(), Code::Unavailable);
             backoff.reset();
         }
         assert!(Backoff { max_retries: Some(0), failures: 0 }.pause(away()).is_err());
@@ -113,10 +113,10 @@ mod tests {
 
     #[test]
     fn a_pause_has_at_least_the_retry_delay_and_other_errors_are_returned() {
-        let asked = ErrorDetails::with_retry_info(Some(Duration::from_secs(7)));
-        let busy = Status::with_error_details(Code::ResourceExhausted, "busy", asked);
-        assert!(Backoff::default().pause(busy.into()).expect("it goes on") >= Duration::from_secs(7));
+        let retry_info = ErrorDetails::with_retry_info(Some(Duration::from_secs(7)));
+        let busy = Status::with_error_details(Code::ResourceExhausted, "busy", retry_info);
+        assert!(Backoff::default().pause(busy.into()).expect("it retries") >= Duration::from_secs(7));
         let expired = Status::out_of_range("the position expired");
-        assert_eq!(Backoff::default().pause(expired.into()).expect_err("no retry mends it").code(), Code::OutOfRange);
+        assert_eq!(Backoff::default().pause(expired.into()).expect_err("it is not retried").code(), Code::OutOfRange);
     }
 }

@@ -140,8 +140,8 @@ impl Watch {
         self
     }
 
-    /// Returns the changes. At most one message is read ahead, and dropping the stream ends it. Errors: besides those that end
-    /// it, [`Error::Usage`] for a start after a seq in more than one session.
+    /// Returns the changes. At most one message is read ahead, and dropping the stream ends it. Errors: those that end
+    /// it, and [`Error::Usage`] for a start after a seq in more than one session.
     pub fn stream(self) -> Items<Change> {
         let next = async |mut watch: Box<Self>| Ok(Some((watch.next().await?, watch)));
         stream::try_unfold(Box::new(self), next).boxed()

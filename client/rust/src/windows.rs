@@ -226,9 +226,9 @@ mod tests {
     #[test]
     fn the_summary_fills_the_empty_event_of_the_plan() {
         let mut plan = plan();
-        fill(&mut plan, "They asked.").expect("it is a summary");
+        fill(&mut plan, "They met.").expect("it is a summary");
         let texts: Vec<_> = plan.inserts[0].events.iter().map(text_of).collect();
-        assert_eq!(texts, ["", "They asked.", "kept", "", ""]);
+        assert_eq!(texts, ["", "They met.", "kept", "", ""]);
     }
 
     #[test]

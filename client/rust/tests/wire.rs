@@ -60,8 +60,8 @@ async fn the_servers_http_port_is_reported_in_the_error() {
     });
     let error = client(&address).compact("s", None).await.expect_err("it speaks HTTP/1.1");
     assert_eq!(error.code(), Code::Unavailable);
-    let told = error.to_string();
-    assert!(told.contains("HTTP port") && told.contains("7443"), "{told}");
+    let text = error.to_string();
+    assert!(text.contains("HTTP port") && text.contains("7443"), "{text}");
 }
 
 #[tokio::test]
@@ -221,7 +221,7 @@ async fn a_subscription_resumes_where_it_stopped() {
     use v1::watch_session_request::Start::{AfterSeq, ResumeToken};
     let token = || Some(ResumeToken("t0".to_owned()));
     assert_eq!(starts.collect::<Vec<_>>(), [Some(AfterSeq(4)), token(), token(), token()]);
-    assert!(tokio::time::timeout(Duration::from_millis(50), changes.next()).await.is_err(), "checkpoints are not handed out");
+    assert!(tokio::time::timeout(Duration::from_millis(50), changes.next()).await.is_err(), "checkpoints are not returned");
 }
 
 #[tokio::test]

@@ -13,8 +13,8 @@ export type Content = string | readonly (string | MessageInitShape<typeof PartSc
 export type EventInit = MessageInitShape<typeof SessionEventSchema>;
 
 /**
- * Fields of an event besides its message. Without an `eventId`, the idempotency key, the client generates one when it sends the
- * event.
+ * Fields of an event other than its message. Without an `eventId`, the idempotency key, the client generates one when it
+ * sends the event.
  */
 export type EventFields = Omit<EventInit, "message" | "$typeName" | "$unknown">;
 

@@ -21,7 +21,7 @@ test("a change is delivered once, and later ones too", () => {
 test("parts are joined into one change with the token and versions of the last", () => {
   const cursor = new Cursor();
   assert.equal(cursor.take(batch("s", 5, ["e1", "e2"], { continues: true })), undefined);
-  assert.equal(cursor.resume(), "", "the token of a part is no place to go on at");
+  assert.equal(cursor.resume(), "", "the token of a part is no place to resume");
   assert.equal(cursor.take(batch("s", 5, ["e1", "e2"], { continues: true })), undefined);
   const whole = cursor.take(batch("s", 5, ["e3"], { token: "end" }))!;
   assert.deepEqual(idsOf(whole), ["e1", "e2", "e3"]);

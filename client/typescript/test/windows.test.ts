@@ -72,9 +72,9 @@ test("five lost races are an error", async () => {
 
 test("nothing to compact returns undefined without a summary", async () => {
   plans = [{}];
-  assert.equal(await client.compactWith("s", () => assert.fail("asked")), undefined);
+  assert.equal(await client.compactWith("s", () => assert.fail("called")), undefined);
   plans = [{ archiveEventIds: ["e1"] }];
-  assert.equal((await client.compactWith("s", () => assert.fail("asked")))!.applied, true, "a plan without a prompt is applied");
+  assert.equal((await client.compactWith("s", () => assert.fail("called")))!.applied, true, "a plan without a prompt is applied");
 });
 
 test("a blank summary and a failing model leave the session unchanged", async () => {

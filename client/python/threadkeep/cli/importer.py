@@ -54,9 +54,9 @@ class Tally:
 
 @dataclass(slots=True)
 class _Target:
-    """A session on its way to the server. `last_id` and `stored` are kept for sessions that are restored.
+    """A session during its import. `last_id` and `stored` are set for restored sessions.
 
-    `spoiled`: what stood where its first event would be could not be read, so without events it is not made.
+    `spoiled`: the record of its first event could not be read, so the session is not created without events.
     """
 
     start: SessionStart

@@ -111,7 +111,7 @@ def verbatim(value: object) -> bytes:
 
 
 def clean(text: str) -> str:
-    """Text that protobuf can carry: U+FFFD stands for each lone surrogate."""
+    """Returns text that protobuf can encode: U+FFFD replaces each lone surrogate."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

@@ -43,7 +43,7 @@ _REMEMBER = types.Tool(
 _SESSION_ID: dict[str, Any] = {
     "type": "string",
     "minLength": 1,
-    "description": "The conversation's id, as the results of cross_session_search tell it.",
+    "description": "The conversation's id, as returned by cross_session_search.",
 }
 
 
@@ -108,7 +108,7 @@ class RecallServer:
         if name == _OF_ONE_SESSION and not self._binding.session_id:
             named = arguments.pop("session_id", None)
             if not isinstance(named, str) or not named:
-                return _failed("session_id must be the id of a conversation; cross_session_search tells ids")
+                return _failed("session_id must be the id of a conversation; cross_session_search returns ids")
             session_id = named
         called = await self._client.call_tool(name, json.dumps(arguments), session=self._binding.ref(session_id))
         structured = json.loads(called.result_json)

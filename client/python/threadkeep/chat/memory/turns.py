@@ -62,7 +62,7 @@ def start_round(turn: Turn, messages: Sequence[Message]) -> Round:
     """Returns the round that starts with these messages of a request. They are appended to the turn unless it already ends
     with them.
 
-    Results are stored if their calls are stored. The user's message is stored if it is the last message besides answers and
+    Results are stored if their calls are stored. The user's message is stored if it is the last message except for answers and
     instructions. In the first round it is stored even if the history ends with the same text: the user repeated it.
     """
     incoming = [message for message in messages if message.role is not Role.SYSTEM]

@@ -28,11 +28,11 @@ async def run_tool(run: Run, arguments: str, context: ToolContext, timeout: floa
         if limit.expired():
             raise TimeoutError(gave_up(timeout)) from None
         raise
-    except asyncio.CancelledError as cancelled:
+    except asyncio.CancelledError as canceled:
         caller = asyncio.current_task()
         if caller is None or caller.cancelling():
             raise
-        raise RuntimeError("the tool cancelled itself") from cancelled  # only the tool, not the turn, was canceled
+        raise RuntimeError("the tool canceled itself") from canceled  # only the tool, not the turn, was canceled
 
 
 async def gather(jobs: Sequence[Callable[[], Awaitable[_T]]], at_most: int) -> list[_T]:

@@ -27,8 +27,8 @@ _MOST_IDS = 1000
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The consumer's name.")]
 Ids = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="The ids of parked changes.")]
-All = Annotated[bool, typer.Option("--all", help="All that are parked.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
+All = Annotated[bool, typer.Option("--all", help="All parked changes.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Skip the confirmation.")]
 Limit = Annotated[int, typer.Option(min=0, help="At most so many; 0 is all.")]
 
 consumers_app = typer.Typer(help="Manage named consumers and their parked changes.", no_args_is_help=True)

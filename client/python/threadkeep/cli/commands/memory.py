@@ -169,7 +169,7 @@ def delete(
     app: App = None,
     session: Annotated[str, typer.Option("--session", help="Everything from this session instead.")] = "",
     everything: Annotated[bool, typer.Option("--all", help="Everything of the user in the app instead.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Skip the confirmation.")] = False,
     address: Address = None,
     token: Token = None,
     json: Json = False,

@@ -193,7 +193,7 @@ def delete_sessions(
     sessions: Annotated[list[str], typer.Argument(metavar="SESSION...", help="The sessions' ids.")],
     user: User = "",
     app: App = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Skip the confirmation.")] = False,
     address: Address = None,
     token: Token = None,
     json: Json = False,

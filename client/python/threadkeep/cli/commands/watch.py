@@ -29,7 +29,7 @@ from ..render.output import console, print_json
 from .events import Role
 
 Open = Callable[[str | None], AsyncGenerator[Watched]]
-"""Begins to follow: after the change that bore this token; None is where the command line says."""
+"""Opens a stream after the change with this token; None: at the start that the command line sets."""
 
 
 class Start(TypedDict, total=False):

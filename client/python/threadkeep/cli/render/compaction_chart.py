@@ -217,8 +217,8 @@ class Picture:
             rows.add_row("id", plain(done.compaction_id))
         texts = [text for event in _summaries(plan) if (text := text_of(event))]
         if not texts and plan.HasField("summary_prompt"):
-            asked = plan.summary_prompt
-            note = f"not counted yet: {len(asked.prompt):,} characters in, at most {asked.max_tokens:,} tokens out"
+            request = plan.summary_prompt
+            note = f"not counted yet: {len(request.prompt):,} characters in, at most {request.max_tokens:,} tokens out"
             rows.add_row("summary", note)
         panels = [
             Panel(

@@ -147,7 +147,7 @@ class AsyncToolCallingManager:
         return outcomes
 
     async def _outcome(self, call: ToolCall, called: Tool, context: ToolContext, breach: str) -> ToolResult | ToolFailed:
-        """Returns the result of one call, in a span, whatever its tool raises."""
+        """Returns the result of one call, in a span, also if its tool raises."""
         if breach:
             return error_result(call, breach)
         timeout = called.timeout if called.timeout is not None else self._timeout

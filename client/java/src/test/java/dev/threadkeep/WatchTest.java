@@ -193,7 +193,7 @@ class WatchTest {
         TimeUnit.MILLISECONDS.sleep(20);
         quiet++;
       }
-      assertTrue(sent < 32, "the server could send " + sent + " MiB to who asked for nothing");
+      assertTrue(sent < 32, "the server could send " + sent + " MiB without a request for more");
     }
     return sent;
   }
