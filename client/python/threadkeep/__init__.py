@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ._async.session_handle import AsyncSessionHandle
     from ._convert import CreateOptions
     from ._deliveries import Park
-    from ._recall import MemorySelection, SearchOptions, memory_entry, recency
+    from ._search import MemorySelection, SearchOptions, memory_entry, recency
     from ._sync.client import Client
     from ._sync.memories import UserMemory
     from ._sync.session_handle import SessionHandle

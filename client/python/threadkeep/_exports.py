@@ -12,7 +12,7 @@ _NAMES = {
     "_async.session_handle": "AsyncSessionHandle",
     "_convert": "CreateOptions",
     "_deliveries": "Park",
-    "_recall": "MemorySelection SearchOptions memory_entry recency",
+    "_search": "MemorySelection SearchOptions memory_entry recency",
     "_sync.client": "Client",
     "_sync.memories": "UserMemory",
     "_sync.session_handle": "SessionHandle",

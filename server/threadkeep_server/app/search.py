@@ -45,7 +45,7 @@ class SearchServices:
     """The use cases of search and memory. `before_delete`: called before expired sessions are deleted, None: nothing; `facts`:
     the state of embedding, None without an embedder."""
 
-    recall: LiteralSearch
+    literal: LiteralSearch
     ranked: RankedSearch
     memory: MemoryService
     tools: RecallTools
@@ -85,11 +85,11 @@ async def open_search(settings: Settings, store: Store, codec: Codec, limits: Li
         ingestion = _ingestion(settings, store, memory)
         if ingestion is not None:
             stack.push_async_callback(end, asyncio.create_task(ingestion.run(), name="ingestion"))
-        recall = LiteralSearch(store, limits, codec.texts)
+        literal = LiteralSearch(store, limits, codec.texts)
         ranked = RankedSearch(store, limits, codec.texts, vectors if settings.embed_events else None, time.time_ns)
-        tools = RecallTools(store, recall, ranked, memory, reader)
+        tools = RecallTools(store, literal, ranked, memory, reader)
         before_delete = ingestion.before_delete if ingestion and "on_expiry" in settings.memory_ingestions else None
-        yield SearchServices(recall, ranked, memory, tools, before_delete, facts)
+        yield SearchServices(literal, ranked, memory, tools, before_delete, facts)
 
 
 def _no_embedder() -> None:

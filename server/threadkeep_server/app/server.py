@@ -88,12 +88,12 @@ async def serve(settings: Settings) -> AsyncIterator[Running]:
         store = await _open_store(stack, settings, codec)
         info = await store.info(DEFAULT_TENANT, totals=False)
         limits = _limits(settings)
-        recall = await stack.enter_async_context(open_search(settings, store, codec, limits))
-        sessions = SessionService(store, limits, time.time_ns, new_event_id, recall.before_delete)
+        search = await stack.enter_async_context(open_search(settings, store, codec, limits))
+        sessions = SessionService(store, limits, time.time_ns, new_event_id, search.before_delete)
         compacting = await stack.enter_async_context(compaction.open_compaction(settings, store, codec, counter))
         feed = await stack.enter_async_context(open_feed(settings, store))
         append_streams = AppendStreams()
-        services = _services(store, sessions, limits, info.store_id, counter, compacting, feed, recall, append_streams)
+        services = _services(store, sessions, limits, info.store_id, counter, compacting, feed, search, append_streams)
         sweeper = asyncio.create_task(_sweep(sessions, settings.sweep_interval.total_seconds()), name="sweeper")
         stack.callback(sweeper.cancel)
         authenticator = _authenticator(settings)
@@ -101,8 +101,8 @@ async def serve(settings: Settings) -> AsyncIterator[Running]:
         if settings.http_address:
             # Twice: a batch is a third larger in base64, and the rest of the request has a size as well.
             most = settings.max_batch_bytes * 2
-            metrics = Metrics(replace(feed.sources(store), embedding=recall.stats))
-            memory = MemoryRoute(recall.memory, authenticator)
+            metrics = Metrics(replace(feed.sources(store), embedding=search.stats))
+            memory = MemoryRoute(search.memory, authenticator)
             gateway = http_app(services, authenticator, ready=store.ping, max_bytes=most, metrics=metrics, memory=memory)
             ports.append(_http(settings, gateway))
         grpc_port, *http_port = await stack.enter_async_context(_together(ports, (feed.drain, append_streams.drain)))
@@ -158,25 +158,25 @@ def _services(
     counter: TokenCounter,
     compacting: compaction.CompactionServices,
     feed: FeedServices,
-    recall: SearchServices,
+    search: SearchServices,
     append_streams: AppendStreams,
 ) -> list[Service]:
     tokens = PageTokens(store_id)
     make_draft = DraftMaker(new_event_id, counter.count)
     events = EventService(store, sessions, limits, time.time_ns)
     compactions = CompactionServicer(compacting.compaction, compacting.policies, limits, tokens, make_draft)
-    semantic = recall.ranked.best_mode is SearchMode.HYBRID
-    about = About(version("threadkeep"), counter.name, compacting.model, recall.memory.enabled, semantic)
-    server = ServerServicer(ServerService(store, recall.facts), limits, about)
+    semantic = search.ranked.best_mode is SearchMode.HYBRID
+    about = About(version("threadkeep"), counter.name, compacting.model, search.memory.enabled, semantic)
+    server = ServerServicer(ServerService(store, search.facts), limits, about)
     servicers = (
         (session_service_pb2, "SessionService", SessionServicer(sessions, limits, tokens)),
         (event_service_pb2, "EventService", EventServicer(events, limits, tokens, make_draft, append_streams)),
         (compaction_service_pb2, "CompactionService", compactions),
         (subscription_service_pb2, "SubscriptionService", SubscriptionServicer(feed.subscriptions, ResumeTokens(store_id))),
         (consumer_service_pb2, "ConsumerService", ConsumerServicer(feed.consumers, limits, tokens, delivery_change)),
-        (search_service_pb2, "SearchService", SearchServicer(recall.recall, recall.ranked, limits, tokens)),
-        (memory_service_pb2, "MemoryService", MemoryServicer(recall.memory, limits, tokens, new_event_id)),
-        (tool_service_pb2, "ToolService", ToolServicer(recall.tools)),
+        (search_service_pb2, "SearchService", SearchServicer(search.literal, search.ranked, limits, tokens)),
+        (memory_service_pb2, "MemoryService", MemoryServicer(search.memory, limits, tokens, new_event_id)),
+        (tool_service_pb2, "ToolService", ToolServicer(search.tools)),
         (server_service_pb2, "ServerService", server),
     )
     return [Service(module.DESCRIPTOR.services_by_name[name], servicer) for module, name, servicer in servicers]

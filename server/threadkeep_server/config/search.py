@@ -27,7 +27,7 @@ def _ingestions(value: str) -> str:
     return ",".join(name for name in _INGESTIONS if name in names)
 
 
-class RecallSettings(BaseSettings):
+class SearchSettings(BaseSettings):
     """Part of `settings.Settings`."""
 
     embedder: Annotated[Literal["", "hashing", "openai", "gemini"], BeforeValidator(lower)] = Field(

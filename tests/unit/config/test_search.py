@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from threadkeep_server.config.search import RecallSettings
+from threadkeep_server.config.search import SearchSettings
 from threadkeep_server.config.settings import ENV_PREFIX, MASK, ConfigError, Settings, load_settings
 
 
@@ -21,7 +21,7 @@ def bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def test_the_defaults_are_those_that_are_promised() -> None:
     settings = load_settings()
-    assert {name: settings.public()[name] for name in RecallSettings.model_fields} == {
+    assert {name: settings.public()[name] for name in SearchSettings.model_fields} == {
         "embedder": "",
         "embedder_model": "",
         "embedder_base_url": "",

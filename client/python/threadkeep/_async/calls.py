@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from .consumers import AsyncConsumers
 from .events import AsyncEvents
-from .recall import AsyncRecall
+from .searches import AsyncSearches
 from .sessions import AsyncSessions
 from .subscriptions import AsyncSubscriptions
 from .windows import AsyncWindows
 
 
-class AsyncCalls(AsyncSessions, AsyncEvents, AsyncWindows, AsyncSubscriptions, AsyncConsumers, AsyncRecall):
+class AsyncCalls(AsyncSessions, AsyncEvents, AsyncWindows, AsyncSubscriptions, AsyncConsumers, AsyncSearches):
     """The calls of all services, each in a class of its own."""

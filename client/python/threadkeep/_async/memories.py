@@ -1,4 +1,4 @@
-"""One user's long-term memory; see `recall`."""
+"""One user's long-term memory; see `searches`."""
 # ruff: noqa: SLF001 - a part of the client
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Unpack
 
 from .._arguments import NamesArguments
 from .._convert import Metadata, SessionLike, json_text, session_ref, timestamp
-from .._recall import MemorySelection, entries, memory_filter, recency_of, search_mode
+from .._search import MemorySelection, entries, memory_filter, recency_of, search_mode
 from ..v1 import memory_service_pb2 as ms
 from ..v1.memory_pb2 import MemoryEntry, MemoryScope
 from ..v1.message_pb2 import ChatMessage

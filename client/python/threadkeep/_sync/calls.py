@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from .consumers import Consumers
 from .events import Events
-from .recall import Recall
+from .searches import Searches
 from .sessions import Sessions
 from .subscriptions import Subscriptions
 from .windows import Windows
 
 
-class Calls(Sessions, Events, Windows, Subscriptions, Consumers, Recall):
+class Calls(Sessions, Events, Windows, Subscriptions, Consumers, Searches):
     """The calls of all services, each in a class of its own."""

@@ -10,7 +10,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
 
 from .._arguments import NamesArguments
 from .._convert import SessionLike
-from .._recall import SearchOptions
+from .._search import SearchOptions
 from ..v1.filter_pb2 import EventFilter
 from ..v1.session_pb2 import SessionRef
 from ..v1.tool_service_pb2 import CallToolResponse

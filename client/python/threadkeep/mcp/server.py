@@ -97,11 +97,11 @@ class RecallServer:
         try:
             if params.name == _REMEMBER.name and self._binding.writes:
                 return await self._remember(arguments)
-            return await self._recall(params.name, arguments)
+            return await self._run_recall_tool(params.name, arguments)
         except ThreadkeepError as error:
             return _failed(_told(error))
 
-    async def _recall(self, name: str, arguments: dict[str, Any]) -> types.CallToolResult:
+    async def _run_recall_tool(self, name: str, arguments: dict[str, Any]) -> types.CallToolResult:
         if name not in (offered := [each.name for each in await self._client.list_tools() if each.declared]):
             return _failed(f"there is no tool {name!r}; there are {', '.join(offered)}")
         session_id = ""

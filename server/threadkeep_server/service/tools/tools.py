@@ -64,10 +64,10 @@ class RecallTools:
     """Runs the tools for a session and its user."""
 
     def __init__(
-        self, store: ToolStore, recall: LiteralSearch, ranked: RankedSearch, memory: MemoryService, reader: EventReader
+        self, store: ToolStore, literal: LiteralSearch, ranked: RankedSearch, memory: MemoryService, reader: EventReader
     ) -> None:
         self._store = store
-        self._recall = recall
+        self._literal = literal
         self._ranked = ranked
         self._memory = memory
         self._reader = reader
@@ -163,7 +163,7 @@ class RecallTools:
         query = SearchQuery(ref, EventFilter(keyword=text, page=page, page_size=size), limit=size)
         results: list[dict[str, Any]] = []
         while True:
-            found = await self._recall.search(caller, query, neighbors=1)
+            found = await self._literal.search(caller, query, neighbors=1)
             results += [self._shown(hit.event, hit.before, hit.after) for hit in found.hits]
             if found.cursor is None:
                 break
@@ -171,7 +171,7 @@ class RecallTools:
         if len(results) < size:
             return results, False
         beyond = SearchQuery(ref, EventFilter(keyword=text, page=(page + 1) * size, page_size=1), limit=1)
-        return results, bool((await self._recall.search(caller, beyond)).hits)
+        return results, bool((await self._literal.search(caller, beyond)).hits)
 
     async def _cross_session(self, caller: Caller, ref: SessionRef, given: Mapping[str, Any]) -> dict[str, Any]:
         who = await self._user_of(caller, ref)

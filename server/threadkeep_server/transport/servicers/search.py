@@ -22,8 +22,8 @@ from ..page_tokens import PageTokens
 
 
 class SearchServicer:
-    def __init__(self, recall: LiteralSearch, ranked: RankedSearch, limits: validation.Limits, tokens: PageTokens) -> None:
-        self._recall = recall
+    def __init__(self, literal: LiteralSearch, ranked: RankedSearch, limits: validation.Limits, tokens: PageTokens) -> None:
+        self._literal = literal
         self._ranked = ranked
         self._limits = limits
         self._tokens = tokens
@@ -34,7 +34,7 @@ class SearchServicer:
         if how.mode is not SearchMode.SUBSTRING:
             return await self._search_ranked(request, caller, how)
         check_substring(request)
-        page = await self._recall.search(caller, self._query_of(request, how.text, caller), request.neighbors)
+        page = await self._literal.search(caller, self._query_of(request, how.text, caller), request.neighbors)
         cursor = page.cursor
         numbers = () if cursor is None else (cursor.time, cursor.session, cursor.position, cursor.left)
         token = self._tokens.make(request, caller, *numbers) if numbers else ""

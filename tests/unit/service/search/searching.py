@@ -106,9 +106,9 @@ class SearchServices:
             self.worker = EmbeddingWorker(self.store, self.model, sources=list(Source), batch=4)
         self.reader = MemoryTextReader()
         self.ranked = RankedSearch(self.store, self.limits, CODEC.texts, self.vectors, self.clock)
-        self.recall = LiteralSearch(self.store, self.limits, CODEC.texts)
+        self.literal = LiteralSearch(self.store, self.limits, CODEC.texts)
         self.memory = MemoryService(self.store, self.limits, self.reader, self.vectors, self.clock, enabled=memory)
-        self.tools = RecallTools(self.store, self.recall, self.ranked, self.memory, self.reader)
+        self.tools = RecallTools(self.store, self.literal, self.ranked, self.memory, self.reader)
 
     # --- saying
 

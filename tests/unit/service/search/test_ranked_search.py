@@ -139,7 +139,7 @@ async def test_neighbours_come_with_each_hit_in_the_order_of_its_session() -> No
 async def test_substring_search_has_neighbours_and_highlights_too() -> None:
     services = SearchServices()
     session = await services.session("s1", "one", "two", "Boat, boat", "three")
-    page = await services.recall.search(ANYONE, SearchQuery(session, EventFilter(keyword="BOAT")), neighbors=2)
+    page = await services.literal.search(ANYONE, SearchQuery(session, EventFilter(keyword="BOAT")), neighbors=2)
     [hit] = page.hits
     assert [message_text(parse(each).message) for each in (*hit.before, *hit.after)] == ["one", "two", "three"]
     assert hit.highlights == [(Field.TEXT, Span(0, 4)), (Field.TEXT, Span(6, 10))]
@@ -150,13 +150,13 @@ async def test_neighbours_of_substring_search_stay_within_the_bytes_of_a_respons
     session = await services.session(
         "s1", *[f"{letter * 1000}" for letter in "ab"], "boat", *[f"{letter * 1000}" for letter in "cd"]
     )
-    page = await services.recall.search(ANYONE, SearchQuery(session, EventFilter(keyword="boat")), neighbors=2)
+    page = await services.literal.search(ANYONE, SearchQuery(session, EventFilter(keyword="boat")), neighbors=2)
     [hit] = page.hits
     near = [message_text(parse(each).message)[0] for each in (*hit.before, *hit.after)]
     assert near == ["b", "c"]
     assert sum(len(each.body) for each in (hit.event, *hit.before, *hit.after)) <= 3000
     with pytest.raises(InvalidField, match="neighbors"):
-        await services.recall.search(ANYONE, SearchQuery(session, EventFilter(keyword="boat")), neighbors=-1)
+        await services.literal.search(ANYONE, SearchQuery(session, EventFilter(keyword="boat")), neighbors=-1)
 
 
 async def test_substring_search_reaches_an_app_for_callers_that_are_not_bound() -> None:
@@ -164,9 +164,9 @@ async def test_substring_search_reaches_an_app_for_callers_that_are_not_bound() 
     await services.session("s1", "a boat")
     await services.session("s2", "the boat", user="bob")
     query = SearchQuery(AppScope("shop"), EventFilter(keyword="boat"))
-    assert len((await services.recall.search(ANYONE, query)).hits) == 2
+    assert len((await services.literal.search(ANYONE, query)).hits) == 2
     with pytest.raises(PermissionDenied, match="app"):
-        await services.recall.search(ALICE, query)
+        await services.literal.search(ALICE, query)
 
 
 async def test_hits_can_be_grouped_by_turn() -> None:

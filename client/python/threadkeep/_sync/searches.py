@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Unpack
 
 from .._convert import SessionLike
-from .._recall import SearchOptions, arguments_text, with_options
+from .._search import SearchOptions, arguments_text, with_options
 from ..v1 import search_service_pb2 as rs
 from ..v1 import tool_service_pb2 as ts
 from ..v1.filter_pb2 import EventFilter
@@ -17,7 +17,7 @@ from .connection import Connection
 from .memories import UserMemory
 
 
-class Recall(Connection):
+class Searches(Connection):
     """The calls for searches and memory. `SearchOptions` describes the options of searches."""
 
     def search_page(

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Unpack
 
 from .._convert import SessionLike
-from .._recall import SearchOptions, arguments_text, with_options
+from .._search import SearchOptions, arguments_text, with_options
 from ..v1 import search_service_pb2 as rs
 from ..v1 import tool_service_pb2 as ts
 from ..v1.filter_pb2 import EventFilter
@@ -16,7 +16,7 @@ from .connection import AsyncConnection
 from .memories import AsyncUserMemory
 
 
-class AsyncRecall(AsyncConnection):
+class AsyncSearches(AsyncConnection):
     """The calls for searches and memory. `SearchOptions` describes the options of searches."""
 
     async def search_page(
