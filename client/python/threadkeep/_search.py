@@ -18,13 +18,13 @@ from .v1.search_service_pb2 import HitGrouping, SearchEventsRequest
 class SearchOptions(TypedDict, total=False):
     """Options of a search of events.
 
-    mode: "auto" (the default: the server chooses, literal for text in double quotes or signs only, else "hybrid" where it has
+    mode: "auto" (the default: the server chooses, literal for text in double quotes or symbols only, else "hybrid" if it has
     an embedder, else "ranked"; the response contains its choice), "substring" (literal, case-folded, oldest first), "ranked" (a
     question or keywords, best first), "semantic" or "hybrid" (these two require an embedder on the server). The other options
     apply to the modes that rank, `neighbors` and `min_score` to all. fields: which to search, of "text", "tool_calls",
-    "tool_results" and "media"; by default all. neighbors: how many events before and after each hit come with it, at most 10.
-    grouping: "turn" or "session", one hit for each. recency: lifts newer events; a timedelta is the age at which the lift is
-    half, `recency(...)` sets its weight too. min_score: the least score of a hit, from 0 to 1 ("semantic": the cosine, from
+    "tool_results" and "media"; by default all. neighbors: the number of events to return before and after each hit, at most 10.
+    grouping: "turn" or "session", one hit per group. recency: boosts newer events; a timedelta is the age at which the boost is
+    half, `recency(...)` sets its weight too. min_score: the minimum score of a hit, from 0 to 1 ("semantic": the cosine, from
     -1); by default an unrelated query finds nothing; 0 disables the limit. reference_time: what "yesterday" in the query refers
     to, an aware datetime or nanoseconds since the epoch; by default now. include_synthetic: summaries too.
     """
@@ -58,8 +58,8 @@ class MemorySelection(TypedDict, total=False):
 
 
 def recency(half_life: timedelta, weight: float = 1.0) -> Recency:
-    """Lifts what is newer: what hits are ordered by is multiplied by 1 + weight * 2^(-age / half_life). `weight`: above 0, at
-    most 100."""
+    """Boosts newer hits: multiplies the score for the order by 1 + weight * 2^(-age / half_life). `weight`: above 0, at most
+    100."""
     lift = Recency(weight=weight)
     lift.half_life.FromTimedelta(check(half_life, timedelta, "half_life"))
     return lift
@@ -100,7 +100,7 @@ def with_options(request: SearchEventsRequest, options: SearchOptions) -> Search
 
 
 def memory_filter(selection: MemorySelection) -> MemoryFilter | None:
-    """The filter that these conditions make; None if there are none."""
+    """The filter of these conditions; None if there are none."""
     refuse_unknown("memory", selection, MemorySelection.__annotations__)
     if not selection:
         return None
@@ -126,10 +126,10 @@ def memory_entry(
     event_id: str = "",
     metadata: Metadata = None,
 ) -> MemoryEntry:
-    """Something to remember: text, a part, or a whole message; the first two as the user's.
+    """A memory entry: a text, a part, or a whole message; the first two are of the user.
 
-    `id`: the idempotency key; by default one is made when the entry is added. `author`: who said it. `event_time`: when, an
-    aware datetime or nanoseconds since the epoch. `session_id`, `event_id`: where it is from. `metadata`: a JSON object, at
+    `id`: the idempotency key; by default one is made when the entry is added. `author`: its author. `event_time`: its time, an
+    aware datetime or nanoseconds since the epoch. `session_id`, `event_id`: its source. `metadata`: a JSON object, at
     most 256 KiB, by whose top-level values memories can be selected. Strings are at most 255 bytes.
     """
     return MemoryEntry(
@@ -152,7 +152,7 @@ def _message(content: str | Part | ChatMessage) -> ChatMessage:
 
 
 def entries(memories: Iterable[str | ChatMessage | MemoryEntry]) -> list[MemoryEntry]:
-    """Copies, each with an id: made once, so that sending them again remembers nothing twice."""
+    """Copies, each with an id, so that sending them again adds nothing twice."""
     copies: list[MemoryEntry] = []
     for each in memories:
         copy = MemoryEntry()
@@ -163,5 +163,5 @@ def entries(memories: Iterable[str | ChatMessage | MemoryEntry]) -> list[MemoryE
 
 
 def arguments_text(arguments: Mapping[str, Any] | str | None) -> str:
-    """A tool's arguments as JSON text; text is what the model wrote, and stays as it is."""
+    """A tool's arguments as JSON text; text, as the model wrote it, is unchanged."""
     return json_text(arguments, "arguments")

@@ -84,7 +84,7 @@ def turn_window(max_turns: int = 0) -> CompactionStrategy:
 
 
 def token_budget(max_tokens: int = 0) -> CompactionStrategy:
-    """Keep the newest turns that fit so many tokens (4,000)."""
+    """Keep the newest turns that fit into this number of tokens (4,000)."""
     return CompactionStrategy(token_budget=TokenBudget(max_tokens=max_tokens))
 
 
@@ -196,7 +196,7 @@ def archiving(request: ApplyCompactionRequest, archive: Iterable[str], from_seq:
 
 
 def summarized(summary: str, branch: str = "") -> CompactionInsert:
-    """A summary as an insert: a turn of its own, like those that the server makes."""
+    """A summary as an insert: a separate turn, like the server's summaries."""
     marks = EventFields(synthetic=True, compaction_source=_SOURCE, branch=branch)
     return insert(user(_SHADOW_PROMPT, **marks), assistant(summary, **marks))
 

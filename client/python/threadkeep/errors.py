@@ -113,7 +113,7 @@ class EventNotFound(ThreadkeepError):
 
 
 class SessionAlreadyExists(ThreadkeepError):
-    """The session is there already. Use it, or create with `return_existing`."""
+    """The session exists already. Use it, or create with `return_existing`."""
 
     reason = "SESSION_ALREADY_EXISTS"
     app, user_id, session_id = _Text(), _Text(), _Text()
@@ -245,14 +245,14 @@ class WatchTooSlow(ThreadkeepError):
 
 
 class QuotaExceeded(ThreadkeepError):
-    """The caller has `limit` of what `quota` names, as many as it may. Close some, or have the limit raised."""
+    """The caller has reached `limit`, its maximum of `quota`. Close some, or raise the limit on the server."""
 
     reason = "QUOTA_EXCEEDED"
     quota, limit = _Text(), _Number()
 
 
 class ConsumerNotFound(ThreadkeepError):
-    """No consumer `name`. The first member that joins makes it."""
+    """No consumer `name`. The first member that joins creates it."""
 
     reason = "CONSUMER_NOT_FOUND"
     name = _Text()
@@ -266,7 +266,7 @@ class ConsumerMismatch(ThreadkeepError):
 
 
 class RateLimited(ThreadkeepError):
-    """More calls wait than the server will hold; `limit` names which. Retry after `retry_after`."""
+    """Too many calls wait at the server; `limit` names the limit. Retry after `retry_after`."""
 
     reason = "RATE_LIMITED"
     limit = _Text()
@@ -334,7 +334,7 @@ def _unavailable(address: str, message: str) -> str:
 
 
 def readable(answer: Answer | None) -> Answer:
-    """The response. grpc.aio returns None for invalid bytes, where the synchronous client raises INTERNAL."""
+    """The response. For invalid bytes grpc.aio returns None; the synchronous client raises INTERNAL."""
     if answer is None:
         raise ThreadkeepError("the server's answer could not be read", code=grpc.StatusCode.INTERNAL)
     return answer

@@ -1,4 +1,4 @@
-"""Building an `EventFilter`, the one filter that every read and search takes."""
+"""Builders of `EventFilter`, the filter of every read and search."""
 
 from __future__ import annotations
 

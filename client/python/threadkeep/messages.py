@@ -170,7 +170,7 @@ def _parts(content: object, argument: str) -> list[Part]:
 
 
 def text_of(event: SessionEvent | Event) -> str:
-    """The event's text as search sees it: its text parts joined by a line feed. Empty when it has none."""
+    """The event's text as it is searched: its text parts joined by a line feed. Empty when it has none."""
     if isinstance(event, Event):
         return event.text
     return Event(check(event, SessionEvent, "event")).text

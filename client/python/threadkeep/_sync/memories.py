@@ -86,7 +86,7 @@ class UserMemory(NamesArguments):
         """Return the entries that match the query (at most 1,024 characters), best first; an empty query finds nothing.
 
         `mode`: "auto" (the default), "substring", "ranked", "semantic" or "hybrid"; see SearchOptions for it and for
-        `min_score`, the least score of an entry. `top_k`: 0 is 5 with "semantic", else 10; at most 1,000. `recency`: lifts
+        `min_score`, the minimum score of an entry. `top_k`: 0 is 5 with "semantic", else 10; at most 1,000. `recency`: boosts
         newer entries, see SearchOptions. `reference_time`: what "yesterday" refers to, by default now. Searches the entries
         selected by `session_ids`, `authors`, `from_time`, `to_time` and `metadata` (see MemorySelection). Raises
         EmbedderNotConfigured, EmbedderFailed.

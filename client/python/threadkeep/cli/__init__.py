@@ -1,4 +1,4 @@
-"""The `threadkeep` command. Its parts need the extra `cli`; without it the command says how to get them."""
+"""The `threadkeep` command. It requires the extra `cli`; without it the command prints how to install it."""
 
 from __future__ import annotations
 

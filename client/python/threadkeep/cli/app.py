@@ -1,4 +1,4 @@
-"""The command line, put together; the exit codes are in `failures`."""
+"""The application with all commands; the exit codes are in `errors`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .options import Address, Cli, Json, Token
 
 
 def build() -> typer.Typer:
-    """The application with all its commands."""
+    """Returns the application with all commands."""
     app = typer.Typer(
         name="threadkeep",
         help="One session memory for every agent: run the server, and inspect its data.",
@@ -84,11 +84,11 @@ def _failure(error: Exception) -> CliError:
 
 
 def _invoke(arguments: list[str]) -> int:
-    """Typer's own run, with its errors made ours."""
+    """Runs typer and converts its errors."""
     try:
         code = typer.main.get_command(build())(arguments, prog_name="threadkeep", standalone_mode=False)
         sys.stdout.flush()
-        if code == Exit.INTERRUPTED:  # typer has made it of a KeyboardInterrupt
+        if code == Exit.INTERRUPTED:  # typer raises it for a KeyboardInterrupt
             raise KeyboardInterrupt
     except typer.Abort:
         raise KeyboardInterrupt from None
@@ -103,7 +103,7 @@ def _invoke(arguments: list[str]) -> int:
 
 
 def _usage_message(error: Any) -> str | None:
-    """What a usage error says, on one line; None for any other error, empty where help was shown instead."""
+    """Returns the message of a usage error, on one line; None for other errors; empty if help was shown instead."""
     if not hasattr(error, "format_message") or not hasattr(error, "exit_code"):
         return None
     message = one_line(error.format_message())

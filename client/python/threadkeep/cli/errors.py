@@ -29,18 +29,18 @@ from ..errors import (
 
 
 class Exit(IntEnum):
-    """How the command ended."""
+    """The exit codes."""
 
     OK = 0
     FAILED = 1  # the server rejected the call, or a file cannot be read or written
     USAGE = 2  # the command line is wrong
     NOT_FOUND = 3  # no such session, event or consumer
-    UNAVAILABLE = 4  # no server answers, it cannot serve now, or not in time
+    UNAVAILABLE = 4  # no server responds, it is unavailable, or the call timed out
     INTERRUPTED = 130  # Ctrl-C
 
 
 class CliError(Exception):
-    """A failure that is known: its message says what to do next."""
+    """An expected failure; its message contains the next step."""
 
     def __init__(
         self, message: str, code: Exit = Exit.FAILED, *, reason: str = "", metadata: Mapping[str, object] | None = None
@@ -72,7 +72,7 @@ _NEXT: Mapping[type[ThreadkeepError], str] = {
 }
 
 
-# The options by which the command line sets what the server calls by another name.
+# Options of the command line by the server's names of fields.
 _OPTIONS: Mapping[str, str] = {
     "session.user_id": "give --user",
     "scope.user_id": "give --user",
@@ -82,7 +82,7 @@ _OPTIONS: Mapping[str, str] = {
 
 
 def from_server(error: ThreadkeepError) -> CliError:
-    """The message of a server's error, for the user of the command."""
+    """Returns the message of a server's error, for the user of the command."""
     reason = error.reason or error.code.name
     if isinstance(error, Unavailable) and not error.reason:
         message = one_line(error.message) + (", or give --address" if error.message.endswith("`threadkeep serve`") else "")
@@ -102,7 +102,7 @@ def from_server(error: ThreadkeepError) -> CliError:
 
 
 def from_system(error: OSError) -> CliError:
-    """The message of an error of a file or a device."""
+    """Returns the message of an error of a file or a device."""
     name = f"{error.filename}: " if error.filename else ""
     return CliError(f"{name}{error.strerror or error}", reason=errno.errorcode.get(error.errno or 0, "OS_ERROR"))
 
@@ -118,15 +118,15 @@ def report(error: CliError, *, as_json: bool) -> int:
 
 
 def debugging() -> bool:
-    """Whether tracebacks are wanted."""
+    """Returns whether tracebacks are enabled."""
     return os.environ.get("THREADKEEP_DEBUG", "") not in ("", "0")
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """A number of things: "1 event", "5,308 events"; `plural` where an s does not make it."""
+    """Returns a number with its noun: "1 event", "5,308 events"; `plural`: for an irregular plural."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def one_line(text: str) -> str:
-    """Text without line breaks and control characters."""
+    """Returns the text without line breaks and control characters."""
     return " ".join("".join(each if each.isprintable() else " " for each in text).split())

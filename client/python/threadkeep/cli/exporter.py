@@ -1,4 +1,4 @@
-"""Reading sessions back, in log order and a page at a time, as lines of a file."""
+"""Exports sessions: reads them in log order, page by page, and writes lines of a file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SPAN = 1000  # seqs per request
 
 @dataclass(slots=True)
 class Exported:
-    """What an export wrote."""
+    """The result of an export."""
 
     sessions: int = 0
     events: int = 0

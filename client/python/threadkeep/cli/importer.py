@@ -1,4 +1,4 @@
-"""Sending what a file holds: batch after batch, several sessions at a time, each session in order, and nothing twice."""
+"""Imports a file: in batches, several sessions at a time, each session in order, and nothing twice."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _EVENTS = 500
 _BYTES = 1024 * 1024
 _IN_FLIGHT = 16
 _TRIES = 20
-_TOO_LATE_NS = 30 * 1_000_000_000  # an expiry so near would pass before the session is in
+_TOO_LATE_NS = 30 * 1_000_000_000  # an expiry this close would pass during the import
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One place of a file that was not imported."""
+    """A record that was not imported."""
 
     origin: Origin
     text: str
@@ -42,7 +42,7 @@ class Problem:
 
 @dataclass(slots=True)
 class Tally:
-    """What an import did."""
+    """The result of an import."""
 
     sessions_created: int = 0
     sessions_found: int = 0
@@ -124,7 +124,7 @@ class Importer:
         self._problem(Problem(item.origin, item.problem, "MALFORMED", item.field, fatal=item.fatal))
 
     async def _flush(self, target: _Target, *, last: bool = False) -> None:
-        """Sends what waits. A session without events is made when it ends, if none of them was unreadable."""
+        """Sends waiting items. A session without events is created at its end, if none of them was unreadable."""
         if target.failed or not (target.events or (last and target.previous is None and not target.spoiled)):
             return
         await self._room.acquire()

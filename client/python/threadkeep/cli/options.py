@@ -1,4 +1,4 @@
-"""What every command shares: the options of the connection, and running a call against the server."""
+"""Shared by all commands: the options of the connection, and calls to the server."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Address = Annotated[
 Token = Annotated[str | None, typer.Option("--token", help="The bearer token. (env THREADKEEP_TOKEN)")]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON for programs: one object, or one to a line.")]
 User = Annotated[str, typer.Option("--user", help="The user who owns the session.")]
-AllUsers = Annotated[bool, typer.Option("--all-users", help="Of every user that the token reaches.")]
+AllUsers = Annotated[bool, typer.Option("--all-users", help="Of every user that the token can access.")]
 App = Annotated[str | None, typer.Option("--app", help="The application of the session.")]
 SessionId = Annotated[str, typer.Argument(metavar="SESSION", help="The session's id.")]
 
@@ -52,19 +52,19 @@ class Cli:
 
     @property
     def server(self) -> str:
-        """The address that is used."""
+        """The effective address."""
         return endpoint(self.address).target
 
 
 def cli_of(ctx: typer.Context, address: str | None, token: str | None, json: bool) -> Cli:
-    """A command's own options, completed by those given before the command."""
+    """Returns the options of a command, completed by those before the command."""
     base = ctx.find_object(Cli) or Cli()
     token = base.token if token is None else token
     return Cli(address or base.address, token, json or base.json, base.allow_plaintext_token)
 
 
 def ref_of(session_id: str, user: str, app: str | None) -> SessionRef:
-    """The session that the arguments mean."""
+    """Returns the session of the arguments."""
     if not session_id:
         raise usage("SESSION must not be empty; `threadkeep sessions list` lists sessions")
     return SessionRef(app=app or "", user_id=user, session_id=session_id)
@@ -77,7 +77,7 @@ def check_users(user: str, all_users: bool) -> None:
 
 
 def pairs(given: list[str], option: str) -> dict[str, str]:
-    """KEY=VALUE arguments as a mapping."""
+    """Returns KEY=VALUE arguments as a mapping."""
     found = {}
     for each in given:
         key, equals, value = each.partition("=")

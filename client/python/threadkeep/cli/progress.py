@@ -1,4 +1,4 @@
-"""How far a long job is, on standard error: a bar on a terminal, otherwise a line now and then."""
+"""Progress of a long job, on standard error: a bar on a terminal, otherwise periodic lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rich.text import Text
 from .errors import counted
 from .render.output import console
 
-_PAUSE = 5.0  # seconds between two lines where there is no terminal
+_PAUSE = 5.0  # seconds between two lines without a terminal
 
 
 class Meter:
@@ -27,7 +27,7 @@ class Meter:
         self._began = self._told = time.monotonic()
 
     def at(self, sessions: int, events: int, done: float = 0, total: float | None = None) -> None:
-        """So many sessions and events; `done` of `total` where the end is known."""
+        """Shows the numbers of sessions and events; `done` of `total` if the total is known."""
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, completed=done, total=total, sessions=sessions, events=events)
             return

@@ -1,4 +1,4 @@
-"""The options of a search that ranks: the least score, what newer events are worth, and as of when the query is meant."""
+"""The options of ranked searches: minimum score, recency and reference time."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ MinScore = Annotated[
     typer.Option(
         min=-1,
         max=1,
-        help="Only hits that score at least this, from 0 to 1; semantic: from -1. Default: none if the query has nothing "
-        "to do with the events; 0 is all.",
+        help="Only hits with at least this score, from 0 to 1; semantic: from -1. Default: none if the query is unrelated "
+        "to the events; 0: all.",
         show_default=False,
     ),
 ]
@@ -33,8 +33,8 @@ Lift = Annotated[
     typer.Option(
         "--recency",
         metavar="AGE[,weight=N]",
-        help="Lift newer events. AGE, as in 12h or 7d (s, m, h, d, w): when half of the lift is left. weight, above 0 to 100 "
-        "(default 1): how many times its rank an event of now gets on top. Default: no lift. Not with substring.",
+        help="Boost newer events. AGE, as in 12h or 7d (s, m, h, d, w): when the boost is half. weight, above 0 to 100 "
+        "(default 1): the boost of a new event, in multiples of its score. Default: no boost. Not with substring.",
         show_default=False,
     ),
 ]

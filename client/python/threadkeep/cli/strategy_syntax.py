@@ -1,4 +1,4 @@
-"""Strategies and triggers as a command line has them: `turn-window=20`, `trim-tool-results=2,min-tokens=64`, `tokens=9000`.
+"""The command-line notation of strategies and triggers: `turn-window=20`, `trim-tool-results=2,min-tokens=64`, `tokens=9000`.
 
 Output has the same form. A name has its main number; other options follow it. Texts, which may contain commas, are given as
 JSON of the protos.
@@ -50,7 +50,7 @@ Triggers = Annotated[
 
 
 def strategy_of(steps: Sequence[str] | None, text: str) -> CompactionStrategy | None:
-    """The strategy that the options say; None for nothing."""
+    """Returns the strategy of the options; None without any."""
     if steps and text:
         raise usage("give either --strategy or --strategy-json")
     if text:
@@ -80,7 +80,7 @@ def _step(text: str) -> CompactionStrategy:
 
 
 def trigger_of(alternatives: Sequence[str] | None) -> CompactionTrigger | None:
-    """The trigger that the options say; None for nothing."""
+    """Returns the trigger of the options; None without any."""
     made = [_one_of([_trigger(each) for each in text.split(",")], all_=True) for text in alternatives or ()]
     return _one_of(made, all_=False) if made else None
 
@@ -108,7 +108,7 @@ def _set(message: Message, name: str, value: str, text: str) -> None:
 
 
 def from_json(text: str, message: M, what: str) -> M:
-    """A message from its JSON form."""
+    """Returns a message from its JSON form."""
     try:
         return ParseDict(json_.loads(text), message)
     except (ParseError, ValueError) as error:

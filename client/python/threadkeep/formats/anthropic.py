@@ -28,7 +28,7 @@ def is_anthropic(message: Mapping[str, Any]) -> bool:
 
 
 def events_of(message: Mapping[str, Any], field: str) -> list[SessionEvent]:
-    """The events of one message: its tool results are an event of their own. Raises FieldError."""
+    """The events of one message: its tool results are a separate event. Raises FieldError."""
     role = message.get("role")
     if role not in _ROLES:
         raise FieldError(f"{field}.role", f"must be user or assistant, not {role!r}")

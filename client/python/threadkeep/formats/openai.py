@@ -36,7 +36,7 @@ _AUDIO = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 
 
 def event_of(message: object, event_id: str, field: str = "") -> event_pb2.SessionEvent:
-    """The event of one message. `field` is where the message stands in its record, for FieldError."""
+    """The event of one message. `field` is the path of the message in its record, for FieldError."""
     if not isinstance(message, dict):
         raise FieldError(field, f"a message is an object, not {_kind(message)}")
     at = f"{field}." if field else ""
@@ -70,7 +70,7 @@ def event_of(message: object, event_id: str, field: str = "") -> event_pb2.Sessi
 
 
 def message_of(event: event_pb2.SessionEvent) -> list[dict[str, Any]]:
-    """The messages of one event: the native one where it is OpenAI's, otherwise what the projection gives."""
+    """The messages of one event: the native one if it is OpenAI's, otherwise those of its parts."""
     if event.native.format == NATIVE:
         native = json.loads(event.native.content)
         if isinstance(native, dict):
@@ -103,7 +103,7 @@ def messages_of(events: Iterable[event_pb2.SessionEvent]) -> list[dict[str, Any]
 
 
 def verbatim(value: object) -> bytes:
-    """The value's JSON in UTF-8. Lone surrogates, which UTF-8 has no form for, are left as escapes."""
+    """The value's JSON in UTF-8. Lone surrogates, which UTF-8 cannot represent, stay escapes."""
     try:
         return json.dumps(value, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError:
@@ -214,7 +214,7 @@ def _call_of(call: message_pb2.ToolCallPart) -> dict[str, Any]:
 
 
 def _flat(holder: message_pb2.ChatMessage | message_pb2.ToolResultPart) -> str | list[dict[str, Any]] | None:
-    """Content in OpenAI's form: text where there is only text, otherwise a list of parts."""
+    """Content in OpenAI's form: a text if there is only text, otherwise a list of parts."""
     parts = [each for each in (_part_of(part) for part in holder.parts) if each is not None]
     if len(parts) == 1 and parts[0]["type"] == "text":
         return str(parts[0]["text"])

@@ -49,7 +49,7 @@ def http_app(client: AsyncClient, binding: Binding, *, host: str, token: str = "
     local = host in _LOOPBACK
     if not local and not token:
         raise TokenMissing(host)
-    # Names that others know this machine by are not known here; the token is what guards it then.
+    # Other names of this machine are unknown here; the token protects it in that case.
     security = None if local else TransportSecuritySettings(enable_dns_rebinding_protection=False)
     server = RecallServer(client, binding).mcp
     app: Starlette = server.streamable_http_app(

@@ -1,7 +1,7 @@
 """The recall tools as MCP tools, bound to one user. The Threadkeep server runs them (ToolService).
 
-The user, the app and the session come from who starts this server, never from the model: no argument of a tool reaches beyond
-them.
+The user, the app and the session are set when this server starts, never by the model: no argument of a tool accesses other
+data.
 """
 
 from __future__ import annotations

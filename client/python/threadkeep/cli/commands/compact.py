@@ -22,7 +22,7 @@ from ..render.compaction_chart import Picture
 from ..render.output import Listing, as_json, console, plain, print_json, shown_time, table, utf8
 from ..strategy_syntax import Strategies, StrategyJson, Triggers, strategy_of, trigger_of
 
-_SUMMARY_TIMEOUT = 300.0  # a server's model may take its time, and the server limits that itself
+_SUMMARY_TIMEOUT = 300.0  # a model may be slow; the server limits its time
 
 
 def compact(
@@ -33,22 +33,22 @@ def compact(
     strategy: Strategies = None,
     strategy_json: StrategyJson = "",
     trigger: Triggers = None,
-    branch: Annotated[str, typer.Option(help="This branch's own events alone.")] = "",
+    branch: Annotated[str, typer.Option(help="Only events of this branch itself.")] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing and call no model; show the result.")] = False,
     actor: Annotated[str, typer.Option(help="Who compacts, for the record.")] = "cli",
     address: Address = None,
     token: Token = None,
     json: Json = False,
 ) -> None:
-    """Make a session's window smaller, and show it before and after. Nothing is deleted: what leaves the window is archived.
+    """Compact a session's window, and show it before and after. Nothing is deleted: events that leave the window are archived.
 
-    Without --strategy that of the session's policy is used. Each name takes its number, here the default, and options:
+    Without --strategy that of the session's policy is used. Each name takes a number, here the default, and options:
 
-    sliding-window=20 keeps so many events; turn-window=10 so many turns; token-budget=4000 so many tokens.
+    sliding-window=20 keeps 20 events; turn-window=10 keeps 10 turns; token-budget=4000 keeps 4,000 tokens.
 
-    recursive-summary=10,overlap=2,max-summary-tokens=1024 keeps so many events and lets a model summarize the others.
+    recursive-summary=10,overlap=2,max-summary-tokens=1024 keeps 10 events; a model summarizes the others.
 
-    trim-tool-results=1,min-tokens=64 replaces tool results by stubs, except those of so many newest turns.
+    trim-tool-results=1,min-tokens=64 replaces tool results by stubs, except those of the newest turn.
     """
     cli = cli_of(ctx, address, token, json)
     how, when = strategy_of(strategy, strategy_json), trigger_of(trigger)
@@ -98,7 +98,7 @@ def compactions(
     session: SessionId,
     user: User = "",
     app: App = None,
-    limit: Annotated[int, typer.Option(min=0, help="At most so many; 0 is all.")] = 100,
+    limit: Annotated[int, typer.Option(min=0, help="Maximum number; 0: all.")] = 100,
     address: Address = None,
     token: Token = None,
     json: Json = False,

@@ -21,15 +21,15 @@ from ..render.changes import change_json, in_brief
 from ..render.output import Listing, as_json, console, excerpt, facts, plain, print_json, room, shown_time, table
 
 _MOST_LAG = 10_000
-"""To where the server counts."""
+"""The server counts up to this number."""
 _MOST_IDS = 1000
-"""Ids that one call takes."""
+"""Maximum number of ids of one call."""
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The consumer's name.")]
 Ids = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="The ids of parked changes.")]
 All = Annotated[bool, typer.Option("--all", help="All parked changes.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Skip the confirmation.")]
-Limit = Annotated[int, typer.Option(min=0, help="At most so many; 0 is all.")]
+Limit = Annotated[int, typer.Option(min=0, help="Maximum number; 0: all.")]
 
 consumers_app = typer.Typer(help="Manage named consumers and their parked changes.", no_args_is_help=True)
 
@@ -169,14 +169,14 @@ def delete_consumer(
 
 
 def _chosen(ids: list[str] | None, everything: bool) -> list[str] | None:
-    """The ids; None is all of them."""
+    """Returns the ids; None: all."""
     if bool(ids) == everything:
         raise usage("which? give the ids that `threadkeep consumers parked NAME` shows, or --all")
     return ids or None
 
 
 def _each(cli: Cli, ids: list[str] | None, use: Callable[[AsyncClient, list[str] | None], Awaitable[int]]) -> int:
-    """Does it with all ids, as many at once as a call takes; the sum."""
+    """Calls it with all ids, in calls of the maximum size. Returns the sum."""
 
     async def done(client: AsyncClient) -> int:
         return sum([await use(client, some) for some in _batches(ids)])
@@ -256,7 +256,7 @@ def _add_parked(made: Table, each: ParkedChange) -> None:
 
 
 def _scope(scope: ChangeScope) -> str:
-    """In the words of the options of `threadkeep watch`."""
+    """Returns the scope in terms of the options of `threadkeep watch`."""
     named = [f"user {scope.user_id}"] if scope.user_id else []
     if scope.HasField("app"):
         named.append(f"app {scope.app}" if scope.app else "without app")

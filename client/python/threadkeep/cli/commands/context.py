@@ -25,10 +25,12 @@ def context(
     session: SessionId,
     user: User = "",
     app: App = None,
-    last_n: Annotated[int | None, typer.Option(min=1, help="The newest so many events, extended to whole turns.")] = None,
-    max_turns: Annotated[int | None, typer.Option(min=1, help="The newest so many turns.")] = None,
-    max_bytes: Annotated[int | None, typer.Option(min=1, help="At most so many bytes (default the session's size).")] = None,
-    max_tokens: Annotated[int | None, typer.Option(min=1, help="At most so many tokens.")] = None,
+    last_n: Annotated[
+        int | None, typer.Option(min=1, help="Only this number of newest events, extended to whole turns.")
+    ] = None,
+    max_turns: Annotated[int | None, typer.Option(min=1, help="Only this number of newest turns.")] = None,
+    max_bytes: Annotated[int | None, typer.Option(min=1, help="Maximum size in bytes (default the session's).")] = None,
+    max_tokens: Annotated[int | None, typer.Option(min=1, help="Maximum number of tokens.")] = None,
     branch: Annotated[str, typer.Option(help="What an agent on this branch sees.")] = "",
     include_author: Annotated[list[str] | None, typer.Option(help="Only this agent id; may be repeated.")] = None,
     include_role: Annotated[list[str] | None, typer.Option(help="Only agents of this role; may be repeated.")] = None,
@@ -99,6 +101,6 @@ def _header(session: str, found: GetContextResponse) -> list[tuple[str, str]]:
 
 
 def shown_counters(counters: WindowCounters) -> str:
-    """Counts over a window, for eyes."""
+    """Returns the counters of a window, for people."""
     sizes = f"{counted(counters.bytes, 'byte')}, ~{counted(counters.tokens, 'token')}"
     return f"{counted(counters.events, 'event')}, {counted(counters.turns, 'turn')}, {sizes}"

@@ -41,7 +41,7 @@ events_app = typer.Typer(help="List, show and append events.", no_args_is_help=T
 
 
 class Role(StrEnum):
-    """Who speaks."""
+    """The role of a message."""
 
     USER = "user"
     ASSISTANT = "assistant"
@@ -55,17 +55,21 @@ def list_events(
     session: SessionId,
     user: User = "",
     app: App = None,
-    last_n: Annotated[int | None, typer.Option(min=1, help="The newest so many, extended to whole turns.")] = None,
+    last_n: Annotated[
+        int | None, typer.Option(min=1, help="Only this number of newest events, extended to whole turns.")
+    ] = None,
     role: Annotated[list[Role] | None, typer.Option(help="Only this role; may be repeated.")] = None,
-    keyword: Annotated[list[str] | None, typer.Option(help="Text must hold this; may be repeated: all.")] = None,
+    keyword: Annotated[
+        list[str] | None, typer.Option(help="Only texts with this keyword; may be repeated: all must match.")
+    ] = None,
     author: Annotated[list[str] | None, typer.Option(help="Only this agent id; may be repeated.")] = None,
     branch: Annotated[str, typer.Option(help="What an agent on this branch sees.")] = "",
     after_seq: Annotated[int | None, typer.Option(help="Only events with a greater seq.")] = None,
     before_seq: Annotated[int | None, typer.Option(help="Only events with a lesser seq.")] = None,
     from_time: Annotated[datetime | None, typer.Option(help="Only events at or after this time.")] = None,
     to_time: Annotated[datetime | None, typer.Option(help="Only events at or before this time.")] = None,
-    active: Annotated[bool, typer.Option("--active", help="Without what compaction archived.")] = False,
-    limit: Annotated[int, typer.Option(min=0, help="At most so many; 0 is all.")] = 1000,
+    active: Annotated[bool, typer.Option("--active", help="Without archived events.")] = False,
+    limit: Annotated[int, typer.Option(min=0, help="Maximum number; 0: all.")] = 1000,
     address: Address = None,
     token: Token = None,
     json: Json = False,
@@ -166,7 +170,7 @@ def append_event(
     role: Annotated[Role, typer.Option(help="Who speaks.")] = Role.USER,
     user: User = "",
     app: App = None,
-    create: Annotated[bool, typer.Option("--create", help="Make the session if it is not there; needs --user.")] = False,
+    create: Annotated[bool, typer.Option("--create", help="Create the session if it does not exist; requires --user.")] = False,
     event_id: Annotated[str, typer.Option(help="The event's id: appending it again adds nothing (default a new one).")] = "",
     author: Annotated[str, typer.Option(help="The agent that wrote it.")] = "",
     author_role: Annotated[str, typer.Option(help="That agent's role in its fleet.")] = "",
@@ -211,7 +215,7 @@ def append_event(
 
 
 def part_rows(part: Part) -> list[tuple[str, str]]:
-    """One part of a message, whole, as names and values."""
+    """Returns one part of a message, complete, as names and values."""
     kind = part.WhichOneof("content")
     if kind == "text":
         return [("text", part.text)]
@@ -235,26 +239,26 @@ def part_rows(part: Part) -> list[tuple[str, str]]:
 
 
 class _Order:
-    """Whether the seqs that were seen ascend."""
+    """Whether the seqs ascend so far."""
 
     def __init__(self) -> None:
         self._last = 0
         self.ascending = True
 
     def see(self, seq: int) -> None:
-        """The next one."""
+        """Checks the next seq."""
         self.ascending = self.ascending and seq > self._last
         self._last = seq
 
 
 def event_table(*, marked: bool = False) -> Table:
-    """An empty table of events; `marked` has a column that says which are archived and which are summaries."""
+    """Returns an empty table of events; `marked`: with a column that marks archived events and summaries."""
     state = ("state",) if marked else ()
     return table("seq", *state, "time", "role", "author", "content", ids=("author",), numbers=("seq",), rest="content")
 
 
 def add_event_row(keyword: str, made: Table, event: event_pb2.SessionEvent, *, marked: bool = False) -> None:
-    """The row of an event."""
+    """Adds the row of an event."""
     time = shown_time(event.event_time if event.HasField("event_time") else event.record_time)
     content = excerpt(summary_of(event), keyword, room())
     style = "dim" if event.archived else ""
@@ -280,5 +284,5 @@ def _page(chosen: EventFilter, limit: int) -> int:
 
 
 def aware(time: datetime | None) -> datetime | None:
-    """A time without a zone is local time."""
+    """Returns the time; without a zone it is local time."""
     return time if time is None or time.tzinfo else time.astimezone(UTC)

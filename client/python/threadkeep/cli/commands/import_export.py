@@ -26,7 +26,7 @@ _TOLD = 20  # problems shown one by one
 
 
 class ImportFormat(StrEnum):
-    """What `import` reads."""
+    """The formats that `import` reads."""
 
     AUTO = "auto"
     THREADKEEP = "threadkeep"
@@ -36,14 +36,14 @@ class ImportFormat(StrEnum):
 
 
 class ExportFormat(StrEnum):
-    """What `export` writes."""
+    """The formats that `export` writes."""
 
     THREADKEEP = "threadkeep"
     OPENAI = "openai"
 
 
 class OnError(StrEnum):
-    """What a record that cannot be imported means."""
+    """The handling of a record that cannot be imported."""
 
     STOP = "stop"
     SKIP = "skip"
@@ -53,7 +53,7 @@ def import_files(
     ctx: typer.Context,
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files to read; - is standard input.")],
     form: Annotated[ImportFormat, typer.Option("--format", help="The files' format.")] = ImportFormat.AUTO,
-    prefix: Annotated[str, typer.Option(help="Begins the ids of the sessions made (default the file's name).")] = "",
+    prefix: Annotated[str, typer.Option(help="Prefix of the ids of new sessions (default the file's name).")] = "",
     user: Annotated[str, typer.Option("--user", help="Owner of the sessions (default the file's, else import).")] = "",
     app: Annotated[str, typer.Option("--app", help="Application of the sessions.")] = "",
     never_expires: Annotated[bool, typer.Option("--never-expires", help="The sessions never expire.")] = False,
@@ -64,7 +64,7 @@ def import_files(
 ) -> None:
     """Import conversations: Threadkeep's own export, OpenAI chat messages, tau-bench runs, SGD dialogues.
 
-    Importing again adds nothing; after an interruption or an error it continues.
+    A repeated import adds nothing; after an interruption or an error it continues.
     """
     cli = cli_of(ctx, address, token, json)
     if prefix and len(files) > 1:
@@ -104,7 +104,7 @@ def export_sessions(
     token: Token = None,
     json: Json = False,
 ) -> None:
-    """Export sessions: all, one user's or one app's, or those named. A file is there only once it is whole."""
+    """Export sessions: all, one user's or one app's, or those named. A file gets its name once it is complete."""
     cli = cli_of(ctx, address, token, json)
     check_users(user, all_users)
     if cli.json and output is None:
@@ -133,7 +133,7 @@ def export_sessions(
 
 
 class _Inputs:
-    """The files one after the other, and how much of them is read."""
+    """The files, one after the other, and the progress."""
 
     def __init__(self, files: list[Path], form: str | None, options: ReadOptions) -> None:
         self._files = files
@@ -150,7 +150,7 @@ class _Inputs:
             yield self._items(path)
 
     def show(self, gauge: Meter, tally: Tally) -> None:
-        """Moves the meter to where the import is."""
+        """Updates the meter."""
         read = self._read + (self._reader.bytes_read if self._reader else 0)
         gauge.at(
             tally.sessions_created + tally.sessions_found, tally.events_added + tally.events_found, read, self._total or None

@@ -22,7 +22,7 @@ def mcp(
     ctx: typer.Context,
     user: Annotated[str, typer.Option("--user", help="Whose conversations and memories. (env THREADKEEP_MCP_USER)")] = "",
     app: App = None,
-    session: Annotated[str, typer.Option("--session", help="The conversation that conversation_search looks into.")] = "",
+    session: Annotated[str, typer.Option("--session", help="The session of conversation_search.")] = "",
     http: Annotated[str, typer.Option("--http", metavar="HOST:PORT", help="Serve streamable HTTP, not standard input.")] = "",
     writes: Annotated[bool, typer.Option("--allow-writes", help="Offer `remember` too, which adds memories.")] = False,
     address: Address = None,

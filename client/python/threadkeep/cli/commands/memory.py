@@ -27,7 +27,7 @@ from .search import Mode, ModeOption
 memory_app = typer.Typer(help="Long-term memory of a user, across sessions.", no_args_is_help=True)
 
 Owner = Annotated[str, typer.Option("--user", help="Whose memory. Not needed with a token that names its user.")]
-App = Annotated[str | None, typer.Option("--app", help="In which application; without it, memories without one.")]
+App = Annotated[str | None, typer.Option("--app", help="The application; by default entries without one.")]
 Author = Annotated[str, typer.Option("--author", help="Who said it.")]
 Sessions = Annotated[list[str] | None, typer.Option("--session", help="Only from this session; may be repeated.")]
 Metadata = Annotated[
@@ -42,13 +42,13 @@ def add(
     user: Owner = "",
     app: App = None,
     author: Author = "",
-    memory_id: Annotated[str, typer.Option("--id", help="The entry's id; adding the same again then changes nothing.")] = "",
-    metadata: Annotated[str, typer.Option("--metadata", help="A JSON object to keep with it.")] = "",
+    memory_id: Annotated[str, typer.Option("--id", help="The entry's id; adding the same entry again changes nothing.")] = "",
+    metadata: Annotated[str, typer.Option("--metadata", help="Metadata, a JSON object.")] = "",
     address: Address = None,
     token: Token = None,
     json: Json = False,
 ) -> None:
-    """Remember something."""
+    """Add a memory entry."""
     cli = cli_of(ctx, address, token, json)
     content = sys.stdin.read() if text == "-" else text
     if not content.strip():
@@ -107,7 +107,7 @@ def search_memory(
     session: Sessions = None,
     where: Metadata = None,
     min_score: MinScore = None,
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="At most so many.")] = 10,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="Maximum number.")] = 10,
     address: Address = None,
     token: Token = None,
     json: Json = False,
@@ -137,7 +137,7 @@ def list_memories(
     app: App = None,
     session: Sessions = None,
     where: Metadata = None,
-    limit: Annotated[int, typer.Option(min=0, help="At most so many; 0 is all.")] = 100,
+    limit: Annotated[int, typer.Option(min=0, help="Maximum number; 0: all.")] = 100,
     address: Address = None,
     token: Token = None,
     json: Json = False,
@@ -174,7 +174,7 @@ def delete(
     token: Token = None,
     json: Json = False,
 ) -> None:
-    """Forget entries for good. What came from a session is not ingested again."""
+    """Delete entries permanently. Deleted entries from sessions are not ingested again."""
     cli = cli_of(ctx, address, token, json)
     if bool(ids) + bool(session) + everything != 1:
         raise usage("give ids, or --session, or --all")
@@ -207,7 +207,7 @@ def _memory(client: AsyncClient, user: str, app: str | None) -> AsyncUserMemory:
 
 
 def _nothing(what: str, app: str | None) -> str:
-    """That there is nothing, and where it was looked for, if that may not be where it is."""
+    """Returns the message for an empty result, with the scope if another scope may have entries."""
     return f"nothing {what}" if app else f"nothing {what} among memories without an app; --app names one"
 
 

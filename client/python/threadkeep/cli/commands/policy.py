@@ -1,4 +1,4 @@
-"""`threadkeep policy`: when and how the server compacts by itself."""
+"""`threadkeep policy`: when and how the server compacts automatically."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..options import Address, App, Json, Token, cli_of, ref_of, usage
 from ..render.output import as_json, console, facts, plain, print_json, shown_time
 from ..strategy_syntax import Strategies, StrategyJson, Triggers, from_json, shown_policy, strategy_of, trigger_of
 
-policy_app = typer.Typer(help="Say when and how the server compacts by itself.", no_args_is_help=True)
+policy_app = typer.Typer(help="Manage when and how the server compacts automatically.", no_args_is_help=True)
 
 OfSession = Annotated[str, typer.Option("--session", help="Of this session; --user and --app then complete its name.")]
 OfUser = Annotated[str | None, typer.Option("--user", help="Of this user's sessions, with --app those of one app.")]

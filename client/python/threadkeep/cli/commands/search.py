@@ -27,7 +27,7 @@ from .events import Role
 
 
 class Mode(StrEnum):
-    """How a query is understood."""
+    """The mode of a search."""
 
     AUTO = "auto"
     SUBSTRING = "substring"
@@ -46,7 +46,7 @@ class Part(StrEnum):
 
 
 class Group(StrEnum):
-    """What hits are brought together by."""
+    """The grouping of hits."""
 
     TURN = "turn"
     SESSION = "session"
@@ -69,10 +69,11 @@ def search(
     user: Annotated[str, typer.Option("--user", help="Only in this user's sessions (default every user's).")] = "",
     all_users: AllUsers = False,
     app: App = None,
-    role: Annotated[list[Role] | None, typer.Option(help="Only what this role said; may be repeated.")] = None,
-    active: Annotated[bool, typer.Option("--active", help="Without what compaction archived.")] = False,
+    role: Annotated[list[Role] | None, typer.Option(help="Only events of this role; may be repeated.")] = None,
+    active: Annotated[bool, typer.Option("--active", help="Without archived events.")] = False,
     neighbors: Annotated[
-        int, typer.Option(min=0, max=10, help="Show so many events before and after each hit (with --json or on a terminal).")
+        int,
+        typer.Option(min=0, max=10, help="Number of events to show before and after each hit (with --json or on a terminal)."),
     ] = 0,
     group: Annotated[
         Group | None, typer.Option("--grouping", help="One hit for each turn or session; not with substring.")
@@ -81,14 +82,14 @@ def search(
     min_score: MinScore = None,
     recency: Lift = "",
     reference_time: AsOf = None,
-    limit: Annotated[int, typer.Option(min=0, help="At most so many hits; 0 is all.")] = 20,
+    limit: Annotated[int, typer.Option(min=0, help="Maximum number of hits; 0: all.")] = 20,
     address: Address = None,
     token: Token = None,
     json: Json = False,
 ) -> None:
     """Find events: best first, or literally, oldest first. With --json, one hit per line.
 
-    Looks into one session, one user's sessions, an app's, or (auto and substring) all, one user after another.
+    Searches one session, one user's sessions, an app's, or (auto and substring) all, one user after another.
     """
     cli = cli_of(ctx, address, token, json)
     check_users(user, all_users)
@@ -218,7 +219,7 @@ async def _hits(
 
 
 async def _owners(client: AsyncClient, user: str, app: str | None) -> AsyncIterator[str]:
-    """Whose sessions to search: one user's or one app's; without either each owner of a session comes in turn."""
+    """Yields the scopes to search: one user or one app; without either, each owner of a session."""
     if user:
         yield user
         return

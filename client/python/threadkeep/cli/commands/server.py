@@ -150,7 +150,7 @@ def upgrade(
     database_url: DatabaseUrl = None,
     json: Json = False,
 ) -> None:
-    """Bring the database's schema to the newest version; nothing happens if it is there."""
+    """Upgrade the database's schema to the newest version; does nothing if it is current."""
     url = _database_url(config, data_dir=data_dir, database_url=database_url)
     admin = _server_part("store.sql.schema.versions")
     _on_database(admin.upgrade, url)
@@ -165,7 +165,7 @@ def current(
     database_url: DatabaseUrl = None,
     json: Json = False,
 ) -> None:
-    """Print the schema version of the database, 0 where there is none yet, and the newest that this version knows."""
+    """Print the schema version of the database, 0 if there is none yet, and the newest version that this release supports."""
     url = _database_url(config, data_dir=data_dir, database_url=database_url)
     found = _on_database(_server_part("store.sql.schema.versions").current, url)
     _tell_schema(found, as_json=cli_of(ctx, None, None, json).json)
@@ -178,12 +178,12 @@ def _tell_schema(found: tuple[int, int], *, as_json: bool) -> None:
         return
     if not version:
         print(
-            f"no database yet; `threadkeep db upgrade` or the next start of the server makes it, with schema version {newest}"
+            f"no database yet; `threadkeep db upgrade` or the next start of the server creates it, with schema version {newest}"
         )
         return
     state = "the newest" if version == newest else f"the newest is {newest}"
     if version < newest:
-        state += "; `threadkeep db upgrade` or the next start of the server brings it there"
+        state += "; `threadkeep db upgrade` or the next start of the server upgrades it"
     elif version > newest:
         state += "; the database is of a newer server: upgrade threadkeep"
     print(f"schema version {version}: {state}")
@@ -198,7 +198,7 @@ def _settings(config: Path | None, **flags: object) -> Any:
 
 
 def _database_url(config: Path | None, **flags: object) -> str:
-    """The URL of a database that has a schema."""
+    """Returns the URL of a database that has a schema."""
     settings = _settings(config, **flags)
     if settings.in_memory:
         message = "memory:// has no schema: nothing survives a restart; `threadkeep export` saves what a running server holds"
@@ -207,7 +207,7 @@ def _database_url(config: Path | None, **flags: object) -> str:
 
 
 def _server_part(name: str) -> ModuleType:
-    """A module of the server, which the SDK alone does not bring."""
+    """Imports a module of the server, which the SDK alone does not install."""
     try:
         return importlib.import_module(f"threadkeep_server.{name}")
     except ModuleNotFoundError as error:

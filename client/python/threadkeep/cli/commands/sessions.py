@@ -38,12 +38,12 @@ def list_sessions(
     all_users: AllUsers = False,
     app: App = None,
     label: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Only with this label; may be repeated.")] = None,
-    limit: Annotated[int, typer.Option(min=0, help="At most so many; 0 is all.")] = 100,
+    limit: Annotated[int, typer.Option(min=0, help="Maximum number; 0: all.")] = 100,
     address: Address = None,
     token: Token = None,
     json: Json = False,
 ) -> None:
-    """List sessions, newest first: of one user, or of every user that the token reaches. With --json, one to a line."""
+    """List sessions, newest first: of one user, or of every user that the token can access. With --json, one to a line."""
     cli = cli_of(ctx, address, token, json)
     check_users(user, all_users)
     labels = pairs(label or [], "--label")
@@ -86,7 +86,9 @@ def show_session(
 @sessions_app.command("create")
 def create_session(
     ctx: typer.Context,
-    session: Annotated[str, typer.Argument(metavar="[SESSION]", help="The session's id (default one of the server's).")] = "",
+    session: Annotated[
+        str, typer.Argument(metavar="[SESSION]", help="The session's id (by default the server generates one).")
+    ] = "",
     user: User = "",
     app: App = None,
     ttl: Ttl = "",
@@ -95,8 +97,8 @@ def create_session(
     metadata: Metadata = None,
     label: Labels = None,
     context_bytes: Annotated[int, typer.Option(min=0, help="Size of its contexts; 0 is the server's.")] = 0,
-    create_time: Annotated[datetime | None, typer.Option(help="When it began, local time (default now).")] = None,
-    return_existing: Annotated[bool, typer.Option("--return-existing", help="One that is there is no error.")] = False,
+    create_time: Annotated[datetime | None, typer.Option(help="When it was created, local time (default now).")] = None,
+    return_existing: Annotated[bool, typer.Option("--return-existing", help="An existing session is no error.")] = False,
     address: Address = None,
     token: Token = None,
     json: Json = False,

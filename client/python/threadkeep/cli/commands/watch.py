@@ -33,7 +33,7 @@ Open = Callable[[str | None], AsyncGenerator[Watched]]
 
 
 class Start(TypedDict, total=False):
-    """Where to begin, as `watch` of the client takes it."""
+    """The start, as an argument of the client's `watch`."""
 
     resume_token: str
     after_seq: int
@@ -65,7 +65,7 @@ class Whose:
         )
 
     def lines(self) -> ChangeLines:
-        """Lines that name sessions by the fields that differ."""
+        """Returns a printer that names sessions by the fields that differ."""
         one = self.session is not None
         return ChangeLines(console(), app=not one and self.app is None, user=not one and not self.user, session=not one)
 
@@ -122,27 +122,29 @@ def watch(
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="Only sessions with this label; may be repeated: all.")
     ] = None,
     role: Annotated[list[Role] | None, typer.Option(help="Only this role; may be repeated.")] = None,
-    keyword: Annotated[list[str] | None, typer.Option(help="Text must hold this; may be repeated: all.")] = None,
+    keyword: Annotated[
+        list[str] | None, typer.Option(help="Only texts with this keyword; may be repeated: all must match.")
+    ] = None,
     author: Annotated[list[str] | None, typer.Option(help="Only this agent id; may be repeated.")] = None,
     branch: Annotated[str, typer.Option(help="What an agent on this branch sees.")] = "",
     last_n: Annotated[
-        int | None, typer.Option("--last-n", "-n", min=1, help="From the newest so many events of SESSION.")
+        int | None, typer.Option("--last-n", "-n", min=1, help="From this number of newest events of SESSION.")
     ] = None,
     from_beginning: Annotated[
-        bool, typer.Option("--from-beginning", help="From the beginning, as far as it is there.")
+        bool, typer.Option("--from-beginning", help="From the beginning, as far as it is retained.")
     ] = False,
     after_seq: Annotated[int | None, typer.Option(min=0, help="Begin after this seq of SESSION.")] = None,
     resume_token: Annotated[str, typer.Option(metavar="TOKEN", help="Resume after the change of this token.")] = "",
-    count: Annotated[int, typer.Option(min=0, help="End after so many changes; 0 is never.")] = 0,
+    count: Annotated[int, typer.Option(min=0, help="End after this number of changes; 0: never.")] = 0,
     address: Address = None,
     token: Token = None,
     json: Json = False,
 ) -> None:
     """Follow a session, or all of a user, an app or the tenant, until Ctrl-C. With --json, one change per line.
 
-    It starts with new changes, or where -n, --from-beginning, --after-seq or --resume-token says. When the server
-    was away it resumes: each change is shown once, in order. Options that select events hide no compaction, update or
-    deletion.
+    It starts with new changes, or at the start that -n, --from-beginning, --after-seq or --resume-token selects. After
+    an outage of the server it resumes: each change is shown once, in order. Options that select events hide no
+    compaction, update or deletion.
     """
     cli = cli_of(ctx, address, token, json)
     whose = _whose(session, user, app, all_users, pairs(label or [], "--label"))
@@ -198,7 +200,7 @@ def _start(whose: Whose, last_n: int | None, from_beginning: bool, after_seq: in
 
 
 async def _newest(client: AsyncClient, ref: SessionRef, up_to: Callable[[int], EventFilter]) -> tuple[list[SessionEvent], int]:
-    """The newest events that a filter finds, and the seq after which to follow so that none is missed or shown twice."""
+    """Returns the newest events that match a filter, and the seq to follow from so that none is missed or repeated."""
     try:
         found = await client.get_session(ref)
     except SessionNotFound:

@@ -14,7 +14,7 @@ from .records import Record
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """What the files do not say. An empty `user_id` leaves it to the file, or to `default_user`."""
+    """Values that the files lack. An empty `user_id`: that of the file, or `default_user`."""
 
     prefix: str = ""
     user_id: str = ""
@@ -35,7 +35,7 @@ class ReadOptions:
 
 
 def event_id(position: int) -> str:
-    """The id of the event at this position of its conversation, from 1: the same at every import."""
+    """Returns the id of the event at this position of its conversation, from 1: the same in every import."""
     return f"message-{position:05d}"
 
 
@@ -66,7 +66,7 @@ def read_tau_bench(records: Iterable[Record | Malformed], options: ReadOptions) 
 
 
 def guarded(record: Record, make: Callable[..., Iterable[Item]], *arguments: object) -> list[Item]:
-    """All that a record gives, or, where one field is wrong, nothing but the news of it."""
+    """Returns the items of a record, or only the problem if a field is invalid."""
     try:
         return list(make(record, *arguments))
     except FieldError as error:
@@ -74,7 +74,7 @@ def guarded(record: Record, make: Callable[..., Iterable[Item]], *arguments: obj
 
 
 def text_field(value: dict[str, Any], key: str) -> str:
-    """A field that is text, a number or absent, as text."""
+    """Returns a field that is text, a number or absent, as text."""
     found = value.get(key)
     if found is None:
         return ""

@@ -66,7 +66,7 @@ def end_line(sessions: int, events: int) -> str:
 
 
 def event_bytes(event: event_pb2.SessionEvent) -> bytes:
-    """The event as its writer sent it: in protobuf encoding, without what the server adds."""
+    """Returns the event as its writer sent it: in protobuf encoding, without the server's fields."""
     sent = event_pb2.SessionEvent()
     sent.CopyFrom(event)
     for name in OUTPUT_ONLY:
@@ -75,7 +75,7 @@ def event_bytes(event: event_pb2.SessionEvent) -> bytes:
 
 
 def read_log(records: Iterable[Record | Malformed]) -> Iterator[Item]:
-    """Sessions and events of an export, and the news if it is truncated."""
+    """Yields the sessions and events of an export, and the problem if it is truncated."""
     session_id: str | None = None
     seq, ended = 0, False
     last = Origin("", 0)

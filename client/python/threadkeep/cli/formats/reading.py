@@ -1,4 +1,4 @@
-"""One file in any of the formats: which one it is, and its sessions and events."""
+"""Reads one file in any of the formats: detects the format and yields sessions and events."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class FileReader:
 
 
 def format_of(value: object) -> str | None:
-    """The format that a file's first record speaks of."""
+    """Returns the format of a file by its first record."""
     if isinstance(value, list):
         return "openai"
     if not isinstance(value, dict):

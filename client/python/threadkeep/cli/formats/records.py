@@ -1,4 +1,4 @@
-"""JSON values out of a file, one by one: JSON lines, one document, or the elements of an array, never a whole large file."""
+"""Reads JSON values from a file one by one: JSON lines, one document, or the elements of an array; never a whole large file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 from .items import Malformed, Origin
 
-_PROBE = 8 * 1024 * 1024  # a first line longer than this is taken for a document without line breaks
+_PROBE = 8 * 1024 * 1024  # a longer first line is treated as a document without line breaks
 _LARGEST = 256 * 1024 * 1024  # of one record
 _CHUNK = 1024 * 1024
 _BLANK = " \t\r\n"
@@ -109,7 +109,7 @@ class RecordReader:
 class _Text:
     """The unread part of a document.
 
-    `problem`, once set, is why it cannot be read on; `broken` is why the text ends before the file does.
+    `problem`: why reading cannot continue, once set; `broken`: why the text ends before the file.
     """
 
     def __init__(self, beginning: bytes) -> None:
@@ -126,7 +126,7 @@ class _Text:
 
     @property
     def line(self) -> int:
-        """The line that the position is in; lines are counted once."""
+        """Returns the line of the position; lines are counted once."""
         line, counted = self._counted
         self._counted = (line + self.held.count("\n", counted, self.position), self.position)
         return self._counted[0]
@@ -138,7 +138,7 @@ class _Text:
         return self.held[self.position : self.position + 1]
 
     def take(self) -> bool:
-        """Reads the value at the position; False when it is wrong, or when more of it is to come."""
+        """Reads the value at the position. Returns False if it is invalid or incomplete."""
         try:
             self.value, self.position = self._scan(self.held, self.position)
         except json.JSONDecodeError as error:
@@ -180,7 +180,7 @@ def _parsed(line: bytes) -> tuple[Any, str, bool]:
 
 
 def _cut(error: json.JSONDecodeError, text: str) -> bool:
-    """Whether more text may mend it: the end may cut a string, an escape, a number or a word."""
+    """Returns whether more text may complete it: the end may cut a string, an escape, a number or a word."""
     return error.msg.startswith("Unterminated string") or error.pos >= len(text) - 16
 
 

@@ -1,4 +1,4 @@
-"""Changes for eyes and for programs: a line for each event, and one for what happens to a session as a whole."""
+"""Changes for people and for programs: one line per event, and one per change of a session as a whole."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ _KINDS = {
 }
 _UNKNOWN = ("changed", "bold")
 _TEXT = 160
-"""Characters of a text where the reader is no terminal."""
+"""Characters of a text without a terminal."""
 _LEAST = 20
-"""Columns that a text is to have; where there are fewer, the counters are left out."""
+"""Minimum columns of a text; with fewer, the counters are omitted."""
 
 
 class ChangeLines:
-    """Writes changes as lines, each at once. `app`, `user` and `session`: whether lines name it."""
+    """Writes changes as lines, without buffering. `app`, `user` and `session`: whether lines contain it."""
 
     def __init__(self, screen: Console, *, app: bool, user: bool, session: bool) -> None:
         self._screen = screen
         self._named_by = (app, user, session)
 
     def show(self, change: Change) -> None:
-        """One change."""
+        """Prints one change."""
         kind = change.WhichOneof("kind")
         if kind == "batch":
             *others, last = change.batch.events
@@ -61,7 +61,7 @@ class ChangeLines:
             self._print(self._head(change.session, change.change_time), _happened(change.session_change))
 
     def _event(self, ref: SessionRef, event: SessionEvent, window: WindowCounters | None = None) -> None:
-        """One event, with the counters of the window if they are known."""
+        """Prints one event, with the counters of the window if they are known."""
         role = role_of(event)
         head = self._head(ref, event.record_time)
         head.append(f"#{event.seq}  ", "dim")
@@ -79,7 +79,7 @@ class ChangeLines:
         return head
 
     def _print(self, head: Text, said: Text | str, tail: str = "") -> None:
-        """One line; its text is cut to fit a terminal."""
+        """Prints one line; its text is cut to fit a terminal."""
         end = Text(f"  {tail}" if tail else "", "dim")
         width = _TEXT
         if self._screen.is_terminal:
@@ -93,7 +93,7 @@ class ChangeLines:
 
 
 def change_json(change: Change) -> dict[str, Any]:
-    """A change for programs: the fields of Change, its events as they are written everywhere."""
+    """Returns a change for programs: the fields of Change, with events in the common form."""
     found = as_json(change)
     if change.HasField("session"):
         found["session"] = ref_json(change.session)
@@ -111,7 +111,7 @@ def change_json(change: Change) -> dict[str, Any]:
 
 
 def in_brief(change: Change) -> str:
-    """A short description: "seq 5 to 7", "compaction", "deleted"."""
+    """Returns a short description: "seq 5 to 7", "compaction", "deleted"."""
     kind = change.WhichOneof("kind")
     if kind == "batch":
         seqs = [event.seq for event in change.batch.events]
@@ -139,5 +139,5 @@ def _happened(change: SessionChange) -> Text:
 
 
 def _counters(window: WindowCounters) -> str:
-    """The window, in brief, for the end of a line."""
+    """Returns a short description of the window, for the end of a line."""
     return f"{counted(window.turns, 'turn')}, ~{counted(window.tokens, 'token')}"

@@ -21,14 +21,14 @@ from ...v1.session_pb2 import WindowCounters
 from ..errors import counted
 from .output import plain
 
-WIDTH = 80  # where the reader is no terminal
+WIDTH = 80  # without a terminal
 _WIDEST = 110
 _MARGIN = 10  # of the words before a row
 _COUNTED = ("turns", "events", "tokens", "bytes")
 
 
 class Fate(IntEnum):
-    """What becomes of a turn. Where several share a block the greatest shows."""
+    """The effect on a turn. A block of several turns shows the greatest."""
 
     ARCHIVED = 0
     SUMMARIZED = 1
@@ -92,7 +92,8 @@ def cells(window: Sequence[SessionEvent], plan: CompactionPlan) -> list[Cell]:
 
 
 def _turns(window: Sequence[SessionEvent]) -> list[_Turn]:
-    """A summary, a turn of synthetic events, is a group of its own; so are events before the first turn."""
+    """Groups events by turns. A summary, which is a turn of synthetic events, is a separate group; so are events before the
+    first turn."""
     turns: list[_Turn] = []
     for event in window:
         summary = event.synthetic and event.message.role != Role.ROLE_TOOL
@@ -112,7 +113,7 @@ def _summaries(plan: CompactionPlan) -> list[SessionEvent]:
 
 
 def merged(made: Sequence[Cell], most: int) -> tuple[list[Cell], int]:
-    """At most so many cells, each of them for at most so many; counted from the newest, and a new summary on its own."""
+    """Limits the number of cells and the turns per cell; counts from the newest, with a separate cell for a new summary."""
     room = most - sum(cell.before is None for cell in made)
     turns = sum(cell.before is not None for cell in made)
     share = max(1, -(-turns // max(1, room - 1)) if turns > room else 1)
@@ -138,7 +139,7 @@ def merged(made: Sequence[Cell], most: int) -> tuple[list[Cell], int]:
 
 
 class Picture:
-    """What a compaction did to a window, or would do."""
+    """The effect of a compaction, or of a dry run, on a window."""
 
     def __init__(self, window: Sequence[SessionEvent], plan: CompactionPlan, done: Compaction | None, *, ascii: bool) -> None:  # noqa: A002
         self._cells = cells(window, plan)
@@ -149,7 +150,7 @@ class Picture:
         self._archived = sorted(event.seq for event in window if event.event_id in names)
 
     def print(self, console: Console) -> None:
-        """Draws it as wide as the console, within reason."""
+        """Draws it in the width of the console, within limits."""
         width = min(console.width, _WIDEST) if console.is_terminal else WIDTH
         for part in (self._rows(width), self._counters(), self._facts(width)):
             console.print(part, width=width, soft_wrap=False)

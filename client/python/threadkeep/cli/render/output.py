@@ -1,4 +1,4 @@
-"""Writing for eyes and for programs: tables, times, excerpts, and protobuf messages as plain JSON."""
+"""Output for people and for programs: tables, times, excerpts, and protobuf messages as plain JSON."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ _UNLIMITED = 100_000  # columns, where the reader is a program or a file
 
 
 def console(*, to_stderr: bool = False) -> Console:
-    """A console on standard output or error: plain and as wide as its content where that is no terminal."""
+    """Returns a console on standard output or error; without a terminal it is plain and as wide as its content."""
     stream = sys.stderr if to_stderr else sys.stdout
     return Console(file=stream, width=None if stream.isatty() else _UNLIMITED, highlight=False, soft_wrap=not stream.isatty())
 
 
 def print_json(value: object) -> None:
-    """One JSON value on one line of standard output."""
+    """Prints a JSON value on one line of standard output."""
     sys.stdout.write(json.dumps(value, ensure_ascii=not utf8(), separators=(",", ":")) + "\n")
 
 
 def table(*columns: str, ids: tuple[str, ...] = (), numbers: tuple[str, ...] = (), rest: str = "") -> Table:
-    """An empty table with these columns.
+    """Returns an empty table with these columns.
 
-    On a terminal `rest` takes what width is left, on one line, and `ids` are folded where there is too little; `numbers` are
+    On a terminal `rest` takes the remaining width, on one line, and `ids` are folded if the width is too small; `numbers` are
     aligned to the right.
     """
     on_terminal = sys.stdout.isatty()
@@ -138,7 +138,7 @@ def shown_time(time: Timestamp) -> str:
 
 
 def shown_expiry(session: session_pb2.Session) -> str:
-    """When a session expires, for eyes."""
+    """Returns when a session expires, for people."""
     if not session.HasField("expire_time"):
         return "never"
     passed = session.expire_time.seconds < datetime.now(UTC).timestamp()
@@ -146,7 +146,7 @@ def shown_expiry(session: session_pb2.Session) -> str:
 
 
 def plain(text: str) -> str:
-    """Text that cannot command a terminal: line feeds and tabs stay, other control characters become U+FFFD."""
+    """Returns text without control characters: line feeds and tabs stay, others become U+FFFD."""
     return "".join(each if each.isprintable() or each in "\n\t" else "\ufffd" for each in text)
 
 
@@ -181,7 +181,7 @@ def cut(line: Sequence[str], at: int, width: int) -> tuple[int, int]:
 
 
 def summary_of(event: event_pb2.SessionEvent) -> str:
-    """What an event says, in brief: its text, its calls and results, its other parts."""
+    """Returns a short form of an event: its text, its calls and results, its other parts."""
     pieces = [text_of(event)]
     for part in event.message.parts:
         kind = part.WhichOneof("content")
@@ -209,12 +209,12 @@ def role_of(event: event_pb2.SessionEvent) -> str:
 
 
 def ref_json(ref: session_pb2.SessionRef) -> dict[str, str]:
-    """What a session is called."""
+    """Returns the name of a session."""
     return {"app": ref.app, "user_id": ref.user_id, "session_id": ref.session_id}
 
 
 def session_json(session: session_pb2.Session) -> dict[str, Any]:
-    """A session for programs."""
+    """Returns a session for programs."""
     return {
         **ref_json(session.ref),
         "uid": session.uid,
@@ -233,7 +233,7 @@ def session_json(session: session_pb2.Session) -> dict[str, Any]:
 
 
 def window_json(counters: session_pb2.WindowCounters) -> dict[str, int]:
-    """Counts over a window, for programs."""
+    """Returns the counters of a window, for programs."""
     return {name: getattr(counters, name) for name in ("events", "turns", "bytes", "tokens")}
 
 
@@ -275,5 +275,5 @@ def _value(field: FieldDescriptor, value: Any) -> Any:
 
 
 def utf8() -> bool:
-    """Whether standard output takes any character."""
+    """Returns whether standard output can encode any character."""
     return (getattr(sys.stdout, "encoding", "") or "").lower().replace("-", "") in ("utf8", "")

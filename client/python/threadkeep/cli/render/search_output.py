@@ -40,7 +40,7 @@ def marked(text: str, spans: Iterable[tuple[int, int]], width: int) -> Text:
 
 
 def hit_text(event: SessionEvent, highlights: Sequence[Highlight], query: str, width: int) -> Text:
-    """What an event says, marked where it was found: its text, or if that is not where, all of it in brief."""
+    """Returns the text of an event with the matches marked, or a short form of the event if the match is elsewhere."""
     spans = [(each.start, each.end) for each in highlights if each.field == SearchField.SEARCH_FIELD_TEXT]
     if spans:
         return marked(text_of(event), spans, width)
@@ -48,7 +48,7 @@ def hit_text(event: SessionEvent, highlights: Sequence[Highlight], query: str, w
 
 
 def around(event: SessionEvent, width: int) -> Text:
-    """A neighbor of a hit, in brief."""
+    """Returns a short form of a neighbor of a hit."""
     made = Text(f"#{event.seq} {role_of(event)}: ", "dim")
     made.append(excerpt(summary_of(event), "", width - len(made)).plain, "dim")
     return made
@@ -73,7 +73,7 @@ def remarks(answer: SearchEventsResponse | SearchMemoryResponse, *, hybrid: bool
 
 
 def highlights_json(highlights: Iterable[Highlight]) -> list[dict[str, object]]:
-    """Highlights as programs get them."""
+    """Returns highlights for programs."""
     return [
         {"field": SearchField.Name(each.field).removeprefix("SEARCH_FIELD_").lower(), "start": each.start, "end": each.end}
         for each in highlights
