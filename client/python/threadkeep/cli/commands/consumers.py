@@ -138,7 +138,8 @@ def discard_parked(
     """Delete parked changes permanently: the consumer never handles them. Sessions and events stay unchanged."""
     cli = cli_of(ctx, address, token, json)
     chosen = _chosen(ids, everything)
-    _confirm(cli, yes, f"Discard {'all' if chosen is None else f'{len(chosen):,}'} parked by {plain(name)}, for good?")
+    what = "all parked changes" if chosen is None else counted(len(chosen), "parked change")
+    _confirm(cli, yes, f"Discard {what} of {plain(name)} permanently?")
 
     async def discarded(client: AsyncClient, some: list[str] | None) -> int:
         return (await client.delete_parked(name, some)).deleted
@@ -196,7 +197,7 @@ def _confirm(cli: Cli, yes: bool, question: str) -> None:
     if yes:
         return
     if cli.json or not sys.stdin.isatty():
-        raise usage("this is for good; confirm with --yes")
+        raise usage("this is permanent; confirm with --yes")
     typer.confirm(question, abort=True, err=True)
 
 

@@ -183,8 +183,8 @@ def delete(
     )
     if not yes:
         if cli.json or not sys.stdin.isatty():
-            raise usage("deleting is for good; confirm with --yes")
-        typer.confirm(f"Forget {plain(what)}, for good?", abort=True, err=True)
+            raise usage("deletion is permanent; confirm with --yes")
+        typer.confirm(f"Delete {plain(what)} permanently?", abort=True, err=True)
 
     async def deleted(client: AsyncClient) -> DeleteMemoriesResponse:
         memory = _memory(client, user, app)

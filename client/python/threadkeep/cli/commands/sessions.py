@@ -205,8 +205,8 @@ def delete_sessions(
     refs = [ref_of(each, user, app) for each in sessions]
     if not yes:
         if cli.json or not sys.stdin.isatty():
-            raise usage("deleting is for good; confirm with --yes")
-        typer.confirm(f"Delete {', '.join(map(plain, sessions))} with all events, for good?", abort=True, err=True)
+            raise usage("deletion is permanent; confirm with --yes")
+        typer.confirm(f"Delete {', '.join(map(plain, sessions))} with all events permanently?", abort=True, err=True)
 
     async def deleted(client: AsyncClient) -> list[DeleteSessionResponse]:
         return [await client.delete_session(ref) for ref in refs]
