@@ -1,4 +1,4 @@
-"""From a database URL to its engine. A new backend registers its scheme here."""
+"""Engines by the scheme of the database URL. A new database registers its scheme here."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _SCHEMES: dict[str, Callable[[sa.URL, SqlOptions], Engine]] = {
 
 
 def peek(url: str, unit: Unit[T]) -> T | None:
-    """Runs a unit that reads, beside whoever uses the database, and makes nothing; None if there is no database."""
+    """Runs a unit that reads a database that may be in use. Creates nothing; returns None if there is no database."""
     parsed = sa.make_url(url)
     if parsed.get_backend_name() == "sqlite":
         return peek_sqlite(_sqlite_path(parsed), unit)
@@ -57,7 +57,7 @@ async def _read(engine: Engine, unit: Unit[T]) -> T:
 
 
 def open_engine(url: str, options: SqlOptions) -> Engine:
-    """The engine for a URL. Raises ValueError for a scheme nobody serves, DatabaseInUse."""
+    """Returns the engine for a URL. Raises ValueError for an unknown scheme, DatabaseInUse."""
     parsed = sa.make_url(url)
     make = _SCHEMES.get(parsed.get_backend_name())
     if make is None:

@@ -28,8 +28,8 @@ _PROBLEMS = {
     "53": "the database is out of resources",
     "53100": "the database's disk is full",
     "53300": "the database has too many connections",
-    "57": "the database is shutting down or cancelled the statement",
-    "57014": "the database cancelled the statement, it took too long",
+    "57": "the database is shutting down or canceled the statement",
+    "57014": "the database canceled the statement, it took too long",
     "58": "the database's host reports an error",
     "25006": "the database is read-only",
 }
@@ -56,7 +56,7 @@ class PostgresEngine:
                 "timeout": 10,
                 "server_settings": {
                     "application_name": "threadkeep",
-                    # What is compiled for one statement takes longer than any of ours.
+                    # Compiling a statement takes longer than running any statement of the store.
                     "jit": "off",
                     "statement_timeout": str(int(options.statement_timeout * 1000)),
                 },
@@ -117,8 +117,8 @@ class PostgresEngine:
     def fetch(self, connection: sa.Connection, sql: str, params: Sequence[Any]) -> Sequence[Sequence[Any]]:
         isolation, driver = connection.get_execution_options().get("isolation_level"), _driver(connection)
         if isolation == _AUTOCOMMIT or (isolation == _SNAPSHOT and driver.is_in_transaction()):
-            # Straight to the driver, for a read outside a transaction or in a snapshot that has begun: SQLAlchemy's way to it
-            # costs as much again. A broken connection is asked once more on that way, which drops it from the pool.
+            # The driver itself, for a read outside a transaction or in a snapshot that has begun: SQLAlchemy doubles the cost.
+            # After a broken connection the read is repeated through SQLAlchemy, which drops the connection from the pool.
             with contextlib.suppress(asyncpg.InterfaceError, asyncpg.PostgresConnectionError, OSError):
                 rows: Sequence[Sequence[Any]] = await_only(driver.fetch(sql, *params))
                 return rows

@@ -1,7 +1,6 @@
-"""Hints between the servers on one PostgreSQL database: LISTEN and NOTIFY on a connection of their own.
+"""Hints between the servers on one PostgreSQL database: LISTEN and NOTIFY on a separate connection.
 
-A notification says that something was committed, never what. It may be lost: whoever needs the changes also looks by
-itself now and then.
+A notification says that something was committed, not what. It may be lost: readers of the feed also poll.
 """
 
 from __future__ import annotations
@@ -27,14 +26,14 @@ _TIMEOUT_S = 10.0
 _FIRST_DELAY_S, _LONGEST_DELAY_S = 0.1, 5.0
 # Between two notifications. PostgreSQL lets transactions that notify commit one at a time, and wakes every listener for each.
 _LEAST_INTERVAL_S = 0.002
-# A connection that nothing is said on is tried this often: the network may have dropped it without a word.
+# An idle connection is checked this often: the network may have dropped it silently.
 _IDLE_S = 30.0
-# Arguments that SQLAlchemy's URLs may hold for itself.
+# Arguments in the URL that are for SQLAlchemy, not for the driver.
 _OF_SQLALCHEMY = ("prepared_statement_cache_size", "prepared_statement_name_func", "async_creator_fn")
 
 
 class PostgresListener:
-    """Hears of the changes of other servers, and tells them of this one's. `problem` says in words what an error means."""
+    """Receives notifications of other servers' commits and sends this server's. `problem` describes an error in words."""
 
     def __init__(self, url: str, problem: Callable[[BaseException], str | None]) -> None:
         self._arguments = _connect_arguments(url)
@@ -44,12 +43,12 @@ class PostgresListener:
         self._out = False
 
     def announce(self) -> None:
-        """Has the others told that something was committed: soon, once for all that is announced until then."""
+        """Schedules a notification: one for all announcements until it is sent."""
         self._announced = True
         self._wake.set()
 
     async def run(self, heard: Callable[[], None]) -> None:
-        """Calls `heard` for what others announce, and whenever something may have been missed. Runs until cancelled."""
+        """Calls `heard` for each notification, and whenever one may have been missed. Runs until canceled."""
         failures = 0
         while True:
             began = time.monotonic()
@@ -57,14 +56,14 @@ class PostgresListener:
                 async with self._connected(heard) as connection:
                     self._is_back()
                     heard()
-                    await self._tell(connection)
-            except Exception as exc:  # a lost database, a wrong URL: hints are worth having, nothing depends on them
+                    await self._send(connection)
+            except Exception as exc:  # a lost database, a wrong URL: nothing depends on the hints
                 self._is_out(exc)
             if time.monotonic() - began > _LONGEST_DELAY_S:
                 failures = 0
             longest = min(_FIRST_DELAY_S * 2**failures, _LONGEST_DELAY_S)
             failures = min(failures + 1, 10)
-            await asyncio.sleep(random.uniform(longest / 2, longest))  # noqa: S311 - so that servers do not return as one
+            await asyncio.sleep(random.uniform(longest / 2, longest))  # noqa: S311 - so that servers do not reconnect at once
 
     @asynccontextmanager
     async def _connected(self, heard: Callable[[], None]) -> AsyncIterator[asyncpg.Connection]:
@@ -83,8 +82,8 @@ class PostgresListener:
             with contextlib.suppress(asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
                 await connection.close(timeout=1)
 
-    async def _tell(self, connection: asyncpg.Connection) -> None:
-        """Sends what is announced. Returns never, and raises when the connection is lost."""
+    async def _send(self, connection: asyncpg.Connection) -> None:
+        """Sends announcements. Never returns; raises when the connection is lost."""
         while True:
             if not self._announced:
                 with contextlib.suppress(TimeoutError):
@@ -93,7 +92,7 @@ class PostgresListener:
             self._wake.clear()
             if connection.is_closed():
                 raise asyncpg.ConnectionDoesNotExistError("the connection was closed")
-            # Before it is sent: who hears this one may look before that is committed which is announced meanwhile.
+            # Before it is sent: its receivers may read before the next announced commit.
             announced, self._announced = self._announced, False
             try:
                 statement = f"SELECT pg_notify('{CHANNEL}', '')" if announced else "SELECT 1"
@@ -116,11 +115,11 @@ class PostgresListener:
 
 
 def _connect_arguments(url: str) -> dict[str, Any]:
-    """What asyncpg is called with for a URL: as SQLAlchemy does for the other connections."""
+    """Returns the arguments of asyncpg for a URL, as SQLAlchemy derives them for the other connections."""
     parsed = sa.make_url(url).set(drivername="postgresql+asyncpg")
     arguments = dict(parsed.get_dialect()().create_connect_args(parsed)[1])
     for name in _OF_SQLALCHEMY:
         arguments.pop(name, None)
-    # Nothing is written here, so no commit has a reason to wait for the disk; while one waits, it holds back the feed.
+    # This connection writes nothing, so its commits need not wait for the disk; a waiting one would delay the feed.
     settings = {"application_name": APPLICATION_NAME, "synchronous_commit": "off"}
     return {**arguments, "timeout": _TIMEOUT_S, "server_settings": settings}

@@ -1,7 +1,7 @@
 """Statements compiled once and then run as strings.
 
-Building a Core statement and looking it up in SQLAlchemy's cache costs several times what SQLite takes to answer it. What
-is on the path of every append and every read is therefore compiled once for its shape and run with its parameters only.
+Building a Core statement and finding it in SQLAlchemy's cache costs several times as much as running it on SQLite. So the
+statements of appends and reads are compiled once per shape and then run with their parameters.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ Record = Any
 """A row: a named tuple of the statement's columns. Reading its fields costs a tenth of what SQLAlchemy's Row takes."""
 
 ROWS_AT_ONCE = 256
-"""Rows of a streamed answer that are held at a time."""
+"""Rows of a streamed result that are held at a time."""
 
-# A filter may name any number of authors: neither how many statements are kept nor how long they are is ours to say.
+# Filters of callers decide the number and the length of statements: both are limited.
 _MOST_SHAPES = 1000
 _MOST_CHARACTERS = 16 << 20
 
 
 class Prepared:
-    """A statement compiled for a connection's dialect. What varies are named bindparams without a value."""
+    """A statement compiled for a connection's dialect. Its parameters are the named bindparams without a value."""
 
     def __init__(self, statement: ClauseElement, engine: Engine, connection: Connection) -> None:
         self._engine = engine
-        # Where the derived tables live is the engine's to say; a statement that is run as a string is not translated.
+        # The engine decides the schema of the derived tables; a statement that runs as a string is not translated later.
         schemas = connection.get_execution_options().get("schema_translate_map")
         compiled = statement.compile(
             dialect=connection.dialect,
@@ -54,11 +54,11 @@ class Prepared:
         return list(map(self._record, self.rows(connection, params)))
 
     def rows(self, connection: Connection, params: Mapping[str, Any]) -> Sequence[Sequence[Any]]:
-        """What run gives, to be unpacked: making a record of a row costs as much as reading it."""
+        """Returns rows for unpacking: making a record of a row costs as much as reading it."""
         return self._engine.fetch(connection, self._sql, self._values(params))
 
     def stream(self, connection: Connection, params: Mapping[str, Any]) -> Iterator[Record]:
-        """Records as they come, without holding them all."""
+        """Yields records as they arrive, without holding them all."""
         options = {"yield_per": ROWS_AT_ONCE}
         yield from map(self._record, connection.exec_driver_sql(self._sql, self._values(params), execution_options=options))
 
@@ -67,8 +67,8 @@ class Prepared:
 
 
 def _picker(names: Sequence[str], fixed: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
-    """From named parameters to positional ones."""
-    if fixed or len(names) < 2:  # itemgetter gives a tuple for two names and more
+    """Returns a function from named parameters to positional ones."""
+    if fixed or len(names) < 2:  # itemgetter returns a tuple for two names and more
         return lambda params: tuple([fixed[name] if name in fixed else params[name] for name in names])
     return itemgetter(*names)
 
