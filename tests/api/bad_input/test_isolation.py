@@ -102,7 +102,6 @@ def test_health_requires_no_credential(wire: Wire) -> None:
     assert check(health_pb2.HealthCheckRequest(), timeout=5).status == health_pb2.HealthCheckResponse.SERVING
 
 
-@pytest.mark.row("Z-16")
 @pytest.mark.parametrize("call", CALLS)
 def test_another_users_session_is_denied_and_looks_missing(wire: Wire, call: int) -> None:
     refusals: list[Refusal] = []

@@ -206,7 +206,6 @@ QUERIES = [
 ]
 
 
-@pytest.mark.row("Z-15")
 @pytest.mark.parametrize(("query", "found"), QUERIES, ids=[ascii(query) for query, _ in QUERIES])
 def test_query_syntax_is_matched_as_text(wire: Wire, syntax: session_pb2.SessionRef, query: str, found: list[str]) -> None:
     literally: dict[str, Any] = {"query": query, "mode": "SEARCH_MODE_SUBSTRING", "page_size": 100}

@@ -117,8 +117,6 @@ TROUBLE = {
 }
 
 
-@pytest.mark.row("C-41")
-@pytest.mark.row("C-42")
 @pytest.mark.parametrize("trouble", TROUBLE)
 def test_a_failing_model_leaves_the_session_unchanged(
     opened: Wire, model: ModelEndpoint, trouble: str, caplog: pytest.LogCaptureFixture
@@ -158,7 +156,6 @@ def test_a_prompt_that_is_too_long_is_not_sent(tmp_path: Path, model: ModelEndpo
         assert model.requests == []
 
 
-@pytest.mark.row("Z-04")
 def test_appends_continue_during_a_summary(tmp_path: Path, model: ModelEndpoint) -> None:
     """Appends 64 events at once, repeatedly; the compaction succeeds at the first attempt and loses none."""
     model.does(slowly(2, replies(model.answer())))
@@ -185,7 +182,6 @@ def test_appends_continue_during_a_summary(tmp_path: Path, model: ModelEndpoint)
         assert opened.call("GetSession", session=ref).session.last_seq == 4 + 2 + appended
 
 
-@pytest.mark.row("Z-09")
 def test_a_lost_race_requests_a_summary_once(tmp_path: Path, model: ModelEndpoint) -> None:
     model.does(slowly(1, replies(model.answer())))
     with wire(tmp_path, **settings(model)) as opened, ThreadPoolExecutor(1) as pool:

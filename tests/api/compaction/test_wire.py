@@ -130,7 +130,6 @@ def test_compact_session_returns_its_result(wire: Wire, four: session_pb2.Sessio
     assert (quiet.compacted, quiet.triggered, quiet.HasField("plan")) == (False, False, False)
 
 
-@pytest.mark.row("R-28")
 def test_a_stale_version_is_an_error_or_reported(wire: Wire, four: session_pb2.SessionRef) -> None:
     wire.call("CompactSession", session=four, strategy=SLIDING)
     with wire.unchanged(four):
@@ -192,7 +191,6 @@ def test_a_policy_compacts_in_the_background(wire: Wire) -> None:
     assert (done.actor, done.archived_events) == ("policy", 3)
 
 
-@pytest.mark.row("S-17")
 def test_concurrent_compactions_archive_each_event_once(wire: Wire) -> None:
     ref = wire.new_session()
     for number in range(30):
@@ -222,7 +220,6 @@ def test_compactions_are_listed_in_pages(wire: Wire) -> None:
     assert wire.refused("ListCompactions", session=other, page_token=first.next_page_token).reason == "INVALID_PAGE_TOKEN"
 
 
-@pytest.mark.row("S-24")
 def test_the_context_contains_the_latest_system_event(wire: Wire) -> None:
     ref = wire.new_session()
     wire.append(ref, system("old"), user("u1"), system("new"), user("u2"))

@@ -263,7 +263,6 @@ def said(made_up: WindowEvent, name: str) -> SessionEvent:
     )
 
 
-@pytest.mark.row("Z-10")
 @pytest.mark.parametrize("strategy", SMALL, ids=attrgetter("name"))
 @EXAMPLES
 @given(logs=st.lists(windows, min_size=1, max_size=3), specs=st.lists(SPECS, min_size=1, max_size=3))
@@ -281,7 +280,6 @@ def test_any_log(both: Both, strategy: Strategy, logs: list[Any], specs: list[Co
     both.runner.run(check())
 
 
-@pytest.mark.row("Z-10")
 @pytest.mark.parametrize("number", range(len(REAL)), ids=[strategy.name for strategy in REAL])
 def test_real_runs(both: Both, number: int) -> None:
     """Every run is compacted by one of the strategies as it goes on."""
@@ -302,7 +300,6 @@ def test_real_runs(both: Both, number: int) -> None:
     assert both.runner.run(check()) > size(10, 2)
 
 
-@pytest.mark.row("Z-10")
 def test_fifty_compactions_change_no_event(both: Both) -> None:
     async def check() -> None:
         log = await both.log().open()

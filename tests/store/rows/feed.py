@@ -241,7 +241,6 @@ class FeedDetailRows:
         assert await seqs_of(store, [one, two]) == [[4, 5], []]
 
     @pytest.mark.parametrize("expired", [False, True])
-    @pytest.mark.row("Z-11")
     async def test_a_deletion_change_has_the_session_and_the_reason(self, store: Store, expired: bool) -> None:
         made = await create(store, labels={"a": "1"}, expire_time=NOW + 5)
         await append(store, draft("a"))

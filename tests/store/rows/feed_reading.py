@@ -254,7 +254,6 @@ class FeedEventRows:
         await session_with(store, draft("c"))
         assert await seqs_of(store, changes) == [[], [], [], [1]]
 
-    @pytest.mark.row("Z-12")
     async def test_the_feed_resumed_anywhere_across_a_compaction_has_every_event_once(self, store: Store) -> None:
         await session_with(store, *(draft(name, event_id=name) for name in ("e1", "e2", "e3")))
         early = await follow(store)

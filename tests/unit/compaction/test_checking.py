@@ -90,7 +90,6 @@ def _torn(text: str, archive: str, inserts: Mapping[str | None, str] | None = No
     return torn_pair(events, resulting(events, archive.split(), new))
 
 
-@pytest.mark.row("Z-10")
 @pytest.mark.parametrize(
     ("text", "archive", "torn"),
     [

@@ -40,7 +40,7 @@ VECTORS: list[tuple[str, Strategy, str, str]] = [
 
 @pytest.mark.parametrize(
     ("strategy", "events", "outcome"),
-    [pytest.param(*vector, id=row, marks=pytest.mark.row(row)) for row, *vector in VECTORS],
+    [pytest.param(*vector, id=row) for row, *vector in VECTORS],
 )
 def test_vector(strategy: Strategy, events: str, outcome: str) -> None:
     assert compacted(strategy, events) == outcome

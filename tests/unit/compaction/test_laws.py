@@ -50,7 +50,6 @@ REAL: list[Strategy] = [
 ]
 
 
-@pytest.mark.row("Z-10")
 @pytest.mark.parametrize("strategy", SMALL, ids=repr)
 @given(before=windows)
 @example(before=window("A0(c) U1 T0(c) A1 U2 A2"))
@@ -61,7 +60,6 @@ def test_any_window(strategy: Strategy, before: Window) -> None:
     check_laws(strategy, before)
 
 
-@pytest.mark.row("Z-10")
 @pytest.mark.parametrize("strategy", REAL, ids=repr)
 def test_real_runs(strategy: Strategy, real_runs: list[Window]) -> None:
     for before in real_runs:

@@ -28,7 +28,6 @@ def request(strategy: RecursiveSummary, events: str, branch: str = "") -> Summar
     return made
 
 
-@pytest.mark.row("C-34")
 @pytest.mark.parametrize("events", ["U1 A1", "U1 A1 U2", "~Uo ~Ao U1 A1 U2", "U1 A1 A2 A3 A4", "A1 A2 A3 A4"])
 def test_c_34_what_fits_or_cannot_be_cut_is_not_summarized(events: str) -> None:
     plan = RecursiveSummary(3).plan(window(events), len)
@@ -39,14 +38,10 @@ def test_c_34_what_fits_or_cannot_be_cut_is_not_summarized(events: str) -> None:
 @pytest.mark.parametrize(
     ("strategy", "events", "outcome"),
     [
-        pytest.param(
-            RecursiveSummary(3, overlap=0), "U1 U2 U3 U4 U5 U6", "Σ U4 U5 U6 | U1 U2 U3", marks=pytest.mark.row("C-35")
-        ),
-        pytest.param(RecursiveSummary(2, 1), "U1 U2 U3 U4 U5", "Σ U4 U5 | U1 U2 U3", marks=pytest.mark.row("C-36")),
-        pytest.param(RecursiveSummary(1, 0), "~Uo ~Ao U1 U2", "Σ U2 | ~Uo ~Ao U1", marks=pytest.mark.row("C-37")),
-        pytest.param(
-            RecursiveSummary(3), "U1 A1 U2 A2a A2b U3 A3", "Σ U3 A3 | U1 A1 U2 A2a A2b", marks=pytest.mark.row("C-39")
-        ),
+        (RecursiveSummary(3, overlap=0), "U1 U2 U3 U4 U5 U6", "Σ U4 U5 U6 | U1 U2 U3"),
+        (RecursiveSummary(2, 1), "U1 U2 U3 U4 U5", "Σ U4 U5 | U1 U2 U3"),
+        (RecursiveSummary(1, 0), "~Uo ~Ao U1 U2", "Σ U2 | ~Uo ~Ao U1"),
+        (RecursiveSummary(3), "U1 A1 U2 A2a A2b U3 A3", "Σ U3 A3 | U1 A1 U2 A2a A2b"),
         # The log's order stays: what is kept keeps its place, and the summary goes before the conversation.
         (RecursiveSummary(1, 0), "S1 U1 S2 U2 ~Ao A2@a", "S2 Σ U2 A2@a | S1 U1 ~Ao"),
     ],
@@ -74,7 +69,6 @@ def test_a_long_summary_before_a_window_that_fits_is_left_alone() -> None:
     assert RecursiveSummary(3, 0, max_prompt_tokens=1).plan(window("~Uo ~Ao U1 A1 U2"), len).empty
 
 
-@pytest.mark.row("C-38")
 def test_c_38_a_summary_is_a_turn_of_two_events() -> None:
     before = window("U1 U2")
     plan = RecursiveSummary(1, 0, shadow_prompt="What was that?").plan(before, len)
@@ -87,7 +81,6 @@ def test_c_38_a_summary_is_a_turn_of_two_events() -> None:
     assert SHADOW_PROMPT == "Summarize the conversation we had so far."
 
 
-@pytest.mark.row("C-41")
 @pytest.mark.parametrize(
     ("answer", "problem"), [("", "nothing"), (" \n", "nothing"), ("x" * 2049, "2049 tokens, the limit is 1024")]
 )
@@ -107,8 +100,8 @@ def test_only_a_plan_that_asks_can_be_completed() -> None:
 @pytest.mark.parametrize(
     ("options", "field"),
     [
-        pytest.param({"max_events_to_keep": 3, "overlap": 3}, "overlap", marks=pytest.mark.row("C-43")),
-        pytest.param({"max_events_to_keep": 3, "overlap": 4}, "overlap", marks=pytest.mark.row("C-43")),
+        ({"max_events_to_keep": 3, "overlap": 3}, "overlap"),
+        ({"max_events_to_keep": 3, "overlap": 4}, "overlap"),
         ({"overlap": -1}, "overlap"),
         ({"max_events_to_keep": 0}, "max_events_to_keep"),
         ({"system_prompt": " "}, "system_prompt"),
@@ -122,12 +115,10 @@ def test_options_that_contradict_each_other_are_refused(options: dict[str, Any],
     assert caught.value.metadata["field"] == f"strategy.recursive_summary.{field}"
 
 
-@pytest.mark.row("C-43")
 def test_c_43_one_less_than_is_kept_may_overlap() -> None:
     assert RecursiveSummary(3, overlap=2).overlap == 2
 
 
-@pytest.mark.row("C-44")
 def test_c_44_the_model_is_shown_names_arguments_and_results_of_tools() -> None:
     before = window("U1 A1(c) T1(c) U2")
     call, result = 'Assistant [tool calls: find({"q": 1})]', "Tool [responses: find -> 42]"
@@ -140,7 +131,6 @@ def test_c_44_the_model_is_shown_names_arguments_and_results_of_tools() -> None:
     assert f"User: U1\n{call}\n{result}\n" in made.prompt
 
 
-@pytest.mark.row("C-45")
 def test_c_45_savings_are_net_of_the_new_summary() -> None:
     before = window("U1=8 A1(c)=57 T1(c)=47 U2=8")
     plan = RecursiveSummary(1, 0, shadow_prompt="So far?").plan(before, len)

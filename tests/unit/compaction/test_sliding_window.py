@@ -10,7 +10,6 @@ from threadkeep_server.domain.errors import InvalidField
 from .notation import compacted, unchanged, window
 
 
-@pytest.mark.row("C-10")
 def test_c_10_at_or_under_the_limit_nothing_happens() -> None:
     assert unchanged(SlidingWindow(5), "U1 U2 U3")
     assert unchanged(SlidingWindow(3), "U1 U2 U3")
@@ -21,29 +20,27 @@ def test_c_10_at_or_under_the_limit_nothing_happens() -> None:
 @pytest.mark.parametrize(
     ("most", "events", "outcome"),
     [
-        pytest.param(3, "U1 U2 U3 U4 U5", "U3 U4 U5 | U1 U2", marks=pytest.mark.row("C-11")),
-        pytest.param(3, "~Uo ~Ao U1 U2 U3 U4", "~Uo ~Ao U2 U3 U4 | U1", marks=pytest.mark.row("C-12")),
-        pytest.param(2, "U1 U2 U3 U4 U5 U6 U7", "U6 U7 | U1 U2 U3 U4 U5", marks=pytest.mark.row("C-13")),
-        pytest.param(3, "U1 A1 U2 A2 U3 A3", "U3 A3 | U1 A1 U2 A2", marks=pytest.mark.row("C-15")),
-        pytest.param(3, "U1 A1 U2 A2 ~Uo U3 A3", "~Uo U3 A3 | U1 A1 U2 A2", marks=pytest.mark.row("C-16")),
-        pytest.param(2, "U1 U1@a A1@a A1 U2 A2", "U2 A2 | U1 U1@a A1@a A1", marks=pytest.mark.row("C-18")),
-        pytest.param(4, "U1 A1 U2@a A2@a U3 A3", "U1 A1 U2@a A2@a U3 A3 |", marks=pytest.mark.row("C-19")),
-        pytest.param(2, "U1 A1 U2 A2 A3 A4", "U2 A2 A3 A4 | U1 A1", marks=pytest.mark.row("C-47")),
-        pytest.param(2, "U1 A1 A2 A3", "U1 A1 A2 A3 |", marks=pytest.mark.row("C-48")),
+        (3, "U1 U2 U3 U4 U5", "U3 U4 U5 | U1 U2"),
+        (3, "~Uo ~Ao U1 U2 U3 U4", "~Uo ~Ao U2 U3 U4 | U1"),
+        (2, "U1 U2 U3 U4 U5 U6 U7", "U6 U7 | U1 U2 U3 U4 U5"),
+        (3, "U1 A1 U2 A2 U3 A3", "U3 A3 | U1 A1 U2 A2"),
+        (3, "U1 A1 U2 A2 ~Uo U3 A3", "~Uo U3 A3 | U1 A1 U2 A2"),
+        (2, "U1 U1@a A1@a A1 U2 A2", "U2 A2 | U1 U1@a A1@a A1"),
+        (4, "U1 A1 U2@a A2@a U3 A3", "U1 A1 U2@a A2@a U3 A3 |"),
+        (2, "U1 A1 U2 A2 A3 A4", "U2 A2 A3 A4 | U1 A1"),
+        (2, "U1 A1 A2 A3", "U1 A1 A2 A3 |"),
     ],
 )
 def test_the_newest_turns_within_the_limit_stay(most: int, events: str, outcome: str) -> None:
     assert compacted(SlidingWindow(most), events) == outcome
 
 
-@pytest.mark.row("C-17")
 def test_c_17_archived_tool_events_save_their_tokens() -> None:
     before = window("U1=5 A1(c)=20 T1(c)=100 U2=5 A2=5")
     plan = SlidingWindow(2).plan(before, len)
     assert (plan.tokens_before, plan.tokens_after) == (135, 10)
 
 
-@pytest.mark.row("C-14")
 def test_c_14_a_window_of_nothing_is_refused() -> None:
     with pytest.raises(InvalidField, match="must be at least 1") as caught:
         SlidingWindow(0)

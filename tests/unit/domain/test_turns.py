@@ -14,14 +14,6 @@ PLAIN = "U1 A1 U2 A2"
 STEPS = "U1 A1 T1 A2 U2 A3"
 
 
-@pytest.mark.row("C-01")
-@pytest.mark.row("C-02")
-@pytest.mark.row("C-03")
-@pytest.mark.row("C-04")
-@pytest.mark.row("C-05")
-@pytest.mark.row("C-06")
-@pytest.mark.row("C-07")
-@pytest.mark.row("C-08")
 @pytest.mark.parametrize(
     ("log", "index", "place"),
     [

@@ -26,7 +26,6 @@ def policy(trigger: str = '{"events": 5}', strategy: str = '{"slidingWindow": {"
 SUMMARISING = policy(strategy='{"recursiveSummary": {"maxEventsToKeep": 2, "overlap": 0}}')
 
 
-@pytest.mark.row("S-13")
 async def test_nothing_happens_up_to_the_threshold(bench: Bench) -> None:
     await bench.session()
     async with background(bench, policy()) as working:

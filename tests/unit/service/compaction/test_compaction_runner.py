@@ -33,7 +33,6 @@ FIVE = "U1 U2 U3 U4 U5"
 SIX_TURNS = "U1 A1 U2 A2 U3 A3 U4 A4 U5 A5 U6 A6"
 
 
-@pytest.mark.row("S-11")
 async def test_s_11_a_sliding_window_of_two_archives_three_of_five(bench: Bench) -> None:
     await bench.session(FIVE)
     outcome = await bench.run(SlidingWindow(2))
@@ -49,7 +48,6 @@ async def test_s_11_a_sliding_window_of_two_archives_three_of_five(bench: Bench)
     ]
 
 
-@pytest.mark.row("S-12")
 async def test_s_12_what_was_archived_is_still_found(bench: Bench) -> None:
     await bench.session()
     await append(bench.store, draft("the secret is 42", event_id="secret"), *log(FIVE))
@@ -59,7 +57,6 @@ async def test_s_12_what_was_archived_is_still_found(bench: Bench) -> None:
     assert hit.event.archived
 
 
-@pytest.mark.row("S-13")
 async def test_s_13_a_trigger_that_does_not_fire_changes_nothing(bench: Bench) -> None:
     await bench.session(FIVE)
     before = await bench.everything()
@@ -69,7 +66,7 @@ async def test_s_13_a_trigger_that_does_not_fire_changes_nothing(bench: Bench) -
     assert (await bench.run(SlidingWindow(2), trigger=EventCount(5))).compaction is not None
 
 
-@pytest.mark.parametrize("text", [pytest.param(FIVE, marks=pytest.mark.row("S-14")), ""])
+@pytest.mark.parametrize("text", [FIVE, ""])
 async def test_s_14_nothing_to_do_is_no_error_and_no_change(bench: Bench, text: str) -> None:
     await bench.session(text)
     before = await bench.everything()
@@ -80,7 +77,6 @@ async def test_s_14_nothing_to_do_is_no_error_and_no_change(bench: Bench, text: 
     assert await bench.everything() == before
 
 
-@pytest.mark.row("S-15")
 async def test_s_15_by_the_strategy_of_a_policy_the_same_is_done(bench: Bench) -> None:
     await bench.session(FIVE)
     with pytest.raises(InvalidField) as caught:
@@ -93,7 +89,6 @@ async def test_s_15_by_the_strategy_of_a_policy_the_same_is_done(bench: Bench) -
     assert await bench.active() == "U4 U5"
 
 
-@pytest.mark.row("S-17")
 async def test_s_17_two_at_once_archive_what_one_would(bench: Bench) -> None:
     await bench.session(FIVE)
     outcomes = await asyncio.gather(bench.run(SlidingWindow(2)), bench.run(SlidingWindow(2)))
@@ -101,7 +96,6 @@ async def test_s_17_two_at_once_archive_what_one_would(bench: Bench) -> None:
     assert await bench.active() == "U4 U5"
 
 
-@pytest.mark.row("S-21")
 @pytest.mark.parametrize("dry_run", [False, True])
 async def test_s_21_an_unknown_session_is_told(bench: Bench, dry_run: bool) -> None:
     with pytest.raises(SessionNotFound):
@@ -111,13 +105,13 @@ async def test_s_21_an_unknown_session_is_told(bench: Bench, dry_run: bool) -> N
 @pytest.mark.parametrize(
     ("strategy", "text", "left"),
     [
-        pytest.param(SlidingWindow(4), SIX_TURNS, "U5 A5 U6 A6", marks=pytest.mark.row("S-26")),
-        pytest.param(TurnWindow(2), "U1 A1 U2 A2 U3 A3 U4 A4 U5 A5", "U4 A4 U5 A5", marks=pytest.mark.row("S-27")),
-        pytest.param(TokenBudget(9), "U1 U2 U3 U4 U5 U6 U7 U8 U9 Ux", "U8 U9 Ux", marks=pytest.mark.row("S-28")),
-        pytest.param(SlidingWindow(100), "U1 A1", "U1 A1", marks=pytest.mark.row("S-29")),
-        pytest.param(SlidingWindow(100), "S1 U1 S2 U2", "U1 S2 U2", marks=pytest.mark.row("S-24")),
-        pytest.param(SlidingWindow(2), "U1 A1(c) T1(c) U2 A2", "U2 A2", marks=pytest.mark.row("Z-10")),
-        pytest.param(SlidingWindow(3), "U1 A1(c) U2 A2 T1(c) A3", "U1 A1 U2 A2 T1 A3", marks=pytest.mark.row("Z-10")),
+        (SlidingWindow(4), SIX_TURNS, "U5 A5 U6 A6"),
+        (TurnWindow(2), "U1 A1 U2 A2 U3 A3 U4 A4 U5 A5", "U4 A4 U5 A5"),
+        (TokenBudget(9), "U1 U2 U3 U4 U5 U6 U7 U8 U9 Ux", "U8 U9 Ux"),
+        (SlidingWindow(100), "U1 A1", "U1 A1"),
+        (SlidingWindow(100), "S1 U1 S2 U2", "U1 S2 U2"),
+        (SlidingWindow(2), "U1 A1(c) T1(c) U2 A2", "U2 A2"),
+        (SlidingWindow(3), "U1 A1(c) U2 A2 T1(c) A3", "U1 A1 U2 A2 T1 A3"),
     ],
 )
 async def test_what_strategies_leave(bench: Bench, strategy: Strategy, text: str, left: str) -> None:
@@ -127,7 +121,6 @@ async def test_what_strategies_leave(bench: Bench, strategy: Strategy, text: str
     assert len(await bench.events()) == len(text.split())
 
 
-@pytest.mark.row("S-30")
 async def test_s_30_summaries_survive_a_sliding_window(bench: Bench) -> None:
     await bench.session("U1 A1 U2 A2 U3 A3")
     await bench.run(summarising(4))
@@ -242,7 +235,6 @@ async def test_a_branch_alone_is_compacted(bench: Bench) -> None:
 # --- races
 
 
-@pytest.mark.row("Z-09")
 async def test_z_09_a_lost_race_is_told_planned_anew_and_not_paid_twice(bench: Bench) -> None:
     """The rival archives what is kept, so the text to summarise is the same in the second attempt."""
     await bench.session("U1 A1 U2 A2 U3 A3")
@@ -296,7 +288,6 @@ async def test_who_always_loses_gives_up(bench: Bench) -> None:
     assert (await bench.active()).split()[0] == "U5"
 
 
-@pytest.mark.row("Z-04")
 async def test_appends_while_the_model_writes_are_kept_and_defeat_nothing(bench: Bench) -> None:
     await bench.session("U1 A1 U2 A2")
     bench.model.meanwhile = lambda: append(bench.store, *log("U3 A3"))
@@ -313,8 +304,6 @@ async def test_appends_while_the_model_writes_are_kept_and_defeat_nothing(bench:
 PROBLEMS = ["timed out", "gave an empty answer", "refused (401)", "was cut off at 1024 tokens", "budget of tokens spent"]
 
 
-@pytest.mark.row("C-41")
-@pytest.mark.row("C-42")
 @pytest.mark.parametrize("problem", PROBLEMS)
 async def test_c_42_a_model_that_fails_is_told_and_leaves_all_as_it_was(bench: Bench, problem: str) -> None:
     await bench.session("S1 S2 U1 A1 U2 A2")
@@ -326,7 +315,6 @@ async def test_c_42_a_model_that_fails_is_told_and_leaves_all_as_it_was(bench: B
     assert await bench.everything() == before
 
 
-@pytest.mark.row("C-41")
 @pytest.mark.parametrize("text", ["", " \n\t", "x" * 10_000])
 async def test_c_41_a_summary_that_is_none_leaves_all_as_it_was(bench: Bench, text: str) -> None:
     await bench.session("S1 S2 U1 A1 U2 A2")

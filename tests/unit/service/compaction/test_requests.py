@@ -26,7 +26,6 @@ FOUR = "U1 A1 U2 A2"
 # --- by ids
 
 
-@pytest.mark.row("R-26")
 async def test_r_26_versions_grow_by_one(bench: Bench) -> None:
     await bench.session(FOUR)
     before = await bench.look()
@@ -78,7 +77,6 @@ async def test_moving_events_counts_no_usage_twice(bench: Bench) -> None:
     assert (await bench.look()).usage == used
 
 
-@pytest.mark.row("R-28")
 @pytest.mark.parametrize("dry_run", [False, True])
 async def test_r_28_a_stale_window_version_changes_nothing(bench: Bench, dry_run: bool) -> None:
     await bench.session(FOUR)
@@ -154,7 +152,6 @@ async def test_what_cannot_be_done_changes_nothing(
     assert await bench.everything() == before
 
 
-@pytest.mark.row("Z-10")
 async def test_a_stub_stands_for_a_result(bench: Bench) -> None:
     await bench.session("U1 A1(c,d) T1(c) T2(d) U2")
     await bench.apply("T1", inserts={"T2": [stub("s", "c")]})
@@ -279,7 +276,6 @@ async def test_nothing_read_is_nothing_to_compact(bench: Bench) -> None:
 # --- replacing
 
 
-@pytest.mark.row("R-27")
 async def test_r_27_replacing_keeps_inserts_and_archives(bench: Bench) -> None:
     await bench.session("U1 A1")
     before = await bench.look()
@@ -296,7 +292,6 @@ async def test_r_27_replacing_keeps_inserts_and_archives(bench: Bench) -> None:
     assert applied.versions.window_version == before.window_version + 1
 
 
-@pytest.mark.row("R-28")
 async def test_r_28_replacing_at_a_stale_version_changes_nothing(bench: Bench) -> None:
     await bench.session(FOUR)
     before = await bench.everything()
@@ -313,7 +308,6 @@ async def test_an_append_meanwhile_defeats_a_replacement(bench: Bench) -> None:
     assert await bench.active() == "U1 A1 U2 A2 U3"
 
 
-@pytest.mark.row("R-26")
 async def test_r_26_nothing_may_be_left(bench: Bench) -> None:
     await bench.session(FOUR)
     assert (await bench.replace()).matched

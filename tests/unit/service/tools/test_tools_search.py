@@ -20,7 +20,6 @@ from threadkeep_server.service.tools.tools import rfc3339
 # --- the log
 
 
-@pytest.mark.row("X-01", "X-02", "X-03", "X-06")
 async def test_conversation_search_tells_each_hit_with_its_neighbours() -> None:
     services = SearchServices()
     await services.session(
@@ -41,7 +40,6 @@ async def test_conversation_search_tells_each_hit_with_its_neighbours() -> None:
         assert (await result(services, "conversation_search", query="rum", mode=mode))["results"] == []
 
 
-@pytest.mark.row("X-04", "X-05", "X-18")
 @pytest.mark.parametrize("mode", ["ranked", "substring"])
 async def test_conversation_search_pages(mode: str) -> None:
     services = SearchServices()
@@ -64,7 +62,6 @@ async def test_conversation_search_pages(mode: str) -> None:
     assert len((await page(2, 8))[0]) == 4
 
 
-@pytest.mark.row("X-07")
 @pytest.mark.parametrize("mode", ["substring", "ranked"])
 async def test_conversation_search_in_every_mode_finds_summaries(mode: str) -> None:
     services = SearchServices()
@@ -88,7 +85,6 @@ async def test_conversation_search_without_results_says_so_as_published(mode: st
     assert "message" not in await result(services, "conversation_search", query="tea", mode=mode)
 
 
-@pytest.mark.row("X-08")
 async def test_conversation_search_needs_a_session_that_exists() -> None:
     services = SearchServices()
     with pytest.raises(errors.SessionNotFound):
@@ -110,7 +106,6 @@ async def test_conversation_search_stays_within_its_session() -> None:
         assert [hit["text"] for hit in found["results"]] == ["tea one"]
 
 
-@pytest.mark.row("X-10", "X-11", "X-12")
 async def test_cross_session_search_finds_in_all_sessions_of_the_user_in_the_app() -> None:
     services = SearchServices()
     assert (await result(services, "cross_session_search", query="tea"))["results"] == []
@@ -124,7 +119,6 @@ async def test_cross_session_search_finds_in_all_sessions_of_the_user_in_the_app
     assert (len(found["results"]), found["has_more"]) == (1, True)
 
 
-@pytest.mark.row("X-13", "X-16", "X-21")
 async def test_cross_session_search_takes_any_word_or_all_of_them() -> None:
     services = SearchServices()
     await services.session("s1", "green tea", "green", "tea")
