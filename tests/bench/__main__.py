@@ -54,7 +54,7 @@ def main(argv: list[str]) -> int:
         except KeyboardInterrupt:
             interrupted = True
     minutes = (time.monotonic() - begin) / 60
-    title = f"Threadkeep beside its baselines · scale {options.scale.name} · {minutes:.1f} min"
+    title = f"Threadkeep and its baselines · scale {options.scale.name} · {minutes:.1f} min"
     warning = " Tiny sizes: nothing here is a measurement." if options.scale.name == "quick" else ""
     report.show(console, lines, title, CAPTION + warning)
     report.write(options.output, lines, facts | {"interrupted": interrupted, "minutes": round(minutes, 1)})

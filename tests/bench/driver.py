@@ -105,9 +105,9 @@ class Driver:
         """A model that takes `seconds` for a summary, and where it is."""
         return {"url": await self._model.url(job["seconds"])}
 
-    async def do_append_while_summarising(self, job: Job) -> dict[str, Any]:
-        """Unary appends to one session, while it is summarised or not."""
-        return await windows.appends_while_summarising(self._channel(job), job, self.do_append(job))
+    async def do_append_while_summarizing(self, job: Job) -> dict[str, Any]:
+        """Unary appends to one session, while it is summarized or not."""
+        return await windows.appends_while_summarizing(self._channel(job), job, self.do_append(job))
 
     async def do_bytes(self, job: Job) -> dict[str, Any]:
         """Requests as long as those of `last`, answered by the echo with `size` bytes."""
@@ -132,7 +132,7 @@ class Driver:
         questions.make_fts5(job)
 
     async def do_bare_ranked(self, job: Job) -> dict[str, Any]:
-        """The same questions, asked of it."""
+        """The same questions, answered by the bare table."""
         with PlainFts5(job["path"]) as table:
             return questions.bare_ranked(table, job)
 
@@ -170,7 +170,7 @@ class Driver:
         return await subscribers.publish(self._subscribers, stream, job, loads.count_results)
 
     async def do_bare_publish(self, job: Job) -> dict[str, Any]:
-        """The same messages as `publish`, sent to the echo, which hands out as much in as many messages."""
+        """Sends the same messages as `publish` to the echo, which delivers as many bytes in as many messages."""
         stream: Any = self._channel(job).stream_stream(echo.PUBLISH)()
         await stream.write(echo.publish_request(job["per_message"], subscribers.message_of(job["change_bytes"])))
         return await subscribers.publish(self._subscribers, stream, job, lambda ack: int.from_bytes(ack, "big"))

@@ -37,7 +37,7 @@ def bytes_request(size: int, filler: bytes) -> bytes:
 
 
 def publish_request(per_message: float, prepared: bytes) -> bytes:
-    """The first request of Publish: what is handed out for each one that follows, and how many of that a message holds."""
+    """The first request of Publish: what each later request delivers, and how many of that a message holds."""
     return struct.pack(">d", per_message) + prepared
 
 

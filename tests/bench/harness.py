@@ -144,7 +144,7 @@ class Bench:
         return self._echo
 
     def say(self, text: str) -> None:
-        """Tells what is going on."""
+        """Shows what the benchmark is doing."""
         if self._task is None:
             self._task = self.progress.add_task(text, total=None)
         self.progress.update(self._task, description=text)
@@ -244,7 +244,7 @@ class Bench:
 
     # --- measuring --------------------------------------------------------------------------------------------------
     def measure(self, server: Server | None, op: str, **job: Any) -> Result:
-        """One timed job, with the server's CPU seconds per event beside it."""
+        """Runs one timed job; the result includes the server's CPU seconds per event."""
         job = {"warmup": self.scale.warmup, "seconds": self.scale.seconds, "batch": 1, "in_flight": IN_FLIGHT} | job
         if server is None:
             return self.driver.run(op, **job)

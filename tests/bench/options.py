@@ -21,7 +21,7 @@ class Scale:
     search_users: int
     search_events_per_user: int
     search_rounds: int
-    recall_sizes: tuple[int, ...]  # events in the scope of a ranked search
+    ranked_sizes: tuple[int, ...]  # events in the scope of a ranked search
     memory_events: int
     memory_sessions: int
     subscribers: tuple[int, ...]  # to one session

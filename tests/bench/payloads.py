@@ -107,7 +107,7 @@ def session(name: str, user: str = "u000") -> session_pb2.SessionRef:
 
 
 class Template:
-    """A serialised request with holes for event ids."""
+    """A serialized request with placeholders for event ids."""
 
     def __init__(self, request: bytes) -> None:
         self._chunks = request.split(_PLACEHOLDER.encode())

@@ -90,7 +90,7 @@ def child(
 
 
 def module(name: str, *args: str) -> list[str]:
-    """The command that runs a module of ours with this interpreter."""
+    """The command that runs a module of this repository with this interpreter."""
     return [sys.executable, "-m", name, *args]
 
 

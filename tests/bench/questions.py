@@ -17,7 +17,7 @@ from threadkeep.v1 import event_service_pb2, search_pb2, search_service_pb2
 KINDS = {"rare words": (4, 0), "common words": (0, 4), "rare and common words": (2, 5)}
 """How many rare and how many common words a question of each kind has."""
 
-QUESTIONS = 8  # of each kind, asked in turn: few, for of a million texts the bare table needs seconds for one
+QUESTIONS = 8  # of each kind, in turn; few, because one of them takes the bare table seconds for a million texts
 _COMMON, _RARE = 40, 3000  # the most frequent words, and as many of the least frequent
 Job = dict[str, Any]
 

@@ -1,4 +1,4 @@
-"""`python -m tests.bench.sdk_python ADDRESS SECONDS`: what the Python SDK's written layer costs beside bare stubs, as JSON."""
+"""`python -m tests.bench.sdk_python ADDRESS SECONDS`: the overhead of the Python SDK over bare stubs, as JSON."""
 
 import asyncio
 import json

@@ -14,12 +14,12 @@ Bodies = list[bytes]
 
 
 def request(url: str, page: int) -> bytes:
-    """Asks for every event of the database, `page` of them a message. `url` is a path of SQLite or an URL of PostgreSQL."""
+    """A request for every event of the database, `page` of them per message. `url`: a path of SQLite or a URL of PostgreSQL."""
     return json.dumps({"url": url, "page": page}).encode()
 
 
 def rows(metadata: Sequence[tuple[str, Any]]) -> int:
-    """How many the stream has sent, by what it says at its end."""
+    """The number of events that the stream has sent, from its trailers."""
     return next(int(value) for key, value in metadata if key == _ROWS)
 
 

@@ -1,7 +1,7 @@
-"""What the load generator does with subscriptions: it opens them, publishes to them, and counts what they are told.
+"""The subscriptions of the load generator: it opens them, publishes to them, and counts what they receive.
 
-Of messages only the lengths in them are read, and of small ones whether they say that the subscriber has caught up. The bare
-streams bear messages of the same form, so what reading them costs is in both.
+Only the lengths in a message are read, and of a small message whether the subscriber has caught up. The bare streams carry
+messages of the same form, so that both sides include the cost of reading them.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ def message_of(size: int) -> bytes:
 
 
 def changes_with_events(message: bytes) -> list[int]:
-    """The lengths of those changes in the message that bear events."""
+    """The lengths of the changes in the message that have events."""
     found = []
     at, end = 0, len(message)
     while at < end:
@@ -61,14 +61,14 @@ def changes_with_events(message: bytes) -> list[int]:
 
 
 def is_caught_up(message: bytes) -> bool:
-    """Whether it tells, at its end, that the subscriber has caught up."""
+    """Whether the message ends with the checkpoint of a subscriber that has caught up."""
     if len(message) > 2 * _LEAST_WITH_EVENTS:
         return False
     changes = subscription_service_pb2.WatchSessionResponse.FromString(message).changes
     return bool(changes) and changes[-1].checkpoint.kind == subscription_pb2.CHECKPOINT_KIND_CAUGHT_UP
 
 
-# How streams are opened: the method, and the request that stands for a session.
+# How streams are opened: the method, and the request for a session.
 def _watched(session: str) -> bytes:
     return subscription_service_pb2.WatchSessionRequest(session=payloads.session(session), live_only=True).SerializeToString()
 

@@ -1,4 +1,4 @@
-"""What the load generator does with windows: contexts, compactions, and appends while a summary is made."""
+"""The window calls of the load generator: contexts, compactions, and appends while a summary is made."""
 
 import asyncio
 import contextlib
@@ -64,9 +64,9 @@ async def compact(channel: grpc.aio.Channel, job: Job) -> dict[str, Any]:
     return loads.summary(times, sum(times), 1, 0)
 
 
-async def appends_while_summarising(channel: grpc.aio.Channel, job: Job, appending: Any) -> dict[str, Any]:
-    """A load of appends; with `summarise`, a compaction of one of its sessions by a model that takes its time."""
-    if not job["summarise"]:
+async def appends_while_summarizing(channel: grpc.aio.Channel, job: Job, appending: Any) -> dict[str, Any]:
+    """A load of appends; with `summarize`, also a compaction of one of its sessions by a slow model."""
+    if not job["summarize"]:
         return dict(await appending)
     summary = compaction_pb2.RecursiveSummary(max_events_to_keep=10)
     request = compaction_service_pb2.CompactSessionRequest(

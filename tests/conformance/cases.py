@@ -1,4 +1,4 @@
-"""The case files, read and checked: what cannot be meant is told with file, case and step before anything runs."""
+"""Reads and checks the case files. A mistake is reported with file, case and step before anything runs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ KINDS: Mapping[str, set[str]] = {
     "restart": set(),
     "pause_ms": set(),
 }
-"""Each kind of step and what it takes beside what any step may say."""
+"""The kinds of steps, and the keys of each in addition to those of every step."""
 PAGES: Mapping[str, str] = {
     "SessionService/ListSessions": "sessions",
     "EventService/ListEvents": "events",
@@ -75,7 +75,7 @@ _ANSWERS: Mapping[str, type[Message]] = {
 
 
 class CaseError(ValueError):
-    """A case file says what no step means; the text names file, case and step."""
+    """A mistake in a case file; the message names file, case and step."""
 
 
 @dataclass(frozen=True)
@@ -148,13 +148,13 @@ def _cases(path: Path, problems: list[str]) -> Iterator[Case]:
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """YAML in which a key stands once, and times are texts."""
+    """YAML that refuses duplicate keys and reads times as strings."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         keys = [key.value for key, _ in node.value]
         twice = next((key for key in keys if keys.count(key) > 1), None)
         if twice is not None:
-            raise yaml.constructor.ConstructorError(None, None, f"{twice!r} stands twice", node.start_mark)
+            raise yaml.constructor.ConstructorError(None, None, f"{twice!r} occurs twice", node.start_mark)
         return dict(super().construct_mapping(node, deep))
 
 

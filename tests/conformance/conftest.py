@@ -1,4 +1,4 @@
-"""A server an engine and a driver a language, for the whole run."""
+"""One server per engine and one driver per language, for the whole run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def conformance_fork_server() -> Iterator[ForkServer]:
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def engine_of(request: pytest.FixtureRequest, conformance_fork_server: ForkServer) -> AsyncIterator[EngineOf]:
-    """Gives the server on an engine; the first time it is started."""
+    """Returns the server on an engine; starts it at the first call."""
     engines: dict[str, Engine] = {}
     async with AsyncExitStack() as stack:
 
@@ -44,7 +44,7 @@ async def engine_of(request: pytest.FixtureRequest, conformance_fork_server: For
 
 
 def _say(config: pytest.Config, text: str) -> None:
-    """On the terminal, although what tests print is kept from it."""
+    """Prints on the terminal, although pytest captures the output of tests."""
     capture = config.pluginmanager.getplugin("capturemanager")
     with capture.global_and_fixture_disabled():
         print(f"\n{text}", flush=True)
@@ -57,7 +57,7 @@ def _databases(request: pytest.FixtureRequest) -> tuple[str, str]:
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def driver_of(pytestconfig: pytest.Config) -> AsyncIterator[DriverOf]:
-    """Gives the driver of a language; the first time it is built. Skips where the toolchain is missing."""
+    """Returns the driver of a language; builds it at the first call. Skips the test if the toolchain is missing."""
     drivers: dict[str, Driver] = {}
     failures: dict[str, str] = {}
 
@@ -71,7 +71,9 @@ async def driver_of(pytestconfig: pytest.Config) -> AsyncIterator[DriverOf]:
                 failures[language] = str(error)
                 pytest.fail(str(error), pytrace=False)
         if language in failures:
-            pytest.fail(f"{failures[language].splitlines()[0]} (told in full with the first of its cases)", pytrace=False)
+            pytest.fail(
+                f"{failures[language].splitlines()[0]} (see the first of its cases for the whole message)", pytrace=False
+            )
         return drivers[language]
 
     yield driver
@@ -82,7 +84,7 @@ async def driver_of(pytestconfig: pytest.Config) -> AsyncIterator[DriverOf]:
 
 @pytest.fixture(scope="session")
 def results() -> Iterator[Results]:
-    """What became of the cases; kept when the run ends."""
+    """The outcomes of the cases, saved at the end of the run."""
     kept = Results()
     yield kept
     kept.save()

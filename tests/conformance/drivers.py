@@ -126,7 +126,7 @@ class Call:
         self.answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
 
     async def item(self, within: float) -> str | None:
-        """The next item; None when all were handed out and the answer is there. Raises TimeoutError."""
+        """The next item; None after the last one, once the answer is there. Raises TimeoutError."""
         if self.items.empty() and not self.answer.done():
             taken = asyncio.ensure_future(self.items.get())
             try:
@@ -141,7 +141,7 @@ class Call:
 
 
 class Driver:
-    """A driver's process, started when it is first asked for something and anew when it died."""
+    """A driver's process, started at the first request and again after it died."""
 
     def __init__(self, language: str) -> None:
         self.language = language

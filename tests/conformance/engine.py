@@ -16,7 +16,7 @@ ENGINES = ("sqlite", "postgresql")
 
 
 class Engine:
-    """An asynchronous context manager: a server with its defaults, and once it is asked for another that embeds, by hashing.
+    """An asynchronous context manager: a server with its defaults, and on demand another with the `hashing` embedder.
 
     `urls`: where their databases are; None is SQLite.
     """

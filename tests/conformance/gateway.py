@@ -145,7 +145,7 @@ class _Handler(grpc.GenericRpcHandler):
 
 
 class _Relay:
-    """Passes bytes on between clients and the proxy, until it is told to break every connection."""
+    """Relays bytes between clients and the proxy until `cut` breaks every connection."""
 
     def __init__(self, target: str) -> None:
         host, _, port = target.rpartition(":")

@@ -168,8 +168,8 @@ class _Names(dict[str, Any]):
 def _compare(wanted: Any, value: Any, came: Answer, path: str = "") -> None:
     found = differences(wanted, value, path)
     if found:
-        told = "\n".join(f"  {each}" for each in found[:20])
-        raise StepFailed(f"\n{told}\n{_whole(came)}")
+        listed = "\n".join(f"  {each}" for each in found[:20])
+        raise StepFailed(f"\n{listed}\n{_whole(came)}")
 
 
 def _without_order(error: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -98,7 +98,7 @@ class Speaker:
 
 
 async def first(speaker: Speaker, number: int) -> list[SessionEvent]:
-    """The first events, so many, that a watch hands out."""
+    """The first `number` events that a watch delivers."""
     found: list[SessionEvent] = []
     async with aclosing(speaker.watched()) as events:  # type: ignore[type-var]
         async for event in events:

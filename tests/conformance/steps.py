@@ -1,4 +1,4 @@
-"""What each kind of step does, through a driver, and what comes back of it."""
+"""Runs each kind of step through a driver and returns the answer."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Answer = dict[str, Any]
 
 
 class Surroundings(Protocol):
-    """What steps do to the server and to what stands before it."""
+    """What steps can do to the server and to the gateway before it."""
 
     address: str
     gateway_address: str
@@ -55,7 +55,7 @@ class Surroundings(Protocol):
 
 @dataclass
 class Watch:
-    """A watch under way: its call, and what it handed out that no step has received yet."""
+    """A running watch: its call holds the items that no step has received yet."""
 
     client: str
     call: Call

@@ -1,4 +1,4 @@
-"""What stands for values in cases: names, references to sessions, long texts, bytes, many events."""
+"""The placeholders for values in cases: names, references to sessions, long texts, bytes, many events."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAME = re.compile(r"\$\{(\w+)\}")
 
 
 def resolve(value: Any, names: Mapping[str, Any]) -> Any:
-    """The value with everything that stands for something replaced. Raises ValueError for a name that is not known.
+    """The value with its placeholders replaced. Raises ValueError for an unknown name.
 
     A text that is nothing but one `${name}` becomes that value, a mapping or a list too; numbers become text, which JSON forms
     of messages and expectations take for the number where one belongs.

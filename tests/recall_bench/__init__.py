@@ -1,4 +1,4 @@
-"""How much of the evidence recall finds: sets of conversations with questions, read, asked and measured.
+"""The recall benchmark: reads sets of conversations with questions, and measures how much of the evidence search finds.
 
-`python -m tests.recall_bench.offline PATH` ranks without a server and tells what each step of the ranking contributes.
+`python -m tests.recall_bench.offline PATH` ranks without a server and prints the contribution of each step of the ranking.
 """

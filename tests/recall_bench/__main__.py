@@ -1,4 +1,4 @@
-"""`python -m tests.recall_bench`: a server ingests a set and is asked its questions; how much of the evidence it finds."""
+"""`python -m tests.recall_bench`: loads a set into a server, searches for its questions, and prints the recall of evidence."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from threadkeep import AsyncClient
 from threadkeep.errors import ThreadkeepError
 
 from . import figures
-from .asking import APP, MODES, PLAIN, Answers, Ingested, Say, Served
 from .loaders import LAYOUTS, OWN, load
 from .model import Conversation
+from .querying import APP, MODES, PLAIN, Answers, Ingested, Say, Served
 from .reading import BadFile
 from .served import EMBEDDERS, ENGINES, CannotServe, served
 
@@ -27,7 +27,7 @@ _TIMEOUT_S = 120.0
 
 
 def spread(conversations: Sequence[Conversation], limit: int) -> list[Conversation]:
-    """At most `limit` of the questions, at even distances, and the conversations that they are of; 0: all."""
+    """At most `limit` of the questions, at even distances, and their conversations; 0: all."""
     total = sum(len(each.questions) for each in conversations)
     taken = range(total) if not 0 < limit < total else {number * total // limit for number in range(limit)}
     kept, first = [], 0
@@ -42,7 +42,7 @@ def spread(conversations: Sequence[Conversation], limit: int) -> list[Conversati
 async def measured(
     address: str, conversations: Sequence[Conversation], modes: Sequence[str], say: Say, *, memory: bool
 ) -> tuple[Ingested, dict[str, Answers]]:
-    """What each mode found, by its name; the baseline first."""
+    """The answers of each mode, by its name; the baseline first."""
     async with AsyncClient(address, app=APP, timeout=_TIMEOUT_S) as client:
         set_ = Served(client, conversations)
         ingested = await set_.ingest(say, remember=memory)
@@ -55,7 +55,7 @@ async def measured(
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Returns the exit code: 2 when what was asked for cannot be done, 1 when the server failed."""
+    """Returns the exit code: 2 if the arguments cannot be satisfied, 1 if the server failed."""
     options = _options(argv)
     console, errors = Console(), Console(stderr=True)
     try:
@@ -63,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         conversations = spread(every, options.limit)
         if not conversations:
             raise BadFile(options.path, "expected questions with evidence, found none")
-        with _Telling(errors) as say, served(options.engine, options.embedder) as server:
+        with _ProgressBar(errors) as say, served(options.engine, options.embedder) as server:
             run = measured(server.address, conversations, options.modes, say, memory=options.memory)
             ingested, results = asyncio.run(run)
     except (BadFile, CannotServe) as error:
@@ -75,8 +75,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
         return 1
     left_out = {each.id: each.left_out for each in every}
-    told = [replace(each, left_out=left_out[each.id]) for each in conversations]
-    facts = figures.Run(str(options.path), options.engine, options.embedder, told, ingested)
+    measured_set = [replace(each, left_out=left_out[each.id]) for each in conversations]
+    facts = figures.Run(str(options.path), options.engine, options.embedder, measured_set, ingested)
     figures.show(console, facts, results)
     if options.json is not None:
         figures.write(options.json, facts, results)
@@ -87,16 +87,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m tests.recall_bench",
-        description="Ingest conversations into a server, ask it their questions, and tell how much of the evidence it finds.",
+        description="Load conversations into a server, search for their questions, and print the recall of the evidence.",
         epilog="Other settings of the embedder come from the environment: THREADKEEP_EMBEDDER_MODEL, _BASE_URL, _API_KEY, ...",
     )
-    parser.add_argument("path", nargs="?", type=Path, default=OWN, help="a file or a directory; our own set by default")
-    parser.add_argument("--layout", choices=LAYOUTS, help="recognised by the content by default")
+    parser.add_argument(
+        "path", nargs="?", type=Path, default=OWN, help="a file or a directory; the set of this repository by default"
+    )
+    parser.add_argument("--layout", choices=LAYOUTS, help="detected from the content by default")
     parser.add_argument("--modes", type=_modes, help=f"some of {','.join(MODES)}, with commas between; all by default")
     parser.add_argument("--embedder", choices=EMBEDDERS, default="hashing", help="of the server (default: hashing)")
     parser.add_argument("--engine", choices=ENGINES, default="sqlite", help="of the server (default: sqlite)")
-    parser.add_argument("--limit", type=_count, default=0, help="ask so many of the questions, at even distances; 0: all")
-    parser.add_argument("--memory", action="store_true", help="remember the sessions too, and ask the memory")
+    parser.add_argument("--limit", type=_count, default=0, help="the number of questions, at even distances; 0: all")
+    parser.add_argument("--memory", action="store_true", help="ingest the sessions into memory too, and search it")
     parser.add_argument("--json", type=Path, help="write the figures to this file too")
     options = parser.parse_args(argv)
     with_vectors = [mode for mode in ("semantic", "hybrid") if mode in (options.modes or ())]
@@ -122,8 +124,8 @@ def _count(text: str) -> int:
     return int(text)
 
 
-class _Telling:
-    """What is going on, on standard error."""
+class _ProgressBar:
+    """Shows the progress on standard error."""
 
     def __init__(self, console: Console) -> None:
         columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(24), TextColumn("{task.completed:,.0f}"))

@@ -2,15 +2,15 @@
 
 Accepted are:
 
-- a directory of a conversation: `chat.json`, with `probing_questions/probing_questions.json` or `probing_questions.json` beside
-  it; `chat.json` itself; or any directory above, however deep.
+- a directory of a conversation: `chat.json`, with `probing_questions/probing_questions.json` or `probing_questions.json` next
+  to it; `chat.json` itself; or any directory above, however deep.
 - a JSON file of rows (one object, a list, or {"rows": [{"row": ...}]}) with `conversation_id`, `chat` and `probing_questions`.
   Both may be JSON, or text that holds JSON or a Python literal.
 
 A chat is a list of batches, {"turns": [...], "time_anchor"?: "March-15-2024"}; or of plans, {"plan-1": [batches]}; or of lists
 of messages. A batch's turns are messages or lists of messages, {role, content, id, time_anchor?}. A batch is a session.
 Questions are {ability: [{question, source_chat_ids}]}; the ids may be nested in lists and objects. A question of which an id
-names two messages (plans count anew) is left out, and so are those of the ability "abstention"."""
+names two messages (each plan counts from the start) is left out, and so are those of the ability "abstention"."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ def matches(data: Any) -> bool:
 
 
 def chats(path: Path) -> list[Path]:
-    """The chats below a directory that have questions beside them."""
+    """The chats below a directory that have a file of questions."""
     return sorted(chat for chat in path.rglob("chat.json") if _questions_of(chat))
 
 
 def read_chat(chat: Path) -> Conversation:
-    """A chat with the questions beside it. Raises BadFile."""
-    beside = _questions_of(chat)
-    if beside is None:
-        raise reading.BadFile(chat, "expected probing_questions/probing_questions.json beside it")
-    return _conversation(chat, "-".join(chat.resolve().parts[-3:-1]), reading.read_json(chat), reading.read_json(beside))
+    """A chat with its file of questions. Raises BadFile."""
+    questions = _questions_of(chat)
+    if questions is None:
+        raise reading.BadFile(chat, "expected probing_questions/probing_questions.json next to it")
+    return _conversation(chat, "-".join(chat.resolve().parts[-3:-1]), reading.read_json(chat), reading.read_json(questions))
 
 
 def read(path: Path, data: Any) -> Iterator[Conversation]:

@@ -1,4 +1,4 @@
-"""What a run found: tables for eyes, JSON for programs."""
+"""The result of a run, as tables and as JSON."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from .asking import Answers, Ingested
 from .metrics import ALL, Key, counts, measure
 from .model import Conversation
+from .querying import Answers, Ingested
 
 KS = (5, 10, 20)
 _WIDE = 150  # where the tables do not go to a terminal
 COLUMNS = (*(Key("turns", k, n) for n in (0, 1) for k in KS), *(Key("sessions", k, 0) for k in KS))
 
 _CAPTION = (
-    "Shares of the evidence that stand among the first k hits; ±1: with the neighbours that come with each hit. "
-    "Milliseconds of a call for 20 hits without neighbours; FTS5 is called in this process, a server over gRPC."
+    "Share of the evidence among the first k hits; ±1: including the neighbors of each hit. "
+    "Milliseconds per call for 20 hits without neighbors; FTS5 is called in this process, a server over gRPC."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What was asked, of what, and how."""
+    """The set, the server and its settings."""
 
     path: str
     engine: str
@@ -45,7 +45,7 @@ class Run:
 
 
 def column(key: Key) -> str:
-    return f"{key.of}@{key.k}" + (f" ±{key.neighbours}" if key.neighbours else "")
+    return f"{key.of}@{key.k}" + (f" ±{key.neighbors}" if key.neighbors else "")
 
 
 def percentile(seconds: Sequence[float], share: float) -> float:
@@ -55,7 +55,7 @@ def percentile(seconds: Sequence[float], share: float) -> float:
 
 
 def show(console: Console, run: Run, results: Mapping[str, Answers]) -> None:
-    """Prints a table of all questions and one by their type."""
+    """Prints a table of all questions and one by question type."""
     if not console.is_terminal:
         console = Console(width=_WIDE)
     figures = {name: measure(answers.answered, KS) for name, answers in results.items()}
@@ -78,10 +78,10 @@ def show(console: Console, run: Run, results: Mapping[str, Answers]) -> None:
             by_type.add_row(label, name, *_cells(figures[name].get(kind, {})))
     by_type.caption = _CAPTION
     console.print(by_type)
-    told = run.ingested
+    ingested = run.ingested
     console.print(
-        f"ingested in {told.appended:.1f} s, indexed after {told.indexed:.1f} s, embedded ({run.embedder}) after "
-        f"{told.embedded:.1f} s" + (f", {told.remembered:,} memories" if told.remembered else "")
+        f"ingested in {ingested.appended:.1f} s, indexed after {ingested.indexed:.1f} s, embedded ({run.embedder}) after "
+        f"{ingested.embedded:.1f} s" + (f", {ingested.remembered:,} memories" if ingested.remembered else "")
     )
     for reason, number in run.left_out.items():
         console.print(f"left out: {number} questions of which {reason}")
@@ -97,7 +97,7 @@ def _table(title: str, *names: str) -> Table:
 
 
 def _cells(figures: Mapping[Key, float]) -> list[str]:
-    """Where a set does not tell evidence of a kind there is none to find."""
+    """A dash where the set has no evidence of that kind."""
     return [f"{figures[key]:.3f}" if key in figures else "–" for key in COLUMNS]
 
 
@@ -123,7 +123,8 @@ def as_json(run: Run, results: Mapping[str, Answers]) -> dict[str, Any]:
 def _entry(answers: Answers) -> dict[str, Any]:
     times = {"p50": percentile(answers.seconds, 0.5), "p95": percentile(answers.seconds, 0.95)}
     times["mean"] = statistics.fmean(answers.seconds) * 1e3
-    if answers.beside:
-        times |= {"p50_with_neighbors": percentile(answers.beside, 0.5), "p95_with_neighbors": percentile(answers.beside, 0.95)}
+    if answers.seconds_with_neighbors:
+        shares = {"p50_with_neighbors": 0.5, "p95_with_neighbors": 0.95}
+        times |= {name: percentile(answers.seconds_with_neighbors, share) for name, share in shares.items()}
     recall = {kind: {column(key): value for key, value in by.items()} for kind, by in measure(answers.answered, KS).items()}
     return {"recall": recall, "milliseconds": times}

@@ -1,8 +1,8 @@
-"""The layout of our own sets: a file a conversation.
+"""The layout of the set of this repository: one file per conversation.
 
 {"conversation": id, "sessions": [{"id", "time": "2024-03-02T18:30:00", "turns": [{"id", "speaker", "role", "text", "calls"?,
 "results"?, "media"?}]}], "questions": [{"question", "type", "evidence": [turn ids], "time"?}]}. Times are UTC. Evidence must
-name turns: a slip in a set of our own is a bad file, not a question less."""
+name turns: a mistake here makes the file a bad one, instead of leaving the question out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads a set of conversations from a file or a directory, whatever its layout. Nothing is downloaded."""
+"""Reads a set of conversations of any known layout from a file or a directory. Nothing is downloaded."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ OWN = Path(__file__).parent / "own"
 
 
 def load(path: Path, layout: str | None = None) -> Iterator[Conversation]:
-    """The conversations of a file, or of the JSON files of a directory, in the order of their names. The layout is recognised
-    by the content unless it is one of LAYOUTS. Raises BadFile where there is nothing, or not what the layout says."""
+    """The conversations of a file, or of the JSON files of a directory, in the order of their names. The layout is detected
+    from the content unless it is given. Raises BadFile if there are no conversations, or if they do not have that layout."""
     if layout is not None and layout not in _LAYOUTS:
         raise BadFile(path, f"expected a layout of {', '.join(LAYOUTS)}, not {layout!r}")
     if not path.exists():

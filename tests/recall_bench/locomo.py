@@ -4,7 +4,7 @@ locomo10.json.
 A list of samples (or one): `conversation` holds `speaker_a`, `speaker_b`, and for each N a `session_N`, a list of turns
 {speaker, dia_id, text, blip_caption?}, and a `session_N_date_time` such as "1:56 pm on 8 May, 2023". `qa` is a list of
 {question, evidence: ["D1:3", ...], category: 1 to 5}. The caption of an image counts as said. Evidence is read leniently:
-several ids may stand in one string, and "D:11:26" is D11:26."""
+a string may have several ids, and "D:11:26" is D11:26."""
 
 from __future__ import annotations
 

@@ -57,9 +57,9 @@ def _sessions(path: Path, item: dict[str, Any], what: str) -> tuple[tuple[Sessio
     gold: set[str] = set()
     renamed: dict[str, list[str]] = {}
     for number, talk in enumerate(talks):
-        told = str(names[number]) if number < len(names) else f"session_{number}"
-        same = renamed.setdefault(told, [])
-        name = f"{told}#{len(same) + 1}" if same else told
+        original = str(names[number]) if number < len(names) else f"session_{number}"
+        same = renamed.setdefault(original, [])
+        name = f"{original}#{len(same) + 1}" if same else original
         same.append(name)
         time = _time(dates[number]) if number < len(dates) else None
         start = reading.after(sessions) if time is None else time

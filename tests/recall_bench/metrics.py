@@ -1,4 +1,4 @@
-"""Recall at k: how much of a question's evidence stands among the first k hits."""
+"""Recall at k: how much of a question's evidence is among the first k hits."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ ALL = "all"
 
 
 class Key(NamedTuple):
-    """What a figure is of: "turns" or "sessions"; the first `k`; with the `neighbours` turns on each side of each hit."""
+    """A figure: of "turns" or "sessions" among the first `k` hits, with `neighbors` turns on each side of each hit."""
 
     of: str
     k: int
-    neighbours: int
+    neighbors: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,30 +29,30 @@ class Asked:
 
 
 class Places:
-    """Where the turns of a conversation stand."""
+    """The places of the turns in a conversation."""
 
     def __init__(self, conversation: Conversation) -> None:
         self.session = {turn.id: session.id for session, turn in conversation.turns()}
         self._line = {session.id: [turn.id for turn in session.turns] for session in conversation.sessions}
         self._index = {turn: index for line in self._line.values() for index, turn in enumerate(line)}
 
-    def around(self, turn: str, neighbours: int) -> list[str]:
-        """The turn and its neighbours on each side, in its session."""
+    def around(self, turn: str, neighbors: int) -> list[str]:
+        """The turn and its neighbors on each side, in its session."""
         line, index = self._line[self.session[turn]], self._index[turn]
-        return line[max(index - neighbours, 0) : index + neighbours + 1]
+        return line[max(index - neighbors, 0) : index + neighbors + 1]
 
 
-def turn_recall(asked: Asked, places: Places, k: int, neighbours: int = 0) -> float | None:
-    """The share of the gold turns among the first k hits and their neighbours; None where no gold turns are told."""
+def turn_recall(asked: Asked, places: Places, k: int, neighbors: int = 0) -> float | None:
+    """The share of the gold turns among the first k hits and their neighbors; None if the question has no gold turns."""
     gold = asked.question.gold_turns
     if not gold:
         return None
-    shown = {turn for hit in asked.hits[:k] for turn in places.around(hit, neighbours)}
+    shown = {turn for hit in asked.hits[:k] for turn in places.around(hit, neighbors)}
     return len(gold & shown) / len(gold)
 
 
 def session_recall(asked: Asked, places: Places, k: int) -> float | None:
-    """The share of the gold sessions that one of the first k hits is of; None where none are told."""
+    """The share of the gold sessions with one of the first k hits; None if the question has none."""
     gold = asked.question.gold_sessions
     if not gold:
         return None
@@ -60,15 +60,15 @@ def session_recall(asked: Asked, places: Places, k: int) -> float | None:
 
 
 def measure(
-    answered: Iterable[tuple[Asked, Places]], ks: Sequence[int] = (5, 10, 20), neighbours: Sequence[int] = (0, 1)
+    answered: Iterable[tuple[Asked, Places]], ks: Sequence[int] = (5, 10, 20), neighbors: Sequence[int] = (0, 1)
 ) -> dict[str, dict[Key, float]]:
     """The mean over questions, by their type and for ALL. A question without gold of a kind does not count for that kind."""
     figures: dict[str, dict[Key, list[float]]] = defaultdict(lambda: defaultdict(list))
     for asked, places in answered:
         for k in ks:
-            told = {Key("turns", k, n): turn_recall(asked, places, k, n) for n in neighbours}
-            told[Key("sessions", k, 0)] = session_recall(asked, places, k)
-            for key, figure in told.items():
+            recalls = {Key("turns", k, n): turn_recall(asked, places, k, n) for n in neighbors}
+            recalls[Key("sessions", k, 0)] = session_recall(asked, places, k)
+            for key, figure in recalls.items():
                 if figure is not None:
                     figures[asked.question.type][key].append(figure)
                     figures[ALL][key].append(figure)

@@ -33,8 +33,7 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, and where its answer stands. `gold_turns` is empty where a set tells sessions only. `time_ns` is when it is
-    asked."""
+    """A question and the place of its answer. `gold_turns` is empty if the set names sessions only. `time_ns`: of the question."""
 
     text: str
     type: str

@@ -1,8 +1,8 @@
-"""Asks a set's questions without a server: every turn is a document, ranked by `recall`, beside plain FTS5 over the same text.
+"""The recall benchmark without a server: ranks every turn as a document, and compares with plain FTS5 over the same text.
 
     python -m tests.recall_bench.offline [PATH] [--layout NAME] [--pool] [--types]
 
-prints what each step of the ranking contributes: the recall of evidence turns with everything, and with one step switched off.
+prints the contribution of each step of the ranking: the recall of evidence turns with all steps, and without each of them.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from .model import Conversation, Question, Session
 LIMIT = 256
 """Candidates of a question, as in the server."""
 
-BESIDE_BEST = 10
-"""Of the candidates, those whose neighbours join them."""
+BEST_WITH_NEIGHBORS = 10
+"""The number of candidates whose neighbors join the candidates."""
 
 ROLES = {"user": 1, "assistant": 2, "system": 3, "tool": 4}
 
@@ -40,23 +40,23 @@ Answer = Callable[[Question], list[str]]
 Method = Callable[[Conversation], Answer]
 
 STEPS: dict[str, dict[str, float]] = {
-    "terms side by side": {"ordered": 0, "near": 0},
+    "adjacent terms": {"ordered": 0, "near": 0},
     "quoted phrases": {"phrases": 0},
     "who speaks": {"speaker": 0},
-    "times asked about": {"spans": 0, "dates": 0},
+    "times in the question": {"spans": 0, "dates": 0},
     "coverage": {"coverage": 0},
     "feedback": {"feedback": 0},
     "neighbors": {"neighbors": 0},
     "session": {"session": 0},
 }
-"""What each step is switched off by."""
+"""The weights that switch each step off."""
 
 BARE = Weights(**{name: value for off in STEPS.values() for name, value in off.items()})
 """BM25 over weighted fields, and nothing else."""
 
 
 class Documents:
-    """The turns of a conversation as a store would hold them."""
+    """The turns of a conversation, as a store has them."""
 
     def __init__(self, conversation: Conversation) -> None:
         self.ids: list[str] = []
@@ -74,7 +74,7 @@ class Documents:
         self._frequencies = Counter(term for terms in self._terms for term in terms)
 
     def candidates(self, query: Query, limit: int = LIMIT) -> Candidates:
-        """What has any of the terms; if that is more than `limit`, what has the most and rarest of them."""
+        """The documents that have any of the terms; if there are more than `limit`, those with the most and rarest of them."""
         wanted = query.terms.keys()
         found = [n for n, terms in enumerate(self._terms) if not terms.isdisjoint(wanted)]
         telling = {term: math.log1p(len(self.ids) / self._frequencies[term]) for term in wanted if self._frequencies[term]}
@@ -82,8 +82,8 @@ class Documents:
         frequencies = {term: self._frequencies[term] for term in telling}
         return Candidates([self._candidates[n] for n in best], len(self.ids), frequencies, len(found) <= limit)
 
-    def beside(self, keys: Sequence[int], reach: int) -> list[Candidate]:
-        """What stands within `reach` of these, in their sessions, and they themselves."""
+    def around(self, keys: Sequence[int], reach: int) -> list[Candidate]:
+        """The documents within `reach` of these in their sessions, including these."""
         near = {n for key in keys for n in range(max(key - reach, 0), min(key + reach + 1, len(self.ids)))}
         sessions = {key: self._candidates[key].session for key in keys}
         return [
@@ -94,7 +94,7 @@ class Documents:
 
 
 def pool(conversations: Sequence[Conversation], name: str = "pool") -> Conversation:
-    """All conversations as one: each question is asked of all of them at once. Ids get that of the conversation before them."""
+    """All conversations as one, so that each question searches all of them. Ids get that of the conversation as a prefix."""
     sessions: list[Session] = []
     questions: list[Question] = []
     for each in conversations:
@@ -109,9 +109,9 @@ def pool(conversations: Sequence[Conversation], name: str = "pool") -> Conversat
     return Conversation(name, tuple(sessions), tuple(questions), left_out)
 
 
-def ranked(weights: Weights, beside: int = 0) -> Method:
-    """Ranking with these weights. With `beside`, what stands that near to the best BESIDE_BEST joins the candidates, whether it
-    has a term of the question or not, and all are ranked once more."""
+def ranked(weights: Weights, reach: int = 0) -> Method:
+    """Ranking with these weights. With `reach`, the documents within it of the best BEST_WITH_NEIGHBORS join the candidates,
+    even without a term of the question, and all are ranked again."""
 
     def method(conversation: Conversation) -> Answer:
         documents = Documents(conversation)
@@ -120,8 +120,8 @@ def ranked(weights: Weights, beside: int = 0) -> Method:
             query = parse(question.text, question.time_ns)
             candidates = documents.candidates(query)
             scored = rank(query, candidates, weights)
-            if beside:
-                more = documents.beside([best.key for best in scored[:BESIDE_BEST]], beside)
+            if reach:
+                more = documents.around([best.key for best in scored[:BEST_WITH_NEIGHBORS]], reach)
                 found = {each.key: each for each in (*candidates.found, *more)}
                 scored = rank(query, replace(candidates, found=list(found.values())), weights)
             return [documents.ids[each.key] for each in scored]
@@ -158,21 +158,21 @@ def ask(conversations: Iterable[Conversation], method: Method) -> Iterator[tuple
 
 
 def variants() -> dict[str, Method]:
-    """What is compared, by name: the baseline first, the ranking as it is second."""
+    """The methods to compare, by name: first the baseline, then the ranking with its default weights."""
     without = {f"without {name}": ranked(replace(Weights(), **off)) for name, off in STEPS.items()}
     compared = {"FTS5, Porter": fts5, "ranking": ranked(Weights()), "BM25 alone": ranked(BARE)}
-    return compared | without | {f"with what is {reach} beside": ranked(Weights(), reach) for reach in (1, 2)}
+    return compared | without | {f"with neighbors ±{reach}": ranked(Weights(), reach) for reach in (1, 2)}
 
 
-TEN, TEN_AND_BESIDE = Key("turns", 10, 0), Key("turns", 10, 1)
+TEN, TEN_WITH_NEIGHBORS = Key("turns", 10, 0), Key("turns", 10, 1)
 
-COLUMNS = (Key("turns", 1, 0), Key("turns", 5, 0), TEN, TEN_AND_BESIDE, Key("turns", 20, 0), Key("sessions", 10, 0))
+COLUMNS = (Key("turns", 1, 0), Key("turns", 5, 0), TEN, TEN_WITH_NEIGHBORS, Key("turns", 20, 0), Key("sessions", 10, 0))
 _KS = (1, 5, 10, 20)
 
 
 def table(conversations: Sequence[Conversation], methods: dict[str, Method]) -> str:
-    """A line a method. `±1` counts the neighbours of each hit."""
-    heads = [f"{key.of}@{key.k}" + (f" ±{key.neighbours}" if key.neighbours else "") for key in COLUMNS]
+    """One line per method. `±1` includes the neighbors of each hit."""
+    heads = [f"{key.of}@{key.k}" + (f" ±{key.neighbors}" if key.neighbors else "") for key in COLUMNS]
     lines = ["".join([f"{'':32}", *(f"{head:>13}" for head in heads), f"{'seconds':>9}"])]
     for name, method in methods.items():
         begun = time.perf_counter()
@@ -183,34 +183,36 @@ def table(conversations: Sequence[Conversation], methods: dict[str, Method]) -> 
 
 
 def types(conversations: Sequence[Conversation], methods: dict[str, Method]) -> str:
-    """Recall@10 by question type: without and with a neighbour on each side, for each method."""
-    told = {name: list(ask(conversations, method)) for name, method in methods.items()}
-    figures = {name: measure(answered) for name, answered in told.items()}
+    """Recall@10 by question type: without and with a neighbor on each side, for each method."""
+    results = {name: list(ask(conversations, method)) for name, method in methods.items()}
+    figures = {name: measure(answered) for name, answered in results.items()}
     lines = ["".join([f"{'':20}{'questions':>10}", *(f"{name:>23}" for name in methods)])]
-    for kind, number in sorted(counts(next(iter(told.values()))).items()):
+    for kind, number in sorted(counts(next(iter(results.values()))).items()):
         cells = (figures[name].get(kind, {}) for name in methods)
-        pairs = (f"{c.get(TEN, math.nan):.3f} / {c.get(TEN_AND_BESIDE, math.nan):.3f}" for c in cells)
+        pairs = (f"{c.get(TEN, math.nan):.3f} / {c.get(TEN_WITH_NEIGHBORS, math.nan):.3f}" for c in cells)
         lines.append("".join([f"{kind:20}{number:10}", *(f"{pair:>23}" for pair in pairs)]))
     return "\n".join(lines)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.recall_bench.offline", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("path", nargs="?", type=Path, default=OWN, help="a file or a directory; our own set by default")
-    parser.add_argument("--layout", choices=LAYOUTS, help="recognised by the content by default")
-    parser.add_argument("--types", action="store_true", help="also tell recall@10 by question type")
-    parser.add_argument("--pool", action="store_true", help="ask each question of all conversations at once")
+    parser.add_argument(
+        "path", nargs="?", type=Path, default=OWN, help="a file or a directory; the set of this repository by default"
+    )
+    parser.add_argument("--layout", choices=LAYOUTS, help="detected from the content by default")
+    parser.add_argument("--types", action="store_true", help="also print recall@10 by question type")
+    parser.add_argument("--pool", action="store_true", help="search all conversations at once for each question")
     options = parser.parse_args(arguments)
     conversations = list(load(options.path, options.layout))
     conversations = [pool(conversations)] if options.pool else conversations
     left_out = Counter(reason for conversation in conversations for reason in conversation.left_out)
-    asked = sum(len(conversation.questions) for conversation in conversations)
-    print(f"{len(conversations)} conversations, {asked} questions")
+    questions = sum(len(conversation.questions) for conversation in conversations)
+    print(f"{len(conversations)} conversations, {questions} questions")
     print(*(f"left out: {number} of which {reason}" for reason, number in left_out.items()), sep="\n")
     methods = variants()
     print(table(conversations, methods))
     if options.types:
-        print(types(conversations, {name: methods[name] for name in ("FTS5, Porter", "ranking", "with what is 1 beside")}))
+        print(types(conversations, {name: methods[name] for name in ("FTS5, Porter", "ranking", "with neighbors ±1")}))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the readers of the layouts share: typed access to JSON that tells where it is wrong, and times."""
+"""Shared by the readers of the layouts: typed access to JSON with errors that name the place, and times."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from .model import DAY_NS, Question, Session
 
-NO_EVIDENCE = "no evidence is told"
+NO_EVIDENCE = "no evidence is named"
 UNKNOWN_EVIDENCE = "its evidence names no turn"
 
 _TURN_NS = 10**9
@@ -18,7 +18,7 @@ _BASE_NS = 1_700_000_000 * 10**9
 
 
 class BadFile(ValueError):
-    """A file that is not what its layout says. The message names the path, what is there, and what was expected."""
+    """A file that does not have its layout. The message names the path, what was found, and what was expected."""
 
     def __init__(self, path: Path, problem: str) -> None:
         super().__init__(f"{path}: {problem}")
@@ -60,22 +60,22 @@ def parse_time(text: object, *formats: str) -> int | None:
 
 
 def after(sessions: Iterable[Session]) -> int:
-    """A time for a session that tells none: a day behind the one before."""
+    """The time of a session without one: a day after the session before."""
     return max((session.time_ns for session in sessions), default=_BASE_NS - DAY_NS) + DAY_NS
 
 
 def turn_time(session_ns: int, index: int) -> int:
-    """Turns bear no time of their own in most sets: they follow by the second."""
+    """The time of a turn; in most sets turns have none, and follow each other by a second."""
     return session_ns + index * _TURN_NS
 
 
 def asked_after(sessions: Iterable[Session]) -> int:
-    """A time for a question that tells none: right behind the last turn."""
+    """The time of a question without one: right after the last turn."""
     return max((turn.time_ns for session in sessions for turn in session.turns), default=_BASE_NS) + _TURN_NS
 
 
 def question(text: str, kind: str, gold: Iterable[str], sessions: Iterable[Session], time_ns: int) -> Question | str:
-    """A question about turns, or why it cannot be asked. Evidence that names no turn is dropped."""
+    """A question about turns, or the reason to leave it out. Evidence that names no turn is dropped."""
     home = {turn.id: session.id for session in sessions for turn in session.turns}
     wanted = list(gold)
     known = frozenset(one for one in wanted if one in home)

@@ -1,4 +1,4 @@
-"""A server for the questions to be asked of: on a database that is gone when it ends."""
+"""The server that is searched, on a database that is deleted when it ends."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _PREFIX = "THREADKEEP_EMBEDDER_"
 
 
 class CannotServe(Exception):
-    """Why there is no server; says what to do."""
+    """There is no server; the message has the reason and what to do."""
 
 
 @contextlib.contextmanager
 def served(engine: str, embedder: str) -> Iterator[ServerProcess]:
     """A server with default settings and this embedder, whose model, endpoint and key come from the environment, as
     THREADKEEP_EMBEDDER_MODEL and its like do. Raises CannotServe."""
-    told = {name.removeprefix("THREADKEEP_").lower(): value for name, value in os.environ.items() if name.startswith(_PREFIX)}
-    settings: dict[str, Any] = {} if embedder == "none" else {**told, "embedder": embedder}
+    given = {name.removeprefix("THREADKEEP_").lower(): value for name, value in os.environ.items() if name.startswith(_PREFIX)}
+    settings: dict[str, Any] = {} if embedder == "none" else {**given, "embedder": embedder}
     with contextlib.ExitStack() as stack:
         root = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="threadkeep-recall-", ignore_cleanup_errors=True)))
         if engine == "postgres":

@@ -1,4 +1,4 @@
-"""Runs programs for the tests of the clients, and the commands of their READMEs as they stand there."""
+"""Runs programs for the tests of the clients, and the commands of their READMEs unchanged."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def test_a_page_lists_a_session_and_follows_it_through_a_kill(
     expect(events.nth(5)).to_contain_text("Booked.")
     expect(state).to_have_text(re.compile("^Live: 7 events"))
     assert [event.get_attribute("data-seq") for event in events.all()] == [str(seq) for seq in range(1, 8)]
-    assert page.evaluate("window.untouched"), "the page was loaded anew"
+    assert page.evaluate("window.untouched"), "the page was reloaded"
     assert not faults
 
     picture = tmp_path / "page.png"

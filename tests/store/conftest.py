@@ -1,4 +1,4 @@
-"""A store beside the reference; and the suite's assertions explain themselves although it is not in test files."""
+"""Fixtures with a store and the reference; also rewrites the assertions of the suite, which is not in test files."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def url(request: pytest.FixtureRequest) -> str:
 
 @dataclass
 class Both:
-    """The store that is tested beside the reference, and the loop that they live on."""
+    """The tested store, the reference, and their event loop."""
 
     runner: asyncio.Runner
     tested: Store

@@ -1,12 +1,10 @@
-"""One suite, asked of every store: what `store.base.Store` promises.
+"""The suite that every store passes: the contract of `store.contract.store.Store`.
 
 A test file derives from StoreSuite and gives it a `store` fixture with an empty store. A store that outlives the process
-derives from DurableSuite too and gives it `open_again`; one that several servers can use at once from SharedSuite. Tests bear
-the numbers of the rows of the semantics that they hold.
+derives from DurableSuite too and gives it `open_again`; one that several servers can use at once from SharedSuite.
 
-The rows S-11, S-13 to S-15, S-21, S-26 to S-30 and Z-10 need triggers and strategies; Z-11 and Z-12 are subscriptions', and
-held here by the feed; S-23 and S-24 are a client's opt-in; F-35 to F-39, R-18 and R-19 are regular expressions, which are not
-on the wire; Z-17 is measured by the bench.
+Tested elsewhere: triggers and strategies (tests/unit, tests/api), delivery to subscribers (tests/feed), and the cost of long
+logs (tests/bench).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What rows/ holds is asked."""
+"""The suites include every class in rows/."""
 
 from __future__ import annotations
 

@@ -275,7 +275,7 @@ def test_every_method_has_an_isolation_test() -> None:
         "DeleteExpiredSessions",
         "GetServerInfo",
         "AppendStream",
-        # in test_recall_isolation
+        # in tests/api/search/test_isolation.py
         "AddMemories",
         "SearchMemory",
         "ListMemories",

@@ -23,7 +23,7 @@ def filled(address: str) -> str:
         client.append(
             "s1",
             threadkeep.user("Where can I find running shoes?", author="alice"),
-            threadkeep.assistant("On the second floor, beside the socks."),
+            threadkeep.assistant("On the second floor, next to the socks."),
             threadkeep.user("And do you sell tents?", author="alice"),
             create=True,
         )

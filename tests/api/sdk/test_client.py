@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 import threadkeep
-from tests.unit.sdk.flavours import FLAVOURS, make
+from tests.unit.sdk.flavors import FLAVORS, make
 from threadkeep import errors
 
 
-@pytest.fixture(params=FLAVOURS)
+@pytest.fixture(params=FLAVORS)
 async def client(request: pytest.FixtureRequest, address: str) -> AsyncIterator[Any]:
     async with make(request.param, address, app="shop", user_id="alice") as client:
         yield client
@@ -212,15 +212,15 @@ async def test_a_session_id_alone_may_be_ambiguous(client: Any) -> None:
     assert caught.value.session_id == "same"
 
 
-@pytest.mark.parametrize("flavour", FLAVOURS)
-async def test_the_token_selects_the_tenant(start_server: Callable[..., Any], flavour: str) -> None:
+@pytest.mark.parametrize("flavor", FLAVORS)
+async def test_the_token_selects_the_tenant(start_server: Callable[..., Any], flavor: str) -> None:
     tokens = {"of-alice": {"tenant": "t", "user_id": "alice"}, "of-all": {"tenant": "t"}}
     server = f"127.0.0.1:{start_server(auth_tokens=tokens).grpc_port}"
     async with (
-        make(flavour, server, token="of-alice") as alice,
-        make(flavour, server, token="of-all") as operator,
-        make(flavour, server, token="unknown") as stranger,
-        make(flavour, server) as nobody,
+        make(flavor, server, token="of-alice") as alice,
+        make(flavor, server, token="of-all") as operator,
+        make(flavor, server, token="unknown") as stranger,
+        make(flavor, server) as nobody,
     ):
         session = await alice.create_session("s1")
         assert session.ref.user_id == "alice"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import threadkeep
-from tests.unit.sdk.flavours import FLAVOURS, make
+from tests.unit.sdk.flavors import FLAVORS, make
 from threadkeep import (
     Appended,
     Change,
@@ -23,7 +23,7 @@ from threadkeep import (
 )
 
 
-@pytest.fixture(params=FLAVOURS)
+@pytest.fixture(params=FLAVORS)
 async def client(request: pytest.FixtureRequest, address: str) -> AsyncIterator[Any]:
     async with make(request.param, address, app="shop", user_id="alice") as client:
         yield client

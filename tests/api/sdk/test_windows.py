@@ -9,25 +9,25 @@ from typing import Any
 import pytest
 
 import threadkeep
-from tests.unit.sdk.flavours import FLAVOURS, make
+from tests.unit.sdk.flavors import FLAVORS, make
 from threadkeep import MemoryFilter, MemoryProvider, SessionEvent, SummaryPrompt, compaction, errors
 
 WINDOW = MemoryProvider.limited_window()
 
 
-@pytest.fixture(params=FLAVOURS)
-def flavour(request: pytest.FixtureRequest) -> str:
+@pytest.fixture(params=FLAVORS)
+def flavor(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
 @pytest.fixture
-async def client(flavour: str, address: str) -> AsyncIterator[Any]:
-    async with make(flavour, address, app="shop", user_id="alice") as client:
+async def client(flavor: str, address: str) -> AsyncIterator[Any]:
+    async with make(flavor, address, app="shop", user_id="alice") as client:
         yield client
 
 
 @pytest.fixture
-def summarizer(flavour: str) -> Callable[..., Any]:
+def summarizer(flavor: str) -> Callable[..., Any]:
     """Makes a model for the flavor of the client; it returns this answer after `meanwhile` has run."""
 
     def made(text: str, requested: list[SummaryPrompt], meanwhile: Callable[[], None] = lambda: None) -> Any:
@@ -39,7 +39,7 @@ def summarizer(flavour: str) -> Callable[..., Any]:
         async def answer_later(prompt: SummaryPrompt) -> str:
             return await asyncio.to_thread(answer, prompt)
 
-        return answer_later if flavour == "async" else answer
+        return answer_later if flavor == "async" else answer
 
     return made
 
@@ -138,7 +138,7 @@ async def test_the_client_compacts_with_its_own_model(client: Any, summarizer: C
     session = await filled(client, 6)
     requested: list[SummaryPrompt] = []
     done = await client.compact_with(
-        session, summarizer("They asked six questions.", requested), compaction.recursive_summary(4, overlap=1), actor="me"
+        session, summarizer("There were six questions.", requested), compaction.recursive_summary(4, overlap=1), actor="me"
     )
     assert (done.strategy, done.actor, done.archived_events) == ("recursive_summary", "me", 20)
     assert "question 0" in requested[0].prompt
@@ -146,7 +146,7 @@ async def test_the_client_compacts_with_its_own_model(client: Any, summarizer: C
     assert [threadkeep.text_of(each) for each in context[:3]] == [
         "Be kind.",
         "Summarize the conversation we had so far.",
-        "They asked six questions.",
+        "There were six questions.",
     ]
     assert ids(context[3:]) == ids(turn(5))
     assert await client.compact_with(session, summarizer("x", requested), compaction.recursive_summary(4, overlap=1)) is None

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.recall_bench.__main__ import main, spread
-from tests.recall_bench.asking import PLAIN
 from tests.recall_bench.loaders import OWN, load
+from tests.recall_bench.querying import PLAIN
 
 
 def test_the_own_data_set_is_ingested_and_searched_in_every_mode(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -63,8 +63,8 @@ def test_load_memory_returns_memories(client: Client) -> None:
 def test_preload_memory_returns_memories(client: Client) -> None:
     outcome = called(client, "preload_memory", {"text": "May I serve peanuts?", "max_entries": 1})["text"]
     assert outcome == "Relevant prior context:\n- Zoë is allergic to peanuts"
-    client.append("ask", user("Is anybody allergic to peanuts?"), assistant("Let me see."), create=True)
-    assert "Zoë" in called(client, "preload_memory", {}, session="ask")["text"], "the last user message is the query"
+    client.append("question", user("Is anybody allergic to peanuts?"), assistant("Let me see."), create=True)
+    assert "Zoë" in called(client, "preload_memory", {}, session="question")["text"], "the last user message is the query"
     for silent in ({"text": ""}, {"text": " \n"}):
         assert called(client, "preload_memory", silent)["text"] == ""
     assert called(client, "preload_memory", {}, session="no-such-session")["text"] == ""

@@ -38,7 +38,7 @@ def compared(
 
 
 def cpu_note(mine: Sequence[Result], base: Sequence[Result]) -> str:
-    """What an event costs the server's CPU beside the echo's."""
+    """CPU time per event, of the server and of the echo."""
     return f"server CPU per event {medians(mine)['cpu'] * 1e6:,.0f} µs, echo {medians(base)['cpu'] * 1e6:,.0f} µs"
 
 

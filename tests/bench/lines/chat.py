@@ -1,4 +1,4 @@
-"""What the agent kit costs a turn beside the calls that it makes."""
+"""The overhead of the agent kit per turn, compared with the calls that it makes."""
 
 from __future__ import annotations
 

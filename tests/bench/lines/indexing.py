@@ -12,7 +12,7 @@ _POLLED = 0.1
 
 
 def indexing(bench: Bench, engine: str) -> list[Line]:
-    """Two servers, one with the indexer and one without, each on its own database; the other always stands still."""
+    """Two servers, one with the indexer and one without, each on its own database. The one that is not measured is paused."""
     lags: list[int] = []
 
     def measured(server: Server, other: Server, names: list[str]) -> Result:

@@ -10,7 +10,7 @@ ROUNDS = 3
 
 
 def replay(bench: Bench, engine: str) -> list[Line]:
-    """Changes of one event each, beside the same rows read and streamed by a bare handler."""
+    """Changes of one event each, compared with a bare handler that reads and streams the same rows."""
     each = bench.scale.replay_changes // SESSIONS
     count = each * SESSIONS
     limit = 120 + count * 0.002

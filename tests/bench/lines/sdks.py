@@ -1,4 +1,4 @@
-"""What each language's SDK costs beside the bare stubs that it is written over: programs in each language."""
+"""The overhead of each language's SDK over its bare generated stubs, measured by a program in each language."""
 
 import json
 import statistics
@@ -39,7 +39,7 @@ def sdks(bench: Bench, engine: str) -> list[Line]:
     for language in PROGRAMS:
         reason = missing(language)
         if reason is not None:
-            lines.append(Line("sdks", engine, f"{language}: the SDK beside its stubs", skipped=reason))
+            lines.append(Line("sdks", engine, f"{language}: the SDK ÷ its bare stubs", skipped=reason))
             continue
         bench.say(f"building the bench of {language}")
         build(language, PROGRAMS)

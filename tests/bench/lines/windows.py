@@ -1,4 +1,4 @@
-"""Context windows and compaction: flat in the length of the log, and in nobody's way."""
+"""Context windows and compaction: their cost does not grow with the log, and they do not slow appends down."""
 
 import functools
 import json
@@ -14,12 +14,12 @@ SESSIONS = 64
 CALLS = 250
 ACTIVE = 1000
 SUMMARY_SECONDS = 5.0
-# Never fires: what is measured is looking.
+# Never fires: only the evaluation is measured.
 POLICY = {"trigger": {"tokens": 1 << 40}, "strategy": {"slidingWindow": {"maxEvents": 20}}}
 
 
 def context(bench: Bench, engine: str) -> list[Line]:
-    """GetContext of 50 events by how many the session holds, and beside the read of the same events."""
+    """GetContext of 50 events by the length of the session, and compared with a read of the same events."""
     sizes = bench.scale.flat_sizes
     names = {size: f"c{size}" for size in sizes} | {"archived": "archived"}
     with bench.database(engine) as database, bench.server(database) as server:
@@ -66,7 +66,7 @@ def compaction(bench: Bench, engine: str) -> list[Line]:
 
 
 def trigger(bench: Bench, engine: str) -> list[Line]:
-    """Two servers, one of which looks at a policy after each append; the other always stands still."""
+    """Two servers, one of which evaluates a policy after each append. Only one runs at a time; the other is paused."""
 
     def measured(server: Server, other: Server, names: list[str]) -> Result:
         with paused(other.process):
@@ -95,8 +95,8 @@ def trigger(bench: Bench, engine: str) -> list[Line]:
     return [compared("trigger", engine, text, "rate", mine, base, at_least(0.97), note)]
 
 
-def summarising(bench: Bench, engine: str) -> list[Line]:
-    """64 writers append to a session while a model takes five seconds to summarise it."""
+def summarizing(bench: Bench, engine: str) -> list[Line]:
+    """64 writers append to a session while a model takes five seconds to summarize it."""
     url = str(bench.driver.run("model", seconds=SUMMARY_SECONDS)["url"])
     env = {
         "THREADKEEP_SUMMARIZER": "openai",
@@ -107,15 +107,15 @@ def summarising(bench: Bench, engine: str) -> list[Line]:
     with bench.database(engine) as database, bench.server(database, env=env) as server:
         rounds = iter(range(2 * bench.scale.rounds))
 
-        def measured(summarise: bool) -> Result:
+        def measured(summarize: bool) -> Result:
             names = [f"summed-{next(rounds)}"]
             bench.load(server, [(names[0], "u000", 0, 200)], size=EVENT_BYTES)
-            job = {"sessions": names, "summarise": summarise, "seconds": SUMMARY_SECONDS + 1}
-            return bench.measure(server, "append_while_summarising", **job)
+            job = {"sessions": names, "summarize": summarize, "seconds": SUMMARY_SECONDS + 1}
+            return bench.measure(server, "append_while_summarizing", **job)
 
         results = bench.interleave(
             f"appends during a summary on {engine}",
-            {"alone": lambda: measured(summarise=False), "during": lambda: measured(summarise=True)},
+            {"alone": lambda: measured(summarize=False), "during": lambda: measured(summarize=True)},
         )
     mine, base = results["during"], results["alone"]
     lost = sum(int(result["lost_races"]) for result in mine)

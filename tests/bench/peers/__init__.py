@@ -1,1 +1,1 @@
-"""`make bench-peers`: Threadkeep beside other session stores, each in an environment of its own."""
+"""`make bench-peers`: compares Threadkeep with other session stores, each in its own environment."""

@@ -1,4 +1,4 @@
-"""`python -m tests.bench.peers`: measure Threadkeep beside other session stores, print the tables, write bench-peers.json."""
+"""`python -m tests.bench.peers`: compare Threadkeep with other session stores, print the tables, write bench-peers.json."""
 
 import argparse
 import sys

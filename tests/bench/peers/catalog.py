@@ -1,4 +1,4 @@
-"""Whom we measure beside."""
+"""The session stores that Threadkeep is compared with."""
 
 from dataclasses import dataclass
 

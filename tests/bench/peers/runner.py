@@ -69,7 +69,7 @@ def measured_lengths(peer: Peer, sizes: Sizes) -> list[int]:
 
 
 def run(bench: Bench, peer: Peer, engine: str, sizes: Sizes) -> Outcome:
-    """Measures a peer. What it got done before a failure is kept, beside the reason."""
+    """Measures a peer. After a failure the outcome has the measurements up to then and the reason."""
     outcome = Outcome(peer, engine)
     try:
         bench.say(f"{peer.title} on {engine}: installing")

@@ -59,7 +59,7 @@ def show(console: Console, engine: str, own: Outcome, outcomes: Sequence[Outcome
         console = Console(width=PLAIN_WIDTH)
     held = " / ".join(f"{length:,}" for length in lengths)
     table = Table(
-        title=f"Beside other session stores on {engine}: ms a call in a session of {held} events; one call in flight",
+        title=f"Threadkeep and other session stores on {engine}: ms per call in a session of {held} events; one call in flight",
         caption="Second row of each: Threadkeep's time ÷ the peer's; below 1 Threadkeep is ahead, network hop included.",
         title_justify="left",
         caption_justify="left",

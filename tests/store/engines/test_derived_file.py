@@ -1,4 +1,4 @@
-"""SQLite's derived file: whatever lies beside a database, an answer is complete."""
+"""SQLite's file with the search index: results are complete even if the file is missing, outdated or of another database."""
 
 from __future__ import annotations
 

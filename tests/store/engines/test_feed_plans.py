@@ -126,11 +126,11 @@ _OF_ALL = [name for name in _READS if name not in ("session", "locate")]
 
 
 @pytest.mark.postgres
-@pytest.mark.parametrize(("analysed", "names"), [(True, list(_READS)), (False, _OF_ALL)], ids=["analysed", "new"])
+@pytest.mark.parametrize(("analyzed", "names"), [(True, list(_READS)), (False, _OF_ALL)], ids=["analyzed", "new"])
 async def test_a_page_of_the_feed_looks_at_a_few_changes(
-    postgres_store: SqlStore, monkeypatch: pytest.MonkeyPatch, analysed: bool, names: Sequence[str]
+    postgres_store: SqlStore, monkeypatch: pytest.MonkeyPatch, analyzed: bool, names: Sequence[str]
 ) -> None:
-    if analysed:
+    if analyzed:
         await postgres_store._engine.write(lambda connection: connection.exec_driver_sql("ANALYZE"))
     middle = await _middle(postgres_store)
     plans: list[str] = []
@@ -146,9 +146,9 @@ async def test_a_page_of_the_feed_looks_at_a_few_changes(
         plans.clear()
         await _READS[name](postgres_store, middle)
         assert plans
-        told = "\n\n".join(plans)
-        thrown_away = [int(count) for count in re.findall(r"Rows Removed by (?:Join )?Filter: (\d+)", told)]
-        found = [int(count) for count in re.findall(r"actual rows=(\d+)", told)]
-        assert max([*thrown_away, *found]) <= FEW, f"{name}\n{told}"
-        assert "Seq Scan on changes" not in told
-        assert "Seq Scan on events" not in told
+        text = "\n\n".join(plans)
+        thrown_away = [int(count) for count in re.findall(r"Rows Removed by (?:Join )?Filter: (\d+)", text)]
+        found = [int(count) for count in re.findall(r"actual rows=(\d+)", text)]
+        assert max([*thrown_away, *found]) <= FEW, f"{name}\n{text}"
+        assert "Seq Scan on changes" not in text
+        assert "Seq Scan on events" not in text

@@ -1,4 +1,4 @@
-"""Z-17 and G10 without a clock: what is asked of a long log is answered from an index, never by walking the log."""
+"""Guarantee G10 without a clock: calls on a long log use an index and never scan the log."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ class Recorder:
         return 0
 
     def walks(self) -> list[str]:
-        """What is read from one end to the other. Hits are few enough to be sorted, progress is one row, and what is under a
-        subquery is told by itself."""
+        """The full scans. Excluded: hits, which are few enough to be sorted; progress, which is one row; and subqueries, whose
+        scans are listed separately."""
         few = ("SCAN search.index_progress", "SCAN (subquery", "SCAN anon")
         scans = [plan for plan in self.plans if plan.startswith("SCAN") and "VIRTUAL TABLE INDEX" not in plan]
         return [plan for plan in scans if not plan.startswith(few)]
@@ -254,7 +254,7 @@ async def test_a_search_whose_like_was_asked_before_compiles_nothing(store: SqlS
         await store.search("acme", query)
 
     def compiled(*_: object) -> None:
-        raise AssertionError("compiled anew")
+        raise AssertionError("compiled again")
 
     monkeypatch.setattr(Prepared, "__init__", compiled)
     for query in _SEARCHES.values():

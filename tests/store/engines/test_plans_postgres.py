@@ -26,7 +26,7 @@ FEW = 200
 
 @pytest.fixture
 async def store(postgres_url: str) -> AsyncIterator[SqlStore]:
-    """A session of thousands of events beside another; with statistics, which autovacuum gathers within a minute."""
+    """Two sessions of thousands of events; with statistics, which autovacuum gathers within a minute."""
     async with open_store(postgres_url, CODEC) as opened:
         for name in ("s1", "s2"):
             await create(opened, name)

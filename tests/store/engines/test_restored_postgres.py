@@ -1,4 +1,4 @@
-"""A PostgreSQL database in a cluster that has counted fewer transactions than the one it was dumped from: the feed goes on."""
+"""The feed continues after a dump is restored into a PostgreSQL cluster that has counted fewer transactions."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ async def servers(url: str) -> AsyncIterator[list[SqlStore]]:
 
 async def indexed(store: SqlStore) -> None:
     async with asyncio.timeout(60):
-        while (await store.info(TENANT, totals=False)).index_lag:  # noqa: ASYNC110 - the indexer tells nobody
+        while (await store.info(TENANT, totals=False)).index_lag:  # noqa: ASYNC110 - the indexer sends no signal
             await asyncio.sleep(0.01)
 
 
@@ -83,8 +83,8 @@ async def fill(store: SqlStore) -> list[Position]:
     return positions
 
 
-async def go_on(one: SqlStore, other: SqlStore, old: Sequence[Position]) -> None:
-    """New changes come after the old ones, for whoever stands anywhere among them."""
+async def check_feed_continues(one: SqlStore, other: SqlStore, old: Sequence[Position]) -> None:
+    """New changes come after the old ones, for readers at any position among them."""
     page = await one.changes(BEGINNING, 100)
     assert ([each.position for each in page.changes], page.unsettled) == (list(old), False)
     assert await one.feed_head() == old[-1]
@@ -107,7 +107,7 @@ async def test_changes_follow_those_of_a_cluster_that_had_counted_further(postgr
         old = [Position(each.xid + AHEAD, each.change) for each in await fill(store)]
     await age(postgres_url, *_STORED)
     async with servers(postgres_url) as (one, other):
-        await go_on(one, other, old)
+        await check_feed_continues(one, other, old)
         assert [part.position for part in (await standing(one)).values()] == [old[1]] * 4
         new = await one.feed_head()
         assert not await one.acknowledge(KEY, "m", {2: new})
@@ -143,7 +143,7 @@ async def test_once_is_enough_until_it_is_restored_again(postgres_url: str) -> N
         for _ in range(2):
             async with servers(postgres_url) as (one, other):
                 told = await run(postgres_url, _OFFSET, _DEFAULT)
-                await go_on(one, other, [each.position for each in await follow(one)])
+                await check_feed_continues(one, other, [each.position for each in await follow(one)])
                 assert await run(postgres_url, _OFFSET, _DEFAULT) == told
             grown.append(await offset(postgres_url))
     assert grown[0] < grown[1] == grown[2] < grown[3] == grown[4]
@@ -208,5 +208,5 @@ async def test_a_dump_restored_into_another_cluster(postgres_url: str, elsewhere
     restored = elsewhere.create_database("restored")
     await asyncio.to_thread(move, postgres_url, restored, tmp_path / "dump.sql")
     async with servers(restored) as (one, other):
-        await go_on(one, other, old)
+        await check_feed_continues(one, other, old)
     assert await offset(restored) > 0

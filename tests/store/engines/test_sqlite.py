@@ -38,7 +38,7 @@ class TestSqlite(StoreSuite, DurableSuite):
                 await open_again().__aenter__()
 
     async def test_a_session_whose_making_failed_is_never_taken_for_another(self, tmp_path: Path) -> None:
-        """A rolled back row gives its id back; whoever remembers the id would write into somebody else's log."""
+        """A rolled back row frees its id. A caller that kept the id would write into another session's log."""
         codec = FullDisk()
         async with open_store(f"sqlite:///{tmp_path}/full.db", codec) as store:
             codec.full = True

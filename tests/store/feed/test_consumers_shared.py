@@ -47,8 +47,8 @@ async def stores(postgres_url: str) -> AsyncIterator[tuple[SqlStore, SqlStore]]:
 
 
 @pytest.fixture
-def unforgiving(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A deadlock is told, not tried again."""
+def no_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A deadlock raises instead of being retried."""
     monkeypatch.setattr(postgres, "_RETRYABLE", ())
 
 
@@ -136,8 +136,8 @@ async def test_who_works_does_not_wait_for_who_balances(stores: Stores) -> None:
 
 
 @pytest.mark.parametrize("first", ["acknowledge", "balance", "release", "leave"])
-async def test_partitions_are_locked_in_their_order(stores: Stores, first: str, unforgiving: None) -> None:
-    """With one held by somebody else, whoever took them in another order would wait for who waits for it."""
+async def test_partitions_are_locked_in_their_order(stores: Stores, first: str, no_retries: None) -> None:
+    """While another transaction holds one of them, locking them in another order would deadlock."""
     one, other = stores
     await working(one)
     ahead = {number: Position(9, 9) for number in (3, 1, 0, 2)}
@@ -173,7 +173,7 @@ async def test_a_change_is_parked_once_however_often_it_is_asked_for(stores: Sto
     assert len(await parked(stores[0])) == 1
 
 
-async def test_nobody_waits_for_who_waits_for_it(stores: Stores, unforgiving: None) -> None:
+async def test_nobody_waits_for_who_waits_for_it(stores: Stores, no_retries: None) -> None:
     """Everything at once, again and again."""
     members = [f"m{number}" for number in range(4)]
     await join(stores[0], *members, partitions=16)
@@ -195,7 +195,7 @@ async def test_nobody_waits_for_who_waits_for_it(stores: Stores, unforgiving: No
         await asyncio.gather(*(member(stores[n % 2], name, random.Random(n)) for n, name in enumerate(members)))
 
 
-async def test_a_consumer_can_be_deleted_while_it_works(stores: Stores, unforgiving: None) -> None:
+async def test_a_consumer_can_be_deleted_while_it_works(stores: Stores, no_retries: None) -> None:
     one, other = stores
     for number in range(8):
         key = KEY._replace(name=f"c{number}")

@@ -56,7 +56,7 @@ async def held(database: asyncpg.Connection, session_id: str) -> AsyncIterator[N
 async def blocked(database: asyncpg.Connection, count: int) -> None:
     """Returns when as many transactions wait."""
     async with asyncio.timeout(60):
-        while await database.fetchval(_BLOCKED) < count:  # noqa: ASYNC110 - the database tells nobody
+        while await database.fetchval(_BLOCKED) < count:  # noqa: ASYNC110 - the database sends no signal
             await asyncio.sleep(0.01)
 
 
@@ -70,7 +70,7 @@ async def feed(store: SqlStore) -> dict[int, list[Any]]:
 
 
 def check(rows: Sequence[Any]) -> None:
-    """They begin with the creation, and each tells what the session was after it and the one before."""
+    """They begin with the creation, and each has the state of the session after it and after the one before."""
     assert rows[0].kind == CREATED
     for earlier, later in pairwise(rows):
         assert later.kind != CREATED

@@ -203,7 +203,7 @@ async def test_nothing_is_told_beyond_a_transaction_that_is_still_open(postgres_
             state = await store.feed_state()
             assert (state.head, state.unsettled) == (head, 1)
             assert await store.trim_feed(EVER, 10) == 1
-            # Who has seen the event already starts behind it, though others cannot be told of it yet.
+            # A subscriber that has the event already starts after it, although it cannot be delivered to others yet.
             place = await store.locate(TENANT, ref(), 1)
             assert place > head
             page = await store.changes(place, 10, FeedScope(TENANT, *ref()))

@@ -1,4 +1,4 @@
-"""Whatever members do, the SQL stores keep of it what the reference does; and left in peace, members come to share evenly."""
+"""After any calls of members the SQL stores have the state of the reference; without further calls the shares become even."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Run:
         return await self._store.consumer(self._key), [_alike(each) for each in await parked(self._store, self._key)]
 
     async def round(self, members: Sequence[str], dice: Random) -> None:
-        """Each member balances once, in any order, and gives back what it is asked to."""
+        """Each member balances once, in any order, and releases its surplus."""
         for member_id in dice.sample(members, len(members)):
             await self._give_back(member_id)
 

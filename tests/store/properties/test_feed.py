@@ -1,4 +1,4 @@
-"""Whatever was done, the SQL stores' feed is the reference's: in every scope, from every position, in pages of any size."""
+"""After any calls the feed of the SQL stores equals the reference's: in every scope, from every position, in any page size."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The laws of compaction, end to end: strategies run on the SQL stores beside the reference, on made-up logs and on real runs.
+"""The laws of compaction, end to end: strategies run on the SQL stores and the reference, on generated logs and on real runs.
 
-Whatever is done: the log keeps every event as it was sent and where it is, a call and its result stay or go together, nothing
-is compacted twice, contexts tear nothing, and the stores agree event by event.
+In every case the log keeps each event unchanged and in its place, a tool call and its result are kept or archived together,
+nothing is compacted twice, contexts separate no call from its result, and the stores agree event by event.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Digests:
 
 
 class World:
-    """A store and a compactor on it whose ids and times are the same in every world that is asked the same."""
+    """A store with a compactor. Two worlds with the same calls have the same ids and times."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -120,7 +120,7 @@ class World:
 
 @dataclass
 class Both:
-    """The world that is tested beside the reference, and the loop that they live on."""
+    """The tested world, the reference, and their event loop."""
 
     runner: asyncio.Runner
     tested: World
@@ -146,7 +146,7 @@ def both(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Both]:
 
 
 class Log:
-    """One session in both worlds. Whatever is done to it is held to the laws."""
+    """One session in both worlds. Each operation checks the laws."""
 
     def __init__(self, both: Both, name: SessionRef) -> None:
         self._worlds = (both.tested, both.reference)
@@ -282,7 +282,7 @@ def test_any_log(both: Both, strategy: Strategy, logs: list[Any], specs: list[Co
 
 @pytest.mark.parametrize("number", range(len(REAL)), ids=[strategy.name for strategy in REAL])
 def test_real_runs(both: Both, number: int) -> None:
-    """Every run is compacted by one of the strategies as it goes on."""
+    """Each run is compacted by one of the strategies while it grows."""
 
     async def check() -> int:
         compactions = 0

@@ -1,4 +1,4 @@
-"""Whatever is added, ingested and forgotten, the SQL stores remember what the reference does, and find it alike."""
+"""After any additions, ingestions and deletions the SQL stores have the memories of the reference, and find the same."""
 
 from __future__ import annotations
 

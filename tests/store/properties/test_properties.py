@@ -1,6 +1,6 @@
-"""Whatever a log holds and whatever is asked of it, the SQL stores answer as the reference does.
+"""For any log and any call the SQL stores return what the reference returns.
 
-Logs, filters and sequences of calls are made up by hypothesis and shrunk to the smallest that differ.
+Hypothesis generates logs, filters and sequences of calls, and shrinks them to the smallest that differ.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from threadkeep_server.store.contract.search import SearchHit, SearchQuery
 from threadkeep_server.store.contract.sessions import SessionQuery
 from threadkeep_server.store.contract.store import Store
 
-# The examples of a test share one store, each with sessions of its own: making a database costs more than asking it.
+# The examples of a test share one store, each with its own sessions: creating a database costs more than querying it.
 EXAMPLES = on_stores(40)
 
 # Few, and chosen to collide: case pairs, foldings that change length, NUL, combining marks, CJK, emoji, what SQL minds.

@@ -1,6 +1,6 @@
-"""Whatever logs hold and whatever terms are asked for, the SQL stores find the candidates that the reference finds.
+"""For any logs and any terms the SQL stores find the candidates that the reference finds.
 
-The analyzer is set aside: words are what stands between blanks, so that terms may be what no analyzer makes.
+The analyzer is replaced: words are separated by blanks, so that terms may be ones that no analyzer makes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whatever was appended and compacted, the SQL stores list, search and hand out as contexts what the reference does."""
+"""After any appends and compactions the lists, searches and contexts of the SQL stores equal the reference's."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Plan:
         ids = [event.event_id for event in window.events]
         gone = {ids[place % len(ids)] for place in self.archive if ids}
         inserts = [
-            # Drafts are made anew for each example, or the ids of two plans would meet.
+            # Each example makes new drafts; otherwise the ids of two plans would collide.
             Placed(None if place is None or not ids else ids[place % len(ids)], _renamed(drafts, f"{number}-{index}"))
             for index, (place, drafts) in enumerate(self.inserts)
         ]

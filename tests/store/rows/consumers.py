@@ -51,7 +51,7 @@ async def working(store: Store, member_id: str = "m", *, key: ConsumerKey = KEY,
 
 
 async def give_back(store: Store, member_id: str, *, key: ConsumerKey = KEY, now: int = NOW) -> None:
-    """What a member does that is asked to."""
+    """Releases the surplus partitions of a member."""
     share = await balance(store, member_id, key=key, now=now)
     surplus = [partition.number for partition in share.partitions[: share.surplus]]
     await store.release_partitions(key, member_id, surplus, lost=False)

@@ -203,8 +203,8 @@ class FeedDetailRows:
         assert updated.after is not None
         assert updated.after.labels == updated.labels == created.labels == labels
 
-    @pytest.mark.parametrize(("beyond", "told"), [(0, True), (1, False)])
-    async def test_the_feed_leaves_out_metadata_that_is_large(self, store: Store, beyond: int, told: bool) -> None:
+    @pytest.mark.parametrize(("beyond", "kept"), [(0, True), (1, False)])
+    async def test_the_feed_leaves_out_metadata_that_is_large(self, store: Store, beyond: int, kept: bool) -> None:
         text = '{"ä":"' + "ö" * ((MOST_METADATA_BYTES - 9) // 2) + "x" * (1 + beyond) + '"}'
         assert len(text.encode()) == MOST_METADATA_BYTES + beyond
         made = await create(store, metadata_json=text)
@@ -214,7 +214,7 @@ class FeedDetailRows:
         shrunk = await store.update_session(TENANT, ref("s2"), small)
         assert [each.metadata_json for each in (made, updated, await store.get_session(TENANT, ref()))] == [text] * 3
         changes = [each for each in await follow(store) if each.kind is not ChangeKind.APPENDED]
-        left = text if told else ""
+        left = text if kept else ""
         assert [each.after and each.after.metadata_json for each in changes] == [left, left, left, "{}"]
         assert [changes[1].after, changes[3].after] == [replace(updated, metadata_json=left), shrunk]
 

@@ -1,6 +1,6 @@
-"""Filters over a stored log: the F, B and R rows that tests/unit/domain asks of `select`, asked of the store.
+"""Filters over a stored log: the cases of tests/unit/domain for `select`, run on a store.
 
-Not applicable: the regular expressions of F-35 to F-39, R-18 and R-19. They are not on the wire; adapters filter on their side.
+Regular expressions are not on the wire; adapters filter on their side.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class FilterRows:
         assert await found(store, EventFilter(exclude_synthetic=True)) == ["u", "a"]
 
     async def test_without_compaction_the_active_view_is_everything(self, store: Store) -> None:
-        """What compaction archives is asked with compaction."""
+        """The tests of compaction cover archived events."""
         await log(store, draft("a"), assistant("b"))
         assert await found(store, EventFilter(exclude_archived=True)) == ["a", "b"]
 

@@ -1,4 +1,4 @@
-"""What compactions insert: where it stands, and that searches find it."""
+"""Inserted events: their places, and that searches find them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from threadkeep_server.store.contract.store import Store
 
 
 class InsertionRows:
-    """Where inserted events stand."""
+    """The places of inserted events."""
 
     async def test_before_the_first_at_the_end_and_into_an_empty_log(self, store: Store) -> None:
         await create(store)
@@ -40,7 +40,7 @@ class InsertionRows:
 
     @pytest.mark.parametrize("anchor", ["e1", "e2", None])
     async def test_again_and_again_at_one_place(self, store: Store, anchor: str | None) -> None:
-        """Each halves what is left of the distance, so that positions must be spread anew, every time the sooner."""
+        """Each insertion halves the remaining distance, so that positions must be respaced, each time sooner."""
         count = size(3000, 400)
         await session_with(store, *named("e1", "e2"))
         names = [f"i{number}" for number in range(count)]
@@ -61,7 +61,7 @@ class InsertionRows:
         assert texts(await read(store)) == (["e1", *inserted, "e2"] if anchor else ["e1", "e2", *inserted])
 
     async def test_inserted_events_are_distinguished_from_appended_ones(self, store: Store) -> None:
-        """However many stand before one another; a filter on seq and the last event must not take one for the other."""
+        """With any number of insertions in one place, a filter on seq and the last event do not confuse the two."""
         await session_with(store, *named("e1"))
         await compact(store, (), placed(None, *named("a", "b", "c")))
         await append(store, *named("e2"))

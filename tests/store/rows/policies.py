@@ -27,9 +27,9 @@ KEYS = [
 
 async def known(store: Store, since: int = 0) -> dict[PolicyKey, tuple[bytes | None, int]]:
     policies = await store.policies(since)
-    told = {policy.key: (policy.body, policy.time) for policy in policies}
-    assert len(told) == len(policies), "each policy is told once"
-    return told
+    by_key = {policy.key: (policy.body, policy.time) for policy in policies}
+    assert len(by_key) == len(policies), "each policy is returned once"
+    return by_key
 
 
 class PolicyRows:

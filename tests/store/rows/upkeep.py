@@ -1,4 +1,4 @@
-"""What runs beside the calls: sessions that are about to expire, notes that outlive a server; and the keys of events."""
+"""Maintenance: sessions about to expire, and notes that outlive a server. Also the keys of events."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def seen(store: Store, session_id: str = "s1") -> Session:
 
 class UpkeepRows:
     async def test_expired_sessions_are_returned_the_first_to_expire_first(self, store: Store) -> None:
-        for name, expire_time in {"later": NOW, "first": NOW - 5, "alive": NOW + 1, "for ever": None, "same": NOW - 5}.items():
+        for name, expire_time in {"later": NOW, "first": NOW - 5, "alive": NOW + 1, "permanent": None, "same": NOW - 5}.items():
             await create(store, name, expire_time=expire_time)
         await create(store, "theirs", tenant="other", expire_time=NOW - 9)
         assert await expired(store) == ["first", "same", "later"]
@@ -34,8 +34,8 @@ class UpkeepRows:
         assert await expired(store, limit=2) == ["first", "same"]
         assert await expired(store, skip=1) == ["same", "later"]
         assert await expired(store, skip=3) == []
-        [told, *_] = await store.expired_sessions(TENANT, NOW, 1)
-        assert told == (TENANT, await seen(store, "first"))
+        [first, *_] = await store.expired_sessions(TENANT, NOW, 1)
+        assert first == (TENANT, await seen(store, "first"))
 
     async def test_a_session_that_was_seen_is_deleted_as_expired(self, store: Store) -> None:
         await session_with(store, draft("one"), expire_time=NOW)
@@ -75,7 +75,7 @@ class UpkeepRows:
         assert await store.note("place") == "1"
         assert await store.put_note("place", "2 é\n", "1") is True
         assert await store.note("place") == "2 é\n"
-        assert await store.note("store_id") is None  # whatever else the store keeps
+        assert await store.note("store_id") is None  # the store's own notes are separate
 
     async def test_of_those_that_expect_the_same_one_wins(self, store: Store) -> None:
         for expected in (None, "x"):

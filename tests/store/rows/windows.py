@@ -100,7 +100,7 @@ class ContextRows:
     async def test_compactable_through_seq_ends_before_the_first_event_the_context_hides(
         self, store: Store, spec: dict[str, Any], first_seq: int, through: int
     ) -> None:
-        """What stands before the first event is left to from_seq."""
+        """Events before the first one of the context are excluded by from_seq."""
         await session_with(store, draft("p", event_id="p", role=Role.SYSTEM), *named("q2"))
         await append(store, *(draft(f"a{n}", event_id=f"a{n}", role=Role.ASSISTANT) for n in (3, 4)))
         hidden = draft("a6", event_id="a6", role=Role.ASSISTANT, author="helper", branch="helper")
@@ -204,7 +204,7 @@ WINDOWS = [NAMES, *([f"sum{done}", *NAMES[done:]] for done in range(1, COMPACTIO
 
 
 class ContextConcurrencyRows:
-    """A window that never was is never seen: neither is a summary missing, nor does it stand beside what it sums up."""
+    """A reader sees only windows that existed: no summary is missing, and none occurs together with events that it covers."""
 
     async def test_a_context_read_during_compactions(self, store: Store) -> None:
         async def look() -> Seen:

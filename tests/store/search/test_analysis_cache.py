@@ -1,4 +1,4 @@
-"""Texts are analysed where that holds up no call: neither by the indexer nor by a search in the event loop's thread."""
+"""Texts are analyzed where that blocks no call: neither the indexer nor a search analyzes in the event loop's thread."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from threadkeep_server.transport.wire.codec import EventCodec
 
 
 class _Watching(EventCodec):
-    """Tells in which threads it analysed."""
+    """Records the threads in which it analyzes."""
 
     def __init__(self) -> None:
         super().__init__()

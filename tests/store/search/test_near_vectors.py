@@ -66,13 +66,13 @@ async def store_without_extension(store: SqlStore, vectors: Floats, model: int) 
 
 async def copied(store: SqlStore) -> None:
     async with asyncio.timeout(60):
-        while not index_of(store)._copied:  # noqa: ASYNC110  nobody tells of it
+        while not index_of(store)._copied:  # noqa: ASYNC110  there is no signal for it
             await asyncio.sleep(0.02)
 
 
 async def indexed(store: SqlStore, count: int) -> None:
     async with asyncio.timeout(60):
-        while len(index_of(store)._ready) < count:  # noqa: ASYNC110  nobody tells of it
+        while len(index_of(store)._ready) < count:  # noqa: ASYNC110  there is no signal for it
             await asyncio.sleep(0.02)
 
 

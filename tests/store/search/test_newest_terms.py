@@ -1,4 +1,4 @@
-"""The newest events of a scope with terms: the right ones on every engine, on PostgreSQL whatever others have said."""
+"""The newest events of a scope that have terms: correct on every engine, on PostgreSQL for any events outside the scope."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A text index that is made anew: from the events themselves, for the feed may have been trimmed; complete at every step."""
+"""A rebuilt text index: it is read from the events, because the feed may be trimmed, and results are complete at every step."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ EVENTS = 4  # in each
 
 @pytest.fixture(autouse=True)
 def idle(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Indexers do nothing but what they are told, a little at a time."""
+    """Stops the indexers; a test runs their steps, a few events at a time."""
 
     async def nothing(_: Indexer) -> None:
         pass

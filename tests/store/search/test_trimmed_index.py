@@ -1,4 +1,4 @@
-"""The index of one server beside a server on the same database that keeps none, and trims the feed without waiting for it."""
+"""The index of one server, while a server without an index on the same database trims the feed without waiting for it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.postgres
 
 @pytest.fixture
 async def servers(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[SqlStore, SqlStore]]:
-    """One whose indexer works when it is told to, and one without."""
+    """A server whose indexer a test steps, and one without an index."""
 
     async def idle(_: Indexer) -> None:
         """Nothing."""

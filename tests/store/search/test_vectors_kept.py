@@ -1,4 +1,4 @@
-"""Embeddings beside the index: they outlive one that is made anew, and whatever order events are indexed in they are made."""
+"""Embeddings and the index: they survive a rebuild of the index, and are made for events indexed in any order."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def kept(store: SqlStore) -> int:
 
 @pytest.fixture
 def stepping(monkeypatch: pytest.MonkeyPatch) -> Callable[[SqlStore], Awaitable[None]]:
-    """Indexers do nothing but what they are told, three events at a time."""
+    """Stops the indexers; a test runs their steps, three events at a time."""
 
     async def nothing(_: Indexer) -> None:
         pass
@@ -95,7 +95,7 @@ async def test_new_and_deleted_events_are_reported_during_a_rebuild(
         model = await store.vector_model("small", DIMENSION)
         await catch_up(store)
         assert await embed_all(store, model) == TEXTS
-        # Nobody follows this deletion: the index is begun anew behind it.
+        # No indexer sees this deletion: the index is rebuilt after it.
         await store.delete_session(TENANT, ref("s0"))
         assert await kept(store) == 12
     async with made_anew(url) as store:

@@ -1,4 +1,4 @@
-"""Sending what a file holds, to a server that says what a test tells it to say."""
+"""Import of a file into a server with scripted responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a search that ranks is told what newer events are worth, and what is refused before a server is asked."""
+"""The recency options of a ranked search, and options that are refused before a call."""
 
 from __future__ import annotations
 

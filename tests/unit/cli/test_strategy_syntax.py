@@ -1,4 +1,4 @@
-"""How strategies and triggers are given on a command line, and told."""
+"""Parsing and printing of strategies and triggers on the command line."""
 
 from __future__ import annotations
 

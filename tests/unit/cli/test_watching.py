@@ -1,4 +1,4 @@
-"""How changes are written, and how a tail bears a server that comes and goes."""
+"""How changes are printed, and how a tail survives restarts of the server."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def compacted() -> Change:
 
 
 def drawn(*changes: Change, width: int | None = None, app: bool = True, user: bool = True, session: bool = True) -> list[str]:
-    """The lines: plain ones, or those of a terminal of this width, without colours."""
+    """The lines: plain ones, or those of a terminal of this width without colors."""
     screen = Console(file=io.StringIO(), width=width or 1000, force_terminal=width is not None, color_system=None)
     lines = ChangeLines(screen, app=app, user=user, session=session)
     for change in changes:

@@ -1,6 +1,6 @@
-"""What every strategy must hold to, on any window. `check_laws` asks a strategy's plan all of it.
+"""The laws of every strategy, on any window. `check_laws` checks a strategy's plan against all of them.
 
-What belongs together is worked out here once more and plainly, so that the domain's own notion of it is tested too.
+This module determines again, in a simple way, which events belong together, so that the domain's code for it is tested too.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from threadkeep_server.compaction.validation import resulting, through, torn_pai
         ("U1 A1(c) U2 A2 T1(c)", 4, "U1 U2 A2", "A1"),
         ("U1 A1(c,d) T1(c) T2(d) U2", 3, "U1", "A1"),
         ("U1 A1(c) T1(c) U2", 3, "U1 A1 T1", "U2"),
-        # Asked but not answered by anyone: it was read, and goes.
+        # A call without a result: it was read and is archived.
         ("U1 A1(c) U2", 2, "U1 A1", "U2"),
         ("U1 A1", 0, "", "U1"),
     ],
@@ -78,7 +78,7 @@ def test_from_seq_counts_in_window_order() -> None:
 
 
 def test_the_tail_is_kept_by_seq_not_by_place() -> None:
-    """A summary stands first in the window and has the highest seq: who read up to seq 4 did not read it."""
+    """A summary is first in the window and has the highest seq: a caller that read up to seq 4 did not read it."""
     events = zip(window("~Uo ~Ao U1 A1 U2").events, [6, 7, 3, 4, 5], strict=True)
     moved = Window(tuple(replace(event, seq=seq) for event, seq in events))
     assert through(moved, 4) == (["U1", "A1"], "U2")

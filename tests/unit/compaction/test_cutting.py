@@ -1,4 +1,4 @@
-"""Where a conversation is cut: rows C-01 to C-08, and cuts that tool calls move."""
+"""The places at which a conversation is cut, also those that tool calls move."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def test_real_runs(strategy: Strategy, real_runs: list[Window]) -> None:
 
 @pytest.fixture(scope="module")
 def real_runs() -> list[Window]:
-    """The runs of a tool-calling agent, which lie beside the repository."""
+    """The runs of a tool-calling agent, from a folder next to the repository."""
     folder = Path(os.environ.get("THREADKEEP_SHARED_DATA", Path(__file__).parents[4] / "shared" / "data"))
     source = folder / "tau-bench-airline-gpt-4o.json"
     if not source.is_file():

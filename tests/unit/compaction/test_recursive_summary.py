@@ -1,4 +1,4 @@
-"""Replacing the older conversation by a summary: rows C-34 to C-45."""
+"""The recursive summary strategy: a summary replaces the older events."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_the_summary_takes_the_place_of_what_was_said_and_of_the_summaries_befor
         (10_000, "Σ U4 | ~Uo ~Ao U1 A1 U2 A2 U3 A3"),
     ],
 )
-def test_what_is_too_much_for_one_prompt_is_summarised_from_its_oldest_turns_on(most: int, outcome: str) -> None:
+def test_what_is_too_much_for_one_prompt_is_summarized_from_its_oldest_turns_on(most: int, outcome: str) -> None:
     assert compacted(RecursiveSummary(1, 0, max_prompt_tokens=most), "~Uo ~Ao U1 A1 U2 A2 U3 A3 U4") == outcome
 
 

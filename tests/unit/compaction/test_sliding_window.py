@@ -1,4 +1,4 @@
-"""Keeping the newest events: rows C-10 to C-19, C-47, C-48."""
+"""The sliding window strategy: keeps the newest events."""
 
 from __future__ import annotations
 

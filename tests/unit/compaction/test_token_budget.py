@@ -1,4 +1,4 @@
-"""Keeping what fits a budget: rows C-26 to C-33."""
+"""The token budget strategy: keeps the newest turns that fit the budget."""
 
 from __future__ import annotations
 

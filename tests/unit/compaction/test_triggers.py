@@ -1,4 +1,4 @@
-"""When compaction is due: rows T-01 to T-20. T-19's null estimator has no counterpart: tokens are counted at append."""
+"""Triggers: when a compaction is due."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ LONG = "=500"
         (1, f"U1 A1(a,b) T1(a){LONG} T2(b){LONG} U2", "U1 A1 <T1> <T2> U2 | T1 T2"),
         (1, f"U1 A1(a,b) T1(a){LONG} S1 T2(b){LONG} S2 U2", "U1 A1 <T1> <T2> S2 U2 | T1 S1 T2"),
         (1, f"U1 A1(c)@a T1(c)@a{LONG} U2@a A2 U2", "U1 A1@a <T1@a> U2@a A2 U2 | T1@a"),
-        (1, f"U1 A1(c) ~T1(c){LONG} U2", "U1 A1 ~T1 U2 |"),  # a stub already, whatever its length
+        (1, f"U1 A1(c) ~T1(c){LONG} U2", "U1 A1 ~T1 U2 |"),  # already a stub, of any length
         (1, f"U1 A1(c) T1{LONG} A2{LONG} U2", "U1 A1 T1 A2 U2 |"),  # not a result
         (1, f"U1 T1(lost){LONG} U2", "U1 <T1> U2 | T1"),
     ],

@@ -1,4 +1,4 @@
-"""Keeping the newest turns: rows C-20 to C-25b."""
+"""The turn window strategy: keeps the newest turns."""
 
 from __future__ import annotations
 

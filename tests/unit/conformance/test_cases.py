@@ -97,7 +97,7 @@ def test_what_no_step_means_is_told_with_file_case_and_step(tmp_path: Path, step
         ("area: a\ncases: [{name: n}]", "bad.yaml, case 1: steps must be given"),
         ("area: a\ncases: [{name: n, steps: []}]", "bad.yaml, 'n': steps must be a list"),
         ("area: a\ncases: [{name: n, stepz: [], steps: []}]", "bad.yaml, case 1: unknown stepz"),
-        ("area: a\narea: b\ncases: []", "'area' stands twice"),
+        ("area: a\narea: b\ncases: []", "'area' occurs twice"),
         ("area: [", "bad.yaml: while parsing"),
     ],
 )

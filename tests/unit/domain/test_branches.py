@@ -1,4 +1,4 @@
-"""Branch visibility: rows B-01 to B-16 as far as they need no store."""
+"""Branch visibility, as far as it needs no store."""
 
 from __future__ import annotations
 

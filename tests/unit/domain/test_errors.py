@@ -17,8 +17,8 @@ REF = SessionRef("shop", "alice", "s1")
 PROTO = Path(__file__).parents[3] / "proto" / "threadkeep" / "v1" / "error_reason.proto"
 EXAMPLES = [
     errors.InvalidField("filter.last_n", "must be at least 1"),
-    errors.InvalidPageToken("is not one of ours"),
-    errors.InvalidResumeToken("is not one of ours"),
+    errors.InvalidPageToken("was not issued by this server"),
+    errors.InvalidResumeToken("was not issued by this server"),
     errors.ResumePositionExpired(oldest_resume_token="AbC", oldest_seq="1200"),
     errors.WatchTooSlow(60),
     errors.QuotaExceeded("subscriptions_per_caller", 10_000),

@@ -1,4 +1,4 @@
-"""What a filter may be, and what merging two gives: rows F-01 to F-16, F-30, F-33, F-34, F-52 to F-58.
+"""The fields of a filter, and the merge of two filters.
 
 Not applicable here: the regular expressions of F-35 to F-39, F-52 (its `pattern`) and R-18. They are not on the wire; an
 adapter that offers them filters on its side, and proves it there.
@@ -139,7 +139,7 @@ OTHERS: list[dict[str, Any]] = [
     {"keyword": "other"},
     {"keywords": ("other",), "match_all": False},
     {"page": 1, "page_size": 2},
-    {"branch": "other"},  # F-58
+    {"branch": "other"},
 ]
 
 

@@ -1,4 +1,4 @@
-"""What a filter selects: rows F-17 to F-29, F-31, F-32, F-40 to F-51. The store suite asks the same of every store."""
+"""The events that a filter selects. The store suite runs the same cases on every store."""
 
 from __future__ import annotations
 

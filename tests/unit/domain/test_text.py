@@ -27,13 +27,13 @@ def test_what_differs_in_case_only_folds_alike(one: str, other: str) -> None:
 
 @pytest.mark.parametrize(("one", "other"), [("i", "ı"), ("é", "e"), ("é", "e\u0301"), ("a", "a "), ("%", "_")])
 def test_nothing_else_folds_alike(one: str, other: str) -> None:
-    """No normalisation, no accent stripping, no trimming, no wildcards."""
+    """No normalization, no accent stripping, no trimming, no wildcards."""
     assert fold(one) != fold(other)
 
 
 @pytest.mark.parametrize("text", ["ΌΣΟΣ\x00", "İstanbul", "ß", "\u1e9e", "ŉ", "漢字", "🦀"])
 def test_folding_twice_changes_nothing(text: str) -> None:
-    """The stored and the sought text are folded apart, so fold has to be stable."""
+    """The stored text and the keyword are folded separately, so fold has to be stable."""
     assert fold(fold(text)) == fold(text)
 
 

@@ -1,4 +1,4 @@
-"""What belongs together: where turns start, and what tool calls tie. Rows C-01 to C-08."""
+"""Where turns start, and which events tool calls tie together."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ STEPS = "U1 A1 T1 A2 U2 A3"
 @pytest.mark.parametrize(
     ("log", "index", "place"),
     [
-        (PLAIN, 0, 0),  # C-01
+        (PLAIN, 0, 0),
         (PLAIN, 2, 2),
-        (PLAIN, 1, 2),  # C-02
-        (PLAIN, 3, 4),  # C-03
-        (PLAIN, 4, 4),  # C-04
+        (PLAIN, 1, 2),
+        (PLAIN, 3, 4),
+        (PLAIN, 4, 4),
         ("", 0, 0),
-        ("A1 T1 A2", 0, 3),  # C-05
-        (STEPS, 1, 4),  # C-06
+        ("A1 T1 A2", 0, 3),
+        (STEPS, 1, 4),
         (STEPS, 3, 4),
-        ("U1 A1 U@sub A@sub U2 A2", 2, 4),  # C-07
+        ("U1 A1 U@sub A@sub U2 A2", 2, 4),
         ("U1 A1 U@sub A@sub U@sub A@sub", 4, 6),
         ("U1 A1 U@sub A@sub U@sub A@sub", 2, 6),
         ("U@a U@b A@a A@b U1", 0, 4),
-        ("U@a A@a U@b", 0, 3),  # C-08
+        ("U@a A@a U@b", 0, 3),
         ("~U ~A U1 A1", 0, 2),
     ],
 )

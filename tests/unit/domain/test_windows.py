@@ -1,4 +1,4 @@
-"""What an agent sees now: each rule of the context, and the behaviours that agents rely on."""
+"""Context selection: each of its rules, and the behavior that agents rely on."""
 
 from __future__ import annotations
 

@@ -186,7 +186,7 @@ def test_short_logs_are_decided_on_a_part_as_on_the_whole(spec: ContextSpec) -> 
             assert select_context([], log[start:], spec, complete=False) in (None, expected), (log, start)
 
 
-# Not every pair of limits: where one is undecided and the other comes to the same, more may be asked for than is needed.
+# Not every pair of limits: if one is undecided and the other gives the same result, more may be requested than needed.
 @pytest.mark.parametrize("spec", [spec for spec in LIMITS if spec.last_n is None or spec.max_turns is None])
 def test_short_logs_without_open_ties_are_decided_as_soon_as_they_can_be(spec: ContextSpec) -> None:
     for log in (window(*kinds) for kinds in product(KINDS, repeat=4)):

@@ -24,7 +24,7 @@ def test_the_share_of_the_gold_among_the_first_k() -> None:
     assert [session_recall(told, PLACES, k) for k in (1, 2)] == [0.5, 1]
 
 
-def test_neighbours_count_within_their_session_only() -> None:
+def test_neighbors_count_within_their_session_only() -> None:
     assert turn_recall(asked({"a2"}, ["a1"]), PLACES, 1, 1) == 1
     assert turn_recall(asked({"a3"}, ["a1"]), PLACES, 1, 1) == 0
     assert turn_recall(asked({"a3"}, ["a1"]), PLACES, 1, 2) == 1
@@ -39,7 +39,7 @@ def test_the_mean_is_over_questions_and_those_without_gold_do_not_count() -> Non
         (asked(set(), ["b0"], "y", {"b"}), PLACES),
         (asked({"b0"}, [], "z"), PLACES),
     ]
-    figures = measure(several, ks=(1,), neighbours=(0, 1))
+    figures = measure(several, ks=(1,), neighbors=(0, 1))
     assert figures["x"] == {Key("turns", 1, 0): 0.5, Key("turns", 1, 1): 1.0, Key("sessions", 1, 0): 1.0}
     assert figures["y"] == {Key("turns", 1, 0): 0.0, Key("turns", 1, 1): 0.0, Key("sessions", 1, 0): 0.5}
     assert figures[ALL] == {Key("turns", 1, 0): 0.5 / 3, Key("turns", 1, 1): 1 / 3, Key("sessions", 1, 0): 0.5}

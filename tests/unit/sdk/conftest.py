@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from .fake import FakeServer
-from .flavours import FLAVOURS, make
+from .flavors import FLAVORS, make
 
 
 @pytest.fixture
@@ -17,19 +17,19 @@ def fake() -> Iterator[FakeServer]:
     server.stop()
 
 
-@pytest.fixture(params=FLAVOURS)
-def flavour(request: pytest.FixtureRequest) -> str:
+@pytest.fixture(params=FLAVORS)
+def flavor(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
 @pytest.fixture
-async def connect(fake: FakeServer, flavour: str) -> AsyncIterator[Callable[..., Any]]:
+async def connect(fake: FakeServer, flavor: str) -> AsyncIterator[Callable[..., Any]]:
     """Makes clients of the fake server, closed when the test ends."""
     async with AsyncExitStack() as stack:
         clients: list[Any] = []
 
         def connect(address: str | None = None, **kwargs: Any) -> Any:
-            clients.append(make(flavour, address or fake.address, **kwargs))
+            clients.append(make(flavor, address or fake.address, **kwargs))
             return clients[-1]
 
         yield connect

@@ -1,4 +1,4 @@
-"""A server that says what a test tells it to say, and remembers what it was asked."""
+"""A fake server with scripted responses, which records its requests."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def test_pauses_double_up_to_a_bound_and_begin_anew(monkeypatch: pytest.MonkeyPa
     assert backoff.pause(ThreadkeepError("away", reason="ON_HOLIDAY", code=grpc.StatusCode.UNAVAILABLE)) <= 5.0
     with pytest.raises(ThreadkeepError):
         backoff.pause(ThreadkeepError("wrong", reason="ON_STRIKE", code=grpc.StatusCode.ABORTED))
-    for _ in range(5000):  # for ever does not overflow
+    for _ in range(5000):  # any number of failures does not overflow
         backoff.pause(lost)
 
 

@@ -57,7 +57,7 @@ def test_the_service_config_holds_the_policy() -> None:
 
 
 def test_a_server_that_comes_back_is_looked_for_within_seconds() -> None:
-    """The default of gRPC is two minutes, in which whoever resumes a stream is told that there is no server."""
+    """The default of gRPC is two minutes, during which a client that resumes a stream gets UNAVAILABLE."""
     assert dict(_channel.channel_options())["grpc.max_reconnect_backoff_ms"] <= 5_000
 
 

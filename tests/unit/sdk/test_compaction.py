@@ -19,7 +19,7 @@ DOWN = Fail(grpc.StatusCode.UNAVAILABLE)
 
 
 def planned(digest: str = "d1", *, version: int = 3) -> cs.PlanCompactionResponse:
-    """A plan that asks for a summary."""
+    """A plan that needs a summary."""
     shadow, summary = threadkeep.user("So far?", event_id="n1"), threadkeep.assistant("", event_id="n2")
     return cs.PlanCompactionResponse(
         plan=c.CompactionPlan(
@@ -34,15 +34,15 @@ def planned(digest: str = "d1", *, version: int = 3) -> cs.PlanCompactionRespons
 
 
 def trimming() -> cs.PlanCompactionResponse:
-    """A plan that asks for none."""
+    """A plan that needs no summary."""
     stub = threadkeep.tool_result("c1", "gone", event_id="n1")
     inserts = [c.CompactionInsert(before_event_id="e3", events=[stub])]
     return cs.PlanCompactionResponse(plan=c.CompactionPlan(archive_event_ids=["e2"], inserts=inserts), window_version=3)
 
 
 @pytest.fixture
-def summarizer(flavour: str) -> Callable[..., Any]:
-    """Makes a summarizer for the client's flavour, and the prompts that it was asked."""
+def summarizer(flavor: str) -> Callable[..., Any]:
+    """Makes a summarizer for the client's flavor, and the list of prompts that it received."""
 
     def make(*answers: str) -> tuple[Any, list[str]]:
         left, asked = list(answers), []
@@ -54,7 +54,7 @@ def summarizer(flavour: str) -> Callable[..., Any]:
         async def answer_later(prompt: SummaryPrompt) -> str:
             return answer(prompt)
 
-        return (answer_later if flavour == "async" else answer), asked
+        return (answer_later if flavor == "async" else answer), asked
 
     return make
 

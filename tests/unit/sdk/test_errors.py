@@ -11,7 +11,7 @@ from threadkeep.v1.event_service_pb2 import AppendError, AppendStreamResult
 
 
 class Raised(grpc.RpcError):
-    """What a call raises, of either flavour."""
+    """The error that a call of either client raises."""
 
     def __init__(self, code: grpc.StatusCode, details: str, trailers: list[tuple[str, bytes]] | None = None) -> None:
         self._code, self._details, self._trailers = code, details, trailers

@@ -116,7 +116,7 @@ def test_lone_surrogates_in_json_travel_escaped() -> None:
         (lambda: threadkeep.user("hi", usage=7), "usage must be TokenUsage"),  # type: ignore[arg-type]
         (lambda: threadkeep.user("hi", native=b""), "native must be NativeContent"),  # type: ignore[arg-type]
         (lambda: threadkeep.user("hi", synthetic=1), "synthetic must be bool"),  # type: ignore[arg-type]
-        (lambda: threadkeep.user("hi", colour="red"), "event has no argument 'colour'; it takes event_id, "),  # type: ignore[call-arg]
+        (lambda: threadkeep.user("hi", tone="red"), "event has no argument 'tone'; it takes event_id, "),  # type: ignore[call-arg]
         (lambda: threadkeep.event(None), "role must be str"),  # type: ignore[arg-type]
         (lambda: threadkeep.text(7), "text must be str"),  # type: ignore[arg-type]
         (lambda: threadkeep.tool_call(1, "f", {}), "id must be str"),  # type: ignore[arg-type]

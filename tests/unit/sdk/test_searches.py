@@ -75,7 +75,7 @@ async def test_only_who_says_so_searches_all_users(connect: Callable[..., Any], 
         ({"recency": 3}, "recency must be Recency"),
         ({"neighbors": "2"}, "neighbors must be int"),
         ({"reference_time": datetime(2026, 5, 1)}, "reference_time must have a time zone"),  # noqa: DTZ001
-        ({"neighbours": 2}, "no argument 'neighbours'; did you mean neighbors"),
+        ({"neighbor": 2}, "no argument 'neighbor'; did you mean neighbors"),
     ],
 )
 async def test_options_that_no_request_could_hold(client: Any, fake: FakeServer, options: dict[str, Any], problem: str) -> None:

@@ -139,7 +139,7 @@ def test_what_cannot_be_asked_for_raises_at_once(kind: Any, given: Any) -> None:
 
 @pytest.mark.parametrize("broken_after", range(6))
 async def test_wherever_a_stream_breaks_nothing_is_lost_or_repeated(client: Any, fake: FakeServer, broken_after: int) -> None:
-    """The server goes on after the token it is given, as it promises, whatever the client had of the rest."""
+    """The server resumes after the token of the request, and the client drops the part that it already has."""
     log = [
         batch(1),
         batch(2, text="a", continues=True, token="t1"),
@@ -289,7 +289,7 @@ async def test_without_retries_the_first_failure_is_raised(client: Any, fake: Fa
 async def test_what_does_not_pass_is_raised(
     client: Any, fake: FakeServer, code: grpc.StatusCode, reason: str, kind: type[errors.ThreadkeepError]
 ) -> None:
-    """Also when it resumes: never is anything skipped to go on."""
+    """Also on resumption: no change is ever skipped."""
     fake.answers["WatchAll"] = [[frame(batch(1)), GONE], [Fail(code, reason, oldest_resume_token="t9", oldest_seq="1200")]]
     changes = client.watch()
     await take(changes, 1)
@@ -342,7 +342,7 @@ async def test_cancelling_the_task_ends_the_call(fake: FakeServer) -> None:
 
 
 async def test_closing_the_client_ends_a_subscription_with_an_error(
-    connect: Callable[..., Any], fake: FakeServer, flavour: str
+    connect: Callable[..., Any], fake: FakeServer, flavor: str
 ) -> None:
     fake.answers["WatchAll"] = [[frame(batch(1)), HANG]]
     client = connect()

@@ -16,7 +16,7 @@ BARE = Weights(ordered=0, near=0, phrases=0, speaker=0, spans=0, coverage=0, fee
 
 
 def candidate(key: int, text: str, **other: Any) -> Candidate:
-    """A candidate with a session of its own, unless told. `fields`: calls, results, media, dates."""
+    """A candidate, by default in its own session. `fields`: calls, results, media, dates."""
     fields = {"calls": "", "results": "", "media": "", "dates": ""} | other.pop("fields", {})
     seq = other.pop("seq", 1)
     known: dict[str, Any] = {"session": key, "time": 0, "role": 1, "author": "", "position": int(seq * POSITION_STEP)}

@@ -48,7 +48,7 @@ def test_texts_apart_have_the_terms_of_each(one: str, other: str) -> None:
 
 @pytest.mark.parametrize("text", SAMPLES)
 def test_sqlite_takes_each_term_for_one_token(text: str) -> None:
-    """With the tokenizer that the index has there: whatever is of the categories that terms are of."""
+    """With the tokenizer of the SQLite index: it accepts all categories of characters that terms have."""
     with sqlite3.connect(":memory:") as base:
         base.execute(
             "CREATE VIRTUAL TABLE t USING fts5(w, tokenize=\"unicode61 remove_diacritics 0 categories 'L* N* Co M*'\")"

@@ -1,4 +1,4 @@
-"""What is read out of a question, asked on Wednesday, 17 May 2023."""
+"""Parsing of questions, as of Wednesday, 17 May 2023."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds whatever is asked and found."""
+"""Laws of ranking for any question and any candidates."""
 
 from __future__ import annotations
 

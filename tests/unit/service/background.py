@@ -1,4 +1,4 @@
-"""An AutoCompactor at work on a bench, and time that passes when told."""
+"""A running AutoCompactor, and timers that a test fires."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WORK = {"get_session", "read_window", "compact", "lease", "release"}
 
 
 class Timers:
-    """Time that passes when told."""
+    """Timers that a test fires."""
 
     def __init__(self) -> None:
         self.pending: list[tuple[float, Callable[[], None]]] = []
@@ -38,7 +38,7 @@ class Timers:
 
 
 class Background:
-    """An AutoCompactor at work on a bench."""
+    """A running AutoCompactor on a bench."""
 
     def __init__(self, bench: Bench, owner: str = "me", longest_s: float = 300) -> None:
         self.bench = bench
@@ -62,7 +62,7 @@ class Background:
             await asyncio.sleep(0)
 
     async def say(self, text: str, to: SessionRef | None = None) -> list[str]:
-        """Appends, and what the store was asked to do for it."""
+        """Appends, and returns the calls to the store that followed."""
         self.bench.store.calls.clear()
         for each in log(text):
             await append(self.bench.store, each, to=to)

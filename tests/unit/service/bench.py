@@ -1,4 +1,4 @@
-"""The services over a store, by default the one in memory, with a model that does as it is told."""
+"""The services over a store, by default `inmemory`, with a scripted model."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ class Bench:
         await compact(self.store, [oldest.event_id])
 
 
-def summarising(keep: int = 2, overlap: int = 0) -> RecursiveSummary:
+def summarizing(keep: int = 2, overlap: int = 0) -> RecursiveSummary:
     return RecursiveSummary(keep, overlap)
 
 

@@ -20,16 +20,16 @@ MANY = most_counted(DOCUMENTS, 256)
 
 
 class _Index:
-    """Tells which documents have a term; counts what it is asked for."""
+    """An index of these documents; records the pages that are requested."""
 
     def __init__(self, having: Mapping[str, Collection[int]]) -> None:
         self.having = having
         self.pages: list[NewestPage] = []
 
     def postings(self, _: Any, __: Any, asked: TermQuery, most: int) -> Postings:
-        told = {term: list(self.having.get(term, ())) for term in asked.terms}
-        common = [term for term, keys in told.items() if len(keys) >= most]
-        return Postings({term: keys for term, keys in told.items() if keys and term not in common}, common)
+        postings = {term: list(self.having.get(term, ())) for term in asked.terms}
+        common = [term for term, keys in postings.items() if len(keys) >= most]
+        return Postings({term: keys for term, keys in postings.items() if keys and term not in common}, common)
 
     def newest(self, _: Any, __: Any, asked: TermQuery, page: NewestPage) -> Sequence[int]:
         self.pages.append(page)
@@ -39,7 +39,7 @@ class _Index:
 
 
 class _Documents:
-    """Reads documents that satisfy the filter; counts how often it is asked, and for how many."""
+    """Reads documents that satisfy the filter; records the number of documents per call."""
 
     def __init__(self, admits: Collection[int] | None = None) -> None:
         self.admits = admits

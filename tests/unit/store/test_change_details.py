@@ -1,4 +1,4 @@
-"""What change rows tell of a session, also those that an older server wrote."""
+"""The session fields in change rows, also in rows that an older server wrote."""
 
 from __future__ import annotations
 

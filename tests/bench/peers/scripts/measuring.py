@@ -34,7 +34,7 @@ class Store(Protocol):
 
 @dataclass(frozen=True)
 class Plan:
-    """What the benchmark asks for on the command line."""
+    """The arguments that the benchmark passes on the command line."""
 
     url: str
     sizes: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""Events by their keys, with what stands beside them."""
+"""Events by their keys, with their neighbors."""
 
 from __future__ import annotations
 

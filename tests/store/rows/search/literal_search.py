@@ -192,7 +192,7 @@ class SearchRows:
 
     @pytest.mark.parametrize("scope", [ref(), ALICE, UserScope("alice", "shop")], ids=["session", "user", "app"])
     async def test_filters_that_differ_in_little_are_answered_each_by_itself(self, store: Store, scope: object) -> None:
-        """What is asked first must not decide how the next is understood: a store may keep the statement that it made."""
+        """A query must not affect the next one: a store may cache the statement of the first."""
         await say(
             store,
             draft("apple pie", author="chef", author_role="cook"),

@@ -1,4 +1,4 @@
-"""Candidates for searches that rank. What is asked is asked twice: before a store's index has caught up, and then."""
+"""Candidates of ranked searches. Each query runs twice: before the store's index has caught up, and afterwards."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from threadkeep_server.store.contract.store import Store
 
 
 class CandidateRows:
-    """What is a candidate, and what is told of it."""
+    """The candidates, and their fields."""
 
     async def test_a_candidate_has_its_position_and_terms(self, store: Store) -> None:
         one = draft("A zebra and a giraffe", time=1_700_000_000 * 10**9, role=Role.ASSISTANT, author="bot")
@@ -136,7 +136,7 @@ class CandidateRows:
             assert 1 in await seqs(store, text)
 
     async def test_terms_that_no_text_has_are_no_error(self, store: Store) -> None:
-        """Whatever made them: a store does not rely on what terms look like."""
+        """A store does not rely on the form of terms."""
         await say(store, draft("zebra lion"), draft("giraffe"))
         odd = [
             '"',

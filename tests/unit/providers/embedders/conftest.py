@@ -25,7 +25,7 @@ async def model(request: pytest.FixtureRequest) -> AsyncIterator[EmbeddingEndpoi
 
 @pytest.fixture
 def opened(model: EmbeddingEndpoint) -> Opened:
-    """Opens an embedder that asks the endpoint; options may be changed. Attempts are quick, so that tests are."""
+    """Opens an embedder that calls the endpoint; options may be changed. Retries are fast, to keep the tests fast."""
 
     @contextlib.asynccontextmanager
     async def open_(*, stored_dimension: int = 0, **changes: Any) -> AsyncIterator[Embedder]:

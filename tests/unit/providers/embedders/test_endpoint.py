@@ -223,9 +223,9 @@ async def test_a_retry_after_beyond_the_deadline_is_handed_on(model: EmbeddingEn
     assert len(model.requests) == 1
 
 
-@pytest.mark.parametrize("behaviour", [hangs, never_ends(b" ", every=0.02)], ids=["silent", "dripping"])
-async def test_slow_is_a_timeout_of_the_attempt(model: EmbeddingEndpoint, opened: Opened, behaviour: Behaviour) -> None:
-    model.does(behaviour)
+@pytest.mark.parametrize("behavior", [hangs, never_ends(b" ", every=0.02)], ids=["silent", "dripping"])
+async def test_slow_is_a_timeout_of_the_attempt(model: EmbeddingEndpoint, opened: Opened, behavior: Behaviour) -> None:
+    model.does(behavior)
     async with opened(timeout=0.3, max_attempts=2) as embedder:
         failed = await failure(embedder)
         assert (failed.problem, failed.retry) == ("timed out", True)

@@ -1,4 +1,4 @@
-"""The embedder that asks nobody: always the same, forgiving of typos, and at home in every script."""
+"""The `hashing` embedder: local, deterministic, tolerant of typos, and for every script."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from threadkeep_server.providers.embedders.options import EmbedderOptions
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "problem"),
     [
         ({"provider": "acme"}, "no embedder 'acme'; use one of hashing, openai, gemini"),
         ({"model": ""}, "name of a model"),
@@ -30,9 +30,9 @@ from threadkeep_server.providers.embedders.options import EmbedderOptions
         ({"backoff": -0.1}, "backoff must not be negative"),
     ],
 )
-def test_options_that_cannot_work_are_refused(changes: dict[str, object], told: str) -> None:
+def test_options_that_cannot_work_are_refused(changes: dict[str, object], problem: str) -> None:
     options: dict[str, object] = {"provider": "openai", "model": "m", "api_key": "k"}
-    with pytest.raises(ValueError, match=told) as refused:
+    with pytest.raises(ValueError, match=problem) as refused:
         EmbedderOptions(**(options | changes))  # type: ignore[arg-type]
     assert "sk-secret" not in str(refused.value)
 

@@ -30,7 +30,7 @@ async def model(request: pytest.FixtureRequest) -> AsyncIterator[ModelEndpoint]:
 
 @pytest.fixture
 def opened(model: ModelEndpoint) -> Opened:
-    """Opens a summarizer that asks the endpoint; options may be changed. Attempts are quick, so that tests are."""
+    """Opens a summarizer that calls the endpoint; options may be changed. Retries are fast, to keep the tests fast."""
 
     @contextlib.asynccontextmanager
     async def open_(**changes: Any) -> AsyncIterator[Summarizer]:

@@ -17,7 +17,7 @@ from threadkeep_server.providers.summarizers.options import SummarizerOptions
 
 
 class Model:
-    """Fails as often as it is told to, then answers."""
+    """Fails `failures` times, then answers."""
 
     def __init__(self, failures: int) -> None:
         self.failures = failures
@@ -79,7 +79,7 @@ def test_no_limit_lets_everything_through() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "problem"),
     [
         ({"provider": "acme"}, "no summarizer 'acme'; use one of openai, anthropic"),
         ({"model": ""}, "name of a model"),
@@ -99,9 +99,9 @@ def test_no_limit_lets_everything_through() -> None:
         ({"max_tokens_per_hour": -1}, "max_tokens_per_hour must not be negative"),
     ],
 )
-def test_options_that_cannot_work_are_refused(changes: dict[str, object], told: str) -> None:
+def test_options_that_cannot_work_are_refused(changes: dict[str, object], problem: str) -> None:
     options: dict[str, object] = {"provider": "openai", "model": "m", "api_key": "k"}
-    with pytest.raises(ValueError, match=told) as refused:
+    with pytest.raises(ValueError, match=problem) as refused:
         SummarizerOptions(**(options | changes))  # type: ignore[arg-type]
     assert "sk-secret" not in str(refused.value)
 

@@ -174,9 +174,9 @@ async def test_a_retry_after_that_says_nothing_is_passed_over(model: ModelEndpoi
         assert (await summarize(summarizer)).text == TEXT
 
 
-@pytest.mark.parametrize("behaviour", [hangs, never_ends(b" ", every=0.02)], ids=["silent", "dripping"])
-async def test_slow_is_a_timeout_of_the_attempt(model: ModelEndpoint, opened: Opened, behaviour: Behaviour) -> None:
-    model.does(behaviour, replies(model.answer()))
+@pytest.mark.parametrize("behavior", [hangs, never_ends(b" ", every=0.02)], ids=["silent", "dripping"])
+async def test_slow_is_a_timeout_of_the_attempt(model: ModelEndpoint, opened: Opened, behavior: Behaviour) -> None:
+    model.does(behavior, replies(model.answer()))
     async with opened(timeout=0.3) as summarizer:
         assert (await summarize(summarizer)).text == TEXT
     assert len(model.requests) == 2
@@ -227,7 +227,7 @@ async def test_a_refusal_is_no_summary(model: ModelEndpoint, opened: Opened) -> 
 
 
 async def test_a_refusal_in_words_of_its_own_is_no_summary(model: ModelEndpoint, opened: Opened) -> None:
-    """OpenAI has a field for it beside the text; Anthropic only the reason for stopping."""
+    """OpenAI has a separate field for it; Anthropic has only the stop reason."""
     message = {"role": "assistant", "content": None, "refusal": "I cannot."}
     choices = [{"index": 0, "finish_reason": "stop", "message": message}]
     model.does(replies(model.answer(choices=choices, stop_reason="refusal")))
@@ -245,9 +245,9 @@ async def test_more_text_than_tokens_can_hold_is_no_summary(model: ModelEndpoint
 HUGE = " " * (MAX_ANSWER_BYTES + 1)
 
 
-@pytest.mark.parametrize("behaviour", [replies(HUGE), never_ends(), compressed(HUGE)], ids=["huge", "endless", "bomb"])
-async def test_an_answer_is_read_up_to_a_limit(model: ModelEndpoint, opened: Opened, behaviour: Behaviour) -> None:
-    model.does(behaviour)
+@pytest.mark.parametrize("behavior", [replies(HUGE), never_ends(), compressed(HUGE)], ids=["huge", "endless", "bomb"])
+async def test_an_answer_is_read_up_to_a_limit(model: ModelEndpoint, opened: Opened, behavior: Behaviour) -> None:
+    model.does(behavior)
     async with opened() as summarizer:
         assert await problem(summarizer) == "gave an answer that is too long"
     assert len(model.requests) == 1
@@ -321,13 +321,11 @@ async def test_a_budget_of_tokens_is_kept(model: ModelEndpoint, opened: Opened) 
     assert len(model.requests) == 2
 
 
-@pytest.mark.parametrize(
-    ("behaviour", "spent"), [(replies({}, status=401), False), (hangs, True)], ids=["refused", "timed out"]
-)
+@pytest.mark.parametrize(("behavior", "spent"), [(replies({}, status=401), False), (hangs, True)], ids=["refused", "timed out"])
 async def test_what_a_failed_attempt_may_have_cost_counts(
-    model: ModelEndpoint, opened: Opened, behaviour: Behaviour, spent: bool
+    model: ModelEndpoint, opened: Opened, behavior: Behaviour, spent: bool
 ) -> None:
-    model.does(behaviour, replies(model.answer()))
+    model.does(behavior, replies(model.answer()))
     async with opened(max_tokens_per_hour=110, max_attempts=1, timeout=0.3) as summarizer:
         with pytest.raises(SummarizerFailed):
             await summarize(summarizer)

@@ -21,7 +21,7 @@ END = object()
 
 
 def delivery(number: int, partition: int = 0, attempt: int = 1, parked_id: str = "") -> ns.Delivery:
-    """A delivery whose change bears its number as its log_version."""
+    """A delivery whose change has its number as the log_version."""
     change = su.Change(versions=su.SessionVersions(log_version=number), batch=su.EventBatch())
     return ns.Delivery(delivery_id=number, partition=partition, change=change, attempt=attempt, parked_id=parked_id)
 
@@ -79,12 +79,12 @@ class Stream:
 class Consuming:
     """A consume call under way."""
 
-    def __init__(self, client: Any, flavour: str, handler: Callable[[su.Change], object], **options: Any) -> None:
+    def __init__(self, client: Any, flavor: str, handler: Callable[[su.Change], object], **options: Any) -> None:
         async def asynchronous(change: su.Change) -> None:
             await asyncio.to_thread(handler, change)
 
-        self.stop: Any = asyncio.Event() if flavour == "async" else threading.Event()
-        fit = asynchronous if flavour == "async" else handler
+        self.stop: Any = asyncio.Event() if flavor == "async" else threading.Event()
+        fit = asynchronous if flavor == "async" else handler
         self.task = asyncio.create_task(client.consume("indexer", fit, stop=self.stop, **options))
 
     async def end(self) -> None:

@@ -28,8 +28,8 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def consume(client: Any, flavour: str) -> Callable[..., Consuming]:
-    return lambda handler, **options: Consuming(client, flavour, handler, **options)
+def consume(client: Any, flavor: str) -> Callable[..., Consuming]:
+    return lambda handler, **options: Consuming(client, flavor, handler, **options)
 
 
 async def test_it_joins_with_what_it_was_told(consume: Callable[..., Consuming], fake: FakeServer) -> None:
@@ -188,7 +188,7 @@ async def test_a_replay_that_fails_holds_nothing_up(consume: Callable[..., Consu
     ],
 )
 async def test_it_joins_again_when_the_stream_breaks(consume: Callable[..., Consuming], fake: FakeServer, failure: Any) -> None:
-    """What runs goes on, what waits is forgotten, and the partition's next delivery waits for what runs."""
+    """Running handlers continue, waiting deliveries are dropped, and a partition's next delivery waits for its handler."""
     finish, entered = threading.Event(), threading.Semaphore(0)
     seen: list[int] = []
 
@@ -299,8 +299,8 @@ async def test_it_can_be_stopped_while_there_is_no_server(
     await consuming.end()
 
 
-async def test_a_consumer_that_is_stopped_already_does_not_join(client: Any, fake: FakeServer, flavour: str) -> None:
-    stop: Any = asyncio.Event() if flavour == "async" else threading.Event()
+async def test_a_consumer_that_is_stopped_already_does_not_join(client: Any, fake: FakeServer, flavor: str) -> None:
+    stop: Any = asyncio.Event() if flavor == "async" else threading.Event()
     stop.set()
     await client.consume("indexer", print, stop=stop)
     assert fake.requests("Consume") == []
@@ -332,7 +332,7 @@ async def test_cancelling_cancels_the_handlers_and_the_call(fake: FakeServer) ->
 
 @pytest.mark.parametrize("error", [asyncio.CancelledError(), SystemExit(3)])
 async def test_no_exception_of_a_handler_is_lost(fake: FakeServer, error: BaseException) -> None:
-    """Of a pool's thread, and of a task that was not itself cancelled."""
+    """Neither of a pool's thread, nor of a task that was not canceled itself."""
 
     def handle(change: threadkeep.Change) -> None:
         raise error

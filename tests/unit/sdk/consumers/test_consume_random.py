@@ -97,7 +97,7 @@ def _listen(requests: Iterator[ns.ConsumeRequest], said: queue.Queue[ns.ConsumeR
 
 @pytest.mark.parametrize("seed", range(3))
 async def test_every_change_is_handled_and_no_partition_leaves_its_order(
-    client: Any, fake: FakeServer, flavour: str, monkeypatch: pytest.MonkeyPatch, seed: int
+    client: Any, fake: FakeServer, flavor: str, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     server, luck, lock = Server(seed), random.Random(seed), threading.Lock()
     seen: dict[int, list[int]] = defaultdict(list)
@@ -119,7 +119,7 @@ async def test_every_change_is_handled_and_no_partition_leaves_its_order(
 
     monkeypatch.setattr(_backoff, "FIRST", 0.005)
     fake.answers["Consume"] = [server.serve] * 1000
-    consuming = Consuming(client, flavour, handle, concurrency=3)
+    consuming = Consuming(client, flavor, handle, concurrency=3)
     async with asyncio.timeout(60):
         while not server.done:
             assert not consuming.task.done()

@@ -161,7 +161,7 @@ async def test_another_servers_lease_is_respected_and_waited_for(bench: Bench) -
     async with background(bench, policy()) as working:
         await working.say("U1 U2 U3 U4 U5")
         assert await bench.active() == "U1 U2 U3 U4 U5"
-        assert await working.say("U6 U7") == [], "appends do not ask for the lease again"
+        assert await working.say("U6 U7") == [], "appends do not request the lease again"
         working.timers.fire()
         await working.settle()
         assert await bench.active() == "U1 U2 U3 U4 U5 U6 U7"
@@ -230,7 +230,7 @@ async def test_work_that_takes_too_long_is_given_up_and_its_lease_with_it(bench:
         await working.say("U1 U2 U3 U4 U5")
         assert not await bench.store.lease(TENANT, ref(), "another", bench.clock.now + SECOND_NS, 1 << 62)
         async with asyncio.timeout(60):
-            while not working.timers.pending:  # noqa: ASYNC110 - nobody is told
+            while not working.timers.pending:  # noqa: ASYNC110 - there is no signal for it
                 await asyncio.sleep(0.005)
         assert await bench.store.lease(TENANT, ref(), "another", bench.clock.now, 1 << 62)
 

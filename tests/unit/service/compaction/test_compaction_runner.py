@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.codec import draft
 from tests.support.sessions import TENANT, append, compact, ref, search
-from tests.unit.service.bench import ALICE, CALLER, SLIDING_2, SPENT, Bench, key, log, summarising
+from tests.unit.service.bench import ALICE, CALLER, SLIDING_2, SPENT, Bench, key, log, summarizing
 from threadkeep_server.compaction.plan import Strategy
 from threadkeep_server.compaction.strategies.pipeline import Pipeline
 from threadkeep_server.compaction.strategies.sliding_window import SlidingWindow
@@ -123,7 +123,7 @@ async def test_what_strategies_leave(bench: Bench, strategy: Strategy, text: str
 
 async def test_s_30_summaries_survive_a_sliding_window(bench: Bench) -> None:
     await bench.session("U1 A1 U2 A2 U3 A3")
-    await bench.run(summarising(4))
+    await bench.run(summarizing(4))
     assert await bench.active() == "new-1 new-2 U2 A2 U3 A3"
     await bench.run(SlidingWindow(1))
     assert await bench.active() == "new-1 new-2 U3 A3"
@@ -131,7 +131,7 @@ async def test_s_30_summaries_survive_a_sliding_window(bench: Bench) -> None:
 
 async def test_a_summary_is_a_turn_of_two_events_before_what_is_kept(bench: Bench) -> None:
     await bench.session("S1 U1 A1 U2 A2")
-    outcome = await bench.run(summarising(2))
+    outcome = await bench.run(summarizing(2))
     assert await bench.active() == "S1 new-1 new-2 U2 A2"
     shadow, summary = (each for each in await bench.events() if each.synthetic)
     assert (shadow.message.role, summary.message.role) == (Role.USER, Role.ASSISTANT)
@@ -145,20 +145,20 @@ async def test_a_summary_is_a_turn_of_two_events_before_what_is_kept(bench: Benc
 
 async def test_a_second_summary_takes_in_the_first(bench: Bench) -> None:
     await bench.session("U1 A1 U2 A2")
-    await bench.run(summarising(2))
+    await bench.run(summarizing(2))
     await append(bench.store, *log("U3 A3"))
     bench.model.text = "They met again."
-    await bench.run(summarising(2))
+    await bench.run(summarizing(2))
     assert await bench.active() == "new-4 new-5 U3 A3"
     assert "Earlier summary\n\nAssistant: They met." in bench.model.prompts[1]
     assert "text of U1" not in bench.model.prompts[1]
 
 
 async def test_counters_and_versions_are_those_of_the_window(bench: Bench) -> None:
-    """R-26 for strategies: both versions grow by one, whatever was inserted."""
+    """Both versions grow by one, for any number of inserted events."""
     await bench.session("U1 A1 U2 A2")
     before = await bench.look()
-    outcome = await bench.run(summarising(2), actor="tester")
+    outcome = await bench.run(summarizing(2), actor="tester")
     done, session = outcome.compaction, await bench.look()
     assert done is not None
     window = await bench.store.read_window(TENANT, ref())
@@ -171,7 +171,7 @@ async def test_counters_and_versions_are_those_of_the_window(bench: Bench) -> No
 
 
 @pytest.mark.parametrize(
-    ("strategy", "text"), [(SlidingWindow(2), SIX_TURNS), (summarising(2), SIX_TURNS), (TrimToolResults(), "U1 A1(c) T1(c) U2")]
+    ("strategy", "text"), [(SlidingWindow(2), SIX_TURNS), (summarizing(2), SIX_TURNS), (TrimToolResults(), "U1 A1(c) T1(c) U2")]
 )
 async def test_a_dry_run_says_what_would_be_done_and_does_nothing(bench: Bench, strategy: Strategy, text: str) -> None:
     await bench.session(text)
@@ -191,21 +191,21 @@ async def test_a_dry_run_says_what_would_be_done_and_does_nothing(bench: Bench, 
 async def test_a_preview_needs_no_model_and_counts_no_summary() -> None:
     bench = Bench(summarizer=False)
     await bench.session("U1 A1 U2 A2")
-    prepared = (await bench.run(summarising(2), dry_run=True)).prepared
+    prepared = (await bench.run(summarizing(2), dry_run=True)).prepared
     assert prepared is not None
     assert prepared.plan.summary is not None
     # The USER event that goes before it is known already.
     assert prepared.after.events == 3
     before = await bench.everything()
     with pytest.raises(SummarizerNotConfigured):
-        await bench.run(summarising(2))
+        await bench.run(summarizing(2))
     assert await bench.everything() == before
 
 
-async def test_without_something_to_summarise_no_model_is_missed() -> None:
+async def test_without_something_to_summarize_no_model_is_missed() -> None:
     bench = Bench(summarizer=False)
     await bench.session("S1 S2 U1 A1")
-    await bench.run(summarising(2))
+    await bench.run(summarizing(2))
     assert await bench.active() == "S2 U1 A1"
 
 
@@ -225,7 +225,7 @@ async def test_stubs_answer_the_calls_of_what_they_stand_for(bench: Bench) -> No
 
 async def test_a_branch_alone_is_compacted(bench: Bench) -> None:
     await bench.session("U1 U2@sub A2@sub U3@sub A3@sub A1")
-    outcome = await bench.run(summarising(2), branch="sub")
+    outcome = await bench.run(summarizing(2), branch="sub")
     assert await bench.active() == "U1 new-1 new-2 U3 A3 A1"
     assert {each.branch for each in await bench.events() if each.synthetic} == {"sub"}
     assert outcome.compaction is not None
@@ -236,10 +236,10 @@ async def test_a_branch_alone_is_compacted(bench: Bench) -> None:
 
 
 async def test_z_09_a_lost_race_is_told_planned_anew_and_not_paid_twice(bench: Bench) -> None:
-    """The rival archives what is kept, so the text to summarise is the same in the second attempt."""
+    """The rival archives what is kept, so the text to summarize is the same in the second attempt."""
     await bench.session("U1 A1 U2 A2 U3 A3")
     bench.store.before["compact"] = lambda: compact(bench.store, ["A3"])
-    outcome = await bench.run(summarising(2))
+    outcome = await bench.run(summarizing(2))
     assert outcome.lost_races == 1
     assert len(bench.model.prompts) == 1
     assert await bench.active() == "new-4 new-5 U3"
@@ -251,7 +251,7 @@ async def test_z_09_a_lost_race_is_told_planned_anew_and_not_paid_twice(bench: B
 async def test_another_text_is_asked_for_anew_and_all_of_it_is_counted(bench: Bench) -> None:
     await bench.session("U1 A1 U2 A2 U3 A3")
     bench.store.before["compact"] = bench.rival
-    outcome = await bench.run(summarising(2))
+    outcome = await bench.run(summarizing(2))
     assert outcome.lost_races == 1
     assert len(bench.model.prompts) == 2
     assert "text of U1" not in bench.model.prompts[1]
@@ -291,7 +291,7 @@ async def test_who_always_loses_gives_up(bench: Bench) -> None:
 async def test_appends_while_the_model_writes_are_kept_and_defeat_nothing(bench: Bench) -> None:
     await bench.session("U1 A1 U2 A2")
     bench.model.meanwhile = lambda: append(bench.store, *log("U3 A3"))
-    outcome = await bench.run(summarising(2))
+    outcome = await bench.run(summarizing(2))
     assert outcome.lost_races == 0
     assert await bench.active() == "new-1 new-2 U2 A2 U3 A3"
     assert [each.seq for each in await bench.events() if each.event_id in {"U3", "A3"}] == [5, 6]
@@ -310,7 +310,7 @@ async def test_c_42_a_model_that_fails_is_told_and_leaves_all_as_it_was(bench: B
     before = await bench.everything()
     bench.model.problem = problem
     with pytest.raises(SummarizerFailed) as caught:
-        await bench.run(Pipeline((TrimToolResults(), summarising(2))))
+        await bench.run(Pipeline((TrimToolResults(), summarizing(2))))
     assert caught.value.metadata == {"problem": problem}
     assert await bench.everything() == before
 
@@ -321,7 +321,7 @@ async def test_c_41_a_summary_that_is_none_leaves_all_as_it_was(bench: Bench, te
     before = await bench.everything()
     bench.model.text = text
     with pytest.raises(SummarizerFailed):
-        await bench.run(summarising(2))
+        await bench.run(summarizing(2))
     assert await bench.everything() == before
 
 
@@ -335,7 +335,7 @@ async def test_who_leaves_while_the_model_writes_leaves_all_as_it_was(bench: Ben
         await asyncio.Event().wait()
 
     bench.model.meanwhile = hang
-    task = asyncio.create_task(bench.run(summarising(2)))
+    task = asyncio.create_task(bench.run(summarizing(2)))
     await asked.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

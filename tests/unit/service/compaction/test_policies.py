@@ -113,7 +113,7 @@ async def test_a_policy_is_replaced_and_removed(bench: Bench) -> None:
 
 
 async def test_a_session_is_named_in_whole(bench: Bench) -> None:
-    """A bare id sets the policy of the session that bears it."""
+    """A bare id sets the policy of the session with that id."""
     await bench.session()
     await bench.policies.set(CALLER, key(PolicyScope.SESSION, session_id="s1"), policy(5))
     assert applying(bench) == policy(5)
@@ -255,7 +255,7 @@ async def test_the_book_is_kept_up_to_date_through_trouble(
     await asyncio.sleep(0.01)
     await service.set(CALLER, SERVER, SLIDING_2)
     async with asyncio.timeout(60):
-        while applying(bench) != SLIDING_2:  # noqa: ASYNC110 - nobody is told
+        while applying(bench) != SLIDING_2:  # noqa: ASYNC110 - there is no signal for it
             await asyncio.sleep(0.001)
     following.cancel()
     with pytest.raises(asyncio.CancelledError):

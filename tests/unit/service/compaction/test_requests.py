@@ -191,7 +191,7 @@ async def test_a_compaction_is_applied_once(bench: Bench) -> None:
 
 @pytest.mark.parametrize("moment", ["read_window", "get_compaction", "compact"])
 async def test_a_retry_while_the_first_attempt_is_under_way_is_a_replay(bench: Bench, moment: str) -> None:
-    """Whenever the first attempt commits, the second learns that it was applied and where the session stands."""
+    """The second attempt reports that it was applied, with the session's versions, whenever the first one commits."""
     await bench.session(FOUR)
 
     async def first() -> None:

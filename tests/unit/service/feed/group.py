@@ -92,16 +92,16 @@ class Working:
 
     def __init__(self, membership: Member) -> None:
         self.membership = membership
-        self._told = membership.updates()
+        self._updates = membership.updates()
         self.confirmed: set[int] = set()
         self.beats = 0
 
     async def hear(self) -> MemberUpdate:
-        """The next thing that is told. Raises what ended the stream, StopAsyncIteration if nothing did."""
-        told = await anext(self._told)
-        self.confirmed |= set(told.acknowledged)
-        self.beats += not told.acknowledged and not told.deliveries
-        return told
+        """The next update. Raises the error that ended the stream, or StopAsyncIteration."""
+        update = await anext(self._updates)
+        self.confirmed |= set(update.acknowledged)
+        self.beats += not update.acknowledged and not update.deliveries
+        return update
 
     async def deliveries(self, number: int, *, within: float = 60.0) -> list[Delivery]:
         """The next deliveries, exactly so many of them."""
@@ -156,7 +156,7 @@ class Working:
 
 
 class Record:
-    """What a group did with each change, and what must hold of it whatever happens."""
+    """What a group did with each change, and the checks that must hold in every run."""
 
     def __init__(self) -> None:
         self.handled: list[Delivery] = []

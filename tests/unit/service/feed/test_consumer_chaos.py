@@ -1,4 +1,4 @@
-"""Consumer groups whose members join, leave and die at random: what is promised of them holds whatever happens."""
+"""Consumer groups whose members join, leave and die at random: the guarantees hold in every run."""
 
 from __future__ import annotations
 

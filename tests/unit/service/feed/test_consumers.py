@@ -124,7 +124,7 @@ async def test_a_rejected_change_comes_again_after_pauses_that_double_with_every
             pauses.append(round(seconds() - rejected_at))
         assert pauses == [1, 2, 4]
         assert member.confirmed == {1}
-        # The last attempt: it is parked, and what comes after it goes on.
+        # The last attempt: the change is parked, and the ones after it continue.
         member.membership.reject(poison.delivery_id, "no 4")
         await member.acknowledge(after)
         await member.nothing(60)

@@ -1,4 +1,4 @@
-"""Retention of the feed: what is too old goes, in small steps, whatever happened before."""
+"""Retention of the feed: changes that are too old are deleted in small steps, also after failures."""
 
 from __future__ import annotations
 

@@ -53,8 +53,8 @@ def meaning(text: str) -> Vectors:
 
 
 class Meanings:
-    """embedder.base.Embedder. `fails` is raised by every call, `refused` says which texts it does not take; `known` False: the
-    dimension is told by the first answer."""
+    """An Embedder. `fails` is raised by every call, `refused` selects the texts that it refuses; `known` False: the dimension
+    is known from the first answer on."""
 
     def __init__(self, model: str = "meanings", *, known: bool = True) -> None:
         self.model = model

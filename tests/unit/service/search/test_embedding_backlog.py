@@ -1,4 +1,4 @@
-"""What waits for its embedding is counted once a second for each credential and source, whoever asks how often."""
+"""The embedding backlog is counted once a second for each credential and source, for any number of callers."""
 
 from __future__ import annotations
 

@@ -241,7 +241,7 @@ async def test_pages_end_before_their_bytes_exceed_the_limit_but_hold_one_hit() 
         seen += said(page)
         offset = page.next_offset
     assert len(seen) == len(set(seen)) == 6
-    # The first hit of a page goes without neighbours that do not fit.
+    # The first hit of a page is returned without neighbors if they do not fit.
     page = await services.find("boat", limit=1, neighbors=1)
     assert len(page.hits) == 1
     assert not page.hits[0].found.before
@@ -264,9 +264,9 @@ async def test_highlights_of_long_texts_are_looked_for_beside_the_event_loop() -
     assert found == {True: [(Field.TEXT, Span(50_004, 50_008))], False: [(Field.TEXT, Span(2, 6))]}
 
 
-@pytest.mark.parametrize(("words", "beside"), [(10, False), (20_000, True)])
+@pytest.mark.parametrize(("words", "in_thread"), [(10, False), (20_000, True)])
 async def test_long_candidates_are_ranked_beside_the_event_loop(
-    monkeypatch: pytest.MonkeyPatch, words: int, beside: bool
+    monkeypatch: pytest.MonkeyPatch, words: int, in_thread: bool
 ) -> None:
     threads: list[int] = []
 
@@ -278,7 +278,7 @@ async def test_long_candidates_are_ranked_beside_the_event_loop(
     services = SearchServices()
     await services.session("s1", *["boat " * words] * 6)
     assert len((await services.find("boat")).hits) == 6
-    assert [thread != threading.get_ident() for thread in threads] == [beside]
+    assert [thread != threading.get_ident() for thread in threads] == [in_thread]
 
 
 # --- with an embedder

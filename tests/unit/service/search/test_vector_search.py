@@ -244,7 +244,7 @@ class Indexed(InMemoryStore):
         return list(self.answer[:limit])
 
     async def event_vectors(self, *_: Any) -> Embedded:
-        raise AssertionError("its index is to be asked")
+        raise AssertionError("its index must answer")
 
 
 async def test_a_store_with_an_index_of_its_own_is_asked_first() -> None:

@@ -1,4 +1,4 @@
-"""Recall as tools: what a model is told of them, what it may write, what it gets."""
+"""The recall tools: their declarations, their arguments and their results."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_modes_that_are_offered_are_those_that_work(embedder: Meanings | None, m
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments", "told"),
+    ("name", "arguments", "problem"),
     [
         ("load_memory", "{", "arguments must be JSON"),
         ("load_memory", "[1]", "arguments must be a JSON object"),
@@ -102,10 +102,10 @@ def test_modes_that_are_offered_are_those_that_work(embedder: Meanings | None, m
         ("cross_session_search", json.dumps({"query": "a," * 21, "all": True}), "query must hold at most 20 words or phrases"),
     ],
 )
-async def test_wrong_arguments_come_back_in_words_that_name_them(name: str, arguments: str, told: str) -> None:
+async def test_wrong_arguments_come_back_in_words_that_name_them(name: str, arguments: str, problem: str) -> None:
     services = SearchServices()
     await services.session("s1", "tea")
-    assert (await wrong(services, name, arguments)).startswith(told)
+    assert (await wrong(services, name, arguments)).startswith(problem)
 
 
 async def test_an_unknown_tool_is_a_fault_of_the_agent() -> None:

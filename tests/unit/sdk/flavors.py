@@ -10,7 +10,7 @@ import threadkeep
 
 ITERATORS = ("sessions", "events", "search", "append_stream", "compactions", "watch", "consumers", "parked")
 OF_MEMORY = ("list",)
-FLAVOURS = ("async", "sync")
+FLAVORS = ("async", "sync")
 _END = object()
 
 
@@ -65,6 +65,6 @@ class HandleBridge(Bridge):
         self.client = handle
 
 
-def make(flavour: str, *args: Any, **kwargs: Any) -> Any:
-    """A client of this flavour."""
-    return (threadkeep.AsyncClient if flavour == "async" else Bridge)(*args, **kwargs)
+def make(flavor: str, *args: Any, **kwargs: Any) -> Any:
+    """A client of this flavor."""
+    return (threadkeep.AsyncClient if flavor == "async" else Bridge)(*args, **kwargs)

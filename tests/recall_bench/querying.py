@@ -1,4 +1,4 @@
-"""A set ingested into a server by the SDK, and its questions asked of it."""
+"""Loads a set into a server with the SDK, and searches it for the questions of the set."""
 
 from __future__ import annotations
 
@@ -29,34 +29,35 @@ _MOST_QUESTION = 1024  # characters that a query may have
 _POLLED_S = 0.1
 
 Say = Callable[[str, int, int], None]
-"""Tells what is done, how much of it, and of how much."""
+"""Reports the current work, the amount done and the total."""
 
 
 class Shown(Places):
-    """Places where the neighbours of a hit are those that came with it."""
+    """Places where the neighbors of a hit are those that the server returned with it."""
 
-    def __init__(self, places: Places, beside: Mapping[str, Sequence[str]]) -> None:
+    def __init__(self, places: Places, returned: Mapping[str, Sequence[str]]) -> None:
         self.session = places.session
-        self._beside = beside
+        self._returned = returned
 
-    def around(self, turn: str, neighbours: int) -> list[str]:
-        return [turn, *self._beside.get(turn, ())] if neighbours else [turn]
+    def around(self, turn: str, neighbors: int) -> list[str]:
+        return [turn, *self._returned.get(turn, ())] if neighbors else [turn]
 
 
 @dataclass(slots=True)
 class Answers:
-    """What one mode found for every question, and the seconds each call took: `seconds` without neighbours, `beside` with them;
-    of memories and of the baseline there is no second call. `understood`: as which modes the server answered."""
+    """The hits of one mode for every question, and the duration of each call: `seconds` without neighbors,
+    `seconds_with_neighbors` with them. Memories and the baseline have no second call. `understood`: the modes in the server's
+    responses."""
 
     answered: list[tuple[Asked, Places]] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
-    beside: list[float] = field(default_factory=list)
+    seconds_with_neighbors: list[float] = field(default_factory=list)
     understood: set[int] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """Seconds count from the beginning: until all was appended, indexed, embedded and, if it was to be, remembered."""
+    """Seconds from the beginning until all events were appended, indexed and embedded, and the number of memories."""
 
     events: int
     appended: float
@@ -66,7 +67,7 @@ class Ingested:
 
 
 def event_of(turn: Turn) -> SessionEvent:
-    """A turn as an agent would have appended it; its id is the turn's."""
+    """The event that an agent would have appended for a turn; its id is the turn's."""
     parts: list[Part] = [text(turn.text)] if turn.text else []
     if turn.calls:
         name, _, arguments = turn.calls.partition(" ")
@@ -81,14 +82,14 @@ def event_of(turn: Turn) -> SessionEvent:
 
 
 class Served:
-    """Conversations in a server: each is a user's, each of its sessions a session."""
+    """Conversations in a server: one user per conversation, one session per session of it."""
 
     def __init__(self, client: AsyncClient, conversations: Sequence[Conversation]) -> None:
         self._client = client
         self._owned = [(f"{number}-{each.id}", each) for number, each in enumerate(conversations)]
 
     async def ingest(self, say: Say, *, remember: bool = False) -> Ingested:
-        """Returns when every question can be answered as well as ever."""
+        """Returns when everything is indexed and embedded."""
         begun = time.perf_counter()
         total, events = sum(len(session.turns) for _, each in self._owned for session in each.sessions), 0
         waiting = list(reversed(self._owned))
@@ -127,7 +128,7 @@ class Served:
                 yield len(batch)
 
     async def _remember(self, say: Say) -> int:
-        """Tools' calls and results too: some evidence stands there."""
+        """Includes the calls and results of tools: some evidence is there."""
         sessions = [(user, session.id) for user, each in self._owned for session in each.sessions]
         added = 0
         for number, (user, session) in enumerate(sessions, 1):
@@ -136,18 +137,18 @@ class Served:
         return added
 
     async def ask(self, mode: str, say: Say) -> Answers:
-        """Every question in the scope of its conversation's user, one after the other."""
+        """Searches for every question in the scope of its conversation's user, one after the other."""
         answers = Answers()
         for user, _, places, question in self._questions(mode, say):
             begun = time.perf_counter()
             hits = await self._search(answers, user, question, mode)
             between = time.perf_counter()
-            with_neighbours = await self._search(answers, user, question, mode, NEIGHBORS)
-            answers.beside.append(time.perf_counter() - between)
+            with_neighbors = await self._search(answers, user, question, mode, NEIGHBORS)
+            answers.seconds_with_neighbors.append(time.perf_counter() - between)
             answers.seconds.append(between - begun)
-            if [hit.event.event_id for hit in hits] != [hit.event.event_id for hit in with_neighbours]:
-                raise AssertionError(f"neighbours change what is found for {question.text!r}")
-            around = {hit.event.event_id: [one.event_id for one in (*hit.before, *hit.after)] for hit in with_neighbours}
+            if [hit.event.event_id for hit in hits] != [hit.event.event_id for hit in with_neighbors]:
+                raise AssertionError(f"neighbors change the hits of {question.text!r}")
+            around = {hit.event.event_id: [one.event_id for one in (*hit.before, *hit.after)] for hit in with_neighbors}
             answers.answered.append((Asked(question, [hit.event.event_id for hit in hits]), Shown(places, around)))
         return answers
 
@@ -161,7 +162,7 @@ class Served:
         return page.hits
 
     async def ask_memory(self, mode: str, say: Say) -> Answers:
-        """Every question of what is remembered of its conversation's user."""
+        """Searches the memory of each conversation's user for every question."""
         answers = Answers()
         for user, _, places, question in self._questions(f"memory, {mode}", say):
             memory, asked = self._client.memory(user_id=user), question.text[:_MOST_QUESTION]
@@ -173,7 +174,7 @@ class Served:
         return answers
 
     def ask_plain(self, say: Say) -> Answers:
-        """The same questions of FTS5 over the same texts, a table for each conversation."""
+        """Searches FTS5 over the same texts for the same questions, with one table per conversation."""
         answers = Answers()
         ids: list[str] = []
         table: PlainFts5 | None = None
@@ -198,16 +199,16 @@ class Served:
         for user, conversation in self._owned:
             places = Places(conversation)
             for question in conversation.questions:
-                say(f"asking: {what}", done, total)
+                say(f"searching: {what}", done, total)
                 yield user, conversation, places, question
                 done += 1
 
 
 def _now(question: Question, mode: str) -> int | None:
-    """Literal text refers to no time."""
+    """The reference time; none for substrings, which refer to no time."""
     return None if mode == "substring" else question.time_ns
 
 
 def plain_text(turn: Turn) -> str:
-    """All that is said of a turn."""
+    """All text of a turn."""
     return f"{turn.text} {turn.calls} {turn.results} {turn.media}"

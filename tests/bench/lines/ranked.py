@@ -1,0 +1,58 @@
+"""Ranked search, compared with SQLite's own FTS5."""
+
+from __future__ import annotations
+
+import functools
+import statistics
+from collections.abc import Callable
+
+from tests.bench.harness import Bench, Result
+from tests.bench.lines.base import compared
+from tests.bench.questions import KINDS, QUESTIONS
+from tests.bench.report import Line, at_most, duration
+
+EVENT_BYTES = 400
+SESSIONS = 50
+HITS = 10
+USER = "u000"
+SLOWER = 3.0
+"""A ranked search may take this many times as long as bare FTS5."""
+
+
+def ranked(bench: Bench, engine: str) -> list[Line]:
+    """Questions of rare words, of common ones and of both, in scopes of several sizes."""
+    lines: list[Line] = []
+    for size in bench.scale.ranked_sizes:
+        lines += _ranked(bench, engine, size)
+    return lines
+
+
+def _ranked(bench: Bench, engine: str, size: int) -> list[Line]:
+    each = size // SESSIONS
+    sessions = [(f"s{number:05d}", USER, number * each, each) for number in range(SESSIONS)]
+    with bench.database(engine) as database, bench.server(database, index=True) as server:
+        bench.load(server, sessions, size=EVENT_BYTES)
+        indexed_in = bench.wait_for_index(server, size)
+        bench.say(f"building the bare FTS5 table of {size:,} events")
+        path = str(database.directory / "bare.db")
+        job = {"path": path, "sessions": sessions, "per_user": size, "size": EVENT_BYTES}
+        bench.driver.run("make_fts5", 120 + size * 0.002, **job)
+        subjects: dict[str, Callable[[], Result]] = {}
+        for kind in KINDS:
+            question = {"kind": kind, "hits": HITS, "user": USER, "in_flight": 1, "min_count": QUESTIONS}
+            subjects[f"{kind}, bare"] = functools.partial(bench.measure, None, "bare_ranked", path=path, **question)
+            subjects[f"{kind}, server"] = functools.partial(bench.measure, server, "ranked", **question)
+        results = bench.interleave(f"ranked search of {size:,} events on {engine}", subjects)
+        echo = bench.measure(bench.echo, "bytes", size=1000, in_flight=1)
+    mine, bare = (_mixed(results, side) for side in ("server", "bare"))
+    text = f"ranked search in {size:,} events, mean of kinds of questions ÷ bare FTS5 BM25"
+    note = f"the index caught up {indexed_in:,.0f} s after the load; an empty call takes {duration(echo['p50'])}"
+    first = compared("ranked", engine, text, "p50", mine, bare, at_most(SLOWER), note)
+    sides = {kind: (results[f"{kind}, server"], results[f"{kind}, bare"]) for kind in KINDS}
+    return [first, *(compared("ranked", engine, f"  {kind}", "p50", *both) for kind, both in sides.items())]
+
+
+def _mixed(results: dict[str, list[Result]], side: str) -> list[Result]:
+    """The mean over the kinds of questions of their medians, for each round."""
+    rounds = zip(*(results[f"{kind}, {side}"] for kind in KINDS), strict=True)
+    return [{"p50": statistics.fmean(result["p50"] for result in each)} for each in rounds]
