@@ -33,7 +33,7 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question and the place of its answer. `gold_turns` is empty if the set names sessions only. `time_ns`: of the question."""
+    """A question and its evidence. `gold_turns` is empty if the set names sessions only. `time_ns` is the time of the question."""
 
     text: str
     type: str

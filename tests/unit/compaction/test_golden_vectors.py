@@ -19,7 +19,7 @@ VECTORS: list[tuple[str, Strategy, str, str]] = [
     ("sliding_window_keeps_the_system_event", SlidingWindow(3), "S0 U1 A1 U2 A2", "S0 U2 A2 | U1 A1"),
     ("sliding_window_keeps_the_latest_system_event", SlidingWindow(20), "S:v1 U1 A1 S:v2 U2 A2", "U1 A1 S:v2 U2 A2 | S:v1"),
     (
-        "sliding_window_keeps_a_branch_with_its_turn",
+        "sliding_window_keeps_branches_whole",
         SlidingWindow(4),
         "U1 A1 U2@sub A2@sub U3 A3",
         "U1 A1 U2@sub A2@sub U3 A3 |",

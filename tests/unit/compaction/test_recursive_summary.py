@@ -29,7 +29,7 @@ def request(strategy: RecursiveSummary, events: str, branch: str = "") -> Summar
 
 
 @pytest.mark.parametrize("events", ["U1 A1", "U1 A1 U2", "~Uo ~Ao U1 A1 U2", "U1 A1 A2 A3 A4", "A1 A2 A3 A4"])
-def test_c_34_what_fits_or_cannot_be_cut_is_not_summarized(events: str) -> None:
+def test_what_fits_or_cannot_be_cut_is_not_summarized(events: str) -> None:
     plan = RecursiveSummary(3).plan(window(events), len)
     assert plan.empty
     assert plan.summary is None
@@ -69,7 +69,7 @@ def test_a_long_summary_before_a_window_that_fits_is_left_alone() -> None:
     assert RecursiveSummary(3, 0, max_prompt_tokens=1).plan(window("~Uo ~Ao U1 A1 U2"), len).empty
 
 
-def test_c_38_a_summary_is_a_turn_of_two_events() -> None:
+def test_a_summary_is_a_turn_of_two_events() -> None:
     before = window("U1 U2")
     plan = RecursiveSummary(1, 0, shadow_prompt="What was that?").plan(before, len)
     assert pair(plan) == (NewEvent(Role.USER, "What was that?", SOURCE), NewEvent(Role.ASSISTANT, "", SOURCE))
@@ -84,7 +84,7 @@ def test_c_38_a_summary_is_a_turn_of_two_events() -> None:
 @pytest.mark.parametrize(
     ("answer", "problem"), [("", "nothing"), (" \n", "nothing"), ("x" * 2049, "2049 tokens, the limit is 1024")]
 )
-def test_c_41_an_answer_that_is_no_summary_is_rejected(answer: str, problem: str) -> None:
+def test_an_answer_that_is_no_summary_is_rejected(answer: str, problem: str) -> None:
     before = window("S1 S2 U1 U2")
     strategy = RecursiveSummary(1, 0)
     with pytest.raises(SummaryRejected, match=problem):
@@ -115,11 +115,11 @@ def test_options_that_contradict_each_other_are_refused(options: dict[str, Any],
     assert caught.value.metadata["field"] == f"strategy.recursive_summary.{field}"
 
 
-def test_c_43_one_less_than_is_kept_may_overlap() -> None:
+def test_one_less_than_is_kept_may_overlap() -> None:
     assert RecursiveSummary(3, overlap=2).overlap == 2
 
 
-def test_c_44_the_model_is_shown_names_arguments_and_results_of_tools() -> None:
+def test_the_model_is_shown_names_arguments_and_results_of_tools() -> None:
     before = window("U1 A1(c) T1(c) U2")
     call, result = 'Assistant [tool calls: find({"q": 1})]', "Tool [responses: find -> 42]"
     lines = {"A1": call, "T1": result}
@@ -131,7 +131,7 @@ def test_c_44_the_model_is_shown_names_arguments_and_results_of_tools() -> None:
     assert f"User: U1\n{call}\n{result}\n" in made.prompt
 
 
-def test_c_45_savings_are_net_of_the_new_summary() -> None:
+def test_savings_are_net_of_the_new_summary() -> None:
     before = window("U1=8 A1(c)=57 T1(c)=47 U2=8")
     plan = RecursiveSummary(1, 0, shadow_prompt="So far?").plan(before, len)
     assert (plan.tokens_before, plan.tokens_after) == (120, 8 + len("User: So far?"))

@@ -10,7 +10,7 @@ from threadkeep_server.domain.errors import InvalidField
 from .notation import compacted, unchanged, window
 
 
-def test_c_10_at_or_under_the_limit_nothing_happens() -> None:
+def test_at_or_under_the_limit_nothing_happens() -> None:
     assert unchanged(SlidingWindow(5), "U1 U2 U3")
     assert unchanged(SlidingWindow(3), "U1 U2 U3")
     assert unchanged(SlidingWindow(), " ".join(f"U{n}" for n in range(20)))
@@ -35,13 +35,13 @@ def test_the_newest_turns_within_the_limit_stay(most: int, events: str, outcome:
     assert compacted(SlidingWindow(most), events) == outcome
 
 
-def test_c_17_archived_tool_events_save_their_tokens() -> None:
+def test_archived_tool_events_save_their_tokens() -> None:
     before = window("U1=5 A1(c)=20 T1(c)=100 U2=5 A2=5")
     plan = SlidingWindow(2).plan(before, len)
     assert (plan.tokens_before, plan.tokens_after) == (135, 10)
 
 
-def test_c_14_a_window_of_nothing_is_refused() -> None:
+def test_a_window_of_nothing_is_refused() -> None:
     with pytest.raises(InvalidField, match="must be at least 1") as caught:
         SlidingWindow(0)
     assert caught.value.metadata["field"] == "strategy.sliding_window.max_events"

@@ -31,7 +31,7 @@ def test_the_newest_turns_that_fit_stay(most: int, events: str, outcome: str) ->
     assert compacted(TokenBudget(most), events) == outcome
 
 
-def test_c_31_emptiness_and_options() -> None:
+def test_emptiness_and_options() -> None:
     assert unchanged(TokenBudget(1), "")
     assert TokenBudget().max_tokens == 4000
     with pytest.raises(InvalidField) as caught:
@@ -39,7 +39,7 @@ def test_c_31_emptiness_and_options() -> None:
     assert caught.value.metadata["field"] == "strategy.token_budget.max_tokens"
 
 
-def test_c_33_calls_and_results_cost_what_they_hold() -> None:
+def test_calls_and_results_cost_what_they_hold() -> None:
     before = window("U1=8 A1(c)=57 T1(c)=47 U2=8 A2=13")
     plan = TokenBudget(40).plan(before, len)
     assert plan.archive == ("U1", "A1", "T1")

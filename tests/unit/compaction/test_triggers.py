@@ -27,7 +27,7 @@ def test_turns_are_real_user_events_of_the_root_branch(events: str, turns: int) 
     assert window(events).counters.turns == turns
 
 
-def test_t_06_every_active_event_counts_as_an_event() -> None:
+def test_every_active_event_counts_as_an_event() -> None:
     assert window("~Uo ~Ao S1 U1 A1 U2@sub").counters.events == 6
 
 
@@ -69,7 +69,7 @@ def test_bytes_and_events_fire_at_their_threshold(trigger: Trigger, at: Counters
 BUSY = Counters(events=5, turns=5, bytes=5, tokens=5)
 
 
-def test_t_20_any_of_and_all_of() -> None:
+def test_any_of_and_all_of() -> None:
     yes, no = TokenCount(5), TokenCount(6)
     assert [AnyOf(triggers).fires(BUSY) for triggers in [(yes,), (no,), (no, yes), (no, no)]] == [True, False, True, False]
     assert [AllOf(triggers).fires(BUSY) for triggers in [(yes,), (no,), (no, yes), (yes, yes)]] == [True, False, False, True]

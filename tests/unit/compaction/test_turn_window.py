@@ -12,7 +12,7 @@ from .notation import compacted, unchanged, window
 FOUR = "U1 A1 U2 A2 U3 A3 U4 A4"
 
 
-def test_c_20_at_or_under_the_limit_nothing_happens() -> None:
+def test_at_or_under_the_limit_nothing_happens() -> None:
     assert unchanged(TurnWindow(5), FOUR)
     assert unchanged(TurnWindow(4), FOUR)
 
@@ -33,7 +33,7 @@ def test_the_newest_turns_stay(most: int, events: str, outcome: str) -> None:
     assert compacted(TurnWindow(most), events) == outcome
 
 
-def test_c_25_emptiness_options_and_savings() -> None:
+def test_emptiness_options_and_savings() -> None:
     assert unchanged(TurnWindow(1), "")
     assert TurnWindow().max_turns == 10
     with pytest.raises(InvalidField) as caught:

@@ -31,60 +31,60 @@ def test_sixty_four_segments_have_sixty_five_visible_branches() -> None:
     assert len(visible_from(".".join("x" * 64))) == 65
 
 
-def test_b_01_an_event_is_on_the_root_unless_it_names_a_branch() -> None:
+def test_an_event_is_on_the_root_unless_it_names_a_branch() -> None:
     assert EventDraft("e1", b"", Role.USER).branch == ""
     assert EventDraft("e1", b"", Role.USER, branch="").branch == ""
     assert EventDraft("e1", b"", Role.USER, branch="orch.researcher").branch == "orch.researcher"
 
 
-def test_b_02_a_synthetic_event_is_on_the_root_unless_told_otherwise() -> None:
+def test_a_synthetic_event_is_on_the_root_unless_told_otherwise() -> None:
     """The summaries themselves are made by compaction, which names no branch."""
     assert EventDraft("e1", b"", Role.USER, synthetic=True).branch == ""
 
 
 @pytest.mark.parametrize("branch", ["", "orch", "orch.researcher"])
-def test_b_03_without_a_branch_in_the_filter_everything_is_visible(branch: str) -> None:
+def test_without_a_branch_in_the_filter_everything_is_visible(branch: str) -> None:
     assert sees("", branch)
 
 
-def test_b_04_the_root_is_visible() -> None:
+def test_the_root_is_visible() -> None:
     assert sees("orch.researcher", "")
 
 
-def test_b_05_its_own_branch_is_visible() -> None:
+def test_its_own_branch_is_visible() -> None:
     assert sees("orch.researcher", "orch.researcher")
 
 
-def test_b_06_an_ancestor_is_visible() -> None:
+def test_an_ancestor_is_visible() -> None:
     assert sees("orch.researcher", "orch")
 
 
 @pytest.mark.parametrize("branch", ["orch", "orch.researcher", "orch.researcher.summarizer"])
-def test_b_07_b_15_a_deep_branch_sees_the_whole_path(branch: str) -> None:
+def test_a_deep_branch_sees_the_whole_path(branch: str) -> None:
     assert sees("orch.researcher.summarizer", branch)
 
 
-def test_b_08_a_sibling_is_hidden() -> None:
+def test_a_sibling_is_hidden() -> None:
     assert not sees("orch.researcher", "orch.writer")
 
 
-def test_b_09_a_child_is_hidden_from_its_parent() -> None:
+def test_a_child_is_hidden_from_its_parent() -> None:
     assert not sees("orch", "orch.researcher")
 
 
 @pytest.mark.parametrize(
     ("viewer", "branch"), [("orch.researcher", "orch.research"), ("orch.research", "orch.researcher"), ("orchestra.x", "orch")]
 )
-def test_b_10_a_prefix_without_the_dot_is_no_ancestor(viewer: str, branch: str) -> None:
+def test_a_prefix_without_the_dot_is_no_ancestor(viewer: str, branch: str) -> None:
     assert not sees(viewer, branch)
 
 
-def test_b_13_a_synthetic_event_of_the_root_is_visible_and_one_of_another_branch_is_not() -> None:
+def test_a_synthetic_event_of_the_root_is_visible_and_one_of_another_branch_is_not() -> None:
     assert sees("orch.researcher", "", synthetic=True)
     assert not sees("orch.researcher", "orch.writer", synthetic=True)
 
 
 @pytest.mark.parametrize(("viewer", "branch"), [("a%.x", "ab"), ("a_c.x", "abc"), ("a.x", "A"), ("%", "abc"), ("___", "abc")])
-def test_b_16_branch_names_are_literal(viewer: str, branch: str) -> None:
+def test_branch_names_are_literal(viewer: str, branch: str) -> None:
     assert not sees(viewer, branch)
     assert sees(viewer, viewer)

@@ -22,74 +22,74 @@ def excluding(*ids: str, roles: tuple[str, ...] = ()) -> AuthorStep:
 
 
 @pytest.mark.parametrize("keyword", ["spring ai", "AWESOME", "is"])
-def test_f_17_a_keyword_matches_whatever_its_case(keyword: str) -> None:
+def test_a_keyword_matches_whatever_its_case(keyword: str) -> None:
     assert found("Spring AI is awesome", EventFilter(keyword=keyword))
 
 
-def test_f_18_what_is_not_in_the_text_does_not_match() -> None:
+def test_what_is_not_in_the_text_does_not_match() -> None:
     assert not found("Spring AI is awesome", EventFilter(keyword="memory"))
 
 
 @pytest.mark.parametrize("wanted", [EventFilter(keyword="a"), EventFilter(keywords=("a", "b"))])
-def test_f_19_f_32_an_empty_text_matches_no_keyword(wanted: EventFilter) -> None:
+def test_an_empty_text_matches_no_keyword(wanted: EventFilter) -> None:
     assert not found("", wanted)
 
 
-def test_f_20_without_conditions_everything_matches() -> None:
+def test_without_conditions_everything_matches() -> None:
     assert found("", ALL)
     assert found("anything", ALL)
 
 
-def test_f_21_matches_come_in_order() -> None:
+def test_matches_come_in_order() -> None:
     events = log(user("I like Spring"), user("no"), user("spring again"), user("never"))
     assert texts(events, EventFilter(keyword="spring")) == ["I like Spring", "spring again"]
 
 
-def test_f_22_case_does_not_matter_on_either_side() -> None:
+def test_case_does_not_matter_on_either_side() -> None:
     assert len(texts(log(user("Spring a"), user("spring b")), EventFilter(keyword="SPRING"))) == 2
 
 
-def test_f_23_an_unknown_word_selects_nothing() -> None:
+def test_an_unknown_word_selects_nothing() -> None:
     assert texts(log(user("a"), user("b")), EventFilter(keyword="zebra")) == []
 
 
 @pytest.mark.parametrize(("page", "entries"), [(0, "123"), (1, "456"), (2, "7"), (3, "")])
-def test_f_24_pages_hold_exactly_their_members(page: int, entries: str) -> None:
+def test_pages_hold_exactly_their_members(page: int, entries: str) -> None:
     events = log(*(user(f"hit {n}") for n in range(1, 8)))
     assert texts(events, EventFilter(keyword="hit", page=page, page_size=3)) == [f"hit {n}" for n in entries]
 
 
-def test_f_25_a_page_beyond_the_end_is_empty() -> None:
+def test_a_page_beyond_the_end_is_empty() -> None:
     assert texts(log(user("hit"), user("hit")), EventFilter(keyword="hit", page=5, page_size=10)) == []
 
 
-def test_f_26_the_first_page_holds_the_oldest_ten() -> None:
+def test_the_first_page_holds_the_oldest_ten() -> None:
     events = log(*(user(f"hit {n}") for n in range(1, 16)))
     assert texts(events, EventFilter(keyword="hit", page_size=10)) == [f"hit {n}" for n in range(1, 11)]
 
 
-def test_f_27_conditions_come_before_the_window() -> None:
+def test_conditions_come_before_the_window() -> None:
     events = log(*(user(f"{word} {n}") for n in range(5) for word in ("hit", "miss")))
     wanted = [f"hit {n}" for n in range(5)]
     assert texts(events, EventFilter(keyword="hit", page_size=5)) == wanted
     assert texts(events, EventFilter(keyword="hit", last_n=5)) == wanted
 
 
-def test_f_28_any_keyword_is_enough() -> None:
+def test_any_keyword_is_enough() -> None:
     wanted = EventFilter(keywords=("actually", "instead"))
     assert found("Actually, no", wanted)
     assert found("use this instead", wanted)
     assert not found("something else", wanted)
 
 
-def test_f_29_all_keywords_are_needed() -> None:
+def test_all_keywords_are_needed() -> None:
     wanted = EventFilter(keywords=("actually", "instead"), match_all=True)
     assert found("actually, use this instead", wanted)
     assert not found("actually, no", wanted)
     assert not found("instead", wanted)
 
 
-def test_f_30_f_31_keywords_are_any_and_fold() -> None:
+def test_keywords_are_any_and_fold() -> None:
     assert found("spring ai in action", EventFilter(keywords=("SPRING", "nothing")))
 
 
@@ -100,11 +100,11 @@ def test_keyword_and_keywords_both_hold() -> None:
     assert not found("c", wanted)
 
 
-def test_f_40_last_n_selects_the_newest_in_order() -> None:
+def test_last_n_selects_the_newest_in_order() -> None:
     assert texts(log(*(user(f"msg-{n}") for n in range(1, 6))), EventFilter(last_n=2)) == ["msg-4", "msg-5"]
 
 
-def test_f_41_times_are_inclusive_at_both_ends() -> None:
+def test_times_are_inclusive_at_both_ends() -> None:
     events = log(*(user(str(time), time=time) for time in (9, 10, 15, 20, 21)))
     assert texts(events, EventFilter(from_time=10, to_time=20)) == ["10", "15", "20"]
     assert texts(events, EventFilter(from_time=20)) == ["20", "21"]
@@ -120,20 +120,20 @@ def test_seq_bounds_are_exclusive() -> None:
     assert texts(events, EventFilter(after_seq=0, before_seq=0)) == []
 
 
-def test_f_42_exclude_synthetic_hides_both_halves_of_a_summary() -> None:
+def test_exclude_synthetic_hides_both_halves_of_a_summary() -> None:
     events = log(user("u~", synthetic=True), assistant("a~", synthetic=True), user("u"), assistant("a"))
     assert texts(events, EventFilter(exclude_synthetic=True)) == ["u", "a"]
     assert texts(events, ALL) == ["u~", "a~", "u", "a"]
 
 
-def test_f_43_everything_includes_what_is_archived_and_the_active_view_does_not() -> None:
+def test_everything_includes_what_is_archived_and_the_active_view_does_not() -> None:
     events = log(user("old", archived=True), user("new"))
     assert texts(events, ALL) == ["old", "new"]
     assert texts(events, EventFilter(exclude_archived=True)) == ["new"]
 
 
 @pytest.mark.parametrize(("page", "size"), [(2**31 - 1, 10), (2**31 - 1, 2**31 - 1)])
-def test_f_44_the_last_page_there_could_be_is_empty(page: int, size: int) -> None:
+def test_the_last_page_there_could_be_is_empty(page: int, size: int) -> None:
     assert texts(log(user("a")), EventFilter(page=page, page_size=size)) == []
 
 
@@ -141,7 +141,7 @@ def test_f_44_the_last_page_there_could_be_is_empty(page: int, size: int) -> Non
     ("keyword", "wanted"),
     [("100%", "100% done"), ("_case", "snake_case"), ("a!b", "a!b"), ("\\", "back\\slash"), ("'", "it's"), ('"', 'say "hi"')],
 )
-def test_f_45_keywords_are_literal(keyword: str, wanted: str) -> None:
+def test_keywords_are_literal(keyword: str, wanted: str) -> None:
     events = log(
         *(
             user(text)
@@ -151,7 +151,7 @@ def test_f_45_keywords_are_literal(keyword: str, wanted: str) -> None:
     assert texts(events, EventFilter(keyword=keyword)) == [wanted]
 
 
-def test_f_46_short_keywords_are_literal_in_both_modes() -> None:
+def test_short_keywords_are_literal_in_both_modes() -> None:
     events = log(user("100% snake_case"), user("100%"), user("snake_case"), user("1000 snakescase"))
     assert texts(events, EventFilter(keywords=("0%", "e_c"))) == ["100% snake_case", "100%", "snake_case"]
     assert texts(events, EventFilter(keywords=("0%", "e_c"), match_all=True)) == ["100% snake_case"]
@@ -163,32 +163,32 @@ TURNS = log(user("u1"), assistant("a1"), user("u2"), assistant("a2"), assistant(
 @pytest.mark.parametrize(
     ("n", "wanted"), [(1, "u2 a2 b2"), (2, "u2 a2 b2"), (3, "u2 a2 b2"), (4, "u1 a1 u2 a2 b2"), (5, "u1 a1 u2 a2 b2")]
 )
-def test_f_47_a_window_that_would_cut_a_turn_starts_at_its_user_event(n: int, wanted: str) -> None:
+def test_a_window_that_would_cut_a_turn_starts_at_its_user_event(n: int, wanted: str) -> None:
     assert texts(TURNS, EventFilter(last_n=n)) == wanted.split()
 
 
-def test_f_47_the_turn_start_is_sought_among_the_matches() -> None:
+def test_the_turn_start_is_sought_among_the_matches() -> None:
     events = log(user("u1"), assistant("a1"), user("u2", time=99), assistant("a2"), assistant("b2"))
     assert texts(events, EventFilter(last_n=1, to_time=50)) == ["u1", "a1", "a2", "b2"]
 
 
 @pytest.mark.parametrize("wanted", [EventFilter(last_n=1, keyword="2"), EventFilter(last_n=1, keywords=("2", "x"))])
-def test_f_48_a_window_over_a_text_search_is_not_extended(wanted: EventFilter) -> None:
+def test_a_window_over_a_text_search_is_not_extended(wanted: EventFilter) -> None:
     assert texts(TURNS, wanted) == ["b2"]
 
 
-def test_f_49_without_a_turn_start_among_the_matches_the_window_is_plain() -> None:
+def test_without_a_turn_start_among_the_matches_the_window_is_plain() -> None:
     assert texts(TURNS, EventFilter(last_n=2, roles=frozenset({Role.ASSISTANT}))) == ["a2", "b2"]
     assert texts(log(assistant("p1"), assistant("p2"), assistant("p3")), EventFilter(last_n=2)) == ["p2", "p3"]
 
 
-def test_f_50_neither_a_synthetic_nor_a_branch_user_event_starts_a_turn() -> None:
+def test_neither_a_synthetic_nor_a_branch_user_event_starts_a_turn() -> None:
     events = log(user("u1"), user("s", synthetic=True), assistant("a"), user("b", branch="orch"), assistant("z"))
     assert texts(events, EventFilter(last_n=1)) == ["u1", "s", "a", "b", "z"]
 
 
 @pytest.mark.parametrize("n", [5, 6, 2**31 - 1])
-def test_f_51_a_window_larger_than_the_matches_selects_them_all(n: int) -> None:
+def test_a_window_larger_than_the_matches_selects_them_all(n: int) -> None:
     assert len(texts(TURNS, EventFilter(last_n=n))) == 5
 
 

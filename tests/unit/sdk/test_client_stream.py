@@ -93,7 +93,7 @@ async def test_a_failed_batch_is_told_and_does_not_end_the_stream(client: Any, f
 
 async def test_a_broken_stream_raises_even_while_the_source_waits_for_room(client: Any, fake: FakeServer) -> None:
     def breaking(requests: Iterator[Any], context: grpc.ServicerContext) -> Iterator[es.AppendStreamResponse]:
-        # Reads both batches that may be outstanding, so that the source waits; gRPC would report the error to a send in progress.
+        # Reads both batches that may be outstanding, so that the source waits; during a send gRPC would report the error.
         next(requests)
         next(requests)
         Fail(grpc.StatusCode.UNAVAILABLE, "STORE_UNAVAILABLE", problem="disk full").abort(context)

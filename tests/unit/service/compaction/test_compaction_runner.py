@@ -33,7 +33,7 @@ FIVE = "U1 U2 U3 U4 U5"
 SIX_TURNS = "U1 A1 U2 A2 U3 A3 U4 A4 U5 A5 U6 A6"
 
 
-async def test_s_11_a_sliding_window_of_two_archives_three_of_five(bench: Bench) -> None:
+async def test_a_sliding_window_of_two_archives_three_of_five(bench: Bench) -> None:
     await bench.session(FIVE)
     outcome = await bench.run(SlidingWindow(2))
     assert outcome.compaction is not None
@@ -48,7 +48,7 @@ async def test_s_11_a_sliding_window_of_two_archives_three_of_five(bench: Bench)
     ]
 
 
-async def test_s_12_what_was_archived_is_still_found(bench: Bench) -> None:
+async def test_what_was_archived_is_still_found(bench: Bench) -> None:
     await bench.session()
     await append(bench.store, draft("the secret is 42", event_id="secret"), *log(FIVE))
     await bench.run(SlidingWindow(2))
@@ -57,7 +57,7 @@ async def test_s_12_what_was_archived_is_still_found(bench: Bench) -> None:
     assert hit.event.archived
 
 
-async def test_s_13_a_trigger_that_does_not_fire_changes_nothing(bench: Bench) -> None:
+async def test_a_trigger_that_does_not_fire_changes_nothing(bench: Bench) -> None:
     await bench.session(FIVE)
     before = await bench.everything()
     outcome = await bench.run(SlidingWindow(2), trigger=EventCount(6))
@@ -67,7 +67,7 @@ async def test_s_13_a_trigger_that_does_not_fire_changes_nothing(bench: Bench) -
 
 
 @pytest.mark.parametrize("text", [FIVE, ""])
-async def test_s_14_nothing_to_do_is_no_error_and_no_change(bench: Bench, text: str) -> None:
+async def test_nothing_to_do_is_no_error_and_no_change(bench: Bench, text: str) -> None:
     await bench.session(text)
     before = await bench.everything()
     outcome = await bench.run(SlidingWindow(100))
@@ -77,7 +77,7 @@ async def test_s_14_nothing_to_do_is_no_error_and_no_change(bench: Bench, text: 
     assert await bench.everything() == before
 
 
-async def test_s_15_by_the_strategy_of_a_policy_the_same_is_done(bench: Bench) -> None:
+async def test_by_the_strategy_of_a_policy_the_same_is_done(bench: Bench) -> None:
     await bench.session(FIVE)
     with pytest.raises(InvalidField) as caught:
         await bench.run()
@@ -89,7 +89,7 @@ async def test_s_15_by_the_strategy_of_a_policy_the_same_is_done(bench: Bench) -
     assert await bench.active() == "U4 U5"
 
 
-async def test_s_17_two_at_once_archive_what_one_would(bench: Bench) -> None:
+async def test_two_at_once_archive_what_one_would(bench: Bench) -> None:
     await bench.session(FIVE)
     outcomes = await asyncio.gather(bench.run(SlidingWindow(2)), bench.run(SlidingWindow(2)))
     assert sum(outcome.compaction.archived for outcome in outcomes if outcome.compaction) == 3
@@ -97,7 +97,7 @@ async def test_s_17_two_at_once_archive_what_one_would(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("dry_run", [False, True])
-async def test_s_21_an_unknown_session_is_told(bench: Bench, dry_run: bool) -> None:
+async def test_an_unknown_session_is_told(bench: Bench, dry_run: bool) -> None:
     with pytest.raises(SessionNotFound):
         await bench.run(SlidingWindow(2), dry_run=dry_run)
 
@@ -121,7 +121,7 @@ async def test_what_strategies_leave(bench: Bench, strategy: Strategy, text: str
     assert len(await bench.events()) == len(text.split())
 
 
-async def test_s_30_summaries_survive_a_sliding_window(bench: Bench) -> None:
+async def test_summaries_survive_a_sliding_window(bench: Bench) -> None:
     await bench.session("U1 A1 U2 A2 U3 A3")
     await bench.run(summarizing(4))
     assert await bench.active() == "new-1 new-2 U2 A2 U3 A3"
@@ -235,7 +235,7 @@ async def test_a_branch_alone_is_compacted(bench: Bench) -> None:
 # --- races
 
 
-async def test_z_09_a_lost_race_is_told_planned_anew_and_not_paid_twice(bench: Bench) -> None:
+async def test_a_lost_race_is_told_planned_anew_and_not_paid_twice(bench: Bench) -> None:
     """The rival archives what is kept, so the text to summarize is the same in the second attempt."""
     await bench.session("U1 A1 U2 A2 U3 A3")
     bench.store.before["compact"] = lambda: compact(bench.store, ["A3"])
@@ -305,7 +305,7 @@ PROBLEMS = ["timed out", "gave an empty answer", "refused (401)", "was cut off a
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
-async def test_c_42_a_model_that_fails_is_told_and_leaves_all_as_it_was(bench: Bench, problem: str) -> None:
+async def test_a_model_that_fails_is_told_and_leaves_all_as_it_was(bench: Bench, problem: str) -> None:
     await bench.session("S1 S2 U1 A1 U2 A2")
     before = await bench.everything()
     bench.model.problem = problem
@@ -316,7 +316,7 @@ async def test_c_42_a_model_that_fails_is_told_and_leaves_all_as_it_was(bench: B
 
 
 @pytest.mark.parametrize("text", ["", " \n\t", "x" * 10_000])
-async def test_c_41_a_summary_that_is_none_leaves_all_as_it_was(bench: Bench, text: str) -> None:
+async def test_a_summary_that_is_none_leaves_all_as_it_was(bench: Bench, text: str) -> None:
     await bench.session("S1 S2 U1 A1 U2 A2")
     before = await bench.everything()
     bench.model.text = text

@@ -26,7 +26,7 @@ FOUR = "U1 A1 U2 A2"
 # --- by ids
 
 
-async def test_r_26_versions_grow_by_one(bench: Bench) -> None:
+async def test_versions_grow_by_one(bench: Bench) -> None:
     await bench.session(FOUR)
     before = await bench.look()
     applied = await bench.apply("U1", "A1", inserts={"U2": [inserted("s")]}, strategy="by hand", actor="me")
@@ -78,7 +78,7 @@ async def test_moving_events_counts_no_usage_twice(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("dry_run", [False, True])
-async def test_r_28_a_stale_window_version_changes_nothing(bench: Bench, dry_run: bool) -> None:
+async def test_a_stale_window_version_changes_nothing(bench: Bench, dry_run: bool) -> None:
     await bench.session(FOUR)
     await bench.apply("U1")
     before = await bench.everything()
@@ -276,7 +276,7 @@ async def test_nothing_read_is_nothing_to_compact(bench: Bench) -> None:
 # --- replacing
 
 
-async def test_r_27_replacing_keeps_inserts_and_archives(bench: Bench) -> None:
+async def test_replacing_keeps_inserts_and_archives(bench: Bench) -> None:
     await bench.session("U1 A1")
     before = await bench.look()
     kept = log("A1")
@@ -292,7 +292,7 @@ async def test_r_27_replacing_keeps_inserts_and_archives(bench: Bench) -> None:
     assert applied.versions.window_version == before.window_version + 1
 
 
-async def test_r_28_replacing_at_a_stale_version_changes_nothing(bench: Bench) -> None:
+async def test_replacing_at_a_stale_version_changes_nothing(bench: Bench) -> None:
     await bench.session(FOUR)
     before = await bench.everything()
     for stale in (3, 5, 0, -1):
@@ -308,7 +308,7 @@ async def test_an_append_meanwhile_defeats_a_replacement(bench: Bench) -> None:
     assert await bench.active() == "U1 A1 U2 A2 U3"
 
 
-async def test_r_26_nothing_may_be_left(bench: Bench) -> None:
+async def test_nothing_may_be_left(bench: Bench) -> None:
     await bench.session(FOUR)
     assert (await bench.replace()).matched
     assert await bench.active() == ""
