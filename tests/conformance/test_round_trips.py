@@ -48,7 +48,7 @@ async def _session_of(writer: Speaker, engine: str, ref: SessionRef) -> None:
 @pytest.mark.parametrize("reader", CHOSEN)
 @pytest.mark.parametrize("writer", CHOSEN)
 @pytest.mark.parametrize("engine", ENGINES)
-async def test_what_one_writes_another_reads(
+async def test_a_log_written_in_one_language_is_read_in_another(
     engine: str, writer: str, reader: str, engine_of: EngineOf, driver_of: DriverOf
 ) -> None:
     drivers, address = {language: driver_of(language) for language in (writer, reader)}, (await engine_of(engine)).address

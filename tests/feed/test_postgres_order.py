@@ -78,7 +78,7 @@ class TestAnOpenTransaction:
                 assert await _versions(stream, 10) == list(range(1, 11))
         assert [fact.version for fact in facts_of(await one.replay(one.session_view()))] == list(range(11))
 
-    async def test_a_subscriber_that_starts_meanwhile_misses_nothing(
+    async def test_a_subscriber_that_starts_during_appends_misses_nothing(
         self, pair: tuple[Scene, Scene], postgres_url: str
     ) -> None:
         one, other = pair

@@ -33,7 +33,7 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question and its evidence. `gold_turns` is empty if the set names sessions only. `time_ns` is the time of the question."""
+    """A question and its evidence. `gold_turns` is empty if the set names sessions only. `time_ns`: when it is put."""
 
     text: str
     type: str

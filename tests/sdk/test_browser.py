@@ -120,7 +120,7 @@ def test_a_page_lists_a_session_and_follows_it_through_a_kill(
     client.close()
 
 
-def test_a_page_says_why_it_cannot_follow(site: str, page: Page, server: ServerProcess) -> None:
+def test_a_page_shows_why_it_cannot_follow(site: str, page: Page, server: ServerProcess) -> None:
     page.goto(site)
     page.get_by_label("Server").fill(f"http://{server.http_address}")
     page.get_by_label("User").fill("alice")

@@ -76,9 +76,7 @@ def test_its_own_tests_pass_and_its_documentation_builds(repository: Path) -> No
     assert (CLIENT / "target/reports/apidocs/dev/threadkeep/ThreadkeepClient.html").exists()
 
 
-def test_what_the_readme_says_works_from_an_empty_directory(
-    repository: Path, live_server: ServerProcess, tmp_path: Path
-) -> None:
+def test_the_readme_works_from_an_empty_directory(repository: Path, live_server: ServerProcess, tmp_path: Path) -> None:
     install, *programs = _blocks("sh")
     told = _blocks("text")
     environment = {

@@ -64,7 +64,7 @@ def run(script: str, place: Path, environment: dict[str, str]) -> str:
     return readme.shell(script, place, ENVIRONMENT | environment, seconds=BUILD_WITHIN)
 
 
-def test_the_crate_holds_what_it_should(packed: Path) -> None:
+def test_the_crate_has_the_expected_files(packed: Path) -> None:
     with tarfile.open(packed / "package" / f"{PACKED}.crate") as crate:
         files = {name.removeprefix(f"{PACKED}/") for name in crate.getnames()}
     examples = {name for name in files if name.startswith("examples/")}

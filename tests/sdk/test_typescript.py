@@ -109,7 +109,7 @@ def test_the_web_half_runs_where_there_is_fetch(installed: Path, live_server: Se
     assert npm.run("node", "web.mjs", cwd=installed, within=30) == "Is BA117 on time?\n"
 
 
-def test_a_program_that_imports_it_is_typed(installed: Path) -> None:
+def test_a_program_that_imports_the_package_type_checks(installed: Path) -> None:
     (installed / "consumer.mts").write_text(CONSUMER)
     tsc = str(npm.PACKAGE / "node_modules" / "typescript" / "bin" / "tsc")
     types = str(npm.PACKAGE / "node_modules" / "@types")
@@ -117,7 +117,7 @@ def test_a_program_that_imports_it_is_typed(installed: Path) -> None:
     npm.run("node", tsc, *options, "--exactOptionalPropertyTypes", "consumer.mts", cwd=installed)
 
 
-def test_the_package_holds_what_is_needed_and_nothing_else(installed: Path) -> None:
+def test_the_package_has_the_expected_files_only(installed: Path) -> None:
     package = installed / "node_modules" / "@threadkeep" / "client"
     names = {str(path.relative_to(package)) for path in package.rglob("*") if path.is_file()}
     others = {name for name in names if not re.fullmatch(r"dist/.*\.(js|d\.ts)|examples/.*\.mjs", name)}

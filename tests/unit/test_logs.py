@@ -77,7 +77,7 @@ def test_text_reads_as_a_sentence_and_hides_no_control_character() -> None:
     assert line.count("\n") == 1
 
 
-def test_the_level_holds() -> None:
+def test_the_log_level_is_applied() -> None:
     log, stream = _lines("text", "warning")
     log.info("no")
     log.warning("yes")
@@ -85,7 +85,7 @@ def test_the_level_holds() -> None:
     assert "yes" in stream.getvalue()
 
 
-def test_libraries_are_heard_from_warnings_on() -> None:
+def test_libraries_log_from_warnings_on() -> None:
     _, stream = _lines("text", "debug")
     logging.getLogger("uvicorn.error").info("no")
     logging.getLogger("uvicorn.error").warning("yes")

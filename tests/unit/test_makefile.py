@@ -41,7 +41,7 @@ def test_clean_removes_what_the_bench_leaves_and_keeps_the_data(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("python", ["./old-python", "./no-python"])
-def test_a_python_that_is_too_old_is_told(tmp_path: Path, python: str) -> None:
+def test_an_outdated_python_is_reported(tmp_path: Path, python: str) -> None:
     for name in ("requirements.lock", "pyproject.toml"):
         (tmp_path / name).touch()
     (tmp_path / "old-python").write_text("#!/bin/sh\nexit 1\n")

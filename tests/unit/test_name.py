@@ -15,7 +15,7 @@ def _git(*arguments: str) -> list[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout.splitlines()
 
 
-def test_the_old_name_stands_in_the_changelog_alone() -> None:
+def test_the_old_name_occurs_only_in_the_changelog() -> None:
     assert _git("grep", "--ignore-case", "--files-with-matches", OLD) == ["CHANGELOG.md"]
 
 

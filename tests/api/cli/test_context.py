@@ -144,7 +144,7 @@ def test_compact_prints_json_for_programs(cli: Cli, filled: str) -> None:
     assert len(done["plan"]["archive_event_ids"]) == 16
 
 
-def test_errors_say_what_to_do(cli: Cli, filled: str) -> None:
+def test_errors_have_instructions(cli: Cli, filled: str) -> None:
     code, _, err = cli("compact", "s", "--strategy", "recursive-summary=4")
     assert (code, err.count("\n")) == (1, 1)
     assert "THREADKEEP_SUMMARIZER_MODEL" in err

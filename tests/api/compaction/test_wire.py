@@ -233,7 +233,7 @@ def test_the_context_contains_the_latest_system_event(wire: Wire) -> None:
 # --- JSON
 
 
-def test_each_call_speaks_json(start_server: ServerFactory) -> None:
+def test_each_call_accepts_and_returns_json(start_server: ServerFactory) -> None:
     port = start_server().http_port
 
     def post(name: str, service: str = "CompactionService", **body: Any) -> tuple[int, Any]:

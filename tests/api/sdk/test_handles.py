@@ -29,7 +29,7 @@ async def client(request: pytest.FixtureRequest, address: str) -> AsyncIterator[
         yield client
 
 
-async def test_a_handle_does_what_the_client_does(client: Any) -> None:
+async def test_a_handle_has_the_results_of_the_client(client: Any) -> None:
     trip = client.session("trip")
     assert (trip.id, trip.ref) == ("trip", threadkeep.SessionRef(app="shop", user_id="alice", session_id="trip"))
     assert (await trip.create(labels={"team": "eu"})).ref == trip.ref

@@ -110,7 +110,7 @@ def test_an_asynchronous_client_works_in_one_event_loop_after_another(address: s
     asyncio.run(client.close())
 
 
-async def test_an_asynchronous_client_in_a_second_event_loop_says_so(address: str) -> None:
+async def test_an_asynchronous_client_in_a_second_event_loop_raises_an_error(address: str) -> None:
     async with AsyncClient(address, user_id="alice") as client:
         await client.info()
         with pytest.raises(RuntimeError, match="in use by another event loop; make one AsyncClient"):

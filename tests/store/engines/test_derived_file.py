@@ -80,14 +80,14 @@ async def test_without_its_derived_file_everything_is_found_again(tmp_path: Path
         assert await _found(store, "first") == 1
 
 
-async def test_nobody_else_may_read_the_files(tmp_path: Path) -> None:
+async def test_only_the_owner_may_read_the_files(tmp_path: Path) -> None:
     await _filled(tmp_path / "data" / "threadkeep.db", "secret")
     modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in (tmp_path / "data").iterdir()}
     assert set(modes.values()) == {0o600}, modes
     assert stat.S_IMODE((tmp_path / "data").stat().st_mode) == 0o700
 
 
-def test_asking_for_the_version_makes_nothing(tmp_path: Path) -> None:
+def test_reading_the_schema_version_creates_nothing(tmp_path: Path) -> None:
     assert current(f"sqlite:///{tmp_path}/none/threadkeep.db") == (0, SCHEMA_VERSION)
     assert list(tmp_path.iterdir()) == []
 

@@ -193,7 +193,7 @@ async def _steps_of(store: SqlStore, names: Sequence[str]) -> int:
     return steps
 
 
-async def test_what_is_behind_the_index_is_found_without_walking_all_changes(store: SqlStore) -> None:
+async def test_unindexed_events_are_found_without_scanning_all_changes(store: SqlStore) -> None:
     """On SQLite a range over (xid, id) is served by its first column only, which is the same in every row."""
 
     def unit(connection: Connection) -> list[str]:
@@ -227,7 +227,7 @@ _SEARCHES = {
 }
 
 
-async def test_a_search_of_a_user_looks_at_what_the_index_names_and_not_at_the_log(
+async def test_a_search_of_a_user_reads_only_the_events_that_the_index_names(
     store: SqlStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await append(store, draft("needle in hay"))
@@ -246,7 +246,7 @@ async def test_a_search_of_a_user_looks_at_what_the_index_names_and_not_at_the_l
     assert all(after - before < 1000 for before, after in steps.values()), steps
 
 
-async def test_a_search_whose_like_was_asked_before_compiles_nothing(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_repeated_search_form_compiles_no_statement(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """Compiling takes several times as long as searching."""
     await append(store, draft("needle in hay"))
     await _indexed(store)

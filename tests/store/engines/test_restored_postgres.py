@@ -116,7 +116,7 @@ async def test_changes_follow_those_of_a_cluster_that_had_counted_further(postgr
         assert [len(await search(one, word, UserScope("alice"))) for word in ("heron", "otter", "stork")] == [1, 1, 1]
 
 
-async def test_what_was_stored_waits_for_nobody(postgres_url: str) -> None:
+async def test_stored_changes_do_not_wait_for_an_open_transaction(postgres_url: str) -> None:
     """A transaction that somebody else in the new cluster holds open has nothing to add to it."""
     async with open_store(postgres_url, CODEC) as store:
         old = [Position(each.xid + AHEAD, each.change) for each in await fill(store)]
@@ -134,7 +134,7 @@ async def test_what_was_stored_waits_for_nobody(postgres_url: str) -> None:
         await somebody.close()
 
 
-async def test_once_is_enough_until_it_is_restored_again(postgres_url: str) -> None:
+async def test_the_order_is_repaired_once_per_restore(postgres_url: str) -> None:
     async with open_store(postgres_url, CODEC) as store:
         await fill(store)
     grown = [0]
@@ -150,7 +150,7 @@ async def test_once_is_enough_until_it_is_restored_again(postgres_url: str) -> N
 
 
 @pytest.mark.parametrize("table", ["changes", "feed_floor", "consumer_partitions", "parked_changes"])
-async def test_new_changes_come_after_whatever_is_ahead(postgres_url: str, table: str) -> None:
+async def test_new_changes_come_after_all_earlier_ones(postgres_url: str, table: str) -> None:
     async with open_store(postgres_url, CODEC) as store:
         positions = await fill(store)
         assert await trim(store, NOW + 1, limit=1) == 1
@@ -162,7 +162,7 @@ async def test_new_changes_come_after_whatever_is_ahead(postgres_url: str, table
         assert (await settled(store)).xid > int(str(ahead)) > AHEAD
 
 
-async def test_a_database_that_stays_where_it_is_keeps_its_order(postgres_url: str) -> None:
+async def test_a_database_that_was_not_restored_keeps_its_order(postgres_url: str) -> None:
     """However many write while servers start."""
     async with open_store(postgres_url, CODEC) as store:
         await create(store)

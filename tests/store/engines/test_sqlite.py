@@ -37,7 +37,7 @@ class TestSqlite(StoreSuite, DurableSuite):
             with pytest.raises(DatabaseInUse):
                 await open_again().__aenter__()
 
-    async def test_a_session_whose_making_failed_is_never_taken_for_another(self, tmp_path: Path) -> None:
+    async def test_a_session_whose_creation_failed_is_not_confused_with_another(self, tmp_path: Path) -> None:
         """A rolled back row frees its id. A caller that kept the id would write into another session's log."""
         codec = FullDisk()
         async with open_store(f"sqlite:///{tmp_path}/full.db", codec) as store:

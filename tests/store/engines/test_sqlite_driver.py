@@ -70,7 +70,7 @@ async def test_a_unit_and_its_transaction_are_one_call(engine: SqliteEngine, cal
     assert len(calls) == 4
 
 
-async def test_short_units_call_no_thread_but_for_the_commit(engine: SqliteEngine, calls: list[Any]) -> None:
+async def test_short_units_use_a_thread_only_for_the_commit(engine: SqliteEngine, calls: list[Any]) -> None:
     def put(connection: Connection) -> None:
         engine.run_many(connection, "INSERT INTO kept (id) VALUES (?)", [(1,), (2,), (3,)])
 
@@ -101,7 +101,7 @@ async def test_a_failed_write_leaves_nothing(engine: SqliteEngine) -> None:
     assert await engine.read(_count) == 0
 
 
-async def test_a_result_is_not_held_back_by_the_unit_behind_it(engine: SqliteEngine) -> None:
+async def test_unit_result_does_not_wait_for_the_next_unit(engine: SqliteEngine) -> None:
     release = threading.Event()
 
     def long(connection: Connection) -> str:
@@ -120,7 +120,7 @@ async def test_a_result_is_not_held_back_by_the_unit_behind_it(engine: SqliteEng
     assert await second == "long"
 
 
-async def test_a_result_is_let_go_by_the_thread_that_made_it(engine: SqliteEngine) -> None:
+async def test_unit_result_is_released_by_its_thread(engine: SqliteEngine) -> None:
     class Large:
         pass
 

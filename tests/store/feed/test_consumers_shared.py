@@ -55,7 +55,7 @@ def no_retries(monkeypatch: pytest.MonkeyPatch) -> None:
 Stores = tuple[SqlStore, SqlStore]
 
 
-async def test_of_two_servers_that_make_a_consumer_one_does(stores: Stores) -> None:
+async def test_of_two_servers_that_create_a_consumer_one_does(stores: Stores) -> None:
     wanted = [(store, number) for number, store in enumerate(stores * 6)]
     joins = (store.join_consumer(named(partitions=1 + n), START, f"m{n}", NOW, LATER) for store, n in wanted)
     (made,) = set(await asyncio.gather(*joins))
@@ -84,7 +84,7 @@ async def test_a_lost_members_partitions_are_taken_over_once(stores: Stores) -> 
     assert {part.attempts for part in (await standing(stores[0])).values()} == {1}
 
 
-async def test_of_a_holder_and_its_successor_at_once_one_moves_the_partition(stores: Stores) -> None:
+async def test_of_a_holder_and_its_successor_one_advances_the_partition(stores: Stores) -> None:
     """Either the position moved before the partition was taken over, or it did not move."""
     for number in range(10):
         key = KEY._replace(name=f"c{number}")
@@ -118,7 +118,7 @@ async def holding(store: SqlStore, locks: Callable[[sa.Connection], object]) -> 
         await transaction
 
 
-async def test_who_works_does_not_wait_for_who_balances(stores: Stores) -> None:
+async def test_working_members_do_not_wait_for_balancing_ones(stores: Stores) -> None:
     one, other = stores
     await working(one)
     async with holding(other, lambda connection: consumer_queries.hold(connection, KEY)):
@@ -167,13 +167,13 @@ async def test_acknowledgements_that_overtake_each_other_move_nothing_back(store
     assert {part.position for part in (await standing(stores[0])).values()} == {Position(9, 40)}
 
 
-async def test_a_change_is_parked_once_however_often_it_is_asked_for(stores: Stores) -> None:
+async def test_a_change_parked_repeatedly_is_parked_once(stores: Stores) -> None:
     await working(stores[0])
     assert all(await asyncio.gather(*(store.park(KEY, "m", change(2), "no", NOW) for store in stores * 4)))
     assert len(await parked(stores[0])) == 1
 
 
-async def test_nobody_waits_for_who_waits_for_it(stores: Stores, no_retries: None) -> None:
+async def test_concurrent_members_never_deadlock(stores: Stores, no_retries: None) -> None:
     """Everything at once, again and again."""
     members = [f"m{number}" for number in range(4)]
     await join(stores[0], *members, partitions=16)

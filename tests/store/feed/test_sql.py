@@ -87,7 +87,7 @@ async def test_pages_hold_what_the_scope_admits(store: SqlStore, monkeypatch: py
 
 
 @pytest.mark.parametrize(("looks", "pages"), [(1, 4), (2, 2), (32, 1)])
-async def test_what_holds_no_match_is_passed_and_more_is_promised(
+async def test_pages_without_matches_are_skipped_and_have_a_next_token(
     store: SqlStore, monkeypatch: pytest.MonkeyPatch, looks: int, pages: int
 ) -> None:
     monkeypatch.setattr(page_queries, "_MOST_LOOKS", looks)
@@ -98,7 +98,7 @@ async def test_what_holds_no_match_is_passed_and_more_is_promised(
     assert await _read(store, SCOPES["nobody"], 2) == ([], pages)
 
 
-async def test_looking_on_ends_where_it_is_told_to(store: SqlStore) -> None:
+async def test_changes_end_at_the_given_limit(store: SqlStore) -> None:
     await create(store)
     upto = await store.feed_head()
     await append(store, draft("hello"))
@@ -106,7 +106,7 @@ async def test_looking_on_ends_where_it_is_told_to(store: SqlStore) -> None:
     assert (list(page.changes), page.reached, page.more) == ([], upto, True)
 
 
-async def test_changes_of_a_session_that_is_gone_are_passed(store: SqlStore) -> None:
+async def test_changes_of_a_deleted_session_are_skipped(store: SqlStore) -> None:
     await create(store, "gone")
     for _ in range(5):
         await append(store, draft("hello"), to=ref("gone"))
@@ -117,7 +117,7 @@ async def test_changes_of_a_session_that_is_gone_are_passed(store: SqlStore) -> 
     assert not page.more
 
 
-async def test_events_are_read_by_their_changes_when_the_feed_has_forgotten_them(
+async def test_events_are_read_by_their_changes_after_the_feed_was_trimmed(
     store: SqlStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(event_queries, "_MOST_SPANS", 2)
@@ -156,7 +156,7 @@ async def test_any_seq_of_a_long_session_is_found(store: SqlStore) -> None:
         assert (found[0].kind is ChangeKind.CREATED) is (after_seq == 0)
 
 
-async def test_a_bare_name_of_no_session_has_no_place(store: SqlStore) -> None:
+async def test_a_bare_name_without_a_session_has_no_position(store: SqlStore) -> None:
     assert await store.locate(TENANT, ref("nothing"), 0) == await store.feed_head()
     with pytest.raises(SessionNotFound):
         await store.locate(TENANT, SessionRef("", "", "nothing"), 0)
@@ -188,7 +188,7 @@ async def test_retention_leaves_what_the_text_index_needs(url: str) -> None:
 
 
 @pytest.mark.postgres
-async def test_nothing_is_told_beyond_a_transaction_that_is_still_open(postgres_url: str) -> None:
+async def test_no_change_is_delivered_beyond_an_open_transaction(postgres_url: str) -> None:
     async with open_store(postgres_url, CODEC, options=SqlOptions(search_index=False)) as store:
         await create(store)
         head = await store.feed_head()

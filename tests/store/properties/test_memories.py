@@ -120,7 +120,7 @@ class Run:
     st.sampled_from(["red", "r", "strasse", "%", "_", "\ufffd", ""]),
 )
 @EXAMPLES
-def test_any_store_remembers_and_finds_what_the_reference_does(
+def test_any_store_has_and_finds_the_memories_of_the_reference(
     both: Both,
     steps: list[tuple[Any, ...]],
     filters: list[MemoryFilter],

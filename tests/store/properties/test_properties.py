@@ -218,7 +218,7 @@ async def _everything(store: Store, tenant: str) -> AsyncIterator[Any]:
 
 @EXAMPLES
 @given(calls=st.lists(CALLS, min_size=1, max_size=25))
-def test_every_sequence_of_calls_is_answered_alike(both: Both, calls: list[Any]) -> None:
+def test_every_sequence_of_calls_has_equal_results(both: Both, calls: list[Any]) -> None:
     tenant = both.next_name()  # an empty world for each example
 
     async def check() -> None:

@@ -45,7 +45,7 @@ class AppendRows:
         events = [parse(stored) for stored in await read(store)]
         assert [(event.message.parts[0].text, event.message.role) for event in events] == wanted
 
-    async def test_an_unknown_session_is_not_made_up(self, store: Store) -> None:
+    async def test_an_unknown_session_is_not_created(self, store: Store) -> None:
         with pytest.raises(SessionNotFound, match="s1"):
             await append(store, draft("a"))
         with pytest.raises(SessionNotFound):
@@ -248,7 +248,7 @@ class CreatingRows:
         assert (session.uid, session.expire_time, session.metadata_json) == (new.uid, NOW + 5, '{"a":1}')
         assert (dict(session.labels), session.last_seq, session.log_version) == ({"x": "y"}, 1, 1)
 
-    async def test_a_session_that_is_there_is_kept(self, store: Store) -> None:
+    async def test_an_existing_session_is_kept(self, store: Store) -> None:
         first = await create(store, metadata_json='{"first":1}')
         appended = await append(store, draft("a"), create=new_session(metadata_json='{"second":1}'))
         assert (appended.session_created, appended.last_seq) == (False, 1)

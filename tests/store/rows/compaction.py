@@ -84,7 +84,7 @@ class CompactionRows:
         await compact(store, ["s1", "e2"], placed("e3", summary("s2")))
         assert await flags(store) == "(e1) (s1) (e2) s2 e3"
 
-    async def test_summaries_stay_where_they_were_put(self, store: Store) -> None:
+    async def test_summaries_keep_their_place(self, store: Store) -> None:
         await session_with(store, *named("m1", "m2", "m3"))
         await compact(store, ["m1", "m2"], placed("m3", summary("sum1")))
         await append(store, *named("m4", "m5"))
@@ -92,7 +92,7 @@ class CompactionRows:
         await append(store, *named("m6"))
         assert await flags(store) == "(m1) (m2) (sum1) (m3) (m4) sum2 m5 m6"
 
-    async def test_an_event_that_a_compaction_does_not_name_stays_as_it_is(self, store: Store) -> None:
+    async def test_an_event_not_named_by_a_compaction_is_unchanged(self, store: Store) -> None:
         await session_with(store, *named("e1", "e2", "e3"))
         await compact(store, ["e2"])
         assert await flags(store) == "e1 (e2) e3"
@@ -233,7 +233,7 @@ class RefusalRows:
         await compact(store, ["e1"], placed("e2", summary("sum")), at=0)
         assert await flags(store) == "(e1) sum e2 e3"
 
-    async def test_a_session_must_be_there_and_be_one(self, store: Store) -> None:
+    async def test_a_session_must_exist_and_be_unambiguous(self, store: Store) -> None:
         with pytest.raises(SessionNotFound):
             await compact(store, ["e1"])
         await session_with(store, *named("e1"))
@@ -270,7 +270,7 @@ class RecordRows:
             assert (again.replayed, again.compaction) == (True, once.compaction)
         assert await everything(store) == before
 
-    async def test_an_id_is_of_one_session(self, store: Store) -> None:
+    async def test_an_event_id_belongs_to_one_session(self, store: Store) -> None:
         await session_with(store, *named("e1"))
         other = await session_with(store, *named("e1"), session_id="other")
         await compact(store, ["e1"], compaction_id="c1")
@@ -313,7 +313,7 @@ class RecordRows:
         assert [each.compaction_id for each in (*page.compactions, *rest.compactions)] == ["c2", "c1"]
         assert rest.cursor is None
 
-    async def test_records_go_with_the_session(self, store: Store) -> None:
+    async def test_records_are_deleted_with_their_session(self, store: Store) -> None:
         await session_with(store, *named("e1", "e2"))
         await compact(store, ["e1"], placed("e2", summary("sum")), compaction_id="c1")
         assert await store.delete_session(TENANT, ref()) == 3
@@ -350,7 +350,7 @@ class CompactionConcurrencyRows:
         await compact(store, ["sum", "e2"], at=fresh.session.window_version, **again)
         assert await flags(store) == "(e1) (sum) (e2) e3"
 
-    async def test_appends_and_compactions_at_once_lose_nothing(self, store: Store) -> None:
+    async def test_concurrent_appends_and_compactions_lose_nothing(self, store: Store) -> None:
         await session_with(store, *named("e0"))
 
         async def appending(name: str) -> list[int]:

@@ -212,7 +212,7 @@ class BalanceRows:
         ("partitions", "members", "shares"),
         [(1, 3, [1, 0, 0]), (2, 3, [1, 1, 0]), (4, 3, [1, 1, 2]), (6, 3, [2, 2, 2]), (8, 3, [2, 2, 3]), (5, 1, [5])],
     )
-    async def test_members_that_come_together_share(
+    async def test_members_that_join_together_share_the_partitions(
         self, store: Store, partitions: int, members: int, shares: list[int]
     ) -> None:
         """Rounded up, but nobody takes what another is short of; the last of these are taken when all have enough."""
@@ -246,7 +246,7 @@ class BalanceRows:
         assert [len((await balance(store, name)).partitions) for name in "mno"] == [1, 0, 0]
         assert (await balance(store, "m")).surplus == 0
 
-    async def test_more_than_a_share_is_surplus_though_no_member_has_less(self, store: Store) -> None:
+    async def test_partitions_beyond_a_share_are_surplus_even_if_no_member_has_fewer(self, store: Store) -> None:
         await working(store, partitions=8)
         await join(store, "n")
         await give_back(store, "m")
@@ -298,7 +298,7 @@ class BalanceRows:
             Partition(number, START, "m", 1, LOST) for number in range(4)
         ]
 
-    async def test_a_member_that_never_joined_is_entered_by_balancing(self, store: Store) -> None:
+    async def test_a_member_that_never_joined_is_created_by_balancing(self, store: Store) -> None:
         await join(store, "m")
         assert await held(store, "new") == []
         assert await held(store, "new") == [0, 1]
@@ -312,7 +312,7 @@ class BalanceRows:
             await balance(store, f"m{number}", now=now)
         assert [part.attempts for part in (await standing(store)).values()] == [2, 2, 2, 3]
 
-    async def test_of_many_that_balance_at_once_no_two_hold_the_same(self, store: Store) -> None:
+    async def test_concurrent_balancing_gives_each_partition_to_one_member(self, store: Store) -> None:
         members = [f"m{number}" for number in range(6)]
         await join(store, *members, partitions=32)
         shares = await asyncio.gather(*(held(store, name) for name in members))

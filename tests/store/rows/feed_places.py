@@ -65,7 +65,7 @@ class FeedDeletionRows:
 
 
 class FeedLocateRows:
-    async def test_the_feed_is_entered_behind_the_change_that_brought_a_seq(self, store: Store) -> None:
+    async def test_the_feed_is_entered_after_the_change_with_a_seq(self, store: Store) -> None:
         await create(store)
         await append(store, draft("1"))
         await relabel(store, {"a": "1"})
@@ -151,7 +151,7 @@ class FeedLocateRows:
 
 
 class FeedTrimRows:
-    async def test_the_feed_forgets_the_oldest_that_are_old_enough(self, store: Store) -> None:
+    async def test_the_feed_trims_changes_older_than_the_retention(self, store: Store) -> None:
         await create(store)
         for number in (1, 2, 9, 3):
             await append(store, draft("a"), now=NOW + number)
@@ -205,14 +205,14 @@ class FeedTrimRows:
         assert left == changes[trimmed:]
         assert (change.position > head, change.log_version, change.last_seq) == (True, 2, 2)
 
-    async def test_events_can_be_read_although_the_feed_forgot_their_change(self, store: Store) -> None:
+    async def test_events_can_be_read_after_their_change_was_trimmed(self, store: Store) -> None:
         await session_with(store, draft("1"))
         changes = await follow(store)
         await create(store, "younger", create_time=NOW + 9)
         assert await trim(store, NOW + 1) == 2
         assert await seqs_of(store, changes) == [[], [1]]
 
-    async def test_the_feed_says_from_which_seq_it_still_has_a_session(self, store: Store) -> None:
+    async def test_the_feed_reports_the_oldest_seq_of_a_session(self, store: Store) -> None:
         await create(store)
         for texts in (["1", "2"], ["3"], ["4", "5"]):
             await append(store, *map(draft, texts))

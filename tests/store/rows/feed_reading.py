@@ -56,14 +56,14 @@ class FeedPagingRows:
                 for limit in (1, 1000):
                     assert await follow(store, None, after=after, upto=upto, limit=limit) == changes[first:last]
 
-    async def test_the_feed_has_been_looked_at_where_a_scope_admits_nothing(self, store: Store) -> None:
+    async def test_the_feed_advances_where_a_scope_admits_nothing(self, store: Store) -> None:
         await busy(store)
         read = await pages(store, FeedScope("nobody"), limit=2)
         assert [change for page in read for change in page.changes] == []
         assert read[-1].reached == await settled(store)
         assert not read[-1].more
 
-    async def test_the_feed_has_no_change_behind_its_head_until_there_is_one(self, store: Store) -> None:
+    async def test_the_feed_has_no_change_after_its_head_before_the_next_commit(self, store: Store) -> None:
         await busy(store)
         head = await settled(store)
         (page,) = await pages(store, None, after=head)

@@ -115,7 +115,7 @@ class FilterRows:
         await log(store, draft("u1"), assistant("a1"), draft("u2"), assistant("a2"), assistant("b2"))
         assert await found(store, EventFilter(last_n=n)) == wanted.split()
 
-    async def test_the_turn_start_is_sought_among_the_matches(self, store: Store) -> None:
+    async def test_the_turn_start_is_searched_among_the_matches(self, store: Store) -> None:
         await log(store, draft("u1", time=1), assistant("a1", time=2), draft("u2", time=99), assistant("a2", time=4))
         assert await found(store, EventFilter(last_n=1, to_time=50)) == ["u1", "a1", "a2"]
         assert await found(store, EventFilter(last_n=1, to_time=50, after_seq=1)) == ["a2"]

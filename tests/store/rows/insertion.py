@@ -39,7 +39,7 @@ class InsertionRows:
         assert await flags(store) == "e1 (e2) (a) b e3"
 
     @pytest.mark.parametrize("anchor", ["e1", "e2", None])
-    async def test_again_and_again_at_one_place(self, store: Store, anchor: str | None) -> None:
+    async def test_repeated_insertions_in_one_place(self, store: Store, anchor: str | None) -> None:
         """Each insertion halves the remaining distance, so that positions must be respaced, each time sooner."""
         count = size(3000, 400)
         await session_with(store, *named("e1", "e2"))

@@ -80,7 +80,7 @@ class AddingRows:
         assert texts(await remembered(store)) == [draft.text for draft in reversed(drafts)]
         assert await found(store, "499") == {"number 499"}
 
-    async def test_nothing_of_it_is_in_another_tenant_app_or_user(self, store: Store) -> None:
+    async def test_memories_are_visible_only_in_their_tenant_app_and_user(self, store: Store) -> None:
         for number, (tenant, scope) in enumerate(SCOPES):
             assert await remember(store, memory(f"same {number}", id="m1"), scope=scope, tenant=tenant) == [ADDED]
         keys = [each.key for tenant, scope in SCOPES for each in await remembered(store, scope=scope, tenant=tenant)]
@@ -95,7 +95,7 @@ class AddingRows:
             left = [len(await remembered(store, scope=scope, tenant=tenant)) for tenant, scope in SCOPES]
             assert left == [0] * (number + 1) + [1] * (len(SCOPES) - number - 1)
 
-    async def test_of_adders_of_one_id_at_once_one_adds_and_the_others_find_it(self, store: Store) -> None:
+    async def test_concurrent_adds_of_one_id_add_it_once(self, store: Store) -> None:
         drafts = [memory(f"m{number}", id=f"m{number}") for number in range(20)]
         orders = [drafts, drafts[::-1], drafts[10:] + drafts[:10], drafts[::2] + drafts[1::2]] * 2
         outcomes = await asyncio.gather(*(remember(store, *order) for order in orders))
@@ -104,7 +104,7 @@ class AddingRows:
             told = [of_one[order.index(draft)] for order, of_one in zip(orders, outcomes, strict=True)]
             assert sorted(told, key=list(MemoryOutcome).index) == [ADDED] + [EXISTS] * 7
 
-    async def test_of_different_contents_under_one_id_at_once_one_is_stored(self, store: Store) -> None:
+    async def test_concurrent_adds_of_one_id_with_different_content_store_one(self, store: Store) -> None:
         outcomes = await asyncio.gather(
             *(remember(store, memory(f"text {number}", id="m1")) for number in range(8)), return_exceptions=True
         )
@@ -126,7 +126,7 @@ class IngestionRows:
         assert await ingest(store, *whole) == [ADDED, ADDED, EXISTS, EXISTS, ADDED, ADDED]
         assert texts(await remembered(store)) == ["e5", "e4", "e1", "e0", "e3", "e2"]
 
-    async def test_an_entry_that_is_there_is_left_as_it_is(self, store: Store) -> None:
+    async def test_an_existing_entry_is_not_changed(self, store: Store) -> None:
         await ingest(store, of_event("text", "e1"))
         assert await ingest(store, of_event("text and tools", "e1", author="Ann")) == [EXISTS]
         assert texts(await remembered(store)) == ["text"]
@@ -140,12 +140,12 @@ class IngestionRows:
         assert await found(store, "one") == set()
 
     @pytest.mark.parametrize("what", [{"session_id": "s1"}, {}], ids=["session", "all"])
-    async def test_however_it_was_deleted(self, store: Store, what: dict[str, Any]) -> None:
+    async def test_ingestion_skips_an_entry_deleted_in_any_way(self, store: Store, what: dict[str, Any]) -> None:
         await ingest(store, of_event("one", "e1"), of_event("two", "e2"))
         assert await forget(store, **what) == (2, 0, 0)
         assert await ingest(store, of_event("one", "e1"), of_event("three", "e3")) == [DELETED, ADDED]
 
-    async def test_an_explicit_add_brings_it_back_for_good(self, store: Store) -> None:
+    async def test_an_explicit_add_restores_a_deleted_entry(self, store: Store) -> None:
         one = of_event("one", "e1")
         await ingest(store, one)
         await forget(store, ids=[one.id])
@@ -160,14 +160,14 @@ class IngestionRows:
         await forget(store, ids=["m1"])
         assert await remember(store, memory("b", id="m1")) == [ADDED]
 
-    async def test_of_two_ingestions_of_a_session_at_once_one_adds_the_other_finds(self, store: Store) -> None:
+    async def test_concurrent_ingestions_of_a_session_add_each_entry_once(self, store: Store) -> None:
         drafts = [of_event(f"e{number}", f"e{number}") for number in range(50)]
         one, other = await asyncio.gather(ingest(store, *drafts), ingest(store, *drafts[::-1]))
         told = [{first, second} for first, second in zip(one, reversed(other), strict=True)]
         assert told == [{ADDED, EXISTS}] * 50
         assert len(await remembered(store)) == 50
 
-    async def test_entries_do_not_go_with_their_session(self, store: Store) -> None:
+    async def test_entries_are_kept_when_their_session_is_deleted(self, store: Store) -> None:
         await create(store)
         await ingest(store, of_event("kept", "e1"))
         await store.delete_session(TENANT, ref())
@@ -182,12 +182,12 @@ class ForgettingRows:
         assert await forget(store, session_id="no") == (0, 0, 0)
         assert texts(await remembered(store)) == ["a"]
 
-    async def test_a_session_is_forgotten_and_nothing_else(self, store: Store) -> None:
+    async def test_the_memories_of_a_session_are_deleted_and_no_others(self, store: Store) -> None:
         await remember(store, memory("a", session_id="s1"), memory("b", session_id="s2"), memory("c"))
         assert await forget(store, session_id="s1") == (1, 0, 0)
         assert texts(await remembered(store)) == ["c", "b"]
 
-    async def test_all_of_a_user_is_forgotten(self, store: Store) -> None:
+    async def test_all_memories_of_a_user_are_deleted(self, store: Store) -> None:
         await remember(store, *(memory(f"m{number}") for number in range(300)))
         await remember(store, memory("kept"), scope=MemoryScope("shop", "bob"))
         assert await forget(store) == (300, 0, 0)
@@ -213,7 +213,7 @@ class ForgettingRows:
 
 
 class MemoryListRows:
-    async def test_pages_go_on_where_the_last_one_ended_whatever_comes_and_goes(self, store: Store) -> None:
+    async def test_pages_continue_after_the_last_one_despite_changes(self, store: Store) -> None:
         await remember(store, *(memory(f"m{number}", id=f"m{number}") for number in range(10)))
         page = await store.list_memories(TENANT, ALICE, MemoryFilter(), 4, None)
         assert texts(page.memories) == ["m9", "m8", "m7", "m6"]
@@ -274,7 +274,7 @@ class MemoryListRows:
         assert cursor is None
         assert await holding(store, "m", wanted, limit=2) == ["m800", "m700"]
 
-    async def test_by_key_they_come_in_the_order_asked_for(self, store: Store) -> None:
+    async def test_events_by_key_are_returned_in_the_requested_order(self, store: Store) -> None:
         await remember(store, *(memory(f"m{number}") for number in range(4)))
         three, two, one, zero = [each.key for each in await remembered(store)]
         asked = [one, three, zero + 10_000, zero, two]
@@ -301,7 +301,7 @@ class SubstringRows:
             [],
         ]
 
-    async def test_of_the_same_time_the_last_added_comes_first_and_no_more_than_asked(self, store: Store) -> None:
+    async def test_equal_times_are_ordered_by_last_added_within_the_limit(self, store: Store) -> None:
         await remember(store, *(memory(f"m{number}") for number in range(5)))
         assert await holding(store, "m", limit=2) == ["m4", "m3"]
 
@@ -309,9 +309,7 @@ class SubstringRows:
 class DurableMemoryRows:
     """`open_again` opens the same database each time it is called."""
 
-    async def test_what_is_remembered_and_what_is_to_stay_deleted_is_there_after_opening_again(
-        self, open_again: Opener
-    ) -> None:
+    async def test_memories_and_deletions_survive_reopening(self, open_again: Opener) -> None:
         one, two = of_event("one", "e1", metadata={"k": 1}), of_event("two", "e2")
         async with open_again() as store:
             await ingest(store, one, two)
@@ -339,7 +337,7 @@ class SharedMemoryRows:
             assert len(await remembered(one)) == len(drafts)
             assert await found(other, "e7") == {"e7"}
 
-    async def test_what_one_server_forgets_while_another_adds_is_whole(self, open_again: Opener) -> None:
+    async def test_concurrent_adds_and_deletions_of_two_servers_are_atomic(self, open_again: Opener) -> None:
         async with open_again() as one, open_again() as other:
             for round_ in range(10):
                 drafts = [memory(f"m{number}", id=f"{round_} {number}") for number in range(30)]

@@ -59,7 +59,7 @@ class PolicyRows:
         }
         assert await known(store, NOW + 11) == {}
 
-    async def test_a_session_without_its_session_cannot_have_one(self, store: Store) -> None:
+    async def test_a_policy_needs_an_existing_session(self, store: Store) -> None:
         with pytest.raises(SessionNotFound):
             await store.put_policy(StoredPolicy(OF_SESSION, b"x", NOW))
         await create(store, tenant="other")
@@ -67,7 +67,7 @@ class PolicyRows:
             await store.put_policy(StoredPolicy(OF_SESSION, b"x", NOW))
         assert await known(store) == {}
 
-    async def test_a_session_takes_its_policy_with_it(self, store: Store) -> None:
+    async def test_a_policy_is_deleted_with_its_session(self, store: Store) -> None:
         await create(store)
         for key in KEYS:
             await store.put_policy(StoredPolicy(key, b"x", NOW))
@@ -81,7 +81,7 @@ class PolicyRows:
         await create(store)
         assert (await known(store))[OF_SESSION] == (None, time)
 
-    async def test_an_expired_session_takes_its_policy_with_it_at_the_time_of_the_sweep(self, store: Store) -> None:
+    async def test_the_policy_of_an_expired_session_is_deleted_at_the_sweep(self, store: Store) -> None:
         await create(store, expire_time=NOW + 1)
         await store.put_policy(StoredPolicy(OF_SESSION, b"x", NOW))
         assert await store.delete_expired(None, NOW + 5, 10) == 1
@@ -92,7 +92,7 @@ class PolicyRows:
         await store.delete_session(TENANT, ref())
         assert await known(store) == {}
 
-    async def test_of_policies_set_at_once_one_remains(self, store: Store) -> None:
+    async def test_concurrent_policy_updates_leave_one_policy(self, store: Store) -> None:
         bodies = [b"%d" % number for number in range(8)]
         await asyncio.gather(*(store.put_policy(StoredPolicy(KEYS[4], body, NOW)) for body in bodies))
         ((body, _),) = (await known(store)).values()
@@ -109,7 +109,7 @@ class LeaseRows:
         assert await store.lease(TENANT, ref(), "two", NOW + 20, NOW + 30)
         assert not await store.lease(TENANT, ref(), "one", NOW + 20, NOW + 30)
 
-    async def test_a_lease_given_back_is_anybodys(self, store: Store) -> None:
+    async def test_a_released_lease_can_be_taken_by_another_owner(self, store: Store) -> None:
         await create(store)
         assert await store.lease(TENANT, ref(), "one", NOW, NOW + 10)
         await store.release(TENANT, ref(), "two")
@@ -125,7 +125,7 @@ class LeaseRows:
         for tenant, of in ((TENANT, ref()), (TENANT, ref("other")), ("other", ref())):
             assert await store.lease(tenant, of, f"{tenant} {of}", NOW, NOW + 10)
 
-    async def test_a_lease_goes_with_its_session(self, store: Store) -> None:
+    async def test_a_lease_is_deleted_with_its_session(self, store: Store) -> None:
         await create(store)
         assert await store.lease(TENANT, ref(), "one", NOW, NOW + 10)
         await store.delete_session(TENANT, ref())

@@ -16,7 +16,7 @@ from threadkeep_server.store.contract.store import Store
 
 
 class ProgressRows:
-    async def test_acknowledging_moves_partitions_on(self, store: Store) -> None:
+    async def test_acknowledging_advances_partitions(self, store: Store) -> None:
         await working(store)
         await store.reject(KEY, "m", 1, "no")
         assert not await store.acknowledge(KEY, "m", {1: Position(3, 31), 3: Position(4, 1)})
@@ -40,7 +40,7 @@ class ProgressRows:
         assert (stands[2], stands[3]) == (Partition(2, START, "n"), Partition(3, START, "n"))
         assert await parked(store) == []
 
-    async def test_who_lost_its_lease_moves_nothing(self, store: Store) -> None:
+    async def test_a_member_without_its_lease_advances_nothing(self, store: Store) -> None:
         await working(store)
         await join(store, "n", now=LATER)
         await balance(store, "n", now=LATER)
@@ -100,7 +100,7 @@ class ParkingRows:
         assert [len(page) for page in pages] == [3, 3, 1, 0]
         assert [each for page in pages for each in page] == everything
 
-    async def test_a_replay_goes_to_who_holds_the_partition_until_it_is_finished(self, store: Store) -> None:
+    async def test_a_replay_goes_to_the_holder_of_the_partition_until_it_is_finished(self, store: Store) -> None:
         await working(store)
         for session in (0, 1, 5):
             await store.park(KEY, "m", change(session, 40 + session), "no", NOW)
@@ -124,7 +124,7 @@ class ParkingRows:
         assert await store.replay_parked(KEY, [five]) == 1
         assert await store.replay_parked(KEY, []) == 0
 
-    async def test_parked_changes_are_forgotten_on_demand(self, store: Store) -> None:
+    async def test_parked_changes_are_deleted_on_demand(self, store: Store) -> None:
         await working(store)
         for session in range(4):
             await store.park(KEY, "m", change(session), "no", NOW)

@@ -91,7 +91,7 @@ class FidelityRows:
         assert await read(store, EventFilter(from_time=nanos + 1)) == []
         assert await read(store, EventFilter(to_time=nanos - 1)) == []
 
-    async def test_an_event_without_a_time_is_filtered_by_when_it_was_stored(self, store: Store) -> None:
+    async def test_an_event_without_a_time_is_filtered_by_its_record_time(self, store: Store) -> None:
         await create(store)
         await append(store, draft("a"), now=NOW)
         await append(store, draft("b"), now=NOW + 1)
@@ -100,7 +100,7 @@ class FidelityRows:
         assert not parse((await read(store))[0]).HasField("event_time")
 
     @pytest.mark.usefixtures("new_york")
-    async def test_the_servers_time_zone_plays_no_part(self, store: Store) -> None:
+    async def test_the_servers_time_zone_has_no_effect(self, store: Store) -> None:
         await session_with(store, draft("x", time=NOW), expire_time=NOW + 1)
         session = await store.get_session(TENANT, ref())
         assert (session.create_time, session.expire_time) == (NOW, NOW + 1)
@@ -169,7 +169,7 @@ class PagingRows:
         assert texts(rest.events) == ["m2", "later"]
         assert rest.cursor is None
 
-    async def test_reading_back_is_not_disturbed_by_appends(self, store: Store) -> None:
+    async def test_reading_backwards_is_not_affected_by_appends(self, store: Store) -> None:
         await session_with(store, *(draft(f"m{number}") for number in range(4)))
         page = await store.list_events(TENANT, ref(), EventQuery(limit=2, descending=True))
         await append(store, draft("later"))
@@ -203,7 +203,7 @@ class PagingRows:
             assert [item for page in pages for item in page] == wanted
 
     @pytest.mark.parametrize("descending", [False, True])
-    async def test_a_turn_that_a_window_was_extended_to_is_read_in_pieces_too(self, store: Store, descending: bool) -> None:
+    async def test_a_turn_added_to_complete_a_window_is_read_in_pieces_too(self, store: Store, descending: bool) -> None:
         answers = [draft(f"a{number}", role=Role.ASSISTANT) for number in range(5)]
         await session_with(store, draft("u0"), draft("a", role=Role.ASSISTANT), draft("u1"), *answers)
         pages = await read_in_pages(store, EventFilter(last_n=2), limit=2, descending=descending)

@@ -38,7 +38,7 @@ class SessionRows:
         assert await read(store) == []
 
     @pytest.mark.parametrize("expire_time", [None, 0, NOW + HOUR, NOW + 123_456_789, -1, 2**62])
-    async def test_to_s_05_r_02_z_01_the_expiry_is_kept_to_the_nanosecond(self, store: Store, expire_time: int | None) -> None:
+    async def test_the_expiry_is_kept_to_the_nanosecond(self, store: Store, expire_time: int | None) -> None:
         """The service computes it (60 days, the configured default or the request's); the store keeps it, never included."""
         await create(store, expire_time=expire_time)
         assert (await store.get_session(TENANT, ref())).expire_time == expire_time
@@ -114,7 +114,7 @@ class SessionRows:
         for n in range(12):
             assert await ids(store, labels={"a": str(n)}) == (["s1"] if str(n) == labels["a"] else [])
 
-    async def test_the_update_time_never_goes_back(self, store: Store) -> None:
+    async def test_the_update_time_never_decreases(self, store: Store) -> None:
         await create(store)
         await append(store, draft("a"), now=NOW + 50)
         assert (await store.get_session(TENANT, ref())).update_time == NOW + 50
@@ -122,7 +122,7 @@ class SessionRows:
         changed = await store.update_session(TENANT, ref(), SessionChange(frozenset({"labels"}), NOW + 10))
         assert changed.update_time == NOW + 50
 
-    async def test_nothing_is_left_of_a_deleted_session(self, store: Store) -> None:
+    async def test_a_deleted_session_leaves_nothing(self, store: Store) -> None:
         await session_with(store, draft("a"), draft("b"))
         assert await store.delete_session(TENANT, ref()) == 2
         with pytest.raises(SessionNotFound):
@@ -150,7 +150,7 @@ class SessionRows:
         assert texts(await read(store)) == ["new"]
         assert await search(store, "old", UserScope("alice")) == []
 
-    async def test_a_session_that_is_appended_to_and_recreated_in_turn_never_mixes_lives(self, store: Store) -> None:
+    async def test_appends_and_recreations_in_turn_never_mix_sessions_of_one_name(self, store: Store) -> None:
         for life in range(5):
             await append(store, draft(f"life {life}"), create=new_session())
             assert texts(await read(store)) == [f"life {life}"]

@@ -37,7 +37,7 @@ class UpkeepRows:
         [first, *_] = await store.expired_sessions(TENANT, NOW, 1)
         assert first == (TENANT, await seen(store, "first"))
 
-    async def test_a_session_that_was_seen_is_deleted_as_expired(self, store: Store) -> None:
+    async def test_a_session_unchanged_since_it_was_read_is_deleted_as_expired(self, store: Store) -> None:
         await session_with(store, draft("one"), expire_time=NOW)
         head = await store.feed_head()
         assert await store.delete_seen(TENANT, await seen(store), NOW) is True
@@ -47,7 +47,7 @@ class UpkeepRows:
         assert [(change.kind, change.expired) for change in page.changes] == [(ChangeKind.DELETED, True)]
 
     @pytest.mark.parametrize("change", ["append", "extend", "never", "other", "gone", "early"])
-    async def test_a_session_that_is_not_as_it_was_seen_stays(self, store: Store, change: str) -> None:
+    async def test_a_session_that_changed_since_it_was_read_is_not_deleted(self, store: Store, change: str) -> None:
         await session_with(store, draft("one"), expire_time=NOW)
         before, now = await seen(store), NOW
         if change == "append":
@@ -66,7 +66,7 @@ class UpkeepRows:
         if change != "gone":
             assert (await seen(store)).last_seq == (2 if change == "append" else 1)
 
-    async def test_a_note_is_kept_and_changed_by_who_knows_it(self, store: Store) -> None:
+    async def test_a_note_is_stored_and_changed_only_with_its_previous_value(self, store: Store) -> None:
         assert await store.note("place") is None
         assert await store.put_note("place", "1", "0") is False
         assert await store.put_note("place", "1", None) is True
@@ -77,7 +77,7 @@ class UpkeepRows:
         assert await store.note("place") == "2 é\n"
         assert await store.note("store_id") is None  # the store's own notes are separate
 
-    async def test_of_those_that_expect_the_same_one_wins(self, store: Store) -> None:
+    async def test_one_of_several_writers_with_the_same_expectation_wins(self, store: Store) -> None:
         for expected in (None, "x"):
             won = await asyncio.gather(*(store.put_note("turn", "x", expected) for _ in range(8)))
             assert won.count(True) == (1 if expected is None else 8)  # what stays the same is still as expected

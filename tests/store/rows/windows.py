@@ -128,7 +128,7 @@ class ContextRows:
         session = await store.get_session(TENANT, ref())
         assert await context(store, mode=mode) == ContextPage(versions=session.versions)
 
-    async def test_its_size_is_the_callers_or_the_sessions_or_the_servers(self, store: Store) -> None:
+    async def test_the_context_size_comes_from_caller_session_or_server(self, store: Store) -> None:
         await session_with(store, *(draft(f"{number:10}") for number in range(10)))
         assert len((await context(store, default=35)).events) == 3
         assert (await context(store, default=35)).truncated
@@ -188,7 +188,7 @@ class ContextRows:
         assert [event.seq for event in page.events] == list(range(1, 1202))
         assert not page.truncated
 
-    async def test_of_another_tenant_nothing_is_seen(self, store: Store) -> None:
+    async def test_another_tenants_data_is_invisible(self, store: Store) -> None:
         await create(store, tenant="other")
         await append(store, draft("theirs"), tenant="other")
         assert await context(store) == ContextPage()

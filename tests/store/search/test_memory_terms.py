@@ -90,7 +90,7 @@ class TestBehind:
             assert await _postings(store, "red", "wool", "woolx", "newx") == {"woolx": 1, "newx": 1}
             assert await _renew_all(store) == 0
 
-    async def test_entries_of_a_newer_version_are_found_and_left_to_who_knows_it(self, url: str) -> None:
+    async def test_entries_of_a_newer_version_are_found_and_not_analyzed_again(self, url: str) -> None:
         later = LaterCodec()
         async with opened(url, later) as store:
             await remember(store, memory("red"))
@@ -168,7 +168,7 @@ class TestBehind:
             assert await _postings(store, "red", "redx", "wool", "woolx") == {"woolx": 1}
 
 
-async def test_it_is_brought_up_to_date_by_itself(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_memory_terms_are_renewed_in_the_background(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async with opened(url) as store:
         await remember(store, *(memory(f"red {number}") for number in range(100)))
     done, nothing_left = [], asyncio.Event()
@@ -199,7 +199,7 @@ async def test_forgetting_leaves_nothing_in_the_index(url: str) -> None:
 
 
 @pytest.mark.parametrize(("entries", "words", "least"), [(300, 1, 3), (12, 40_000, 4)])
-async def test_a_large_scope_is_forgotten_by_parts_so_that_others_can_write(
+async def test_a_large_scope_is_deleted_in_parts_so_that_others_can_write(
     url: str, monkeypatch: pytest.MonkeyPatch, entries: int, words: int, least: int
 ) -> None:
     parts: list[int] = []

@@ -76,7 +76,7 @@ async def indexed(store: SqlStore, count: int) -> None:
             await asyncio.sleep(0.02)
 
 
-async def test_of_ten_nearest_in_a_large_scope_more_than_nine_and_a_half_are_found(
+async def test_index_search_of_a_large_scope_has_recall_above_95_percent(
     pgvector_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     count = size(20_000, 6_000)
@@ -147,7 +147,7 @@ async def test_vectors_stored_without_the_extension_are_copied(pgvector_url: str
         assert [key for key, _ in near or ()] == best(vectors, vectors[7], 40)
 
 
-async def test_until_all_is_copied_the_caller_compares(pgvector_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_caller_compares_vectors_until_all_are_copied(pgvector_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async with open_store(pgvector_url, CODEC) as store:
         model = await store.vector_model("small", DIMENSION)
         await store_without_extension(store, some(3, DIMENSION), model)

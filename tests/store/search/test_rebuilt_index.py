@@ -120,7 +120,7 @@ async def test_a_session_that_is_deleted_meanwhile_leaves_nothing(url: str, step
         assert await indexed(store) == await found(store) == await candidates(store) == EVENTS
 
 
-async def test_a_change_whose_events_were_read_already_adds_nothing(url: str) -> None:
+async def test_a_change_with_events_already_read_adds_nothing(url: str) -> None:
     """Where transactions overlap, an event may be there when the index is begun, and its change not yet settled."""
     async with open_store(url, CODEC) as store:
         await create(store)
@@ -133,7 +133,7 @@ async def test_a_change_whose_events_were_read_already_adds_nothing(url: str) ->
         assert await indexed(store) == await found(store) == 2
 
 
-async def test_work_that_was_broken_off_is_taken_up_again(url: str) -> None:
+async def test_interrupted_work_is_resumed(url: str) -> None:
     async with filled(url) as store:
         await step(store)
         left = await lag(store)

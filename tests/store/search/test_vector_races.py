@@ -62,7 +62,7 @@ async def put_slowly(store: SqlStore, source: Source, model: int, held: Held) ->
     return putting
 
 
-async def test_who_deletes_an_event_whose_vector_is_being_stored_finds_the_vector(store: SqlStore) -> None:
+async def test_deleting_an_event_while_its_vector_is_stored_deletes_the_vector(store: SqlStore) -> None:
     model = await store.vector_model("small", DIMENSION)
     await session_with(store, draft("one"), draft("two"))
     await caught_up(store)
@@ -86,7 +86,7 @@ async def test_who_deletes_an_event_whose_vector_is_being_stored_finds_the_vecto
     assert (await count(store, event_text), await count(store, event_vectors)) == (0, 0)
 
 
-async def test_who_forgets_a_memory_whose_vector_is_being_stored_finds_the_vector(store: SqlStore) -> None:
+async def test_deleting_a_memory_while_its_vector_is_stored_deletes_the_vector(store: SqlStore) -> None:
     model = await store.vector_model("small", DIMENSION)
     await remember(store, memory("a"), memory("b"))
     held = Held()
@@ -99,7 +99,7 @@ async def test_who_forgets_a_memory_whose_vector_is_being_stored_finds_the_vecto
     assert await count(store, memory_vectors) == 0
 
 
-async def test_a_text_that_is_being_deleted_gets_no_vector(store: SqlStore) -> None:
+async def test_a_text_deleted_during_embedding_gets_no_vector(store: SqlStore) -> None:
     model = await store.vector_model("small", DIMENSION)
     await session_with(store, draft("one"), draft("two"))
     keys = [each.key for each in await queue(store, model)]
@@ -118,7 +118,7 @@ async def test_a_text_that_is_being_deleted_gets_no_vector(store: SqlStore) -> N
     assert await count(store, event_vectors) == 1
 
 
-async def test_no_model_becomes_the_present_one_while_vectors_of_another_are_stored(store: SqlStore) -> None:
+async def test_a_model_does_not_become_current_while_vectors_of_another_are_stored(store: SqlStore) -> None:
     model = await store.vector_model("small", DIMENSION)
     await session_with(store, draft("one"), draft("two"))
     held = Held()

@@ -132,7 +132,7 @@ async def test_vectors_of_another_log_are_dropped_and_those_of_a_restored_one_ke
         assert await kept(store) == 1
 
 
-async def test_very_many_that_are_done_are_passed_a_part_at_a_time(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_many_embedded_texts_are_skipped_in_parts(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vector_queue, "_IDS_AT_ONCE", 2)
     monkeypatch.setattr(vector_queue, "_MOST_LOOKS", 2)
     async with open_store(url, CODEC) as store:
@@ -184,7 +184,7 @@ def commit_late(connection: Connection, id_: int) -> None:
     connection.execute(events.insert(), {**first, "id": id_, "event_id": "late", "position": first["position"] * 100})
 
 
-async def test_who_indexes_as_the_queue_moves_on_loses_nothing(url: str) -> None:
+async def test_indexing_while_the_queue_advances_loses_nothing(url: str) -> None:
     texts = [f"{n}" for n in range(150)]
     async with open_store(url, CODEC) as store:
         for name in ("s1", "s2", "s3"):

@@ -58,11 +58,11 @@ def stub(before: str) -> CompactionInsert:
         ),
     ],
 )
-def test_what_becomes_of_each_turn(plan: CompactionPlan, drawn: list[Cell]) -> None:
+def test_the_chart_shows_the_outcome_of_each_turn(plan: CompactionPlan, drawn: list[Cell]) -> None:
     assert cells(window(3), plan) == drawn
 
 
-def test_an_earlier_summary_stands_alone_and_a_greeting_too() -> None:
+def test_an_earlier_summary_and_a_greeting_have_their_own_cells() -> None:
     system, *turns = window(2)
     earlier = [
         threadkeep.user("So far?", event_id="q", synthetic=True),
@@ -110,13 +110,13 @@ PLAN = CompactionPlan(
 
 @pytest.mark.parametrize("width", [80, 120])
 @pytest.mark.parametrize("turns", [3, 2000])
-def test_a_picture_fits_the_terminal(width: int, turns: int) -> None:
+def test_a_chart_fits_the_terminal(width: int, turns: int) -> None:
     lines = drawn(PLAN, turns=turns, width=width).splitlines()
     assert max(map(len, lines)) <= width
     assert all(character.isprintable() for line in lines for character in line)
 
 
-def test_a_picture_tells_what_was_done() -> None:
+def test_a_chart_shows_the_compaction() -> None:
     lines = [line.rstrip() for line in drawn(PLAN).splitlines()]
     assert lines[0] == "before    ▒▒▒▒▒▒ ▒▒▒▒▒▒        ██████"
     assert lines[1] == "after                     S    ██████"
@@ -139,19 +139,19 @@ def test_the_record_wins_over_the_plan() -> None:
     assert "c1" in text
 
 
-def test_a_summary_to_be_made_is_told() -> None:
+def test_a_pending_summary_is_reported() -> None:
     asked = CompactionPlan(archive_event_ids=whole(0), inserts=[summary("u1", "")])
     asked.summary_prompt.CopyFrom(SummaryPrompt(prompt="x" * 1234, max_tokens=99))
     assert "1,234 characters in, at most 99 tokens out" in drawn(asked)
 
 
-def test_without_unicode_it_is_drawn_in_ascii() -> None:
+def test_without_unicode_the_chart_uses_ascii() -> None:
     text = drawn(PLAN, ascii=True)
     assert text.startswith("before    :::::: ::::::        ######")
     assert text.replace("\ufffd", "").isascii()
 
 
-def test_colours_tell_the_same() -> None:
+def test_colors_do_not_change_the_text() -> None:
     out = io.StringIO()
     console = Console(file=out, width=80, force_terminal=True, color_system="standard")
     Picture(window(3), PLAN, None, ascii=False).print(console)

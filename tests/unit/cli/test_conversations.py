@@ -64,7 +64,7 @@ def test_event_ids_depend_on_the_position_alone() -> None:
     assert [item.event.event_id for item in items if isinstance(item, EventItem)] == ["message-00001", "message-00002"]
 
 
-def test_what_else_a_conversation_says_becomes_metadata() -> None:
+def test_other_fields_of_a_conversation_become_metadata() -> None:
     start = read(json.dumps({"messages": [], "model": "gpt", "tools": [1.0]}))[0]
     assert isinstance(start, SessionStart)
     assert json.loads(start.session.metadata_json) == {"model": "gpt", "tools": [1.0]}
@@ -105,7 +105,7 @@ def test_sgd() -> None:
         (json.dumps({"dialogue_id": "1", "turns": [], "services": "x"}), None, "services"),
     ],
 )
-def test_a_record_with_a_wrong_field_gives_nothing_but_the_news(data: str, form: str | None, field: str) -> None:
+def test_a_record_with_a_wrong_field_yields_only_the_error(data: str, form: str | None, field: str) -> None:
     (item,) = read(data, form)
     assert isinstance(item, Malformed)
     assert item.field == field
@@ -124,7 +124,7 @@ def test_a_conversation_among_messages_is_refused() -> None:
 
 
 @pytest.mark.parametrize("data", ['{"a": 1}', "[1]", '["a"]'])
-def test_an_unknown_format_says_what_it_saw(data: str) -> None:
+def test_an_unknown_format_is_reported_with_its_content(data: str) -> None:
     with pytest.raises(UnknownFormat, match="first record"):
         read(data)
 

@@ -58,7 +58,7 @@ def test_fields_of_newer_writers_survive() -> None:
     assert item.event.SerializeToString() == newer
 
 
-def test_what_the_server_adds_is_no_part_of_the_bytes() -> None:
+def test_fields_added_by_the_server_are_not_in_the_stored_bytes() -> None:
     event = user("hi", event_id="e")
     assert event_bytes(stored(event, 3)) == event.SerializeToString()
     assert {field.name for field in SessionEvent.DESCRIPTOR.fields} >= set(OUTPUT_ONLY)
@@ -108,7 +108,7 @@ def test_wrong_lines_name_their_field() -> None:
         assert [each.field for each in found] == [field], (lines, found)
 
 
-def test_a_truncated_export_is_told() -> None:
+def test_a_truncated_export_is_reported() -> None:
     *lines, _ = export(user("hi", event_id="e"))
     last = read(*lines)[-1]
     assert isinstance(last, Malformed)

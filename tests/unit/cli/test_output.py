@@ -70,13 +70,13 @@ def test_exit_codes(error: Exception, code: Exit, capsys: pytest.CaptureFixture[
     assert written.count("\n") == 1
 
 
-def test_a_server_that_is_down_is_one_line_with_what_to_do() -> None:
+def test_an_unreachable_server_is_reported_in_one_line_with_instructions() -> None:
     told = from_server(Unavailable("no server at h:1 (Connection refused); start one with `threadkeep serve`"))
     assert told.message == "no server at h:1 (Connection refused); start one with `threadkeep serve`, or give --address"
     assert from_server(Unavailable("h:1 speaks HTTP, not gRPC")).message == "h:1 speaks HTTP, not gRPC"
 
 
-def test_a_field_that_an_option_sets_is_told_by_the_option() -> None:
+def test_an_error_in_a_field_set_by_an_option_names_the_option() -> None:
     missing = InvalidField("session.user_id: is required; set it", metadata={"field": "session.user_id"})
     assert from_server(missing).message == "session.user_id: is required; give --user"
 
@@ -112,6 +112,6 @@ def test_command_lines(arguments: list[str], code: int, text: str, capsys: pytes
     assert "Traceback" not in err
 
 
-def test_what_a_token_does_not_reach_is_told_with_the_option_that_helps() -> None:
+def test_a_denied_scope_is_reported_with_the_option_that_helps() -> None:
     denied = PermissionDenied("session.user_id: this is beyond that user; leave it empty, or use a credential that reaches it")
     assert from_server(denied).message == "session.user_id: this is beyond that user; give a --token that reaches it"

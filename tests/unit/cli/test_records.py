@@ -51,13 +51,13 @@ def test_every_shape_gives_its_records(data: bytes, expected: list[object]) -> N
     assert values(data) == expected
 
 
-def test_records_tell_their_number_and_the_line_they_begin_at() -> None:
+def test_records_have_their_number_and_first_line() -> None:
     lines = [str(each.origin) for each in read(b'[\n{"a":\n1},\n\n{"a": 2}]')]
     assert lines == ["f: record 1, line 2", "f: record 2, line 5"]
     assert [each.origin.line for each in read(b'{"a": 1}\n\n{"a": 2}\n')] == [1, 3]
 
 
-def test_a_wrong_line_is_told_and_the_others_are_read() -> None:
+def test_a_wrong_line_is_reported_and_the_others_are_read() -> None:
     found = read(b'{"a": 1}\n{"a": }\n{"a": 3}\n')
     assert [type(each).__name__ for each in found] == ["Record", "Malformed", "Record"]
     assert isinstance(found[1], Malformed)
@@ -79,13 +79,13 @@ def test_a_wrong_line_is_told_and_the_others_are_read() -> None:
         (b'{"a": 1}\n' + b"[" * 100_000 + b"\n", "nested too deeply", 2),
     ],
 )
-def test_what_is_wrong_names_the_line(data: bytes, problem: str, line: int) -> None:
+def test_errors_name_the_line(data: bytes, problem: str, line: int) -> None:
     (found,) = problems(data)
     assert problem in found.problem
     assert found.origin.line == line
 
 
-def test_a_record_beyond_the_limit_is_refused_without_reading_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_record_over_the_limit_is_refused_without_reading_further(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_LARGEST", 10_000)
     monkeypatch.setattr(module, "_CHUNK", 1000)
     (found,) = problems(b'[\n{"a": "' + b"x" * 100_000)

@@ -60,19 +60,19 @@ def test_an_age_and_a_weight(text: str, half_life: timedelta, weight: float) -> 
         ("7d,weight=inf", "above 0, and at most 100"),
     ],
 )
-def test_what_is_neither_is_refused_with_what_it_should_be(text: str, problem: str) -> None:
+def test_other_values_are_refused_with_the_expected_types(text: str, problem: str) -> None:
     with pytest.raises(CliError) as refused:
         lift_of(text)
     assert problem in refused.value.message
     assert refused.value.code is Exit.USAGE
 
 
-def test_what_is_not_given_is_not_asked_for() -> None:
+def test_missing_arguments_are_not_in_the_request() -> None:
     for mode in ("auto", "substring", "ranked", "semantic", "hybrid"):
         assert with_ranking({"mode": mode}, mode, None, "", None) == {"mode": mode}
 
 
-def test_what_is_given_becomes_options_of_the_search() -> None:
+def test_arguments_become_search_options() -> None:
     options: SearchOptions = with_ranking({"mode": "semantic"}, "semantic", 0.0, "7d", NOON)
     assert options == {
         "mode": "semantic",
@@ -83,5 +83,5 @@ def test_what_is_given_becomes_options_of_the_search() -> None:
 
 
 @pytest.mark.parametrize("mode", ["auto", "substring", "ranked", "semantic", "hybrid"])
-def test_a_least_score_is_for_every_mode(mode: str) -> None:
+def test_a_minimum_score_applies_to_every_mode(mode: str) -> None:
     assert with_ranking({}, mode, 0.0, "", None) == {"min_score": 0.0}

@@ -19,7 +19,7 @@ def test_a_line_is_cut_by_what_it_takes_on_a_terminal() -> None:
     assert [shown.plain[span.start : span.end] for span in shown.spans] == list("needle")
 
 
-def test_what_is_cut_fills_the_width_at_either_end() -> None:
+def test_truncated_lines_fill_the_width() -> None:
     line = "0123456789"
     assert [cut(line, at, 6) for at in (0, 4, 9)] == [(0, 6), (2, 8), (4, 10)]
     assert cut(line, 0, 40) == (0, 10)

@@ -47,7 +47,7 @@ def test_triggers_are_read_and_shown_alike(given: list[str], trigger: Compaction
     assert shown_trigger(trigger) == shown
 
 
-def test_nothing_said_is_nothing() -> None:
+def test_missing_options_give_no_strategy_or_trigger() -> None:
     assert strategy_of(None, "") is None
     assert trigger_of([]) is None
 
@@ -80,13 +80,13 @@ def test_a_policy_in_one_line() -> None:
         (None, '{"turnWindow": {"turns": 1}}', "not CompactionStrategy as JSON"),
     ],
 )
-def test_wrong_strategies_say_what_there_is(given: list[str] | None, text: str, says: str) -> None:
+def test_a_wrong_strategy_is_reported_with_the_known_ones(given: list[str] | None, text: str, says: str) -> None:
     with pytest.raises(CliError, match=says) as caught:
         strategy_of(given, text)
     assert caught.value.code == 2
 
 
 @pytest.mark.parametrize(("given", "says"), [("age=3", "there are turns-over, tokens"), ("tokens", "needs a number")])
-def test_wrong_triggers_say_what_there_is(given: str, says: str) -> None:
+def test_a_wrong_trigger_is_reported_with_the_known_ones(given: str, says: str) -> None:
     with pytest.raises(CliError, match=says):
         trigger_of([given])

@@ -62,7 +62,7 @@ def drawn(*changes: Change, width: int | None = None, app: bool = True, user: bo
     return screen.file.getvalue().splitlines()
 
 
-def test_an_append_is_a_line_for_each_event_and_the_last_bears_the_counters() -> None:
+def test_an_append_is_printed_as_one_line_per_event_with_the_counters_on_the_last() -> None:
     call = threadkeep.assistant(tool_calls=[threadkeep.tool_call("c", "look", {})], author="planner")
     first, second, third = drawn(
         batch(threadkeep.user("Where\nis it?"), call, threadkeep.tool_result("c", "here", name="look"))
@@ -76,7 +76,7 @@ def test_an_append_is_a_line_for_each_event_and_the_last_bears_the_counters() ->
     ("named_by", "name"),
     [((True, True, True), "  shop/alice/s  "), ((False, True, True), "  alice/s  "), ((False, False, False), ":05  #1")],
 )
-def test_sessions_are_named_by_what_tells_them_apart(named_by: tuple[bool, bool, bool], name: str) -> None:
+def test_changes_name_the_session_by_the_enabled_fields(named_by: tuple[bool, bool, bool], name: str) -> None:
     app, user, session = named_by
     (line,) = drawn(batch(threadkeep.user("hi")), app=app, user=user, session=session)
     assert name in line
@@ -91,13 +91,13 @@ def test_a_line_fits_the_terminal(text: str, width: int) -> None:
     assert text[:5] in line
 
 
-def test_what_a_terminal_obeys_is_not_passed_on() -> None:
+def test_terminal_control_sequences_are_not_printed() -> None:
     (line,) = drawn(batch(threadkeep.user("\x1b[2J", author="a\x1bb\n")))
     assert "\x1b" not in line
     assert "a\ufffdb: \ufffd[2J" in line
 
 
-def test_what_happens_to_a_session_has_a_line_of_its_own() -> None:
+def test_a_session_change_is_printed_on_its_own_line() -> None:
     kinds = [su.SESSION_CHANGE_KIND_CREATED, su.SESSION_CHANGE_KIND_UPDATED]
     kinds += [su.SESSION_CHANGE_KIND_EXPIRED, su.SESSION_CHANGE_KIND_DELETED]
     lines = drawn(*map(happened, kinds), app=False, user=False)
@@ -167,7 +167,7 @@ def tailed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[list[str], li
     return follow
 
 
-def test_a_tail_goes_on_where_it_stood_and_tells_so_once(
+def test_a_tail_resumes_after_an_outage_and_reports_it_once(
     tailed: Callable[..., tuple[list[str], list[str | None], str]],
 ) -> None:
     shown, begun, notes = tailed(
@@ -183,7 +183,7 @@ def test_a_tail_goes_on_where_it_stood_and_tells_so_once(
     assert notes.splitlines() == ["server gone, retrying", "back", "server gone, retrying", "back"]
 
 
-def test_a_tail_that_was_given_a_token_begins_there(tailed: Callable[..., tuple[list[str], list[str | None], str]]) -> None:
+def test_a_tail_with_a_token_starts_at_its_position(tailed: Callable[..., tuple[list[str], list[str | None], str]]) -> None:
     assert tailed([change("t2")], count=1, token="t1")[1] == ["t1"]
 
 
@@ -192,7 +192,7 @@ def test_a_server_that_never_answered_is_an_error(tailed: Callable[..., tuple[li
         tailed([Unavailable("nobody")])
 
 
-def test_what_no_retry_can_mend_ends_the_tail(tailed: Callable[..., tuple[list[str], list[str | None], str]]) -> None:
+def test_a_permanent_error_ends_the_tail(tailed: Callable[..., tuple[list[str], list[str | None], str]]) -> None:
     with pytest.raises(InvalidResumeToken):
         tailed([change("t1"), Unavailable("gone")], [InvalidResumeToken("another store")])
 
@@ -210,11 +210,11 @@ def test_what_no_retry_can_mend_ends_the_tail(tailed: Callable[..., tuple[list[s
         (["--label", "x"], "KEY=VALUE"),
     ],
 )
-def test_wrong_usage_says_what_to_give(arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_usage_names_the_missing_argument(arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["watch", *arguments]) == 2
     assert says in capsys.readouterr().err
 
 
-def test_without_a_server_it_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+def test_watch_without_a_server_suggests_serve(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["watch", "--all-users", "--address", "127.0.0.1:1"]) == 4
     assert "threadkeep serve" in capsys.readouterr().err

@@ -63,7 +63,7 @@ def test_through_in_a_branch(text: str, seq: int, archived: str, before: str | N
         ("U1 A1", 9, 9, "", None),
     ],
 )
-def test_through_with_from_seq_keeps_what_stands_before(
+def test_through_with_from_seq_keeps_the_events_before(
     text: str, from_seq: int, seq: int, archived: str, before: str | None
 ) -> None:
     archive, place = through(window(text), seq, from_seq)
@@ -108,7 +108,7 @@ def _torn(text: str, archive: str, inserts: Mapping[str | None, str] | None = No
         ("A1(c) T1(c) T2(c)", "T2", None),
     ],
 )
-def test_what_is_torn(text: str, archive: str, torn: tuple[str, str] | None) -> None:
+def test_torn_pairs_are_found(text: str, archive: str, torn: tuple[str, str] | None) -> None:
     assert _torn(text, archive) == torn
 
 
@@ -126,7 +126,7 @@ def test_what_is_torn(text: str, archive: str, torn: tuple[str, str] | None) -> 
         ("U1", {None: "~A:call(x) ~T:answer(x)"}, None),
     ],
 )
-def test_what_new_events_mend_and_tear(archive: str, inserts: Mapping[str | None, str], torn: tuple[str, str] | None) -> None:
+def test_torn_pairs_with_inserted_events(archive: str, inserts: Mapping[str | None, str], torn: tuple[str, str] | None) -> None:
     assert _torn("U1 A1(c) T1(c) A2 U2", archive, inserts) == torn
 
 

@@ -47,7 +47,7 @@ def test_snapping_finds_the_next_turn_start_of_the_session(events: str, raw: int
         ("~Ao(c) U1 T1(c) U2 A2", 1, 2),  # a call that stays in any case does not move the cut
     ],
 )
-def test_a_cut_parts_no_call_from_its_result(events: str, raw: int, place: int) -> None:
+def test_a_cut_separates_no_call_from_its_result(events: str, raw: int, place: int) -> None:
     assert cut(split(window(events)), raw) == place
 
 
@@ -65,7 +65,7 @@ def test_only_the_scope_itself_counts_towards_a_number_of_events(events: str, br
     assert beyond(split(window(events, branch)), most) == raw
 
 
-def test_events_are_what_their_branch_makes_of_them() -> None:
+def test_events_are_visible_according_to_their_branch() -> None:
     parts = split(window("S1 ~Uo S2@a U1 S2 ~T1 ~Sx S3@a A1@a"))
     assert (parts.pinned, parts.superseded, parts.summaries, parts.conversation) == ((4, 7), (0, 2), (1, 6), (3, 5, 8))
     parts = split(window("S1 ~Uo S2@a U1 S2 ~T1 ~Sx@a S3@a A1@a", "a"))

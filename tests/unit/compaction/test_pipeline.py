@@ -38,7 +38,7 @@ def test_each_step_works_on_what_the_one_before_leaves(steps: tuple[Strategy, ..
     assert compacted(Pipeline(steps), TWO_RESULTS) == outcome
 
 
-def test_a_pipeline_asks_for_the_summary_of_its_last_step() -> None:
+def test_a_pipeline_requests_the_summary_of_its_last_step() -> None:
     before = window(TWO_RESULTS)
     pipeline = Pipeline((TRIM, RecursiveSummary(5)))
     plan = pipeline.plan(before, len)
@@ -57,7 +57,7 @@ def test_a_pipeline_asks_for_the_summary_of_its_last_step() -> None:
     ]
 
 
-def test_a_pipeline_that_has_nothing_to_do_changes_nothing() -> None:
+def test_a_pipeline_without_work_changes_nothing() -> None:
     before = window("U1 A1")
     plan = Pipeline((SlidingWindow(), TurnWindow())).plan(before, len)
     assert (plan.empty, plan.strategy, plan.tokens_before, plan.tokens_after) == (
@@ -82,7 +82,7 @@ def test_a_pipeline_that_has_nothing_to_do_changes_nothing() -> None:
         ),
     ],
 )
-def test_what_is_no_pipeline_is_refused(make: Callable[[], Strategy], field: str) -> None:
+def test_invalid_pipelines_are_refused(make: Callable[[], Strategy], field: str) -> None:
     with pytest.raises(InvalidField) as caught:
         make()
     assert caught.value.metadata["field"] == field

@@ -29,7 +29,7 @@ def request(strategy: RecursiveSummary, events: str, branch: str = "") -> Summar
 
 
 @pytest.mark.parametrize("events", ["U1 A1", "U1 A1 U2", "~Uo ~Ao U1 A1 U2", "U1 A1 A2 A3 A4", "A1 A2 A3 A4"])
-def test_what_fits_or_cannot_be_cut_is_not_summarized(events: str) -> None:
+def test_a_window_that_fits_or_cannot_be_cut_is_not_summarized(events: str) -> None:
     plan = RecursiveSummary(3).plan(window(events), len)
     assert plan.empty
     assert plan.summary is None
@@ -46,7 +46,7 @@ def test_what_fits_or_cannot_be_cut_is_not_summarized(events: str) -> None:
         (RecursiveSummary(1, 0), "S1 U1 S2 U2 ~Ao A2@a", "S2 Σ U2 A2@a | S1 U1 ~Ao"),
     ],
 )
-def test_the_summary_takes_the_place_of_what_was_said_and_of_the_summaries_before(
+def test_the_summary_replaces_the_events_and_the_earlier_summaries(
     strategy: RecursiveSummary, events: str, outcome: str
 ) -> None:
     assert compacted(strategy, events) == outcome
@@ -61,11 +61,11 @@ def test_the_summary_takes_the_place_of_what_was_said_and_of_the_summaries_befor
         (10_000, "Σ U4 | ~Uo ~Ao U1 A1 U2 A2 U3 A3"),
     ],
 )
-def test_what_is_too_much_for_one_prompt_is_summarized_from_its_oldest_turns_on(most: int, outcome: str) -> None:
+def test_a_window_too_large_for_one_prompt_is_summarized_from_its_oldest_turns(most: int, outcome: str) -> None:
     assert compacted(RecursiveSummary(1, 0, max_prompt_tokens=most), "~Uo ~Ao U1 A1 U2 A2 U3 A3 U4") == outcome
 
 
-def test_a_long_summary_before_a_window_that_fits_is_left_alone() -> None:
+def test_a_long_summary_before_a_window_that_fits_is_kept() -> None:
     assert RecursiveSummary(3, 0, max_prompt_tokens=1).plan(window("~Uo ~Ao U1 A1 U2"), len).empty
 
 
@@ -91,7 +91,7 @@ def test_an_answer_that_is_no_summary_is_rejected(answer: str, problem: str) -> 
         complete(strategy.plan(before, len), answer, before, len)
 
 
-def test_only_a_plan_that_asks_can_be_completed() -> None:
+def test_only_a_plan_with_a_summary_prompt_can_be_completed() -> None:
     before = window("U1")
     with pytest.raises(ValueError, match="no pending summary"):
         complete(RecursiveSummary().plan(before, len), "They met.", before, len)
@@ -140,7 +140,7 @@ def test_savings_are_net_of_the_new_summary() -> None:
     assert done.summary is None
 
 
-def test_the_prompt_has_what_was_what_is_and_what_follows() -> None:
+def test_the_prompt_has_the_earlier_summary_the_events_and_the_following_ones() -> None:
     events = "S1 S2 ~Uo ~Ao U1 A1 U2@a U3 A3 S3 U4"
     prompt = request(RecursiveSummary(3), events).prompt
     assert [block for block in prompt.split("\n\n") if not block.startswith("##")] == [
@@ -179,7 +179,7 @@ def test_a_branch_is_summarized_within_itself() -> None:
     assert "U9" not in plan.summary.prompt
 
 
-def test_what_a_call_elsewhere_holds_back_is_not_summarized_and_the_summary_precedes_it() -> None:
+def test_a_result_tied_to_a_call_outside_the_branch_is_not_summarized() -> None:
     before = window("A0(c) U1@a A1@a T1(c)@a A2@a U2@a", "a")
     plan = RecursiveSummary(1, 0).plan(before, len)
     assert shown(before, plan) == "A0 Σ T1@a U2@a | U1@a A1@a A2@a"

@@ -59,11 +59,11 @@ def test_a_window_of_nothing_is_refused() -> None:
         ("A0(c) U1@a T1(c)@a U2@a A2@a", "A0 T1@a U2@a A2@a | U1@a"),
     ],
 )
-def test_in_a_branch_its_own_events_alone_are_touched(events: str, outcome: str) -> None:
+def test_a_compaction_of_a_branch_changes_only_its_events(events: str, outcome: str) -> None:
     assert compacted(SlidingWindow(2), events, "a") == outcome
 
 
-def test_superseded_system_events_go_even_if_nothing_else_does() -> None:
+def test_superseded_system_events_are_archived_even_without_other_events() -> None:
     assert compacted(SlidingWindow(9), "S1 S1@a U1 S2 S2@a A1") == "U1 S2 S2@a A1 | S1 S1@a"
 
 

@@ -91,7 +91,7 @@ def test_any_of_and_all_of() -> None:
         (lambda: AllOf((), field="policy.trigger.any_of[0]"), "policy.trigger.any_of[0].all_of"),
     ],
 )
-def test_what_cannot_fire_sensibly_is_refused(make: Callable[[], Trigger], field: str) -> None:
+def test_a_trigger_that_cannot_fire_is_refused(make: Callable[[], Trigger], field: str) -> None:
     with pytest.raises(InvalidField) as caught:
         make()
     assert caught.value.metadata["field"] == field

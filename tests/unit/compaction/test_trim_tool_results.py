@@ -38,7 +38,7 @@ def test_old_results_leave_stubs_in_their_places(keep: int, events: str, outcome
     assert compacted(TrimToolResults(keep), events) == outcome
 
 
-def test_an_event_that_calls_beside_its_result_is_left_as_it_is() -> None:
+def test_an_event_with_both_a_call_and_a_result_is_unchanged() -> None:
     before = window(f"U1 T1(c){LONG} U2")
     first, both, last = before.events
     torn = Window((first, replace(both, calls=("c",)), last))
@@ -51,7 +51,7 @@ def test_results_of_a_branch() -> None:
     assert compacted(TrimToolResults(1), events, "a") == "A0 T0 U1@a A1@a <T1@a> U2@a A2@a T2@a | T1@a"
 
 
-def test_only_results_that_are_worth_it_are_trimmed() -> None:
+def test_only_large_results_are_trimmed() -> None:
     assert unchanged(TrimToolResults(1, min_tokens=501), f"U1 A1(c) T1(c){LONG} U2")
     assert not unchanged(TrimToolResults(1, min_tokens=500), f"U1 A1(c) T1(c){LONG} U2")
     stub = applied(window("T1(c)=99"), TrimToolResults(0, 1).plan(window("T1(c)=99"), len), len).events[0].tokens
@@ -73,7 +73,7 @@ def test_a_stub_names_the_original_and_answers_its_calls() -> None:
     assert plan.tokens_before - plan.tokens_after == 500 - stub.tokens
 
 
-def test_a_stub_at_the_end_has_nothing_to_precede() -> None:
+def test_a_stub_at_the_end_precedes_no_event() -> None:
     (insert,) = TrimToolResults(0).plan(window("A1(c) T1(c)=500"), len).inserts
     assert insert.before is None
 

@@ -25,7 +25,7 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("THREADKEEP_GRPC_PORT", "THREADKEEP_GRPC_ADDRESS"),
     ],
 )
-def test_a_misspelt_variable_is_refused_with_the_likely_name(
+def test_a_misspelled_variable_is_refused_with_the_likely_name(
     monkeypatch: pytest.MonkeyPatch, variable: str, meant: str
 ) -> None:
     monkeypatch.setenv(variable, "hush")

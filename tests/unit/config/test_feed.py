@@ -20,7 +20,7 @@ def bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_the_defaults_are_those_that_are_promised() -> None:
+def test_the_defaults_are_the_documented_ones() -> None:
     settings = load_settings()
     assert {name: settings.public()[name] for name in FeedSettings.model_fields} == {
         "feed_retention": "7d",
@@ -34,7 +34,7 @@ def test_the_defaults_are_those_that_are_promised() -> None:
     assert settings.resolved_listen_url == ""
 
 
-def test_a_feed_may_be_kept_for_ever() -> None:
+def test_a_feed_may_be_kept_without_a_limit() -> None:
     assert load_settings(feed_retention=0).feed_retention == timedelta(0)
 
 
@@ -49,20 +49,20 @@ def test_a_feed_may_be_kept_for_ever() -> None:
         ("max_subscriptions_per_caller", 0, "greater than or equal to 1"),
     ],
 )
-def test_a_wrong_value_is_told_by_field_with_what_to_do(name: str, value: object, says: str) -> None:
+def test_a_wrong_value_is_reported_with_its_field_and_remedy(name: str, value: object, says: str) -> None:
     with pytest.raises(ConfigError) as caught:
         load_settings(None, **{name: value})
     assert str(caught.value).startswith(f"{name} (from flag): ")
     assert says in str(caught.value)
 
 
-def test_the_url_to_listen_on_is_normalised_like_the_databases() -> None:
+def test_the_listen_url_is_normalized_like_the_database_url() -> None:
     settings = load_settings(database_listen_url=" postgres://u:p@h/d?sslmode=require ")
     assert settings.resolved_listen_url == "postgresql+asyncpg://u:p@h/d?ssl=require"
 
 
 @pytest.mark.parametrize("url", ["sqlite:///hush.db", "mysql://u:hush@h/d", "postgresql://u:hush@h", ["hush"]])
-def test_a_url_to_listen_on_of_no_use_is_refused_without_printing_it(url: object) -> None:
+def test_an_invalid_listen_url_is_refused_without_printing_it(url: object) -> None:
     with pytest.raises(ConfigError) as caught:
         load_settings(database_listen_url=url)
     assert str(caught.value).startswith("database_listen_url (from flag): ")

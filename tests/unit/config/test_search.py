@@ -19,7 +19,7 @@ def bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_the_defaults_are_those_that_are_promised() -> None:
+def test_the_defaults_are_the_documented_ones() -> None:
     settings = load_settings()
     assert {name: settings.public()[name] for name in SearchSettings.model_fields} == {
         "embedder": "",
@@ -77,7 +77,7 @@ def test_ingestion_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -
         ("memory_idle", 0, "must be more than 0"),
     ],
 )
-def test_a_wrong_value_is_told_by_field_with_what_to_do(name: str, value: object, says: str) -> None:
+def test_a_wrong_value_is_reported_with_its_field_and_remedy(name: str, value: object, says: str) -> None:
     with pytest.raises(ConfigError) as caught:
         load_settings(None, **{name: value})
     assert str(caught.value).startswith(f"{name} (from flag): ")

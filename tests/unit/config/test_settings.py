@@ -35,7 +35,7 @@ def _problem(config_file: Path | None = None, **flags: object) -> str:
     return str(caught.value)
 
 
-def test_the_defaults_are_those_that_are_promised() -> None:
+def test_the_defaults_are_the_documented_ones() -> None:
     settings = load_settings()
     assert settings.grpc_address == "127.0.0.1:7443"
     assert settings.http_address == "127.0.0.1:7480"
@@ -143,7 +143,7 @@ def test_sizes_have_units(form: object, size: int) -> None:
         ("postgresql:///d?host=/run/postgresql", "postgresql+asyncpg:///d?host=/run/postgresql"),
     ],
 )
-def test_database_urls_are_normalised(url: str, resolved: str) -> None:
+def test_database_urls_are_normalized(url: str, resolved: str) -> None:
     assert load_settings(database_url=url).resolved_database_url == resolved
 
 
@@ -153,7 +153,7 @@ def test_database_urls_are_normalised(url: str, resolved: str) -> None:
      "threadkeep.db", "sqlite://", "sqlite:///:memory:", "sqlite:///", "postgresql://h", "postgresql://u:p/w@h/d",
      "postgresql://u:1/secret@h/d", "postgresql+psycopg://h/d", "postgresql://h:99999999/d"],
 )  # fmt: skip
-def test_a_database_url_of_no_use_is_refused_without_printing_it(url: str) -> None:
+def test_an_invalid_database_url_is_refused_without_printing_it(url: str) -> None:
     problem = _problem(database_url=url)
     assert problem.startswith("database_url (from flag): must ")
     assert "secret" not in problem
@@ -172,7 +172,7 @@ def test_the_database_password_is_masked(url: str, shown: str) -> None:
     assert masked_url(url) == shown
 
 
-def test_neither_what_is_shown_nor_the_repr_holds_a_secret() -> None:
+def test_neither_output_nor_repr_contains_a_secret() -> None:
     tokens = {"tok-hush": {"tenant": "acme", "user_id": "ann"}}
     model = {"summarizer_api_key": "sk-hush", "summarizer_base_url": "https://u:hush@h/v1"}
     settings = load_settings(None, database_url="postgres://u:hush@h/d", auth_tokens=tokens, **model)
@@ -183,7 +183,7 @@ def test_neither_what_is_shown_nor_the_repr_holds_a_secret() -> None:
     assert set(public) == set(Settings.model_fields)
 
 
-def test_what_is_shown_is_read_back_as_the_same_settings() -> None:
+def test_printed_settings_parse_to_the_same_settings() -> None:
     settings = load_settings(default_ttl="36h", max_batch_bytes="40MiB", http_address="")
     shown = {name: value for name, value in settings.public().items() if name != "auth_tokens"}
     again = load_settings(None, **shown)
@@ -217,14 +217,14 @@ def test_tokens_of_the_tokens_file_are_added(tmp_path: Path) -> None:
         {" ": {"tenant": "t"}},
     ],
 )
-def test_a_wrong_token_entry_is_told_without_the_token(tokens: dict[str, object]) -> None:
+def test_a_wrong_token_entry_is_reported_without_the_token(tokens: dict[str, object]) -> None:
     problem = _problem(auth_tokens=tokens)
     assert problem.startswith("auth_tokens (from flag): ")
     assert "the form is token = {tenant" in problem
     assert "hush" not in problem
 
 
-def test_tokens_that_are_not_json_are_told_without_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tokens_that_are_not_json_are_reported_without_the_value(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("THREADKEEP_AUTH_TOKENS", "hush")
     problem = _problem()
     assert problem.startswith("auth_tokens (from environment THREADKEEP_AUTH_TOKENS): must be JSON")
@@ -262,18 +262,18 @@ def test_tokens_that_are_not_json_are_told_without_them(monkeypatch: pytest.Monk
         ("summarizer_tokens_per_hour", -1, "greater than or equal to 0"),
     ],
 )
-def test_a_wrong_value_is_told_by_field_with_its_source_and_what_to_do(name: str, value: object, says: str) -> None:
+def test_a_wrong_value_is_reported_with_its_field_source_and_remedy(name: str, value: object, says: str) -> None:
     problem = _problem(None, **{name: value})
     assert problem.startswith(f"{name} (from flag): ")
     assert says in problem
 
 
-def test_a_wrong_key_or_address_is_told_without_it() -> None:
+def test_a_wrong_key_or_address_is_reported_without_its_value() -> None:
     for name in ("summarizer_api_key", "summarizer_base_url"):
         assert "hush" not in _problem(None, **{name: ["hush"]})
 
 
-def test_every_problem_is_told_at_once() -> None:
+def test_all_problems_are_reported_at_once() -> None:
     with pytest.raises(ConfigError) as caught:
         load_settings(grpc_address="x", log_level="y", default_ttl="z")
     assert [each.split(" ")[0] for each in caught.value.problems] == ["grpc_address", "default_ttl", "log_level"]
@@ -301,7 +301,7 @@ def test_an_unknown_setting_is_refused_with_the_likely_name() -> None:
     assert "`threadkeep config`" in _problem(frobnicate=1)
 
 
-def test_a_config_file_of_no_use_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unusable_config_file_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "there is no file 'no.toml'" in _problem(Path("no.toml"))
     assert "is not valid TOML" in _problem(_file("a b c"))
     Path("latin.toml").write_bytes(b"\xff")

@@ -82,7 +82,7 @@ def test_the_smoke_comes_first_and_the_others_by_file(tmp_path: Path) -> None:
         ("{concurrently: [[{pause: 1}]]}", ".1.1: a step has one of"),
     ],
 )
-def test_what_no_step_means_is_told_with_file_case_and_step(tmp_path: Path, step: str, problem: str) -> None:
+def test_an_invalid_step_is_reported_with_file_case_and_step(tmp_path: Path, step: str, problem: str) -> None:
     found, problems = _read(tmp_path, bad=_one(step))
     assert found == []
     with pytest.raises(cases.CaseError, match=f"^bad.yaml, 'n': step 2.*{problem}"):
@@ -101,17 +101,17 @@ def test_what_no_step_means_is_told_with_file_case_and_step(tmp_path: Path, step
         ("area: [", "bad.yaml: while parsing"),
     ],
 )
-def test_a_file_that_is_none_is_told(tmp_path: Path, text: str, problem: str) -> None:
+def test_an_invalid_case_file_is_reported(tmp_path: Path, text: str, problem: str) -> None:
     assert problem in "\n".join(_read(tmp_path, bad=text)[1])
 
 
-def test_a_name_stands_once_in_an_area_whatever_the_file(tmp_path: Path) -> None:
+def test_a_case_name_is_unique_within_an_area_across_files(tmp_path: Path) -> None:
     found, problems = _read(tmp_path, one=GOOD, two=GOOD)
     assert [case.file for case in found] == ["one.yaml"]
     assert problems == ["two.yaml, 'A case, (quoted)!': one.yaml has a case of this name in this area"]
 
 
-def test_a_good_case_is_read_beside_a_bad_one(tmp_path: Path) -> None:
+def test_a_good_case_is_read_despite_a_bad_one(tmp_path: Path) -> None:
     found, problems = _read(tmp_path, good=GOOD, bad=_one("{apend: s1}"))
     assert ([case.file for case in found], len(problems)) == (["good.yaml"], 1)
 

@@ -83,21 +83,21 @@ OTHER: list[tuple[Any, Any, str]] = [
 
 
 @pytest.mark.parametrize(("expected", "came"), SAME, ids=repr)
-def test_what_is_expected(expected: Any, came: Any) -> None:
+def test_expected_values_match(expected: Any, came: Any) -> None:
     assert differences(expected, came) == []
 
 
 @pytest.mark.parametrize(("expected", "came", "path"), OTHER, ids=repr)
-def test_what_is_not_expected_and_where(expected: Any, came: Any, path: str) -> None:
+def test_unexpected_values_are_reported_with_their_path(expected: Any, came: Any, path: str) -> None:
     assert [each.path for each in differences(expected, came)] == [path]
 
 
-def test_every_difference_is_told_with_what_was_expected_and_what_came() -> None:
+def test_every_difference_is_reported_with_expected_and_actual_value() -> None:
     found = differences({"a": 1, "b": [{"c": "x"}], "d": 2}, {"a": 2, "b": [{"c": "y"}], "d": 2})
     assert [str(each) for each in found] == ["at a: expected 1, got 2", "at b[0].c: expected 'x', got 'y'"]
 
 
-def test_a_number_that_this_version_has_no_name_for_stays_a_number() -> None:
+def test_an_unknown_enum_number_is_shown_as_a_number() -> None:
     message = ChatMessage()
     message.MergeFromString(b"\x08\x63")
     assert plain(message) == {"role": 99}

@@ -42,7 +42,7 @@ def test_maps_stay_as_they_are() -> None:
     assert plain(BY_PATH[path].response.FromString(newer.response(path, response.SerializeToString()))) == plain(response)
 
 
-def test_a_watch_is_told_of_unknown_kinds_after_each_change_but_not_between_the_parts_of_one() -> None:
+def test_a_watch_receives_unknown_kinds_after_each_change_but_not_between_its_parts() -> None:
     ref = SessionRef(session_id="s1")
     parts = [
         Change(session=ref, batch=EventBatch(events=[EVENT], continues=True), resume_token="0"),

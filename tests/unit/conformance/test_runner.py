@@ -93,7 +93,7 @@ async def test_a_case_passes_and_what_it_saved_can_be_used(driver: Driver, tmp_p
     assert await _run(tmp_path, driver, first, then, whole) == ""
 
 
-async def test_a_failure_says_file_case_step_path_both_values_and_the_whole(driver: Driver, tmp_path: Path) -> None:
+async def test_a_failure_names_file_case_step_path_both_values_and_the_response(driver: Driver, tmp_path: Path) -> None:
     said = await _run(tmp_path, driver, "{pause_ms: 1}", f"{{{GET}, expect: {{session: {{last_seq: 4, uid: u2}}}}}}")
     assert said.startswith("one.yaml, 'n', step 2 (call 'SessionService/GetSession'): ")
     assert "at session.last_seq: expected 4, got 3" in said
@@ -101,7 +101,7 @@ async def test_a_failure_says_file_case_step_path_both_values_and_the_whole(driv
     assert "the whole answer: {'ok': {'session': {'uid': 'u1', 'last_seq': 3}}}" in said
 
 
-async def test_a_step_may_be_done_again_until_what_it_waits_for_comes(driver: Driver, tmp_path: Path) -> None:
+async def test_a_step_may_be_repeated_until_the_expected_answer_comes(driver: Driver, tmp_path: Path) -> None:
     asked: list[str] = []
     send = driver.send
 
@@ -150,7 +150,7 @@ async def test_errors_that_are_not_expected_and_expected_ones_that_do_not_come(d
         ("{concurrently: [[{pause_ms: 1}], [{call: SessionService/CreateSession}]]}", "step 1.2.1 (call"),
     ],
 )
-async def test_what_goes_wrong_is_told_and_the_next_case_runs(driver: Driver, tmp_path: Path, step: str, problem: str) -> None:
+async def test_a_failure_is_reported_and_the_next_case_runs(driver: Driver, tmp_path: Path, step: str, problem: str) -> None:
     said = await _run(tmp_path, driver, step)
     assert problem in said
     assert bool(said) is bool(problem)
@@ -171,13 +171,13 @@ async def test_items_come_before_the_answer_also_where_both_are_there() -> None:
     assert await waiting == "b"
 
 
-async def test_a_driver_that_cannot_be_started_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_a_driver_that_cannot_be_started_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(drivers.RECIPES, "go", Recipe((str(tmp_path / "nothing"),)))
     with pytest.raises(DriverDied, match="the driver of go does not start"):
         await Driver("go").send("hello")
 
 
-def test_a_build_that_fails_is_told_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_build_is_reported_with_its_output(monkeypatch: pytest.MonkeyPatch) -> None:
     failing = (sys.executable, "-c", "import sys; print('said', 'x' * 9999); sys.exit('and failed')")
     monkeypatch.setitem(drivers.RECIPES, "go", Recipe(("true",), (failing,)))
     with pytest.raises(BuildFailed, match=r"(?s)go: .* ended with 1:\nsaid x{9999}\n\nand failed"):

@@ -35,7 +35,7 @@ NAMES = {"app": "shop", "user": "ada", "n": 7, "part": {"text": "x"}, "i": 0}
     ],
     ids=repr,
 )
-def test_what_stands_for_values(value: Any, resolved: Any) -> None:
+def test_placeholders_are_replaced_by_values(value: Any, resolved: Any) -> None:
     assert resolve(value, NAMES) == resolved
 
 
@@ -43,7 +43,7 @@ def test_bytes_begin_again_after_255() -> None:
     assert base64.b64decode(resolve({"$bytes": 258}, NAMES)) == bytes(range(256)) + b"\x00\x01"
 
 
-def test_an_unknown_name_is_told_with_the_known_ones() -> None:
+def test_an_unknown_name_is_reported_with_the_known_ones() -> None:
     with pytest.raises(ValueError, match=r"nothing is named \$\{uid\}; known are app, i, n, part, user"):
         resolve({"session": ["${uid}"]}, NAMES)
 
@@ -105,6 +105,6 @@ def test_a_field_mask_may_name_fields_as_the_protos_do() -> None:
     ],
     ids=repr,
 )
-def test_what_no_event_can_be_is_told_with_its_path(form: Any, problem: str) -> None:
+def test_an_invalid_event_is_reported_with_its_path(form: Any, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         forms.expanded(SessionEvent.DESCRIPTOR, form)

@@ -37,7 +37,7 @@ def test_an_event_is_on_the_root_unless_it_names_a_branch() -> None:
     assert EventDraft("e1", b"", Role.USER, branch="orch.researcher").branch == "orch.researcher"
 
 
-def test_a_synthetic_event_is_on_the_root_unless_told_otherwise() -> None:
+def test_a_synthetic_event_is_on_the_root_by_default() -> None:
     """The summaries themselves are made by compaction, which names no branch."""
     assert EventDraft("e1", b"", Role.USER, synthetic=True).branch == ""
 

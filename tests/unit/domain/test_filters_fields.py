@@ -143,7 +143,7 @@ OTHERS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("fields", OTHERS, ids=lambda fields: next(iter(fields)))
-def test_what_the_other_filter_sets_wins(fields: dict[str, Any]) -> None:
+def test_fields_that_the_other_filter_sets_win(fields: dict[str, Any]) -> None:
     merged = merge(BASE, EventFilter(**fields))
     for name, value in fields.items():
         assert getattr(merged, name) == value
@@ -152,7 +152,7 @@ def test_what_the_other_filter_sets_wins(fields: dict[str, Any]) -> None:
         assert getattr(merged, name) == getattr(BASE, name), name
 
 
-def test_what_the_other_filter_does_not_set_is_kept() -> None:
+def test_fields_that_the_other_filter_does_not_set_are_kept() -> None:
     assert merge(BASE, ALL) == BASE
     assert merge(ALL, BASE) == BASE
 

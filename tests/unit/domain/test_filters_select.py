@@ -22,11 +22,11 @@ def excluding(*ids: str, roles: tuple[str, ...] = ()) -> AuthorStep:
 
 
 @pytest.mark.parametrize("keyword", ["spring ai", "AWESOME", "is"])
-def test_a_keyword_matches_whatever_its_case(keyword: str) -> None:
+def test_a_keyword_matches_in_any_case(keyword: str) -> None:
     assert found("Spring AI is awesome", EventFilter(keyword=keyword))
 
 
-def test_what_is_not_in_the_text_does_not_match() -> None:
+def test_texts_without_the_keyword_do_not_match() -> None:
     assert not found("Spring AI is awesome", EventFilter(keyword="memory"))
 
 
@@ -167,7 +167,7 @@ def test_a_window_that_would_cut_a_turn_starts_at_its_user_event(n: int, wanted:
     assert texts(TURNS, EventFilter(last_n=n)) == wanted.split()
 
 
-def test_the_turn_start_is_sought_among_the_matches() -> None:
+def test_the_turn_start_is_searched_among_the_matches() -> None:
     events = log(user("u1"), assistant("a1"), user("u2", time=99), assistant("a2"), assistant("b2"))
     assert texts(events, EventFilter(last_n=1, to_time=50)) == ["u1", "a1", "a2", "b2"]
 

@@ -32,18 +32,18 @@ HALVES = [
 
 
 @pytest.mark.parametrize("text", VERBATIM)
-def test_json_that_every_reader_takes_is_kept_to_the_letter(text: str) -> None:
+def test_valid_json_is_kept_verbatim(text: str) -> None:
     assert validation.json_object("metadata_json", text) == text
     assert validation.portable_object("metadata_json", text) == text
 
 
 @pytest.mark.parametrize("text", [*NO_NUMBER[:-1], *HALVES])
-def test_json_that_nobody_but_the_caller_reads_is_kept_to_the_letter(text: str) -> None:
+def test_json_for_the_caller_only_is_kept_verbatim(text: str) -> None:
     assert validation.json_object("metadata_json", text) == text
 
 
 @pytest.mark.parametrize("text", NO_NUMBER)
-def test_a_number_that_some_read_as_infinity_is_refused_where_values_are_read(text: str) -> None:
+def test_a_number_that_overflows_to_infinity_is_refused_where_values_are_parsed(text: str) -> None:
     with pytest.raises(InvalidField) as refused:
         validation.portable_object("memories[2].metadata_json", text)
     assert refused.value.metadata["field"] == "memories[2].metadata_json"
@@ -52,7 +52,7 @@ def test_a_number_that_some_read_as_infinity_is_refused_where_values_are_read(te
 
 
 @pytest.mark.parametrize("text", HALVES)
-def test_half_of_a_surrogate_pair_is_refused_where_values_are_read(text: str) -> None:
+def test_a_lone_surrogate_is_refused_where_values_are_parsed(text: str) -> None:
     with pytest.raises(InvalidField) as refused:
         validation.portable_object("metadata_json", text)
     assert refused.value.metadata["field"] == "metadata_json"
@@ -74,13 +74,13 @@ def test_half_of_a_surrogate_pair_is_refused_where_values_are_read(text: str) ->
         ('{"a": "' + "é" * (128 << 10) + '"}', "must have at most 262144 bytes"),
     ],
 )
-def test_what_is_no_json_object_is_refused_wherever_one_is_wanted(check: object, text: str, problem: str) -> None:
+def test_values_other_than_json_objects_are_refused(check: object, text: str, problem: str) -> None:
     assert callable(check)
     with pytest.raises(InvalidField) as refused:
         check("metadata_json", text)
     assert refused.value.metadata == {"field": "metadata_json", "problem": problem}
 
 
-def test_what_is_admitted_is_what_filters_compare() -> None:
+def test_admitted_json_has_the_values_that_filters_compare() -> None:
     text = r'{"pair": "\ud83e\uddf5", "n": 1.50}'
     assert top_values(validation.portable_object("metadata_json", text)) == {"pair": "\U0001f9f5", "n": "1.50"}

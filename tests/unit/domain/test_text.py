@@ -21,7 +21,7 @@ from threadkeep_server.domain.text import estimate_tokens, fold
         ("ᏸ", "Ᏸ"),  # Cherokee folds to upper case
     ],
 )
-def test_what_differs_in_case_only_folds_alike(one: str, other: str) -> None:
+def test_texts_that_differ_in_case_only_fold_alike(one: str, other: str) -> None:
     assert fold(one) == fold(other)
 
 

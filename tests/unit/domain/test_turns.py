@@ -46,7 +46,7 @@ def test_snap_back_finds_the_last_turn_start_before_a_place(log: str, index: int
     assert snap_back(window(log), index) == place
 
 
-def test_what_counts_as_a_start_can_be_said() -> None:
+def test_the_start_condition_of_turns_can_be_given() -> None:
     log = window("U1 A1 A2 U2")
     assert snap(log, 0, lambda event: event.event_id == "A2") == 2
     assert snap_back(log, 4, lambda event: event.event_id == "A2") == 2
@@ -81,7 +81,7 @@ def test_an_id_used_again_names_the_latest_call() -> None:
     assert groups(ToolTies(log), 4) == [0, 0, 2, 2]
 
 
-def test_a_result_answers_its_own_branch_first_and_borrows_otherwise() -> None:
+def test_a_result_is_tied_to_a_call_of_its_own_branch_first() -> None:
     ties = ToolTies(window(call("A@a", "x"), call("A@b", "x"), result("T@a", "x"), result("T@b", "x"), result("T", "x")))
     assert groups(ties, 5) == [0, 1, 0, 1, 1]
     assert ties.borrowers == {4}
@@ -97,7 +97,7 @@ def test_a_result_event_joins_the_calls_that_it_answers() -> None:
     assert groups(ToolTies(log), 5) == [0, 1, 0, 0, 1]
 
 
-def test_whole_leaves_out_a_group_of_which_a_member_was_not_chosen() -> None:
+def test_incomplete_groups_are_omitted() -> None:
     ties = ToolTies(
         window(call("A1", "x", "y"), result("T1", "x"), result("T2", "y"), "A2", call("A3", "x"), result("T3", "x"))
     )
@@ -105,7 +105,7 @@ def test_whole_leaves_out_a_group_of_which_a_member_was_not_chosen() -> None:
     assert ties.whole({0, 1, 2, 5}) == {0, 1, 2}
 
 
-def test_a_cut_is_safe_where_it_parts_no_group() -> None:
+def test_a_cut_is_safe_if_it_splits_no_group() -> None:
     log = window("U1", call("A1", "x"), call("A2", "y"), result("T1", "x"), result("T2", "y"), "U2")
     assert ToolTies(log).safe_cuts() == [True, True, False, False, False, True, True]
     assert ToolTies([]).safe_cuts() == [True]

@@ -49,12 +49,12 @@ PLAIN = window("U1 A1 U2 A2 U3 A3")
 
 
 @pytest.mark.parametrize("mode", [ContextMode.NONE, ContextMode.WRITE_ONLY])
-def test_an_agent_that_does_not_read_is_given_nothing(mode: ContextMode) -> None:
+def test_a_context_that_is_not_read_is_empty(mode: ContextMode) -> None:
     assert context(window("S ~A U1 A1"), mode=mode) == Context()
 
 
 @pytest.mark.parametrize("mode", [ContextMode.READ_WRITE, ContextMode.READ_ONLY])
-def test_an_agent_that_reads_is_given_everything_unless_it_is_limited(mode: ContextMode) -> None:
+def test_a_context_without_limits_has_all_events(mode: ContextMode) -> None:
     found = context(PLAIN, mode=mode)
     assert found == Context(tuple(PLAIN), False, 1, 6, Counters(6, 3, 6, 6), False)
     assert context([]) == Context()
@@ -125,7 +125,7 @@ def test_a_role_given_by_the_caller_wins_over_the_stored_one() -> None:
     assert seen(FLEET, authors=(including(roles=("writer",)),), author_roles=roles) == "A2"
 
 
-def test_an_agent_whose_role_changed_has_each_time_the_one_it_had() -> None:
+def test_an_agent_whose_role_changed_keeps_the_role_of_each_event() -> None:
     log = window(event("A1", author="a", author_role="writer"), event("A2", author="a", author_role="editor"))
     assert seen(log, authors=(including(roles=("writer",)),)) == "A1"
 
@@ -157,7 +157,7 @@ def test_calls_and_results_of_which_an_author_step_hides_one_are_left_out() -> N
     assert seen(log, authors=(excluding("a"),)) == seen(log, authors=(excluding("b"),)) == "U1 A2"
 
 
-def test_what_is_tied_to_an_orphan_is_left_out() -> None:
+def test_events_tied_to_an_orphan_are_omitted() -> None:
     assert seen(window("U1", call("A1", "x"), result("T1", "x", "gone"), result("T2", "x"), "A2")) == "U1 A2"
 
 
@@ -191,7 +191,7 @@ def sized(limit: str, **sizes: int) -> list[WindowEvent]:
 
 
 @budgets
-def test_a_budget_that_fits_exactly_leaves_nothing_out(limit: str) -> None:
+def test_a_budget_that_fits_exactly_omits_nothing(limit: str) -> None:
     log = sized(limit, U1=20, A1=8, U2=20, A2=8)
     assert context(log, **{limit: 56}) == context(log)
     found = context(log, **{limit: 55})
@@ -199,7 +199,7 @@ def test_a_budget_that_fits_exactly_leaves_nothing_out(limit: str) -> None:
 
 
 @budgets
-def test_a_budget_keeps_the_newest_turn_and_tells_what_it_covers(limit: str) -> None:
+def test_a_budget_keeps_the_newest_turn_and_reports_the_covered_seqs(limit: str) -> None:
     found = context(sized(limit, U1=20, A1=8, U2=20, A2=8), **{limit: 45})
     assert (names(found.events), found.first_seq, found.last_seq, found.truncated) == ("U2 A2", 3, 4, True)
 
@@ -211,7 +211,7 @@ def test_a_newest_turn_beyond_the_budget_is_kept_whole(limit: str) -> None:
 
 
 @budgets
-def test_what_leads_takes_from_the_budget_first_but_is_always_given(limit: str) -> None:
+def test_leading_events_use_the_budget_first_and_are_always_included(limit: str) -> None:
     log = sized(limit, S=10, sum=10, U1=10, A1=10, U2=10, A2=10)
     assert seen(log, **{limit: 60}) == "S ~A U1 A1 U2 A2"
     assert seen(log, **{limit: 59}) == seen(log, **{limit: 40}) == "S ~A U2 A2"
@@ -225,7 +225,7 @@ def test_a_budget_that_ends_inside_a_turn_starts_with_the_next() -> None:
     assert seen(PLAIN, max_bytes=3) == "U3 A3"
 
 
-def test_a_budget_does_not_reach_behind_what_the_counts_leave() -> None:
+def test_a_token_budget_applies_after_the_count_limits() -> None:
     assert seen(PLAIN, last_n=2, max_bytes=99) == seen(PLAIN, max_turns=1, max_tokens=99) == "U3 A3"
     assert seen(PLAIN, last_n=99, max_turns=2, max_bytes=3) == "U3 A3"
 
@@ -261,7 +261,7 @@ def test_a_cut_with_no_such_turn_start_after_it_moves_to_the_last_before_it(spec
     assert seen(LATE[:5], **spec) == "U1 A1 U2 T1 A2"
 
 
-def test_results_in_user_events_do_not_part_from_their_calls() -> None:
+def test_results_in_user_events_stay_with_their_calls() -> None:
     log = window("U1 A1 U2", call("A2", "x"), result("U3", "x"), call("A3", "y"), result("U4", "y"), "A4")
     assert seen(log, max_turns=1) == seen(log, last_n=2) == seen(log, max_bytes=4) == "U2 A2 U3 A3 U4 A4"
 

@@ -79,20 +79,20 @@ def conversation(log: Sequence[WindowEvent], spec: ContextSpec) -> list[WindowEv
 
 @thoroughly
 @given(logs(), SPECS)
-def test_no_result_is_handed_out_without_its_call(log: list[WindowEvent], spec: ContextSpec) -> None:
+def test_no_result_is_returned_without_its_call(log: list[WindowEvent], spec: ContextSpec) -> None:
     assert ToolTies(conversation(log, spec)).orphans == set()
 
 
 @thoroughly
 @given(logs(), SPECS)
-def test_a_tied_group_is_handed_out_whole_or_not_at_all(log: list[WindowEvent], spec: ContextSpec) -> None:
+def test_a_tied_group_is_returned_whole_or_not_at_all(log: list[WindowEvent], spec: ContextSpec) -> None:
     chosen = {each.seq - 1 for each in conversation(log, spec)}
     assert ToolTies(log).whole(chosen) == chosen
 
 
 @thoroughly
 @given(logs(), SPECS)
-def test_without_limits_it_is_all_visible_events_but_torn_groups(log: list[WindowEvent], spec: ContextSpec) -> None:
+def test_without_limits_a_context_has_all_visible_events_except_torn_groups(log: list[WindowEvent], spec: ContextSpec) -> None:
     ties = ToolTies(log)
     bad = {
         ties.group(index)
@@ -107,7 +107,7 @@ def test_without_limits_it_is_all_visible_events_but_torn_groups(log: list[Windo
 
 @thoroughly
 @given(LEADS, logs(), SPECS)
-def test_limits_leave_the_newest_and_say_so(lead: list[WindowEvent], log: list[WindowEvent], spec: ContextSpec) -> None:
+def test_limits_keep_the_newest_and_report_it(lead: list[WindowEvent], log: list[WindowEvent], spec: ContextSpec) -> None:
     unlimited, found = answer(lead, log, replace(spec, **UNLIMITED)), answer(lead, log, spec)
     leading = sum(map(is_lead, found.events))
     left = len(unlimited.events) - len(found.events)
@@ -120,7 +120,7 @@ def test_limits_leave_the_newest_and_say_so(lead: list[WindowEvent], log: list[W
 
 @thoroughly
 @given(LEADS, logs(), SPECS)
-def test_a_budget_is_kept_or_the_least_that_could_be_was_given(
+def test_a_budget_is_kept_or_the_smallest_context_is_returned(
     lead: list[WindowEvent], log: list[WindowEvent], spec: ContextSpec
 ) -> None:
     found = answer(lead, log, spec)
@@ -139,7 +139,7 @@ def test_a_budget_is_kept_or_the_least_that_could_be_was_given(
 
 @thoroughly
 @given(LEADS, logs(), SPECS)
-def test_an_answer_from_the_newest_part_is_that_of_the_whole(
+def test_a_context_from_the_newest_part_equals_that_of_the_whole(
     lead: list[WindowEvent], log: list[WindowEvent], spec: ContextSpec
 ) -> None:
     expected = answer(lead, log, spec)
@@ -152,7 +152,7 @@ OLDER = [[], *([event(name, author=author, content_bytes=0, tokens=0)] for name 
 
 @thoroughly
 @given(LEADS, logs(tools=False) | logs(), SPECS)
-def test_more_is_asked_for_only_where_it_can_change_the_answer(
+def test_more_events_are_read_only_if_they_can_change_the_context(
     lead: list[WindowEvent], log: list[WindowEvent], spec: ContextSpec
 ) -> None:
     ties = ToolTies(log)
@@ -179,7 +179,7 @@ KINDS = (event("U"), event("A"), call("A", "x"), result("T", "x"))
 
 
 @pytest.mark.parametrize("spec", LIMITS)
-def test_short_logs_are_decided_on_a_part_as_on_the_whole(spec: ContextSpec) -> None:
+def test_contexts_of_short_logs_are_equal_for_a_part_and_the_whole(spec: ContextSpec) -> None:
     for log in (window(*kinds) for kinds in product(KINDS, repeat=5)):
         expected = answer([], log, spec)
         for start in range(1, 5):
@@ -188,7 +188,7 @@ def test_short_logs_are_decided_on_a_part_as_on_the_whole(spec: ContextSpec) -> 
 
 # Not every pair of limits: if one is undecided and the other gives the same result, more may be requested than needed.
 @pytest.mark.parametrize("spec", [spec for spec in LIMITS if spec.last_n is None or spec.max_turns is None])
-def test_short_logs_without_open_ties_are_decided_as_soon_as_they_can_be(spec: ContextSpec) -> None:
+def test_contexts_of_short_logs_need_no_more_events_than_necessary(spec: ContextSpec) -> None:
     for log in (window(*kinds) for kinds in product(KINDS, repeat=4)):
         if not ToolTies(log).orphans and select_context([], log, spec, complete=False) is None:
             answers = [answer([], [*older, *log], spec) for older in OLDER]
@@ -211,40 +211,40 @@ def test_fifty_events_are_decided_on_little_more_than_fifty() -> None:
         assert select_context([], log[-50:], spec, complete=False) is None
 
 
-def test_an_open_tie_at_the_start_of_the_part_that_is_left_out_does_not_matter() -> None:
+def test_an_open_tie_at_the_start_of_the_omitted_part_has_no_effect() -> None:
     log = long_log(4)
     spec = ContextSpec(max_turns=2)
     assert log[-18].results
     assert select_context([], log[-18:], spec, complete=False) == select_context([], log, spec)
 
 
-def test_an_open_tie_in_what_would_be_handed_out_is_looked_up() -> None:
+def test_an_open_tie_in_the_result_is_resolved() -> None:
     log = window(call("A", "x"), "A U", result("T", "x"), "A U A")
     assert select_context([], log[2:], ContextSpec(last_n=5), complete=False) is None
     assert select_context([], log[2:], ContextSpec(last_n=2), complete=False) == select_context([], log, ContextSpec(last_n=2))
 
 
-def test_a_result_that_borrows_a_call_is_looked_up_for_an_older_one_of_its_own_branch() -> None:
+def test_a_result_tied_to_another_branch_is_resolved_to_an_older_call_of_its_own() -> None:
     log = window("U", call("A@x", "1"), "A U", call("A@y", "1"), result("T@x", "1"), "A")
     assert select_context([], log[2:], ContextSpec(max_turns=1), complete=False) is None
     assert [each.seq for each in conversation(log, ContextSpec(max_turns=1))] == [1, 2, 3, 4, 5, 6, 7]
 
 
-def test_an_open_tie_that_is_hidden_is_not_looked_up() -> None:
+def test_a_hidden_open_tie_is_not_resolved() -> None:
     log = window("U", call("A@x", "1"), "A U A U", result("T@x", "1"), "A")
     spec = ContextSpec(max_turns=1, branch="y")
     assert select_context([], log[2:], spec, complete=False) == select_context([], log, spec)
     assert select_context([], log[2:], ContextSpec(max_turns=1), complete=False) is None
 
 
-def test_what_is_never_read_is_decided_at_once() -> None:
+def test_a_write_only_context_is_decided_at_once() -> None:
     assert select_context([], [], ContextSpec(mode=ContextMode.NONE), complete=False) == Context()
     assert select_context([], [], ContextSpec(), complete=False) is None
 
 
 @given(LEADS, logs(), SPECS, st.integers(0, 3))
 @thoroughly
-def test_compacting_what_a_context_says_archives_only_what_it_held(
+def test_compacting_a_context_archives_only_its_events(
     lead: list[WindowEvent], log: list[WindowEvent], spec: ContextSpec, moved: int
 ) -> None:
     """Seqs are not in window order where compactions inserted: the first of the log get the highest."""

@@ -86,7 +86,7 @@ class _Faulty(Lines):
         return super().change(change, events, before, skip_seq)
 
 
-async def test_a_change_that_fails_to_encode_for_one_is_sent_once_to_others(store: InMemoryStore) -> None:
+async def test_a_change_that_fails_to_encode_for_one_subscriber_is_sent_once_to_others(store: InMemoryStore) -> None:
     async with tailing(store) as tail, Watcher(store, tail, start=BEGINNING) as watcher:
         await watcher.caught_up()
         scope = FeedScope(TENANT, user_id="alice")

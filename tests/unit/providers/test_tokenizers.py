@@ -67,7 +67,7 @@ def test_pieces_add_up() -> None:
     ("unit", "length"),
     [("🦀", 300_000), ("漢字", 1_000_000), ("x", 3_000_000), (" ", 3_000_000), ("\n", 3_000_000), ("a b", 3_000_000)],
 )
-def test_long_texts_are_counted_whatever_they_hold(unit: str, length: int) -> None:
+def test_long_texts_of_any_content_are_counted(unit: str, length: int) -> None:
     """The library alone refuses these, for their characters or for their tokens."""
     counter = token_counter("bpe-openai:cl100k_base")
     began = time.monotonic()
@@ -114,7 +114,7 @@ def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("trouble", [ConnectionError("openaipublic"), PermissionError("denied"), ValueError("Hash mismatch")])
-def test_a_vocabulary_that_cannot_be_had_is_told_at_once(monkeypatch: pytest.MonkeyPatch, trouble: Exception) -> None:
+def test_a_missing_vocabulary_is_reported_at_once(monkeypatch: pytest.MonkeyPatch, trouble: Exception) -> None:
     def get_encoding(_: str) -> None:
         raise trouble
 

@@ -95,7 +95,7 @@ def test_beam_rows_may_hold_python_literals() -> None:
     assert conversation.questions[0].gold_turns == {"5"}
 
 
-def test_a_chat_without_questions_beside_it_is_a_bad_file(tmp_path: Path) -> None:
+def test_a_chat_without_a_questions_file_is_a_bad_file(tmp_path: Path) -> None:
     (tmp_path / "chat.json").write_text("[]")
     with pytest.raises(BadFile, match=r"chat\.json: expected probing_questions"):
         list(loaders.load(tmp_path / "chat.json"))
@@ -115,7 +115,7 @@ def test_a_chat_without_questions_beside_it_is_a_bad_file(tmp_path: Path) -> Non
         ('{"chat": [], "probing_questions": {}}', None, "expected batches with turns"),
     ],
 )
-def test_a_bad_file_says_where_it_is_wrong(tmp_path: Path, content: str, layout: str | None, expected: str) -> None:
+def test_a_bad_file_is_reported_with_the_place(tmp_path: Path, content: str, layout: str | None, expected: str) -> None:
     path = tmp_path / "set.json"
     path.write_text(content)
     with pytest.raises(BadFile, match=expected) as raised:
@@ -139,7 +139,7 @@ def a_set_of_our_own(**changed: Any) -> dict[str, Any]:
     return {"conversation": "c", "sessions": [session], "questions": [question]} | changed
 
 
-def test_our_own_layout_keeps_what_tools_said(tmp_path: Path) -> None:
+def test_our_own_layout_keeps_tool_results(tmp_path: Path) -> None:
     (tmp_path / "c.json").write_text(json.dumps(a_set_of_our_own()))
     (conversation,) = loaders.load(tmp_path)
     (turn,) = conversation.sessions[0].turns

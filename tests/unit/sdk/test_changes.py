@@ -17,7 +17,7 @@ class Steady(random.Random):
         return b
 
 
-def test_pauses_double_up_to_a_bound_and_begin_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pauses_double_up_to_a_bound_and_start_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_backoff, "FIRST", 0.1)
     monkeypatch.setattr(_backoff, "LONGEST", 5.0)
     lost, asked = errors.Unavailable("m"), errors.Unavailable("m", retry_after=2.0)
@@ -37,7 +37,7 @@ def test_pauses_double_up_to_a_bound_and_begin_anew(monkeypatch: pytest.MonkeyPa
         backoff.pause(lost)
 
 
-def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_set_of_seen_changes_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     def first(n: int) -> su.Change:
         return su.Change(
             session=SessionRef(session_id=f"s{n}"), batch=su.EventBatch(), versions=su.SessionVersions(log_version=1)

@@ -56,7 +56,7 @@ def test_the_service_config_holds_the_policy() -> None:
     assert config["name"] == list(_channel.retryable_methods())
 
 
-def test_a_server_that_comes_back_is_looked_for_within_seconds() -> None:
+def test_a_returning_server_is_reconnected_within_seconds() -> None:
     """The default of gRPC is two minutes, during which a client that resumes a stream gets UNAVAILABLE."""
     assert dict(_channel.channel_options())["grpc.max_reconnect_backoff_ms"] <= 5_000
 
@@ -127,7 +127,7 @@ def test_a_token_to_this_machine_or_over_tls_is_sent(address: str) -> None:
 
 
 @pytest.mark.parametrize("make", [threadkeep.Client, threadkeep.AsyncClient])
-def test_a_token_over_plaintext_beyond_this_machine_is_refused(
+def test_a_token_over_plaintext_to_another_machine_is_refused(
     make: type[threadkeep.Client | threadkeep.AsyncClient], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("THREADKEEP_TOKEN", raising=False)
@@ -161,7 +161,7 @@ except RuntimeError:
 
 
 @pytest.mark.parametrize("module", ["threadkeep", "threadkeep.cli", "threadkeep_server"])
-def test_grpcs_own_log_lines_reach_no_terminal_unless_they_are_asked_for(module: str) -> None:
+def test_grpc_log_lines_reach_no_terminal_by_default(module: str) -> None:
     program = (sys.executable, "-c", TAKEN_PORT.format(module=module))
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GRPC_")}
     quiet = subprocess.run(program, env=environment, capture_output=True, text=True, check=True)

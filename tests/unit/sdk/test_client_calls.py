@@ -52,7 +52,7 @@ async def test_each_append_makes_new_ids_and_keeps_given_ones(client: Any, fake:
     assert first.events[0].event_id != second.events[0].event_id
 
 
-async def test_what_the_protos_do_not_call_idempotent_is_sent_once(client: Any, fake: FakeServer) -> None:
+async def test_calls_that_are_not_idempotent_are_sent_once(client: Any, fake: FakeServer) -> None:
     fake.answers["CreateSession"] = [DOWN, DOWN]
     with pytest.raises(threadkeep.errors.Unavailable):
         await client.create_session()
@@ -67,7 +67,7 @@ async def test_retries_end(client: Any, fake: FakeServer) -> None:
     assert caught.value.retry_after == 1.5
 
 
-async def test_errors_are_typed_and_carry_what_the_server_said(client: Any, fake: FakeServer) -> None:
+async def test_errors_are_typed_and_have_the_servers_details(client: Any, fake: FakeServer) -> None:
     metadata: dict[str, Any] = {"session_id": "s1", "expected": "7", "actual": "9"}
     fake.answers["AppendEvents"] = [Fail(grpc.StatusCode.ABORTED, "VERSION_MISMATCH", **metadata)]
     with pytest.raises(errors.VersionMismatch, match="scripted") as caught:
@@ -127,7 +127,7 @@ async def test_the_error_info_of_a_proxy_is_not_taken_for_the_servers(client: An
     assert (type(caught.value), caught.value.reason) == (threadkeep.ThreadkeepError, "")
 
 
-async def test_advice_of_the_server_is_given_in_the_names_of_this_sdk(client: Any, fake: FakeServer) -> None:
+async def test_server_advice_uses_the_names_of_this_sdk(client: Any, fake: FakeServer) -> None:
     missing = Fail(grpc.StatusCode.NOT_FOUND, "SESSION_NOT_FOUND", session_id="s1")
     missing.message = "no session 's1'; create it, or append with create_if_missing"
     fake.answers["AppendEvents"] = [missing]
@@ -202,7 +202,7 @@ async def test_labels_alone_keep_the_clients_user(client: Any, fake: FakeServer)
     assert (sent.user_id, sent.app, dict(sent.labels)) == ("alice", "shop", {"team": "blue"})
 
 
-async def test_an_order_is_said_in_short_or_in_full(client: Any, fake: FakeServer) -> None:
+async def test_an_order_has_a_short_and_a_full_form(client: Any, fake: FakeServer) -> None:
     for order in ("asc", "desc", "DESC", "descending", threadkeep.SortOrder.SORT_ORDER_ASCENDING):
         await client.list_events("s1", order=order)
     assert [request.order for request in fake.requests("ListEvents")] == [1, 2, 2, 2, 1]
@@ -221,7 +221,7 @@ async def test_the_token_is_sent(connect: Callable[..., Any], fake: FakeServer, 
     assert fake.metadata["authorization"] == "Bearer given"
 
 
-async def test_a_closed_client_says_so(client: Any) -> None:
+async def test_a_closed_client_raises_an_error(client: Any) -> None:
     await client.info()
     await client.close()
     await client.close()

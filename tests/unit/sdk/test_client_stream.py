@@ -76,7 +76,7 @@ async def test_no_more_than_the_bound_is_outstanding(client: Any, fake: FakeServ
     assert (results, counts) == ([0, 1, 2, 3, 4, 5], [4])
 
 
-async def test_a_failed_batch_is_told_and_does_not_end_the_stream(client: Any, fake: FakeServer) -> None:
+async def test_a_failed_batch_is_reported_and_does_not_end_the_stream(client: Any, fake: FakeServer) -> None:
     metadata = {"expected": "1", "actual": "2"}
 
     def failing(requests: Iterator[Any], context: grpc.ServicerContext) -> Iterator[es.AppendStreamResponse]:
@@ -119,7 +119,7 @@ async def test_a_broken_stream_raises_even_while_the_source_waits_for_room(clien
     assert left.is_set(), "what sends is left behind"
 
 
-async def test_what_the_source_raises_comes_after_the_results(client: Any, fake: FakeServer) -> None:
+async def test_an_error_of_the_source_is_raised_after_the_results(client: Any, fake: FakeServer) -> None:
     def source() -> Iterator[tuple[str, list[threadkeep.SessionEvent]]]:
         yield from batches(2)
         raise LookupError("no more")
@@ -151,7 +151,7 @@ async def test_leaving_early_ends_the_call(client: Any, fake: FakeServer) -> Non
     assert ended.wait(10)
 
 
-async def test_a_stream_has_no_deadline_unless_asked(connect: Callable[..., Any], fake: FakeServer) -> None:
+async def test_a_stream_has_no_deadline_by_default(connect: Callable[..., Any], fake: FakeServer) -> None:
     def slow(requests: Iterator[Any], context: grpc.ServicerContext) -> Iterator[es.AppendStreamResponse]:
         time.sleep(0.3)
         yield from echo(requests, context)

@@ -98,7 +98,7 @@ def test_strategies() -> None:
         (compaction.trim_tool_results(), "trim_tool_results"),
     ],
 )
-def test_what_is_left_out_is_left_to_the_server(strategy: CompactionStrategy, kind: str) -> None:
+def test_omitted_fields_are_left_to_the_server(strategy: CompactionStrategy, kind: str) -> None:
     assert strategy.WhichOneof("kind") == kind
     assert getattr(strategy, kind).ListFields() == []
 
@@ -131,7 +131,7 @@ async def test_a_plan_is_applied_as_it_was_made(client: Any, fake: FakeServer) -
     assert threadkeep.text_of(plan.plan.inserts[0].events[1]) == ""
 
 
-async def test_a_plan_of_the_callers_own_is_applied(client: Any, fake: FakeServer) -> None:
+async def test_a_plan_made_by_the_caller_is_applied(client: Any, fake: FakeServer) -> None:
     new = threadkeep.assistant("s", event_id="n", synthetic=True, compaction_source="mine")
     inserts = [compaction.insert(new, before="e9")]
     await client.apply_compaction("s1", through_seq=7, expected_window_version=0, inserts=inserts, strategy="mine")
@@ -191,7 +191,7 @@ async def test_apply_compaction_of_a_context_refuses_what_would_archive_more(cli
         await client.apply_compaction("s1", context=CONTEXT, **given)
 
 
-async def test_apply_compaction_of_a_context_that_lets_nothing_be_replaced_says_so(client: Any, fake: FakeServer) -> None:
+async def test_apply_compaction_of_a_context_without_compactable_events_is_an_error(client: Any, fake: FakeServer) -> None:
     with pytest.raises(errors.NothingToCompact, match=r"no event that a summary may replace \(compactable_through_seq is 0\)"):
         await client.apply_compaction("s1", context=GetContextResponse(window_version=3), summary="s")
     assert not fake.requests("ApplyCompaction")
@@ -209,7 +209,7 @@ async def test_a_mismatch_is_an_exception_unless_it_is_to_be_reported(client: An
     assert (await client.apply_compaction("s1", trimming(), report_mismatch=True)).window_version == 4
 
 
-async def test_compacting_with_a_model_of_ones_own(client: Any, fake: FakeServer, summarizer: Callable[..., Any]) -> None:
+async def test_compacting_with_the_callers_model(client: Any, fake: FakeServer, summarizer: Callable[..., Any]) -> None:
     summarize, asked = summarizer("They met.")
     fake.answers["PlanCompaction"] = [planned()]
     fake.answers["ApplyCompaction"] = [cs.ApplyCompactionResponse(applied=True, compaction=c.Compaction(archived_events=2))]
@@ -219,7 +219,7 @@ async def test_compacting_with_a_model_of_ones_own(client: Any, fake: FakeServer
     assert (threadkeep.text_of(request.inserts[0].events[1]), request.actor) == ("They met.", "me")
 
 
-async def test_after_a_lost_race_the_same_prompt_is_not_asked_twice(
+async def test_after_a_lost_race_the_same_prompt_is_not_sent_twice(
     client: Any, fake: FakeServer, summarizer: Callable[..., Any]
 ) -> None:
     summarize, asked = summarizer("first", "second")
@@ -245,7 +245,7 @@ async def test_after_the_last_lost_race_the_mismatch_is_raised(
         await client.compact_with("s1", summarize, attempts=0)
 
 
-async def test_no_model_is_asked_in_vain(client: Any, fake: FakeServer, summarizer: Callable[..., Any]) -> None:
+async def test_no_model_is_called_without_need(client: Any, fake: FakeServer, summarizer: Callable[..., Any]) -> None:
     summarize, asked = summarizer()
     assert await client.compact_with("s1", summarize) is None
     assert fake.requests("ApplyCompaction") == []
@@ -318,7 +318,7 @@ async def test_policies_are_for_one_scope(client: Any, fake: FakeServer) -> None
             await client.get_compaction_policy(**scope)
 
 
-async def test_a_policy_is_not_removed_by_leaving_it_out(client: Any, fake: FakeServer) -> None:
+async def test_a_missing_policy_argument_does_not_remove_the_policy(client: Any, fake: FakeServer) -> None:
     with pytest.raises(TypeError, match="policy must be CompactionPolicy, not NoneType"):
         await client.set_compaction_policy(None, session="s1")
     await client.set_compaction_policy(compaction.disabled(), session="s1")

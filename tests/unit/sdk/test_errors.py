@@ -58,7 +58,7 @@ def test_details_that_cannot_be_read_do_not_hide_the_error() -> None:
     assert type(error) is errors.Internal
 
 
-def test_an_answer_that_is_no_message_is_an_error_of_ours() -> None:
+def test_an_unreadable_response_raises_an_sdk_error() -> None:
     assert errors.readable(0) == 0
     with pytest.raises(ThreadkeepError, match="could not be read") as raised:
         errors.readable(None)
@@ -92,7 +92,7 @@ def test_errors_survive_pickling() -> None:
     assert (type(copy), vars(copy)) == (type(error), vars(error))
 
 
-def test_a_connection_that_breaks_as_a_stream_sends_is_unavailable() -> None:
+def test_a_connection_that_breaks_during_a_stream_raises_unavailable() -> None:
     """grpc.aio hides the status behind words of its own; a fault of the server would carry an ErrorInfo."""
     error = errors.from_rpc_error(Raised(grpc.StatusCode.INTERNAL, "Internal error from Core"), "host:1")
     assert type(error) is errors.Unavailable

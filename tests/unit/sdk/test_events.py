@@ -76,5 +76,5 @@ def test_an_unknown_attribute_names_the_class() -> None:
         Event(SessionEvent()).seq = 1  # type: ignore[misc]
 
 
-def test_the_repr_shows_what_was_said() -> None:
+def test_the_repr_shows_the_text() -> None:
     assert repr(Event(threadkeep.user("hi"))) == "Event(seq=0, role='user', text='hi')"

@@ -103,7 +103,7 @@ def test_anthropic_tool_results_are_an_event_of_their_own() -> None:
     assert (said.role, said.text) == ("user", "And BA118?")
 
 
-def test_an_answer_of_anthropics_sdk_is_its_message() -> None:
+def test_a_response_of_the_anthropic_sdk_is_its_message() -> None:
     answer = FromASdk(
         id="msg_1", type="message", model="m", role="assistant", content=[{"type": "text", "text": "Yes."}], usage={"a": 1}
     )

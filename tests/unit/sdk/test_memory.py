@@ -23,7 +23,7 @@ WINDOW = MemoryProvider.limited_window()
         (MemoryProvider(), "UNSPECIFIED", True, True),
     ],
 )
-def test_who_reads_and_who_writes(provider: MemoryProvider, mode: str, reads: bool, writes: bool) -> None:
+def test_access_of_readers_and_writers(provider: MemoryProvider, mode: str, reads: bool, writes: bool) -> None:
     assert provider.spec.mode == ContextMode.Value(f"CONTEXT_MODE_{mode}")
     assert (provider.reads, provider.writes) == (reads, writes)
 
@@ -53,7 +53,7 @@ def test_a_provider_compiles_to_a_spec() -> None:
     )
 
 
-def test_read_last_and_filters_combine_whatever_their_order() -> None:
+def test_read_last_and_filters_combine_in_any_order() -> None:
     only = MemoryFilter.include(["a"])
     assert WINDOW.read_last(3).filtered(only) == WINDOW.filtered(only).read_last(3) == WINDOW.read_last(3, only)
     assert WINDOW.read_last(3).read_last(5).spec.last_n == 5
@@ -77,7 +77,7 @@ def test_every_call_gives_a_fresh_provider_and_a_fresh_chain() -> None:
     assert chain == MemoryFilter([include(["a"])])
 
 
-async def test_a_context_is_asked_for_by_provider_spec_or_fields(client: Any, fake: FakeServer) -> None:
+async def test_a_context_is_requested_by_provider_spec_or_fields(client: Any, fake: FakeServer) -> None:
     spec = ContextSpec(last_n=3, branch="x")
     await client.get_context("s1")
     await client.get_context("s1", spec)

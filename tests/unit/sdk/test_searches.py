@@ -46,13 +46,13 @@ async def test_a_search_sends_its_options(client: Any, fake: FakeServer) -> None
     assert (second.recency.weight, second.HasField("reference_time")) == (3, False)
 
 
-async def test_a_search_that_says_nothing_sends_what_it_always_sent(client: Any, fake: FakeServer) -> None:
+async def test_a_search_without_options_sends_an_unchanged_request(client: Any, fake: FakeServer) -> None:
     await client.search_page("ba117")
     scope = rs.UserScope(app="shop", user_id="alice")
     assert fake.requests("SearchEvents") == [rs.SearchEventsRequest(user=scope, query="ba117")]
 
 
-async def test_only_who_says_so_searches_all_users(connect: Callable[..., Any], fake: FakeServer) -> None:
+async def test_a_search_of_all_users_must_be_requested(connect: Callable[..., Any], fake: FakeServer) -> None:
     client = connect(app="shop", user_id="alice")
     await client.search_page("x", all_users=True)
     await client.search_page("x", all_users=True, app="")
@@ -84,7 +84,7 @@ async def test_options_that_no_request_could_hold(client: Any, fake: FakeServer,
     assert not fake.calls
 
 
-async def test_a_search_goes_on_with_the_same_options(client: Any, fake: FakeServer) -> None:
+async def test_a_search_continues_with_the_same_options(client: Any, fake: FakeServer) -> None:
     hit = rs.SearchHit(score=1.5)
     fake.answers["SearchEvents"] = [rs.SearchEventsResponse(hits=[hit], next_page_token="t"), rs.SearchEventsResponse()]
     assert [each.score async for each in client.search("x", mode="hybrid", neighbors=1)] == [1.5]
@@ -93,7 +93,7 @@ async def test_a_search_goes_on_with_the_same_options(client: Any, fake: FakeSer
     assert first == second
 
 
-async def test_memories_bear_ids_that_retries_keep(client: Any, fake: FakeServer) -> None:
+async def test_memories_have_ids_that_retries_keep(client: Any, fake: FakeServer) -> None:
     answer = ms.AddMemoriesResponse(memories=[ms.AddedMemory(id="m", replayed=True)])
     fake.answers["AddMemories"] = [DOWN, answer]
     entry = threadkeep.memory_entry(
@@ -169,7 +169,7 @@ async def test_listing_memory_follows_the_page_tokens(client: Any, fake: FakeSer
     assert (first.page_token, second.page_token, list(second.filter.authors)) == ("", "t", ["x"])
 
 
-async def test_deleting_says_what(client: Any, fake: FakeServer) -> None:
+async def test_deleting_memories_sends_the_selection(client: Any, fake: FakeServer) -> None:
     memory = client.memory()
     await memory.delete(["m1", "m2"])
     await memory.delete(session_id="s1")

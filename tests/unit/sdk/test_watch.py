@@ -84,7 +84,7 @@ async def test_with_checkpoints_the_first_says_that_it_is_live(client: Any, fake
         ({"from_beginning": True}, {"after_seq": 0}),
     ],
 )
-async def test_where_a_session_is_followed_from(client: Any, fake: FakeServer, given: Any, sent: Any) -> None:
+async def test_the_position_where_a_session_is_followed_from(client: Any, fake: FakeServer, given: Any, sent: Any) -> None:
     fake.answers["WatchSession"] = [[WatchSessionResponse(changes=[batch(1)]), HANG]]
     changes = client.watch("s1", filter=threadkeep.event_filter(roles=["user"]), **given)
     await take(changes, 1)
@@ -106,7 +106,7 @@ async def test_where_a_session_is_followed_from(client: Any, fake: FakeServer, g
         ({"resume_token": "t"}, "shop", "alice", {}, "resume_token"),
     ],
 )
-async def test_whose_changes_are_followed(
+async def test_the_scope_of_followed_changes(
     client: Any, fake: FakeServer, given: Any, app: str, user_id: str, labels: dict[str, str], start: str
 ) -> None:
     fake.answers["WatchAll"] = [[frame(batch(1)), HANG]]
@@ -132,13 +132,15 @@ async def test_whose_changes_are_followed(
     ],
 )
 @pytest.mark.parametrize("kind", [threadkeep.AsyncClient, threadkeep.Client])
-def test_what_cannot_be_asked_for_raises_at_once(kind: Any, given: Any) -> None:
+def test_an_invalid_request_raises_at_once(kind: Any, given: Any) -> None:
     with pytest.raises(ValueError, match=r"give|at least"):
         kind("nowhere:1").watch(**given)
 
 
 @pytest.mark.parametrize("broken_after", range(6))
-async def test_wherever_a_stream_breaks_nothing_is_lost_or_repeated(client: Any, fake: FakeServer, broken_after: int) -> None:
+async def test_a_stream_that_breaks_anywhere_loses_and_repeats_nothing(
+    client: Any, fake: FakeServer, broken_after: int
+) -> None:
     """The server resumes after the token of the request, and the client drops the part that it already has."""
     log = [
         batch(1),
@@ -163,7 +165,7 @@ async def test_wherever_a_stream_breaks_nothing_is_lost_or_repeated(client: Any,
     assert resumed.resume_token == tokens([STARTED, *log[:broken_after]])[-1]
 
 
-async def test_what_comes_again_all_the_same_is_not_handed_out_again(client: Any, fake: FakeServer) -> None:
+async def test_repeated_changes_are_not_returned_again(client: Any, fake: FakeServer) -> None:
     gone = su.Change(
         session=threadkeep.SessionRef(session_id="s1"),
         session_change=su.SessionChange(kind=su.SESSION_CHANGE_KIND_DELETED),
@@ -228,7 +230,7 @@ async def test_a_kind_of_a_newer_server_is_skipped_and_its_token_used(client: An
         None,
     ],
 )
-async def test_what_passes_is_retried(client: Any, fake: FakeServer, failure: Fail | None) -> None:
+async def test_transient_failures_are_retried(client: Any, fake: FakeServer, failure: Fail | None) -> None:
     broken = [frame(batch(1)), *([failure] if failure else [])]
     fake.answers["WatchAll"] = [broken, [frame(batch(2)), HANG]]
     changes = client.watch()
@@ -236,7 +238,7 @@ async def test_what_passes_is_retried(client: Any, fake: FakeServer, failure: Fa
     await changes.aclose()
 
 
-async def test_the_server_is_given_the_time_it_asks_for(client: Any, fake: FakeServer) -> None:
+async def test_the_retry_waits_for_the_servers_delay(client: Any, fake: FakeServer) -> None:
     fake.answers["WatchAll"] = [
         [Fail(grpc.StatusCode.UNAVAILABLE, "SERVER_DRAINING", retry_after=0.3)],
         [frame(batch(1)), HANG],
@@ -286,7 +288,7 @@ async def test_without_retries_the_first_failure_is_raised(client: Any, fake: Fa
         (grpc.StatusCode.RESOURCE_EXHAUSTED, "QUOTA_EXCEEDED", errors.QuotaExceeded),
     ],
 )
-async def test_what_does_not_pass_is_raised(
+async def test_permanent_errors_are_raised(
     client: Any, fake: FakeServer, code: grpc.StatusCode, reason: str, kind: type[errors.ThreadkeepError]
 ) -> None:
     """Also on resumption: no change is ever skipped."""
@@ -324,7 +326,7 @@ def test_leaving_the_loop_ends_the_call_of_the_synchronous_client(fake: FakeServ
         assert fake.ended.acquire(timeout=10)
 
 
-async def test_cancelling_the_task_ends_the_call(fake: FakeServer) -> None:
+async def test_canceling_the_task_ends_the_call(fake: FakeServer) -> None:
     async def follow(client: threadkeep.AsyncClient) -> None:
         async for _ in client.watch():
             arrived.set()
@@ -356,7 +358,7 @@ async def test_closing_the_client_ends_a_subscription_with_an_error(
     assert caught.value.code is grpc.StatusCode.CANCELLED
 
 
-async def test_a_server_that_was_away_is_found_again(connect: Callable[..., Any], fake: FakeServer) -> None:
+async def test_a_server_that_was_unreachable_is_reconnected(connect: Callable[..., Any], fake: FakeServer) -> None:
     fake.answers["WatchAll"] = [[frame(batch(1)), HANG]]
     changes = connect().watch()
     await take(changes, 1)

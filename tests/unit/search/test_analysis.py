@@ -49,7 +49,7 @@ from .texts import query_terms, tokens
         ("پنجره‌ها", "پنجرهها"),
     ],
 )
-def test_what_readers_take_for_the_same_word_is_the_same_term(one: str, other: str) -> None:
+def test_spellings_of_one_word_are_one_term(one: str, other: str) -> None:
     assert index_terms(one) == index_terms(other) != []
 
 
@@ -66,7 +66,7 @@ def test_what_readers_take_for_the_same_word_is_the_same_term(one: str, other: s
         ("1,000", "1.000"),
     ],
 )
-def test_what_tells_words_apart_stays(one: str, other: str) -> None:
+def test_distinguishing_marks_are_kept(one: str, other: str) -> None:
     assert set(index_terms(one)).isdisjoint(index_terms(other)) or index_terms(one)[0] != index_terms(other)[0]
 
 
@@ -99,11 +99,11 @@ def test_what_tells_words_apart_stays(one: str, other: str) -> None:
         ("one.Two", "onetwo one two"),
     ],
 )
-def test_what_is_joined_is_kept_and_parted(text: str, terms: str) -> None:
+def test_joined_words_are_kept_and_split(text: str, terms: str) -> None:
     assert index_terms(text) == terms.replace(".", JOINT).split()
 
 
-def test_a_part_of_what_is_joined_finds_it() -> None:
+def test_a_part_of_a_joined_word_finds_it() -> None:
     """A question for a part has the term that the whole has for it."""
     for whole, part in [
         ("mail user@example.com", "example.com"),
@@ -137,7 +137,7 @@ def test_a_text_without_a_word_has_no_terms(text: str) -> None:
     assert index_terms(text) == query_terms(text) == []
 
 
-def test_nul_parts_words_and_does_no_harm() -> None:
+def test_nul_separates_words() -> None:
     assert index_terms("red\x00green") == ["red", "green"]
 
 
@@ -171,7 +171,7 @@ def test_a_long_text_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     assert index_terms("a b c") == ["a", "b"]
 
 
-def test_a_plain_and_a_decorated_neighbour_change_no_term() -> None:
+def test_plain_and_decorated_neighbors_change_no_term() -> None:
     """Texts of ASCII take a way of their own; it leads to the same terms."""
     for text in ["Caroline's dogs don't run", "getUserName user@example.com v1.2.3 1,000 https://a.io/x", "a_b __c__ d--e"]:
         assert index_terms(text + " ж")[:-1] == index_terms(text)

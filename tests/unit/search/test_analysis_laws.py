@@ -36,13 +36,13 @@ def test_the_characters_of_a_token_have_its_term(text: str) -> None:
 
 
 @given(texts)
-def test_a_text_has_every_term_of_itself_as_a_question(text: str) -> None:
+def test_a_text_has_every_term_of_the_same_text_as_a_question(text: str) -> None:
     assert set(query_terms(text)) <= set(index_terms(text))
     assert set(query_tokens(text)) <= set(tokens(text))
 
 
 @given(texts, texts)
-def test_texts_apart_have_the_terms_of_each(one: str, other: str) -> None:
+def test_concatenated_texts_have_the_terms_of_each(one: str, other: str) -> None:
     assert index_terms(f"{one}\n{other}") == index_terms(one) + index_terms(other)
 
 

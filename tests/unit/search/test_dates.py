@@ -112,7 +112,7 @@ phrases = st.one_of(texts, st.lists(st.sampled_from(_WORDS + _MORE)).map(" ".joi
         ("어제", "2023-05-16", "2023-05-16"),
     ],
 )
-def test_a_mention_means_days(text: str, first: str, last: str) -> None:
+def test_a_mention_of_a_date_stands_for_days(text: str, first: str, last: str) -> None:
     spaced = "" if text[-1] > "\u2e80" else " "
     found = mentions(f"é{spaced}{text}{spaced}è", NOW)
     assert [(m.first_day.isoformat(), m.last_day.isoformat()) for m in found] == [(first, last)]
@@ -127,11 +127,11 @@ def test_a_mention_means_days(text: str, first: str, last: str) -> None:
         *("may 10:30", "12:30", "Sundays", "a month", "the weekend", "13月40日", "2023年13月", "99999 days ago", "x" * 1000),
     ],
 )
-def test_what_is_no_date_is_no_mention(text: str) -> None:
+def test_texts_that_are_no_dates_are_no_mentions(text: str) -> None:
     assert mentions(text, NOW) == []
 
 
-def test_several_mentions_stand_in_order_and_apart() -> None:
+def test_several_mentions_are_ordered_and_disjoint() -> None:
     text = "İ Last week, on May 3 and 昨天; 2019!"
     assert [text[m.start : m.end] for m in mentions(text, NOW)] == ["Last week", "May 3", "昨天", "2019"]
 
@@ -156,7 +156,7 @@ def test_spans_have_terms_as_fine_as_they_are_short(first: str, last: str, terms
     assert date_terms([(date.fromisoformat(first), date.fromisoformat(last))]) == terms
 
 
-def test_a_document_has_its_own_day_and_what_it_mentions_seen_from_it() -> None:
+def test_a_document_has_the_terms_of_its_day_and_of_the_days_it_mentions() -> None:
     found = document_dates(["It was yesterday.", "", "2019"], NOW)
     assert found == [DAY + "20230517", MONTH + "202305", YEAR + "2023", DAY + "20230516", YEAR + "2019"]
 
@@ -185,7 +185,7 @@ def test_mentions_of_any_text_are_in_order_and_of_days(text: str, time: int) -> 
 
 
 @given(phrases)
-def test_trying_words_finds_what_a_search_finds(text: str) -> None:
+def test_the_fast_date_matcher_finds_the_matches_of_the_pattern(text: str) -> None:
     lower = dates._lower(text)
     assert [match.span() for match in dates._spaced(lower)] == [match.span() for match in dates._SPACED.finditer(lower)]
 

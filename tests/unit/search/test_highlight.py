@@ -67,7 +67,7 @@ def test_highlights_are_bounded_to_the_first() -> None:
     assert literal_highlights("a " * 100, ["a"], 2) == highlights("a " * 100, {"a"}, 2) == [Span(0, 1), Span(2, 3)]
 
 
-def test_no_more_of_a_long_text_is_analysed_than_its_first_highlights_need(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_text_is_analyzed_only_for_its_first_highlights(monkeypatch: pytest.MonkeyPatch) -> None:
     read = 0
 
     def counted(text: str, wanted: AbstractSet[str]) -> Iterator[tuple[int, int]]:
@@ -95,7 +95,7 @@ def ordered(spans: list[Span], text: str) -> bool:
 
 
 @given(texts, st.data())
-def test_highlights_are_in_order_and_apart_and_cover_what_was_found(text: str, data: st.DataObject) -> None:
+def test_highlights_are_ordered_disjoint_and_cover_the_matches(text: str, data: st.DataObject) -> None:
     known = sorted({token.term for token in tokens(text)})
     terms = data.draw(st.sets(st.sampled_from(known)) if known else st.just({"x"}))
     spans = highlights(text, terms, len(text))

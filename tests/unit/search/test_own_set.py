@@ -49,20 +49,20 @@ def found(asked: list[Conversation]) -> Figures:
     return figures(asked, ranked(Weights()))
 
 
-def test_the_set_is_as_large_as_it_is_said_to_be(separate: list[Conversation]) -> None:
+def test_the_set_has_the_documented_size(separate: list[Conversation]) -> None:
     assert len(separate) >= 8
     assert all(len(each.sessions) >= 4 and 40 <= len(list(each.turns())) <= 80 for each in separate)
     assert sum(len(each.questions) for each in separate) >= 120
     assert sum(path.stat().st_size for path in OWN.glob("*.json")) < 200_000
 
 
-def test_every_question_is_asked_once(separate: list[Conversation]) -> None:
+def test_every_question_occurs_once(separate: list[Conversation]) -> None:
     texts = [(each.id, question.text) for each in separate for question in each.questions]
     assert len(texts) == len(set(texts))
     assert not any(each.left_out for each in separate)
 
 
-def test_recall_keeps_its_level(found: Figures) -> None:
+def test_recall_is_at_least_the_minimum(found: Figures) -> None:
     assert found[ALL][FIVE] >= 0.77
     assert found[ALL][TEN] >= 0.80
     assert found[ALL][TEN_WITH_NEIGHBORS] >= 0.89
@@ -82,7 +82,7 @@ def test_recall_keeps_its_level(found: Figures) -> None:
         ("typo", 0.66, 0.66),
     ],
 )
-def test_recall_keeps_its_level_in_each_kind_of_question(
+def test_recall_of_each_kind_of_question_is_at_least_the_minimum(
     found: Figures, kind: str, floor: float, floor_with_neighbors: float
 ) -> None:
     assert found[kind][TEN] >= floor
@@ -95,7 +95,7 @@ def test_recall_is_clearly_above_plain_full_text_search(asked: list[Conversation
     assert found[ALL][TEN_WITH_NEIGHBORS] >= plain[ALL][TEN_WITH_NEIGHBORS] + 0.15
 
 
-def test_recall_is_above_plain_full_text_search_where_that_is_at_home(separate: list[Conversation]) -> None:
+def test_recall_is_above_plain_full_text_search_in_english(separate: list[Conversation]) -> None:
     """FTS5 does not split Chinese or Thai into words: without those the comparison is one of ranking."""
     english = [each for each in separate if each.id in ENGLISH]
     assert len(english) == len(ENGLISH)
@@ -108,7 +108,7 @@ def test_the_steps_together_are_better_than_bm25_alone(asked: list[Conversation]
     assert found[ALL][FIVE] >= figures(asked, ranked(BARE))[ALL][FIVE] + 0.02
 
 
-def test_an_answer_without_a_word_of_the_question_is_found_beside_it(asked: list[Conversation], found: Figures) -> None:
+def test_an_answer_without_words_of_the_question_is_found_by_its_neighbor(asked: list[Conversation], found: Figures) -> None:
     with_neighbors = figures(asked, ranked(Weights(), reach=1))
     assert with_neighbors[ALL][TEN] >= found[ALL][TEN] + 0.04
     assert with_neighbors[ALL][TEN] >= 0.88

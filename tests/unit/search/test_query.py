@@ -39,7 +39,7 @@ def words(query: Query) -> list[str]:
         ("Wo ist die Straße nach Zürich", "wo ist die strass nach zurich"),
     ],
 )
-def test_a_question_is_what_it_is_about(text: str, terms: str) -> None:
+def test_a_question_is_reduced_to_its_content_words(text: str, terms: str) -> None:
     assert words(parse(text, NOW)) == terms.split()
 
 
@@ -48,13 +48,13 @@ def test_a_question_without_a_word_has_nothing(text: str) -> None:
     assert parse(text, NOW) == Query(text=text, terms={})
 
 
-def test_a_part_counts_less_than_the_whole() -> None:
+def test_a_part_of_an_address_counts_less_than_the_whole() -> None:
     weights = parse("user@example.com hotel", NOW).terms
     assert weights["userexamplecom"] == weights["hotel"] == 1
     assert 0 < weights["exampl"] < 1
 
 
-def test_a_word_counts_most_where_it_counts_most() -> None:
+def test_a_repeated_word_has_its_highest_weight() -> None:
     assert parse("user getUser", NOW).terms["user"] == parse("getUser user", NOW).terms["user"] == 1
 
 
@@ -67,7 +67,7 @@ def test_a_word_counts_most_where_it_counts_most() -> None:
         ("hotel", ""),
     ],
 )
-def test_neighbours_are_pairs_over_stop_words(text: str, pairs: str) -> None:
+def test_adjacent_terms_are_pairs_across_stop_words(text: str, pairs: str) -> None:
     assert ["-".join(pair) for pair in parse(text, NOW).pairs] == pairs.split()
 
 
@@ -83,7 +83,7 @@ def test_neighbours_are_pairs_over_stop_words(text: str, pairs: str) -> None:
         ('"a" "a" "?"', ["a"]),
     ],
 )
-def test_what_is_quoted_is_a_phrase(text: str, phrases: list[str]) -> None:
+def test_quoted_words_are_a_phrase(text: str, phrases: list[str]) -> None:
     assert [" ".join(phrase) for phrase in parse(text, NOW).phrases] == phrases
 
 
@@ -113,18 +113,18 @@ def test_a_document_holds_the_terms_of_its_phrase_one_after_the_other(phrase: st
         ("谁是李明?", ""),
     ],
 )
-def test_what_is_capitalised_inside_a_sentence_looks_like_a_name(text: str, names: str) -> None:
+def test_words_capitalized_inside_a_sentence_are_names(text: str, names: str) -> None:
     assert parse(text, NOW).names == frozenset(names.split())
 
 
-def test_a_date_is_sought_as_a_span_and_as_terms_that_count_less() -> None:
+def test_a_date_is_searched_as_a_span_and_as_terms_of_lower_weight() -> None:
     query = parse("What did we do yesterday?", NOW)
     today = NOW // DAY_NS * DAY_NS
     assert query.spans == ((today - DAY_NS, today - 1),)
     assert query.terms == {"yesterday": 0.5, DAY + "20230516": 0.6, MONTH + "202305": 0.4, YEAR + "2023": 0.2}
 
 
-def test_what_happened_then_has_a_term_of_the_question() -> None:
+def test_questions_and_documents_share_the_terms_of_a_day() -> None:
     said = int(datetime(2023, 5, 10, 9, tzinfo=UTC).timestamp()) * 10**9
     assert DAY + "20230509" in parse("where were we on 9 May 2023", NOW).terms
     assert DAY + "20230509" in document_dates(["We went to the lake yesterday"], said)

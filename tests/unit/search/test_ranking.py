@@ -17,7 +17,7 @@ def test_nothing_found_is_nothing_ranked() -> None:
     assert rank(asked("tea"), Candidates([], 10)) == []
 
 
-def test_a_question_without_terms_ranks_what_is_latest_first() -> None:
+def test_a_question_without_terms_ranks_the_latest_first() -> None:
     assert order(Query("", {}), [candidate(1, "a"), candidate(3, "b"), candidate(2, "c")]) == [3, 2, 1]
 
 
@@ -40,7 +40,7 @@ def test_the_weight_of_a_term_is_a_factor() -> None:
     assert twice == pytest.approx(2 * once)
 
 
-def test_rare_terms_say_more() -> None:
+def test_rare_terms_count_more() -> None:
     assert (
         order(
             asked("tea samovar"), [candidate(1, "samovar"), candidate(2, "tea")], BARE, frequencies={"tea": 300, "samovar": 3}
@@ -49,17 +49,17 @@ def test_rare_terms_say_more() -> None:
     )
 
 
-def test_a_term_that_the_store_does_not_tell_counts_as_often_as_it_is_seen() -> None:
+def test_a_term_without_a_frequency_counts_by_its_occurrences() -> None:
     found = [candidate(1, "samovar"), candidate(2, "tea"), candidate(3, "tea")]
     assert order(asked("tea samovar"), found, BARE, frequencies={})[0] == 1
 
 
-def test_what_is_said_counts_more_than_what_tools_answer() -> None:
+def test_spoken_text_counts_more_than_tool_results() -> None:
     found = [candidate(1, "tea"), candidate(2, "", fields={"results": "tea"}), candidate(3, "", fields={"calls": "tea"})]
     assert order(asked("tea"), found, replace(BARE, b=0, calls=0.7)) == [1, 3, 2]
 
 
-def test_terms_side_by_side_in_their_order_say_more_than_apart() -> None:
+def test_adjacent_terms_in_order_count_more_than_separate_ones() -> None:
     together = candidate(1, "red kite x x x x x x x x")
     swapped = candidate(2, "kite red x x x x x x x x")
     close = candidate(3, "red x x x kite x x x x x")
@@ -69,7 +69,7 @@ def test_terms_side_by_side_in_their_order_say_more_than_apart() -> None:
     assert order(asked("red kite"), found, replace(BARE, near=0.2)) == [3, 2, 1, 4], "near in any order, and no nearer"
 
 
-def test_terms_of_two_fields_or_candidates_are_not_side_by_side() -> None:
+def test_terms_of_two_fields_or_candidates_are_not_adjacent() -> None:
     weights = replace(BARE, ordered=1.0, results=1.0, text=1.0)
     across = [candidate(1, "x red", fields={"results": "kite"}), candidate(2, "red", fields={"results": "x kite"})]
     assert len({scored.score for scored in rank(asked("red kite"), Candidates(across, 99), weights)}) == 1
@@ -78,14 +78,14 @@ def test_terms_of_two_fields_or_candidates_are_not_side_by_side() -> None:
     assert rank(asked("red kite"), Candidates(next_to, 99), weights) == rank(asked("red kite"), Candidates(alone, 99), BARE)
 
 
-def test_a_quoted_phrase_word_by_word_says_most() -> None:
+def test_an_exact_quoted_phrase_counts_most() -> None:
     query = asked("winter tale", phrases=(("the", "winter", "tale"),))
     exact, close = candidate(1, "the winter tale x"), candidate(2, "winter tale the winter x")
     assert order(query, [close, exact], replace(BARE, phrases=2.0)) == [1, 2]
     assert order(query, [close, candidate(3, "x the winter"), candidate(4, "the winter")], replace(BARE, phrases=2.0))[0] == 2
 
 
-def test_stop_words_make_a_phrase_no_rarer() -> None:
+def test_stop_words_do_not_make_a_phrase_rarer() -> None:
     found = [candidate(1, "the winter tale"), candidate(2, "winter tale")]
     candidates = Candidates(found, 1000, {"winter": 10, "tale": 10})
     weights = replace(BARE, b=0, phrases=2.0)
@@ -97,7 +97,7 @@ def test_stop_words_make_a_phrase_no_rarer() -> None:
     assert order(only_such, found, weights) == [1, 2]
 
 
-def test_whom_the_question_names_has_likely_said_the_answer() -> None:
+def test_a_speaker_named_in_the_question_ranks_higher() -> None:
     query = asked("caroline camp", names=frozenset({"carolin"}), terms={"carolin": 1.0, "camp": 1.0})
     hers = candidate(1, "i went to camp yesterday", author="Caroline")
     called = candidate(2, "carolin how was your camp", author="Melanie")
@@ -107,27 +107,27 @@ def test_whom_the_question_names_has_likely_said_the_answer() -> None:
     assert plain[0] == 2, "without it, whom is called is found"
 
 
-def test_a_name_of_nobody_who_speaks_is_a_term_as_others() -> None:
+def test_a_name_of_no_speaker_is_an_ordinary_term() -> None:
     query = asked("porto", names=frozenset({"porto"}))
     found = [candidate(1, "porto", author="Ann"), candidate(2, "x", author="Ann")]
     candidates = Candidates(found, 100, {"porto": 5})
     assert rank(query, candidates, BARE) == rank(query, candidates, replace(BARE, speaker=2.0))
 
 
-def test_what_is_of_the_time_asked_about_is_lifted() -> None:
+def test_events_of_the_time_in_the_question_rank_higher() -> None:
     query = asked("tea", spans=((100, 200), (900, 900)))
     found = [candidate(key, "tea", time=time) for key, time in ((1, 100), (2, 200), (3, 900), (4, 99), (5, 201))]
     assert order(query, found, replace(BARE, spans=1.0)) == [3, 2, 1, 5, 4]
 
 
-def test_more_of_the_question_is_worth_more_than_one_term_often() -> None:
+def test_more_terms_count_more_than_one_repeated_term() -> None:
     found = [candidate(1, "tea tea tea tea"), candidate(2, "tea cake")]
     frequencies = {"tea": 5, "cake": 200}
     assert order(asked("tea cake"), found, BARE, frequencies=frequencies) == [1, 2]
     assert order(asked("tea cake"), found, replace(BARE, coverage=0.9), frequencies=frequencies) == [2, 1]
 
 
-def test_what_the_best_have_in_common_is_asked_for_too() -> None:
+def test_common_terms_of_the_best_hits_join_the_query() -> None:
     best = [candidate(key, "kayak river kayak river paddle") for key in (1, 2, 3)]
     rest = [candidate(10 + n, f"river w{n} v{n} u{n}") for n in range(8)]
     alike, unlike = candidate(30, "river paddle z"), candidate(31, "river sofa z")
@@ -147,7 +147,7 @@ def test_an_answer_is_found_by_its_question() -> None:
     assert order(asked("kayak buy"), [far, inserted, question], weights)[:2] == [1, 6]
 
 
-def test_a_candidate_that_matches_nothing_is_ranked_by_what_stands_beside_it() -> None:
+def test_a_candidate_without_a_match_is_ranked_by_its_neighbors() -> None:
     strong, weak = candidate(1, "kayak", session=7, seq=5), candidate(2, "yes", session=7, seq=6)
     unrelated = candidate(3, "no", session=8, seq=6)
     ranked = rank(asked("kayak"), Candidates([strong, weak, unrelated], 100, {"kayak": 3}))

@@ -48,7 +48,7 @@ def questions(draw: st.DrawFn) -> Query:
 
 @settings(max_examples=examples(150))
 @given(questions(), candidates(), st.randoms())
-def test_scores_are_finite_in_order_and_the_same_whatever_the_order_of_what_was_found(
+def test_scores_are_finite_ordered_and_independent_of_the_candidate_order(
     query: Query, found: list[Candidate], chance: random.Random
 ) -> None:
     frequencies = dict.fromkeys(query.terms, 50)

@@ -36,7 +36,7 @@ def test_a_document_with_every_word_of_the_question_is_1() -> None:
     }
 
 
-def test_a_share_of_the_words_is_that_share_even_of_a_single_document() -> None:
+def test_coverage_is_the_share_of_the_words_even_in_a_single_document() -> None:
     found = relevance("green tea and biscuits", "likes green tea")
     assert 0.5 < found["likes green tea"] < 0.7
 
@@ -46,38 +46,38 @@ def test_a_rare_word_counts_more_than_one_that_many_documents_have() -> None:
     assert found["a kayak"] > found["tea"]
 
 
-def test_what_stands_right_beside_has_half() -> None:
+def test_a_direct_neighbor_has_half_the_relevance() -> None:
     found = relevance("kayak", "Where is the kayak?", "In the shed.", "Good.", "Yes.")
     assert (found["Where is the kayak?"], found["In the shed."]) == (pytest.approx(1.0), pytest.approx(0.5))
     assert found["Yes."] == 0.0
 
 
-def test_pairs_of_characters_that_nobody_wrote_count_less() -> None:
+def test_cjk_pairs_across_words_count_less() -> None:
     found = relevance("大明的狗叫什么名字?", "我的狗叫豆豆。")
     assert found["我的狗叫豆豆。"] > 0.3
 
 
-def test_a_question_of_other_words_scores_0() -> None:
+def test_a_question_without_common_words_scores_0() -> None:
     assert relevance("quantum entanglement", "likes green tea") == {"likes green tea": 0.0}
 
 
-def test_fusing_keeps_the_greater_relevance_and_recency_leaves_it() -> None:
+def test_fusing_keeps_the_greater_relevance_and_recency_does_not_change_it() -> None:
     fused = fuse([[Scored(1, 9.0, 0.2), Scored(2, 8.0, 0.7)], [Scored(1, 0.9, 0.4)]])
     assert {each.key: each.relevance for each in fused} == {1: 0.4, 2: 0.7}
     assert {each.key: each.relevance for each in recency(fused, {2: 0}, 0, 1, 1.0)} == {1: 0.4, 2: 0.7}
 
 
-def test_without_a_floor_an_answer_whose_best_is_unrelated_is_empty() -> None:
+def test_without_a_floor_an_unrelated_best_hit_empties_the_result() -> None:
     assert answering([Scored(1, 9.0, UNRELATED - 0.001), Scored(2, 8.0, 0.0)], None) == []
     assert answering([], None) == []
 
 
-def test_without_a_floor_what_is_far_below_the_best_is_left_out_and_the_order_stays() -> None:
+def test_without_a_floor_hits_far_below_the_best_are_omitted() -> None:
     scored = [Scored(1, 9.0, 0.1), Scored(2, 8.0, 0.8), Scored(3, 7.0, 0.01), Scored(4, 6.0, 0.0)]
     assert [each.key for each in answering(scored, None)] == [1, 2]
 
 
-def test_a_floor_leaves_what_reaches_it_and_0_switches_it_off() -> None:
+def test_a_score_floor_keeps_hits_that_reach_it_and_0_disables_it() -> None:
     scored = [Scored(1, 9.0, 0.1), Scored(2, 8.0, 0.8), Scored(3, 7.0, 0.0)]
     assert [each.key for each in answering(scored, 0.8)] == [2]
     assert answering(scored, 0.0) == scored
@@ -89,14 +89,14 @@ def test_cosines_are_read_on_the_scale_of_their_embedder() -> None:
 
 
 @pytest.mark.parametrize("alike", [0.0, 1.0])
-def test_an_embedder_to_which_all_texts_are_alike_still_has_a_scale(alike: float) -> None:
+def test_an_embedder_with_equal_vectors_for_all_texts_has_a_scale(alike: float) -> None:
     vectors = np.full((4, 1), alike, np.float32)
     scale = cosine_scale(vectors, vectors)
     assert scale.mean < scale.border < 1
     assert scale.relevance(1.0) == 1.0
 
 
-def test_the_hashing_embedders_scale_parts_unrelated_texts_from_slips_of_the_finger() -> None:
+def test_the_hashing_embedders_scale_separates_unrelated_texts_from_typos() -> None:
     embedder = HashingEmbedder()
 
     def cosine(one: str, other: str) -> float:

@@ -24,7 +24,7 @@ async def test_work_leaves_the_event_loop_above_its_bound(size: int, inline: boo
 
 
 @pytest.mark.parametrize("size", [1, 11])
-async def test_what_the_work_raises_is_raised(size: int) -> None:
+async def test_an_error_of_the_work_is_raised(size: int) -> None:
     def work() -> None:
         raise LookupError("gone")
 

@@ -11,7 +11,7 @@ import pytest
 from threadkeep_server.store.sql.search.analysis_cache import AnalysisCache
 
 
-def test_searches_side_by_side_analyse_an_event_once() -> None:
+def test_concurrent_searches_analyze_an_event_once() -> None:
     made: list[bytes] = []
     begun, go_on = threading.Event(), threading.Event()
 
@@ -32,7 +32,7 @@ def test_searches_side_by_side_analyse_an_event_once() -> None:
     assert analysed.words(b"tea", 2) == "tea 2"
 
 
-def test_what_is_kept_is_bounded_and_the_longest_unused_goes_first() -> None:
+def test_the_cache_is_bounded_and_evicts_the_least_recently_used() -> None:
     made: list[bytes] = []
 
     def make(body: bytes, time: int) -> str:
@@ -45,7 +45,7 @@ def test_what_is_kept_is_bounded_and_the_longest_unused_goes_first() -> None:
     assert made == [b"a", b"b", b"c", b"b"]
 
 
-def test_a_failure_is_told_and_not_kept() -> None:
+def test_a_failure_is_reported_and_not_cached() -> None:
     answers: Iterator[str | ValueError] = iter([ValueError("broken"), "tea"])
 
     def make(body: bytes, time: int) -> str:

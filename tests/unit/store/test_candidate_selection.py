@@ -76,7 +76,7 @@ def test_the_rarest_terms_come_first_and_of_the_same_the_newest() -> None:
     assert index.pages == []
 
 
-def test_what_has_common_terms_only_comes_last_with_all_of_them_before_any_and_all_is_read_in_one_go() -> None:
+def test_candidates_with_common_terms_only_come_last_and_are_read_at_once() -> None:
     common = range(1, MANY + 1)
     index = _Index({"rare": [3], "common": common, "usual": range(2, 2 * MANY + 2, 2)})
     documents = _Documents()
@@ -89,7 +89,7 @@ def test_what_has_common_terms_only_comes_last_with_all_of_them_before_any_and_a
     assert documents.read_at_once == [257]
 
 
-def test_pages_go_on_until_enough_satisfies_the_filter() -> None:
+def test_pages_are_read_until_enough_events_match_the_filter() -> None:
     index = _Index({"common": range(1, DOCUMENTS + 1)})
     admitted = [7, 100, 2000]
     found = _choose(index, _Documents(admitted), "common")
@@ -98,7 +98,7 @@ def test_pages_go_on_until_enough_satisfies_the_filter() -> None:
     assert [page.most for page in index.pages] == [257, 1028, 4112]
 
 
-def test_what_is_outdated_in_the_index_counts_by_what_was_read_of_it() -> None:
+def test_outdated_documents_count_by_their_current_content() -> None:
     index = _Index({"old": [1, 2, 3], "kept": range(1, MANY + 3)})
     read = Unindexed({"new": [2, 3], "kept": [3]}, {"new": 2, "kept": 1})
     found = _choose(index, _Documents(), "old", "new", "kept", limit=DOCUMENTS, unindexed=read, outdated={2, 3})
@@ -106,7 +106,7 @@ def test_what_is_outdated_in_the_index_counts_by_what_was_read_of_it() -> None:
     assert len(_keys(found)) == MANY + 2
 
 
-def test_without_an_index_everything_is_what_was_read() -> None:
+def test_without_an_index_search_uses_the_events_that_were_read() -> None:
     read = Unindexed({"a": [1, 2]}, {"a": 9})
     found = _choose(None, _Documents(), "a", "b", limit=1, unindexed=read)
     assert _keys(found) == [2]
@@ -114,7 +114,7 @@ def test_without_an_index_everything_is_what_was_read() -> None:
     assert not found.complete
 
 
-def test_no_more_is_read_than_can_be_wanted() -> None:
+def test_no_more_is_read_than_needed() -> None:
     documents = _Documents(range(1000, DOCUMENTS))
     found = _choose(_Index({"usual": range(1, 1000)}), documents, "usual")
     assert _keys(found) == []

@@ -10,7 +10,7 @@ from threadkeep_server.store.sql.log import change_details
 SESSION = Session(SessionRef("shop", "ann", "s1"), "uid", 1, 2, None, '{"a": 1}', {"k": "v"}, log_version=3, context_bytes=9)
 
 
-def test_a_session_is_told_as_it_was() -> None:
+def test_a_session_survives_the_encoding_of_a_change() -> None:
     assert change_details.read(change_details.created(SESSION)).after == SESSION
 
 

@@ -74,7 +74,7 @@ def _head() -> bytes:
         _head() + bytes(8) + b"\x80" + bytes(7),
     ],
 )
-def test_a_token_that_was_never_made_is_rejected(raw: bytes) -> None:
+def test_a_forged_token_is_rejected(raw: bytes) -> None:
     with pytest.raises(InvalidResumeToken, match="is not a resume token"):
         TOKENS.read(DIGEST, base64.urlsafe_b64encode(raw).decode().rstrip("="))
 

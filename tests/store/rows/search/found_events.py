@@ -64,7 +64,7 @@ class FoundEventRows:
         hall = EventFilter(branch="hall", exclude_synthetic=True, roles=frozenset({Role.USER}), exclude_archived=True)
         assert await self.around(store, hall, 2) == [([5], 3, [4])]
 
-    async def test_the_turn_is_that_of_the_last_start_before(self, store: Store) -> None:
+    async def test_the_turn_of_an_event_begins_at_the_last_start_before_it(self, store: Store) -> None:
         await say(
             store,
             draft("animal", role=Role.SYSTEM),

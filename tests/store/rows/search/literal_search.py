@@ -53,7 +53,7 @@ class TextRows:
         assert said(await search(store, keyword, ALICE)) == [text]
 
     @pytest.mark.parametrize(("keyword", "text"), [("ı", "i"), ("e", "\u0301"), ("é", "e\u0301"), ("ｆ", "f"), ("①", "1")])
-    async def test_nothing_is_normalised(self, store: Store, keyword: str, text: str) -> None:
+    async def test_searched_text_is_not_normalized(self, store: Store, keyword: str, text: str) -> None:
         await say(store, draft(text), draft(keyword))
         assert said(await search(store, keyword)) == [keyword]
 
@@ -97,7 +97,7 @@ class TextRows:
         assert said(await search(store, keyword)) == [text]
         assert said(await search(store, keyword, ALICE)) == [text]
 
-    async def test_a_nul_is_found_by_itself_and_by_its_replacement(self, store: Store) -> None:
+    async def test_a_nul_is_found_by_nul_and_by_its_replacement(self, store: Store) -> None:
         await say(store, draft("a\x00b"), draft("a\ufffdb"), draft("ab"))
         assert said(await search(store, "a\x00B")) == ["a\x00b", "a\ufffdb"]
         assert said(await search(store, "\ufffd", ALICE)) == ["a\x00b", "a\ufffdb"]
@@ -127,7 +127,7 @@ class SearchRows:
         assert said(await search(store, "hit")) == ["hit c", "hit a", "hit b"]
         assert {hit.ref for hit in await search(store, "hit")} == {ref()}
 
-    async def test_r_find_by_user_hits_of_a_user_come_by_time_session_and_position(self, store: Store) -> None:
+    async def test_hits_of_a_user_are_ordered_by_time_session_and_position(self, store: Store) -> None:
         await create(store, "s1")
         await create(store, "s2")
         for session, text, time in (
@@ -191,7 +191,7 @@ class SearchRows:
         assert await found(keyword="p", exclude_archived=True) == ["apple pie", "apple tart", "banana pie", "apple banana"]
 
     @pytest.mark.parametrize("scope", [ref(), ALICE, UserScope("alice", "shop")], ids=["session", "user", "app"])
-    async def test_filters_that_differ_in_little_are_answered_each_by_itself(self, store: Store, scope: object) -> None:
+    async def test_similar_filters_have_separate_results(self, store: Store, scope: object) -> None:
         """A query must not affect the next one: a store may cache the statement of the first."""
         await say(
             store,

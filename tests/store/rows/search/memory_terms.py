@@ -95,7 +95,7 @@ class MemoryCandidateRows:
         exact = await candidates(store, "common", limit=20)
         assert (len(exact.found), exact.complete) == (20, True)
 
-    async def test_a_filter_that_few_satisfy_finds_them_among_many_with_the_term(self, store: Store) -> None:
+    async def test_a_filter_with_few_matches_finds_them_among_many_events_with_the_term(self, store: Store) -> None:
         """More have the term than are counted."""
         total = most_counted(1, 3) + 200
         assert most_counted(total, 3) < total

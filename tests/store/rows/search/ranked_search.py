@@ -129,7 +129,7 @@ class CandidateRows:
         "text",
         ['say "zebra"', "NOT zebra", "zebra AND lion", "NEAR(zebra)", "zebra*", "text:zebra", "{text}:zebra", "a'zebra'\\"],
     )
-    async def test_what_engines_mind_in_a_text_is_text(self, store: Store, text: str) -> None:
+    async def test_characters_special_to_engines_are_literal(self, store: Store, text: str) -> None:
         await say(store, draft(text), draft("zebr"), draft("not and near"))
         async for _ in twice(store):
             assert await seqs(store, "zebra") == [1]
@@ -175,7 +175,7 @@ class CandidateRows:
             assert len(found.found) == 1
             assert set(found.frequencies) == set(terms("zebra"))
 
-    async def test_a_document_of_very_many_terms_is_found_by_each_of_them(self, store: Store) -> None:
+    async def test_a_document_with_very_many_terms_is_found_by_each_of_them(self, store: Store) -> None:
         many = list(map("".join, product("bcdfgklmnp", repeat=4)))
         await say(store, draft("zebra"), draft(" ".join(many)))
         async for _ in twice(store):

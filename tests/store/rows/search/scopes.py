@@ -54,7 +54,7 @@ class CandidateScopeRows:
             assert [each.key for each in await store.events_by_key(TENANT, scope, every)] == expected
         assert await store.events_by_key("other", SHOP, every) == []
 
-    async def test_names_that_run_into_each_other_are_different_scopes(self, store: Store) -> None:
+    async def test_names_with_equal_concatenation_are_different_scopes(self, store: Store) -> None:
         for app, user in (("ab", "c"), ("a", "bc"), ("", "abc"), ("abc", "")):
             await session_with(store, draft(f"zebra {app} {user}"), app=app, user=user, session_id="x")
         async for _ in twice(store):
@@ -62,7 +62,7 @@ class CandidateScopeRows:
                 assert await said_in(store, "zebra", UserScope(user, app)) == [f"zebra {app} {user}"]
                 assert await said_in(store, "zebra", AppScope(app)) == [f"zebra {app} {user}"]
 
-    async def test_a_session_is_named_as_everywhere(self, store: Store) -> None:
+    async def test_a_session_is_named_as_in_other_commands(self, store: Store) -> None:
         bare = SessionRef("", "", "s1")
         with pytest.raises(SessionNotFound):
             await ask(store, "zebra", bare)

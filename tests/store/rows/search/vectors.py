@@ -44,7 +44,7 @@ class VectorModelRows:
         assert min(small, large) > 0
         assert [await store.vector_model("small", 8), await store.vector_model("large", 16)] == [small, large]
 
-    async def test_a_model_whose_dimension_has_changed_is_refused_in_words_to_act_on(self, store: Store) -> None:
+    async def test_a_model_whose_dimension_has_changed_is_refused_with_instructions(self, store: Store) -> None:
         await store.vector_model("small", 8)
         with pytest.raises(ValueError, match=r"'small'.* 16 .*stored ones have 8.*set its dimension back to 8"):
             await store.vector_model("small", 16)
@@ -112,7 +112,7 @@ class VectorModelRows:
         assert await waiting(None) == mine + 1
         assert [await waiting(who) for who in (Caller("other"), Caller(TENANT, "bob"), Caller("nobody"))] == [1, 0, 0]
 
-    async def test_who_still_embeds_by_the_model_of_before_stores_nothing(self, store: Store) -> None:
+    async def test_an_embedder_of_the_previous_model_stores_nothing(self, store: Store) -> None:
         small = await filled(store)
         waiting = await queue(store, small)
         large = await store.vector_model("large", DIMENSION)
@@ -132,7 +132,7 @@ class EmbeddingRows:
         assert await queue(store, number, 2) == waiting[:2]
         assert await queue(store, number) == waiting, "it reserves nothing"
 
-    async def test_all_that_an_event_says_is_embedded_its_text_first(self, store: Store) -> None:
+    async def test_all_content_of_an_event_is_embedded_with_its_text_first(self, store: Store) -> None:
         number = await store.vector_model("small", DIMENSION)
         await session_with(store, draft("said", role=Role.USER), call("c1"), result("c1"), draft(""))
         assert [each.text for each in await queue(store, number)] == ["said", "f\n{}", "f", ""]
@@ -188,7 +188,7 @@ class EmbeddingRows:
         await append(store, draft("six"))
         assert await embed_all(store, number) == ["two", "four", "six"]
 
-    async def test_how_much_waits_is_counted(self, store: Store) -> None:
+    async def test_the_embedding_backlog_is_counted(self, store: Store) -> None:
         number = await filled(store)
         waiting = await queue(store, number)
         counts = [await store.waiting_for("small", [EVENTS])]
@@ -224,7 +224,7 @@ class VectorDeletionRows:
             near = await store.nearest(EVENTS, TENANT, scope, number, vector("two"), 10)
             assert near is None or len(near) == 1
 
-    async def test_a_session_made_again_under_the_name_has_no_vectors_of_the_first(self, store: Store) -> None:
+    async def test_a_recreated_session_has_no_vectors_of_the_first(self, store: Store) -> None:
         number = await filled(store)
         await embed_all(store, number)
         await store.delete_session(TENANT, ref())
@@ -266,7 +266,7 @@ class VectorScopeRows:
                     found = await told(store, scope, tenant=tenant)
                     assert sorted(key for key, _ in near) == found.keys.tolist()
 
-    async def test_keys_are_those_of_the_events_and_sessions_their_own(self, store: Store) -> None:
+    async def test_vectors_have_the_keys_of_their_events_and_sessions(self, store: Store) -> None:
         number = await filled(store, ["one"])
         await session_with(store, draft("two"), draft("three"), session_id="s2")
         await embed_all(store, number)
@@ -286,7 +286,7 @@ class VectorScopeRows:
         assert pages == [2, 2, 1]
         assert keys == (await told(store)).keys.tolist()
 
-    async def test_of_nothing_there_are_no_vectors_of_the_dimension(self, store: Store) -> None:
+    async def test_no_texts_give_no_vectors(self, store: Store) -> None:
         number = await filled(store)
         found = await told(store)
         assert found.vectors.shape == (0, DIMENSION)
@@ -301,7 +301,7 @@ class VectorScopeRows:
             with pytest.raises(error):
                 await told(store, missing, number=number)
 
-    async def test_a_bare_name_of_one_session_will_do(self, store: Store) -> None:
+    async def test_a_bare_name_of_one_session_is_accepted(self, store: Store) -> None:
         number = await filled(store)
         await embed_all(store, number)
         assert texts_of(await told(store, SessionRef("", "", "s1")), TEXTS) == list(TEXTS)

@@ -38,14 +38,14 @@ async def test_texts_become_rows_of_length_1(model: EmbeddingEndpoint, opened: O
     assert vectors == pytest.approx(np.array([[0.6, 0.0, 0.8]] * 3))
 
 
-async def test_numbers_of_any_size_become_length_1(model: EmbeddingEndpoint, opened: Opened) -> None:
+async def test_vectors_of_any_size_are_normalized(model: EmbeddingEndpoint, opened: Opened) -> None:
     model.does(model.embeds(lambda text: [1e300, -1e300]), model.embeds(lambda text: [1e-300, 0.0]))
     async with opened() as embedder:
         assert (await embedder.embed([TEXT]))[0] == pytest.approx([2**-0.5, -(2**-0.5)])
         assert (await embedder.embed([TEXT]))[0] == pytest.approx([1.0, 0.0])
 
 
-async def test_what_is_asked(model: EmbeddingEndpoint, opened: Opened) -> None:
+async def test_the_embedding_request_has_the_documented_form(model: EmbeddingEndpoint, opened: Opened) -> None:
     async with opened(dimensions=4) as embedder:
         assert embedder.model == f"{model.provider}:embedding-small:4"
         await embedder.embed(["a", "b"])
@@ -69,7 +69,7 @@ async def test_dimensions_are_not_sent_unless_they_are_set(model: EmbeddingEndpo
     assert "imension" not in str(model.requests[0].json)
 
 
-async def test_questions_and_documents_have_prefixes_of_their_own(model: EmbeddingEndpoint, opened: Opened) -> None:
+async def test_questions_and_documents_have_separate_prefixes(model: EmbeddingEndpoint, opened: Opened) -> None:
     async with opened(query_prefix="query: ", document_prefix="passage: ") as embedder:
         await embedder.embed(["a", "b"])
         await embedder.embed(["a"], query=True)
@@ -78,7 +78,7 @@ async def test_questions_and_documents_have_prefixes_of_their_own(model: Embeddi
         assert model.requests[1].json["requests"][0]["taskType"] == "RETRIEVAL_QUERY"
 
 
-async def test_many_texts_are_asked_for_in_batches_and_come_back_in_order(model: EmbeddingEndpoint, opened: Opened) -> None:
+async def test_many_texts_are_embedded_in_batches_and_returned_in_order(model: EmbeddingEndpoint, opened: Opened) -> None:
     model.does(model.embeds(lambda text: [float(len(text)), 1.0]))
     texts = ["x" * n for n in range(1, 8)]
     async with opened(batch=3) as embedder:
@@ -99,7 +99,7 @@ async def test_long_texts_are_cut_between_characters(model: EmbeddingEndpoint, o
     assert model.texts(model.requests[0]) == ["日本語の", "👩‍💻 ", "abcd", "half", "?"]
 
 
-async def test_blank_texts_are_not_asked_about_and_resemble_nothing(model: EmbeddingEndpoint, opened: Opened) -> None:
+async def test_blank_texts_are_not_sent_and_have_no_similarity(model: EmbeddingEndpoint, opened: Opened) -> None:
     async with opened() as embedder:
         assert (await embedder.embed([])).shape == (0, 0)
         assert (await embedder.embed([" \n", ""])).shape == (2, 0)
@@ -119,7 +119,7 @@ async def test_openai_answers_are_ordered_by_their_index(model: EmbeddingEndpoin
     assert found == ([1, 2, 3] if model.provider == "openai" else [3, 2, 1])
 
 
-async def test_a_vector_too_few_or_too_many_is_no_answer(model: EmbeddingEndpoint, opened: Opened) -> None:
+async def test_a_wrong_number_of_vectors_is_an_invalid_answer(model: EmbeddingEndpoint, opened: Opened) -> None:
     model.does(model.embeds(order=lambda items: items[1:]), model.embeds(order=lambda items: [*items, items[0]]))
     async with opened() as embedder:
         for _ in range(2):
@@ -141,7 +141,7 @@ BAD_VECTORS: list[list[object]] = [[float("nan"), 1.0], [float("inf"), 1.0], [1.
 
 
 @pytest.mark.parametrize("bad", BAD_VECTORS, ids=["nan", "infinite", "null", "empty", "words", "nested"])
-async def test_what_is_no_vector_is_refused(model: EmbeddingEndpoint, opened: Opened, bad: list[object]) -> None:
+async def test_invalid_vectors_are_refused(model: EmbeddingEndpoint, opened: Opened, bad: list[object]) -> None:
     model.does(model.embeds(lambda text: bad), model.embeds())
     async with opened() as embedder:
         failed = await failure(embedder)
@@ -181,7 +181,7 @@ async def test_dimensions_that_differ_from_the_stored_ones_are_refused_at_start(
             pass
 
 
-async def test_a_busy_endpoint_is_asked_again(model: EmbeddingEndpoint, opened: Opened) -> None:
+async def test_a_busy_endpoint_is_retried(model: EmbeddingEndpoint, opened: Opened) -> None:
     model.does(BUSY, breaks_off({"data": []}), model.embeds())
     async with opened() as embedder:
         assert (await embedder.embed([TEXT])).tolist() == [vector(TEXT)]
@@ -215,7 +215,7 @@ async def test_retry_after_is_waited_for(model: EmbeddingEndpoint, opened: Opene
         assert time.monotonic() - began >= 1.0
 
 
-async def test_a_retry_after_beyond_the_deadline_is_handed_on(model: EmbeddingEndpoint, opened: Opened) -> None:
+async def test_a_retry_after_beyond_the_deadline_is_passed_to_the_caller(model: EmbeddingEndpoint, opened: Opened) -> None:
     model.does(replies({}, status=429, headers={"retry-after": "600"}))
     async with opened(deadline=60.0) as embedder:
         failed = await failure(embedder)
@@ -224,7 +224,9 @@ async def test_a_retry_after_beyond_the_deadline_is_handed_on(model: EmbeddingEn
 
 
 @pytest.mark.parametrize("behavior", [hangs, never_ends(b" ", every=0.02)], ids=["silent", "dripping"])
-async def test_slow_is_a_timeout_of_the_attempt(model: EmbeddingEndpoint, opened: Opened, behavior: Behaviour) -> None:
+async def test_a_slow_response_is_a_timeout_of_the_attempt(
+    model: EmbeddingEndpoint, opened: Opened, behavior: Behaviour
+) -> None:
     model.does(behavior)
     async with opened(timeout=0.3, max_attempts=2) as embedder:
         failed = await failure(embedder)
@@ -232,7 +234,7 @@ async def test_slow_is_a_timeout_of_the_attempt(model: EmbeddingEndpoint, opened
     assert len(model.requests) == 2
 
 
-async def test_cancelling_hangs_up_at_once(model: EmbeddingEndpoint, opened: Opened) -> None:
+async def test_canceling_closes_the_connection_at_once(model: EmbeddingEndpoint, opened: Opened) -> None:
     model.does(hangs)
     async with opened(timeout=60.0) as embedder:
         asking = asyncio.create_task(embedder.embed([TEXT]))
@@ -244,7 +246,7 @@ async def test_cancelling_hangs_up_at_once(model: EmbeddingEndpoint, opened: Ope
             await model.gone.wait()
 
 
-async def test_nobody_there(model: EmbeddingEndpoint, opened: Opened) -> None:
+async def test_an_unreachable_endpoint_is_reported(model: EmbeddingEndpoint, opened: Opened) -> None:
     async with opened(base_url="http://127.0.0.1:1/v1", max_attempts=2) as embedder:
         failed = await failure(embedder)
         assert (failed.problem, failed.retry) == ("could not be reached", True)
@@ -260,7 +262,7 @@ async def test_an_answer_is_read_up_to_a_limit_that_grows_with_the_batch(model: 
         assert (await embedder.embed([TEXT] * 64)).shape == (64, 3072)  # 4.1 MB, more than a summary may have
 
 
-async def test_what_is_no_answer_is_told_so(model: EmbeddingEndpoint, opened: Opened) -> None:
+async def test_an_invalid_answer_is_reported(model: EmbeddingEndpoint, opened: Opened) -> None:
     bodies = ["<html>oops</html>", "{", "", "null", "[]", "3", '"text"', "{}", '{"data": 5, "embeddings": 5}']
     model.does(*(replies(body) for body in bodies))
     async with opened() as embedder:
@@ -288,7 +290,7 @@ async def test_the_environment_names_neither_address_nor_key_nor_proxy(
     assert "v9" not in model.requests[0].path
 
 
-async def test_neither_key_nor_address_nor_words_get_out(
+async def test_errors_contain_neither_key_nor_address_nor_text(
     model: EmbeddingEndpoint, opened: Opened, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)

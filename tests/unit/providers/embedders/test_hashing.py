@@ -74,11 +74,11 @@ def test_another_process_makes_the_same_bytes(embedder: HashingEmbedder) -> None
 
 
 @pytest.mark.parametrize("text", GOLDEN)
-def test_vectors_are_those_that_the_version_promises(text: str) -> None:
+def test_vectors_of_a_version_do_not_change(text: str) -> None:
     assert HashingEmbedder(16).vector(text).tolist() == pytest.approx(GOLDEN[text], abs=1e-4)
 
 
-def test_what_was_embedded_before_changes_nothing() -> None:
+def test_the_word_cache_does_not_change_a_vector() -> None:
     """Words are remembered up to a limit, then forgotten."""
     small = HashingEmbedder(dimension=16_384)
     assert small._words._capacity == 256
@@ -153,7 +153,7 @@ def test_tokens() -> None:
     assert folded("가 が İ") == "가 が i"
 
 
-def test_half_a_surrogate_pair_does_no_harm(embedder: HashingEmbedder) -> None:
+def test_a_lone_surrogate_causes_no_error(embedder: HashingEmbedder) -> None:
     assert alike(embedder, "hello \ud800", "hello") == pytest.approx(1.0)
 
 

@@ -47,7 +47,7 @@ def test_no_provider_is_no_embedder() -> None:
     assert open_embedder(EmbedderOptions(provider="")) is None
 
 
-def test_what_changes_vectors_changes_the_name() -> None:
+def test_options_that_change_vectors_change_the_name() -> None:
     def name(**changes: object) -> str:
         options: dict[str, object] = {"provider": "openai", "model": "small", "api_key": "k"}
         return EmbedderOptions(**options | changes).name  # type: ignore[arg-type]
@@ -70,7 +70,7 @@ def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("provider", ["openai", "gemini"])
-async def test_the_libraries_are_kept_from_writing_what_was_said(monkeypatch: pytest.MonkeyPatch, provider: str) -> None:
+async def test_the_http_libraries_do_not_log_content(monkeypatch: pytest.MonkeyPatch, provider: str) -> None:
     loggers = [logging.getLogger(name) for name in ("openai", "google_genai", "httpx2", "httpcore2")]
     for logger in loggers:
         monkeypatch.setattr(logger, "level", logging.DEBUG)
@@ -89,7 +89,7 @@ async def test_the_libraries_are_kept_from_writing_what_was_said(monkeypatch: py
         ("gemini-embedding-2", "own: ", False, "own: a", "own: a"),
     ],
 )
-async def test_gemini_is_told_what_a_text_is_for_as_its_model_wants_it(
+async def test_gemini_requests_have_the_task_type_in_the_form_of_their_model(
     model: str, prefix: str, by_field: bool, document: str, question: str
 ) -> None:
     from tests.support.models.embedding_endpoint import embedding_endpoint

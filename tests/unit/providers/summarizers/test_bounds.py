@@ -64,7 +64,7 @@ def test_a_budget_holds_for_any_sixty_minutes() -> None:
     assert budget.spend(60)
 
 
-def test_a_budget_counts_what_is_under_way_until_it_is_settled() -> None:
+def test_a_budget_counts_running_calls_until_they_are_settled() -> None:
     budget = TokenBudget(100, lambda: 0.0)
     first = budget.spend(80)
     assert first

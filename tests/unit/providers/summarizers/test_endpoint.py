@@ -51,7 +51,7 @@ async def test_a_summary_has_text_usage_and_model(model: ModelEndpoint, opened: 
         assert await summarize(summarizer) == Summary(TEXT, usage, "small-2026")
 
 
-async def test_what_is_asked(model: ModelEndpoint, opened: Opened) -> None:
+async def test_the_embedding_request_has_the_documented_form(model: ModelEndpoint, opened: Opened) -> None:
     async with opened() as summarizer:
         await summarize(summarizer)
     (request,) = model.requests
@@ -74,7 +74,7 @@ async def test_an_empty_system_prompt_is_not_sent(model: ModelEndpoint, opened: 
     assert "system" not in request.json
 
 
-async def test_no_more_output_is_asked_for_than_the_settings_allow(model: ModelEndpoint, opened: Opened) -> None:
+async def test_no_more_output_is_requested_than_the_settings_allow(model: ModelEndpoint, opened: Opened) -> None:
     async with opened(max_output_tokens=64) as summarizer:
         await summarize(summarizer, max_tokens=100)
     assert model.requests[0].json["max_tokens"] == 64
@@ -116,7 +116,7 @@ async def test_the_environment_names_neither_address_nor_key_nor_proxy(
     assert "sk-of-the-environment" not in str(model.requests[0].headers)
 
 
-async def test_what_may_pass_is_retried(model: ModelEndpoint, opened: Opened) -> None:
+async def test_transient_errors_are_retried(model: ModelEndpoint, opened: Opened) -> None:
     statuses = (408, 409, 429, 500, 503, 529)
     async with opened(max_attempts=len(statuses) + 1, backoff=0.0) as summarizer:
         model.does(*(replies({"error": {"message": SECRET}}, status=status) for status in statuses), replies(model.answer()))
@@ -124,7 +124,7 @@ async def test_what_may_pass_is_retried(model: ModelEndpoint, opened: Opened) ->
     assert len(model.requests) == len(statuses) + 1
 
 
-async def test_what_will_not_pass_is_not_retried(model: ModelEndpoint, opened: Opened) -> None:
+async def test_permanent_failures_are_not_retried(model: ModelEndpoint, opened: Opened) -> None:
     statuses = (307, 400, 401, 403, 404, 422)
     elsewhere = {"location": f"{model.url}/elsewhere"}
     model.does(*(replies({"error": {"message": SECRET}}, status=status, headers=elsewhere) for status in statuses))
@@ -140,7 +140,7 @@ async def test_attempts_are_bounded(model: ModelEndpoint, opened: Opened) -> Non
     assert len(model.requests) == 3
 
 
-async def test_an_endpoint_that_says_not_to_retry_is_not_asked_again(model: ModelEndpoint, opened: Opened) -> None:
+async def test_an_endpoint_that_forbids_retries_is_not_retried(model: ModelEndpoint, opened: Opened) -> None:
     model.does(replies({}, status=429, headers={"x-should-retry": "false"}))
     async with opened() as summarizer:
         assert await problem(summarizer) == "refused (429)"
@@ -166,7 +166,7 @@ async def test_a_retry_after_beyond_the_deadline_is_not_waited_for(model: ModelE
     assert len(model.requests) == 1
 
 
-async def test_a_retry_after_that_says_nothing_is_passed_over(model: ModelEndpoint, opened: Opened) -> None:
+async def test_an_unusable_retry_after_is_ignored(model: ModelEndpoint, opened: Opened) -> None:
     values = ("soon", "-5", "nan", "inf", "", "Mon, 99 Foo 2026", "Sun, 06 Nov 1994 08:49:37 GMT")
     trouble = [replies({}, status=503, headers={"retry-after": value}) for value in values]
     model.does(*trouble, replies(model.answer()))
@@ -175,7 +175,7 @@ async def test_a_retry_after_that_says_nothing_is_passed_over(model: ModelEndpoi
 
 
 @pytest.mark.parametrize("behavior", [hangs, never_ends(b" ", every=0.02)], ids=["silent", "dripping"])
-async def test_slow_is_a_timeout_of_the_attempt(model: ModelEndpoint, opened: Opened, behavior: Behaviour) -> None:
+async def test_a_slow_response_is_a_timeout_of_the_attempt(model: ModelEndpoint, opened: Opened, behavior: Behaviour) -> None:
     model.does(behavior, replies(model.answer()))
     async with opened(timeout=0.3) as summarizer:
         assert (await summarize(summarizer)).text == TEXT
@@ -192,7 +192,7 @@ async def test_the_deadline_ends_all_attempts(model: ModelEndpoint, opened: Open
     assert len(model.requests) <= 3
 
 
-async def test_cancelling_hangs_up_at_once(model: ModelEndpoint, opened: Opened) -> None:
+async def test_canceling_closes_the_connection_at_once(model: ModelEndpoint, opened: Opened) -> None:
     model.does(hangs)
     async with opened(timeout=60.0) as summarizer:
         asking = asyncio.create_task(summarize(summarizer))
@@ -226,7 +226,7 @@ async def test_a_refusal_is_no_summary(model: ModelEndpoint, opened: Opened) -> 
         assert await problem(summarizer) == "declined to answer"
 
 
-async def test_a_refusal_in_words_of_its_own_is_no_summary(model: ModelEndpoint, opened: Opened) -> None:
+async def test_a_refusal_in_its_own_field_is_no_summary(model: ModelEndpoint, opened: Opened) -> None:
     """OpenAI has a separate field for it; Anthropic has only the stop reason."""
     message = {"role": "assistant", "content": None, "refusal": "I cannot."}
     choices = [{"index": 0, "finish_reason": "stop", "message": message}]
@@ -270,7 +270,7 @@ async def test_a_broken_off_answer_is_retried(model: ModelEndpoint, opened: Open
 NO_ANSWERS = ["<html>oops</html>", "{", "", "null", "[]", "3", '"text"', "{}", '{"choices": [], "content": 5}']
 
 
-async def test_what_is_no_answer_is_told_so(model: ModelEndpoint, opened: Opened) -> None:
+async def test_an_invalid_answer_is_reported(model: ModelEndpoint, opened: Opened) -> None:
     json_, html = ({"content-type": kind} for kind in ("application/json", "text/html"))
     model.does(*(replies(body, headers=headers) for headers in (json_, html) for body in NO_ANSWERS))
     async with opened() as summarizer:
@@ -279,7 +279,7 @@ async def test_what_is_no_answer_is_told_so(model: ModelEndpoint, opened: Opened
     assert len(model.requests) == 2 * len(NO_ANSWERS)
 
 
-async def test_text_that_is_no_text_is_told_so(model: ModelEndpoint, opened: Opened) -> None:
+async def test_invalid_text_is_reported(model: ModelEndpoint, opened: Opened) -> None:
     texts: list[object] = [5, ["a"], {"a": 1}, "half a pair \ud800"]
     model.does(*(replies(model.answer(text)) for text in texts))
     async with opened() as summarizer:
@@ -287,12 +287,12 @@ async def test_text_that_is_no_text_is_told_so(model: ModelEndpoint, opened: Ope
             assert await problem(summarizer) == "gave an answer that cannot be read"
 
 
-async def test_nobody_there(model: ModelEndpoint, opened: Opened) -> None:
+async def test_an_unreachable_endpoint_is_reported(model: ModelEndpoint, opened: Opened) -> None:
     async with opened(base_url="http://127.0.0.1:1/v1", max_attempts=2) as summarizer:
         assert await problem(summarizer) == "could not be reached"
 
 
-async def test_neither_key_nor_address_nor_words_of_the_vendor_get_out(
+async def test_errors_contain_neither_key_nor_address_nor_the_providers_text(
     model: ModelEndpoint, opened: Opened, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -322,7 +322,7 @@ async def test_a_budget_of_tokens_is_kept(model: ModelEndpoint, opened: Opened) 
 
 
 @pytest.mark.parametrize(("behavior", "spent"), [(replies({}, status=401), False), (hangs, True)], ids=["refused", "timed out"])
-async def test_what_a_failed_attempt_may_have_cost_counts(
+async def test_the_possible_cost_of_a_failed_attempt_counts(
     model: ModelEndpoint, opened: Opened, behavior: Behaviour, spent: bool
 ) -> None:
     model.does(behavior, replies(model.answer()))

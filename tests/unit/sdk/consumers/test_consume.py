@@ -32,7 +32,7 @@ def consume(client: Any, flavor: str) -> Callable[..., Consuming]:
     return lambda handler, **options: Consuming(client, flavor, handler, **options)
 
 
-async def test_it_joins_with_what_it_was_told(consume: Callable[..., Consuming], fake: FakeServer) -> None:
+async def test_consuming_joins_with_the_given_options(consume: Callable[..., Consuming], fake: FakeServer) -> None:
     plain, full = Stream(fake), Stream(fake)
     consuming = consume(print)
     assert await plain.joined() == ns.JoinConsumer(name="indexer", scope=ChangeScope(app="shop", user_id="alice"))
@@ -55,7 +55,7 @@ async def test_it_joins_with_what_it_was_told(consume: Callable[..., Consuming],
     await leave(consuming, full)
 
 
-async def test_what_was_handled_is_acknowledged_and_not_before(consume: Callable[..., Consuming], fake: FakeServer) -> None:
+async def test_changes_are_acknowledged_only_after_handling(consume: Callable[..., Consuming], fake: FakeServer) -> None:
     stream, finish = Stream(fake), threading.Event()
     consuming = consume(lambda change: finish.wait(20))
     await stream.joined()
@@ -101,7 +101,7 @@ async def test_each_partition_in_order_and_several_at_a_time(consume: Callable[.
     await leave(consuming, stream)
 
 
-async def test_a_partition_that_waits_does_not_hold_up_the_others(consume: Callable[..., Consuming], fake: FakeServer) -> None:
+async def test_a_waiting_partition_does_not_block_the_others(consume: Callable[..., Consuming], fake: FakeServer) -> None:
     stream, finish = Stream(fake), threading.Event()
     consuming = consume(lambda change: change.versions.log_version != 1 or finish.wait(20), concurrency=2)
     await stream.joined()
@@ -112,7 +112,7 @@ async def test_a_partition_that_waits_does_not_hold_up_the_others(consume: Calla
     await leave(consuming, stream)
 
 
-async def test_what_fails_is_rejected_and_what_follows_it_waits(consume: Callable[..., Consuming], fake: FakeServer) -> None:
+async def test_a_failed_change_is_rejected_and_later_ones_wait(consume: Callable[..., Consuming], fake: FakeServer) -> None:
     failures = 1
     seen: list[int] = []
 
@@ -136,7 +136,7 @@ async def test_what_fails_is_rejected_and_what_follows_it_waits(consume: Callabl
     await leave(consuming, stream)
 
 
-async def test_after_the_last_attempt_the_partition_goes_on(consume: Callable[..., Consuming], fake: FakeServer) -> None:
+async def test_after_the_last_attempt_the_partition_continues(consume: Callable[..., Consuming], fake: FakeServer) -> None:
     def handle(change: threadkeep.Change) -> None:
         if change.versions.log_version == 1:
             raise KeyError("k")
@@ -164,7 +164,7 @@ async def test_a_handler_can_park(consume: Callable[..., Consuming], fake: FakeS
     await leave(consuming, stream)
 
 
-async def test_a_replay_that_fails_holds_nothing_up(consume: Callable[..., Consuming], fake: FakeServer) -> None:
+async def test_a_failing_replay_blocks_no_delivery(consume: Callable[..., Consuming], fake: FakeServer) -> None:
     def handle(change: threadkeep.Change) -> None:
         if change.versions.log_version == 1:
             raise OSError
@@ -187,7 +187,9 @@ async def test_a_replay_that_fails_holds_nothing_up(consume: Callable[..., Consu
         END,
     ],
 )
-async def test_it_joins_again_when_the_stream_breaks(consume: Callable[..., Consuming], fake: FakeServer, failure: Any) -> None:
+async def test_consuming_joins_again_when_the_stream_breaks(
+    consume: Callable[..., Consuming], fake: FakeServer, failure: Any
+) -> None:
     """Running handlers continue, waiting deliveries are dropped, and a partition's next delivery waits for its handler."""
     finish, entered = threading.Event(), threading.Semaphore(0)
     seen: list[int] = []
@@ -214,7 +216,7 @@ async def test_it_joins_again_when_the_stream_breaks(consume: Callable[..., Cons
     await leave(consuming, second)
 
 
-async def test_a_silent_stream_is_left(
+async def test_a_silent_stream_is_closed(
     consume: Callable[..., Consuming], fake: FakeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = Stream(fake), Stream(fake)
@@ -235,7 +237,7 @@ async def test_a_silent_stream_is_left(
         (grpc.StatusCode.RESOURCE_EXHAUSTED, "QUOTA_EXCEEDED", errors.QuotaExceeded),
     ],
 )
-async def test_what_does_not_pass_is_raised(
+async def test_permanent_errors_are_raised(
     consume: Callable[..., Consuming], fake: FakeServer, code: grpc.StatusCode, reason: str, kind: type[errors.ThreadkeepError]
 ) -> None:
     stream = Stream(fake)
@@ -246,7 +248,7 @@ async def test_what_does_not_pass_is_raised(
         await consuming.task
 
 
-async def test_a_clean_stop_finishes_what_runs_and_waits_for_the_server(
+async def test_a_clean_stop_finishes_running_handlers_and_waits_for_the_server(
     consume: Callable[..., Consuming], fake: FakeServer
 ) -> None:
     finish, entered = threading.Event(), threading.Event()
@@ -277,7 +279,7 @@ async def test_a_clean_stop_finishes_what_runs_and_waits_for_the_server(
     assert seen == [1]
 
 
-async def test_a_server_that_confirms_nothing_is_left_after_a_while(
+async def test_a_server_that_confirms_nothing_is_disconnected_after_a_while(
     consume: Callable[..., Consuming], fake: FakeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_deliveries, "FAREWELL", 0.3)
@@ -288,7 +290,7 @@ async def test_a_server_that_confirms_nothing_is_left_after_a_while(
     assert stream.broken.wait(10)
 
 
-async def test_it_can_be_stopped_while_there_is_no_server(
+async def test_consuming_can_be_stopped_without_a_server(
     consume: Callable[..., Consuming], fake: FakeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake.answers["Consume"] = [lambda requests, context: GONE.abort(context)] * 100
@@ -306,7 +308,7 @@ async def test_a_consumer_that_is_stopped_already_does_not_join(client: Any, fak
     assert fake.requests("Consume") == []
 
 
-async def test_cancelling_cancels_the_handlers_and_the_call(fake: FakeServer) -> None:
+async def test_canceling_cancels_the_handlers_and_the_call(fake: FakeServer) -> None:
     ended: list[str] = []
     entered = asyncio.Event()
 

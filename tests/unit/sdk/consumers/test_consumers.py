@@ -14,7 +14,7 @@ from ..fake import Fail, FakeServer
 from .consuming import delivery
 
 
-def test_acknowledgements_that_gather_go_together_and_in_order() -> None:
+def test_accumulated_acknowledgements_are_sent_together_and_in_order() -> None:
     woken: list[None] = []
     member = Member(lambda: woken.append(None))
     member.joined(ns.Joined(consumer=Consumer(max_attempts=5)))
@@ -30,7 +30,7 @@ def test_acknowledgements_that_gather_go_together_and_in_order() -> None:
     assert len(woken) == 4
 
 
-def test_a_lane_has_one_worker_and_forgets_what_waits() -> None:
+def test_a_lane_has_one_worker_and_drops_waiting_deliveries() -> None:
     member, lanes = Member(lambda: None), Lanes()
     one, two, other = (Work(member, delivery(n, partition)) for n, partition in ((1, 0), (2, 0), (3, 1)))
     assert [lanes.add(work) for work in (one, two, other)] == [True, False, True]
@@ -41,7 +41,7 @@ def test_a_lane_has_one_worker_and_forgets_what_waits() -> None:
     assert lanes.add(one) is True
 
 
-async def test_consumers_are_looked_after(client: Any, fake: FakeServer) -> None:
+async def test_consumers_are_listed_read_and_deleted(client: Any, fake: FakeServer) -> None:
     names = [Consumer(name=name) for name in "abc"]
     fake.answers["ListConsumers"] = [
         ns.ListConsumersResponse(consumers=names[:2], next_page_token="t"),
@@ -61,7 +61,7 @@ async def test_consumers_are_looked_after(client: Any, fake: FakeServer) -> None
     assert fake.requests("DeleteConsumer")[0].name == "a"
 
 
-async def test_parked_changes_are_looked_after(client: Any, fake: FakeServer) -> None:
+async def test_parked_changes_are_listed_replayed_and_deleted(client: Any, fake: FakeServer) -> None:
     changes = [ParkedChange(parked_id=str(n)) for n in range(3)]
     fake.answers["ListParkedChanges"] = [
         ns.ListParkedChangesResponse(parked_changes=changes[:2], next_page_token="t"),

@@ -16,7 +16,7 @@ from threadkeep_server.service.compaction.requests import Application
 FOUR = "U1 A1 U2 A2"
 
 
-async def test_an_unknown_session_is_told(bench: Bench) -> None:
+async def test_an_unknown_session_is_an_error(bench: Bench) -> None:
     with pytest.raises(SessionNotFound):
         await bench.apply("U1", at=0)
     with pytest.raises(SessionNotFound):

@@ -38,7 +38,7 @@ async def test_nothing_happens_up_to_the_threshold(bench: Bench) -> None:
     assert (done.actor, done.strategy, done.archived) == ("policy", "sliding_window", 3)
 
 
-async def test_without_a_policy_of_the_tenant_nothing_is_looked_at(bench: Bench) -> None:
+async def test_without_a_policy_of_the_tenant_the_store_is_not_called(bench: Bench) -> None:
     await bench.session()
     await bench.policies.set(Caller("other"), SERVER, policy())
     async with background(bench) as working:
@@ -46,7 +46,7 @@ async def test_without_a_policy_of_the_tenant_nothing_is_looked_at(bench: Bench)
         assert await working.say("U7", to=BARE) == []
 
 
-async def test_a_session_named_by_its_id_alone_costs_one_look_in_a_while(bench: Bench) -> None:
+async def test_a_bare_session_id_is_resolved_once_per_interval(bench: Bench) -> None:
     await bench.session()
     async with background(bench, policy()) as working:
         assert await working.say("U1 U2 U3 U4", to=BARE) == ["get_session"]
@@ -56,7 +56,7 @@ async def test_a_session_named_by_its_id_alone_costs_one_look_in_a_while(bench: 
         assert await working.say("U6 U7", to=BARE) == ["get_session"]
 
 
-async def test_a_bare_id_may_come_to_mean_another_session(bench: Bench) -> None:
+async def test_a_bare_id_may_later_select_another_session(bench: Bench) -> None:
     await bench.session(user="bob")
     async with background(bench) as working:
         await bench.policies.set(CALLER, key(PolicyScope.USER, user_id="alice"), policy())
@@ -68,7 +68,7 @@ async def test_a_bare_id_may_come_to_mean_another_session(bench: Bench) -> None:
         assert await bench.active() == "U4 U5"
 
 
-async def test_one_session_under_two_names_is_compacted_once_at_a_time(bench: Bench) -> None:
+async def test_one_session_under_two_names_is_compacted_by_one_worker_at_a_time(bench: Bench) -> None:
     await bench.session()
     at_once = most = 0
 
@@ -89,7 +89,7 @@ async def test_one_session_under_two_names_is_compacted_once_at_a_time(bench: Be
     assert len((await bench.active()).split()) < 5
 
 
-async def test_what_is_appended_meanwhile_is_compacted_afterwards(bench: Bench) -> None:
+async def test_events_appended_during_a_compaction_are_compacted_afterwards(bench: Bench) -> None:
     """Nobody appends anything later that could call for it."""
     await bench.session()
     late = iter(["U6 U7 U8 U9"])
@@ -107,7 +107,7 @@ async def test_what_is_appended_meanwhile_is_compacted_afterwards(bench: Bench) 
 
 
 @pytest.mark.parametrize("moment", ["release", "lease", "get_session", "read_window", "compact"])
-async def test_an_append_at_any_moment_is_not_forgotten(bench: Bench, moment: str) -> None:
+async def test_an_append_at_any_moment_is_compacted(bench: Bench, moment: str) -> None:
     await bench.session()
     async with background(bench, policy()) as working:
         await working.say("U1 U2 U3 U4")
@@ -117,7 +117,7 @@ async def test_an_append_at_any_moment_is_not_forgotten(bench: Bench, moment: st
         assert (await bench.look()).window.events < 5
 
 
-async def test_a_policy_that_cannot_help_is_left_alone_until_the_window_has_grown(bench: Bench) -> None:
+async def test_a_policy_without_effect_is_not_retried_until_the_window_grows(bench: Bench) -> None:
     await bench.session()
     async with background(bench, policy('{"bytes": 10}', '{"turnWindow": {"maxTurns": 30}}')) as working:
         await append(bench.store, *log("U1 " + " ".join(f"A{n}" for n in range(39))))
@@ -140,7 +140,7 @@ async def test_another_policy_is_tried_at_once(bench: Bench) -> None:
         assert await bench.active() == "U19 Ux"
 
 
-async def test_what_a_strategy_cannot_make_small_enough_is_paid_for_once(bench: Bench) -> None:
+async def test_a_window_that_stays_too_large_is_summarized_once(bench: Bench) -> None:
     await bench.session()
     bench.model.text = "long " * 200
     async with background(
@@ -180,7 +180,7 @@ async def test_two_servers_share_the_work(bench: Bench) -> None:
         assert len(bench.model.prompts) == 1
 
 
-async def test_a_failing_model_is_asked_again_later_each_time(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_failing_model_is_retried_after_growing_delays(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
     await bench.session()
     bench.model.problem = "timed out"
     async with background(bench, SUMMARISING) as working:
@@ -223,7 +223,7 @@ async def test_a_policy_that_is_removed_ends_the_attempts(bench: Bench) -> None:
         assert working.timers.fire() <= 1, "what failed under another policy does not count"
 
 
-async def test_work_that_takes_too_long_is_given_up_and_its_lease_with_it(bench: Bench) -> None:
+async def test_work_that_takes_too_long_is_canceled_and_its_lease_released(bench: Bench) -> None:
     await bench.session()
     bench.model.meanwhile = asyncio.Event().wait
     async with background(bench, SUMMARISING, longest_s=0.02) as working:
@@ -250,9 +250,7 @@ async def test_a_deleted_session_is_forgotten(bench: Bench) -> None:
         assert (await bench.active()).split()[-2:] == ["U4", "U5"]
 
 
-async def test_a_session_that_is_deleted_while_it_is_compacted_is_no_trouble(
-    bench: Bench, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_session_deleted_during_compaction_causes_no_error(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
     await bench.session()
     bench.model.meanwhile = lambda: bench.store.delete_session(TENANT, ref())
     async with background(bench, SUMMARISING) as working:
@@ -261,7 +259,7 @@ async def test_a_session_that_is_deleted_while_it_is_compacted_is_no_trouble(
     assert caplog.text == ""
 
 
-async def test_an_id_that_several_sessions_bear_is_no_trouble(bench: Bench) -> None:
+async def test_an_event_id_used_in_several_sessions_causes_no_error(bench: Bench) -> None:
     await bench.session()
     async with background(bench, policy()) as working:
         await append(bench.store, *log("U1"), to=BARE)
@@ -272,7 +270,7 @@ async def test_an_id_that_several_sessions_bear_is_no_trouble(bench: Bench) -> N
         assert await bench.active() == "U4 U5"
 
 
-async def test_one_sessions_trouble_is_not_anothers(bench: Bench) -> None:
+async def test_a_failing_session_does_not_affect_others(bench: Bench) -> None:
     await bench.session()
     other = await bench.session(session_id="s2")
 
@@ -291,7 +289,7 @@ async def test_one_sessions_trouble_is_not_anothers(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("moment", ["model", "lease", "compact"])
-async def test_stopping_gives_the_lease_back(bench: Bench, moment: str) -> None:
+async def test_stopping_releases_the_lease(bench: Bench, moment: str) -> None:
     await bench.session()
     reached = asyncio.Event()
 
@@ -316,7 +314,7 @@ async def test_stopping_gives_the_lease_back(bench: Bench, moment: str) -> None:
     assert (await bench.look()).window_version == before[0].window_version
 
 
-async def test_stopping_cancels_what_was_put_off(bench: Bench) -> None:
+async def test_stopping_cancels_delayed_work(bench: Bench) -> None:
     await bench.session()
     bench.model.problem = "timed out"
     async with background(bench, SUMMARISING) as working:

@@ -48,7 +48,7 @@ async def test_a_sliding_window_of_two_archives_three_of_five(bench: Bench) -> N
     ]
 
 
-async def test_what_was_archived_is_still_found(bench: Bench) -> None:
+async def test_archived_events_are_still_found(bench: Bench) -> None:
     await bench.session()
     await append(bench.store, draft("the secret is 42", event_id="secret"), *log(FIVE))
     await bench.run(SlidingWindow(2))
@@ -77,7 +77,7 @@ async def test_nothing_to_do_is_no_error_and_no_change(bench: Bench, text: str) 
     assert await bench.everything() == before
 
 
-async def test_by_the_strategy_of_a_policy_the_same_is_done(bench: Bench) -> None:
+async def test_the_strategy_of_a_policy_gives_the_same_result(bench: Bench) -> None:
     await bench.session(FIVE)
     with pytest.raises(InvalidField) as caught:
         await bench.run()
@@ -89,7 +89,7 @@ async def test_by_the_strategy_of_a_policy_the_same_is_done(bench: Bench) -> Non
     assert await bench.active() == "U4 U5"
 
 
-async def test_two_at_once_archive_what_one_would(bench: Bench) -> None:
+async def test_two_concurrent_compactions_archive_what_one_would(bench: Bench) -> None:
     await bench.session(FIVE)
     outcomes = await asyncio.gather(bench.run(SlidingWindow(2)), bench.run(SlidingWindow(2)))
     assert sum(outcome.compaction.archived for outcome in outcomes if outcome.compaction) == 3
@@ -97,7 +97,7 @@ async def test_two_at_once_archive_what_one_would(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("dry_run", [False, True])
-async def test_an_unknown_session_is_told(bench: Bench, dry_run: bool) -> None:
+async def test_an_unknown_session_is_an_error(bench: Bench, dry_run: bool) -> None:
     with pytest.raises(SessionNotFound):
         await bench.run(SlidingWindow(2), dry_run=dry_run)
 
@@ -114,7 +114,7 @@ async def test_an_unknown_session_is_told(bench: Bench, dry_run: bool) -> None:
         (SlidingWindow(3), "U1 A1(c) U2 A2 T1(c) A3", "U1 A1 U2 A2 T1 A3"),
     ],
 )
-async def test_what_strategies_leave(bench: Bench, strategy: Strategy, text: str, left: str) -> None:
+async def test_windows_after_each_strategy(bench: Bench, strategy: Strategy, text: str, left: str) -> None:
     await bench.session(text)
     await bench.run(strategy)
     assert await bench.active() == left
@@ -143,7 +143,7 @@ async def test_a_summary_is_a_turn_of_two_events_before_what_is_kept(bench: Benc
     assert outcome.prepared.plan.summary is None
 
 
-async def test_a_second_summary_takes_in_the_first(bench: Bench) -> None:
+async def test_a_second_summary_includes_the_first(bench: Bench) -> None:
     await bench.session("U1 A1 U2 A2")
     await bench.run(summarizing(2))
     await append(bench.store, *log("U3 A3"))
@@ -173,7 +173,7 @@ async def test_counters_and_versions_are_those_of_the_window(bench: Bench) -> No
 @pytest.mark.parametrize(
     ("strategy", "text"), [(SlidingWindow(2), SIX_TURNS), (summarizing(2), SIX_TURNS), (TrimToolResults(), "U1 A1(c) T1(c) U2")]
 )
-async def test_a_dry_run_says_what_would_be_done_and_does_nothing(bench: Bench, strategy: Strategy, text: str) -> None:
+async def test_a_dry_run_reports_the_actions_and_does_nothing(bench: Bench, strategy: Strategy, text: str) -> None:
     await bench.session(text)
     before = await bench.everything()
     outcome = await bench.run(strategy, dry_run=True)
@@ -202,14 +202,14 @@ async def test_a_preview_needs_no_model_and_counts_no_summary() -> None:
     assert await bench.everything() == before
 
 
-async def test_without_something_to_summarize_no_model_is_missed() -> None:
+async def test_without_events_to_summarize_no_model_is_required() -> None:
     bench = Bench(summarizer=False)
     await bench.session("S1 S2 U1 A1")
     await bench.run(summarizing(2))
     assert await bench.active() == "S2 U1 A1"
 
 
-async def test_stubs_answer_the_calls_of_what_they_stand_for(bench: Bench) -> None:
+async def test_stubs_answer_the_calls_of_the_replaced_results(bench: Bench) -> None:
     await bench.session("U1 A1(c,d)")
     await append(bench.store, *(replace(each, token_estimate=500) for each in log("T1(c) T2(d)")), *log("U2 A2"))
     await bench.run(TrimToolResults())
@@ -235,7 +235,7 @@ async def test_a_branch_alone_is_compacted(bench: Bench) -> None:
 # --- races
 
 
-async def test_a_lost_race_is_told_planned_anew_and_not_paid_twice(bench: Bench) -> None:
+async def test_a_lost_race_is_reported_planned_again_and_summarized_once(bench: Bench) -> None:
     """The rival archives what is kept, so the text to summarize is the same in the second attempt."""
     await bench.session("U1 A1 U2 A2 U3 A3")
     bench.store.before["compact"] = lambda: compact(bench.store, ["A3"])
@@ -248,7 +248,7 @@ async def test_a_lost_race_is_told_planned_anew_and_not_paid_twice(bench: Bench)
     assert outcome.compaction.usage == SPENT
 
 
-async def test_another_text_is_asked_for_anew_and_all_of_it_is_counted(bench: Bench) -> None:
+async def test_another_prompt_is_summarized_again_and_all_usage_is_counted(bench: Bench) -> None:
     await bench.session("U1 A1 U2 A2 U3 A3")
     bench.store.before["compact"] = bench.rival
     outcome = await bench.run(summarizing(2))
@@ -259,7 +259,7 @@ async def test_another_text_is_asked_for_anew_and_all_of_it_is_counted(bench: Be
     assert outcome.compaction.usage == (await bench.look()).usage == SPENT + SPENT
 
 
-async def test_a_rival_that_leaves_nothing_to_do_ends_it(bench: Bench) -> None:
+async def test_a_rival_compaction_that_leaves_no_work_ends_the_attempts(bench: Bench) -> None:
     await bench.session(FIVE)
     bench.store.before["compact"] = lambda: bench.run(SlidingWindow(2))
     outcome = await bench.run(SlidingWindow(2))
@@ -267,7 +267,7 @@ async def test_a_rival_that_leaves_nothing_to_do_ends_it(bench: Bench) -> None:
     assert await bench.active() == "U4 U5"
 
 
-async def test_a_trigger_is_asked_again_after_a_lost_race(bench: Bench) -> None:
+async def test_a_trigger_is_evaluated_again_after_a_lost_race(bench: Bench) -> None:
     await bench.session(FIVE)
     bench.store.before["compact"] = bench.rival
     outcome = await bench.run(SlidingWindow(2), trigger=EventCount(5))
@@ -275,7 +275,7 @@ async def test_a_trigger_is_asked_again_after_a_lost_race(bench: Bench) -> None:
     assert await bench.active() == "U2 U3 U4 U5"
 
 
-async def test_who_always_loses_gives_up(bench: Bench) -> None:
+async def test_a_compaction_that_always_loses_its_races_fails(bench: Bench) -> None:
     await bench.session(" ".join(f"U{n}" for n in range(20)))
 
     async def prepare_a_rival() -> None:
@@ -288,7 +288,7 @@ async def test_who_always_loses_gives_up(bench: Bench) -> None:
     assert (await bench.active()).split()[0] == "U5"
 
 
-async def test_appends_while_the_model_writes_are_kept_and_defeat_nothing(bench: Bench) -> None:
+async def test_appends_during_a_summary_are_kept_and_do_not_invalidate_it(bench: Bench) -> None:
     await bench.session("U1 A1 U2 A2")
     bench.model.meanwhile = lambda: append(bench.store, *log("U3 A3"))
     outcome = await bench.run(summarizing(2))
@@ -305,7 +305,7 @@ PROBLEMS = ["timed out", "gave an empty answer", "refused (401)", "was cut off a
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
-async def test_a_model_that_fails_is_told_and_leaves_all_as_it_was(bench: Bench, problem: str) -> None:
+async def test_a_failing_model_is_reported_and_changes_nothing(bench: Bench, problem: str) -> None:
     await bench.session("S1 S2 U1 A1 U2 A2")
     before = await bench.everything()
     bench.model.problem = problem
@@ -316,7 +316,7 @@ async def test_a_model_that_fails_is_told_and_leaves_all_as_it_was(bench: Bench,
 
 
 @pytest.mark.parametrize("text", ["", " \n\t", "x" * 10_000])
-async def test_a_summary_that_is_none_leaves_all_as_it_was(bench: Bench, text: str) -> None:
+async def test_an_unusable_summary_changes_nothing(bench: Bench, text: str) -> None:
     await bench.session("S1 S2 U1 A1 U2 A2")
     before = await bench.everything()
     bench.model.text = text
@@ -325,7 +325,7 @@ async def test_a_summary_that_is_none_leaves_all_as_it_was(bench: Bench, text: s
     assert await bench.everything() == before
 
 
-async def test_who_leaves_while_the_model_writes_leaves_all_as_it_was(bench: Bench) -> None:
+async def test_a_cancel_during_the_summary_changes_nothing(bench: Bench) -> None:
     await bench.session("U1 A1 U2 A2")
     before = await bench.everything()
     asked = asyncio.Event()
@@ -357,7 +357,7 @@ async def test_a_bound_caller_reaches_its_own_sessions(bench: Bench) -> None:
     assert await bench.active(ref("theirs", user="bob")) == FIVE
 
 
-async def test_a_large_window_is_planned_in_time_that_grows_with_it(bench: Bench) -> None:
+async def test_planning_time_grows_in_proportion_to_the_window(bench: Bench) -> None:
     """Ten thousand events: what is quadratic in the window takes minutes here."""
     await bench.session()
     await append(bench.store, *(draft("x", event_id=f"e{n}", role=Role(1 + n % 2)) for n in range(10_000)))

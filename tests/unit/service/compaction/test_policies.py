@@ -52,7 +52,7 @@ async def test_the_narrowest_policy_applies() -> None:
     assert applying(bench) == policy(9)
 
 
-async def test_what_applies_at_each_scope(bench: Bench) -> None:
+async def test_the_policy_that_applies_at_each_scope(bench: Bench) -> None:
     await bench.session()
     for number, each in enumerate(WIDEST_FIRST, 10):
         await bench.policies.set(CALLER, each, policy(number))
@@ -79,7 +79,7 @@ async def test_what_applies_at_each_scope(bench: Bench) -> None:
         (key(PolicyScope.USER_OF_APP, user_id="alice"), {"s1": False, "of-bob": False, "in-other-app": False}),
     ],
 )
-async def test_whom_a_policy_reaches(bench: Bench, scope: PolicyKey, reached: dict[str, bool]) -> None:
+async def test_the_sessions_that_a_policy_applies_to(bench: Bench, scope: PolicyKey, reached: dict[str, bool]) -> None:
     await bench.session()
     await bench.policies.set(CALLER, scope, policy(5))
     sessions = {"s1": ref(), "of-bob": ref(user="bob"), "in-other-app": ref(app="lab")}
@@ -112,7 +112,7 @@ async def test_a_policy_is_replaced_and_removed(bench: Bench) -> None:
     assert not bench.book.any(TENANT)
 
 
-async def test_a_session_is_named_in_whole(bench: Bench) -> None:
+async def test_a_policy_of_a_bare_session_id_has_the_full_key(bench: Bench) -> None:
     """A bare id sets the policy of the session with that id."""
     await bench.session()
     await bench.policies.set(CALLER, key(PolicyScope.SESSION, session_id="s1"), policy(5))
@@ -122,7 +122,7 @@ async def test_a_session_is_named_in_whole(bench: Bench) -> None:
     assert effective.key == SESSION._replace(tenant=TENANT)
 
 
-async def test_an_unknown_session_is_told(bench: Bench) -> None:
+async def test_an_unknown_session_is_an_error(bench: Bench) -> None:
     with pytest.raises(SessionNotFound):
         await bench.policies.set(CALLER, SESSION, policy(5))
     with pytest.raises(SessionNotFound):
@@ -169,7 +169,7 @@ async def test_a_bound_caller_need_not_name_itself(bench: Bench, scope: PolicyKe
 
 
 @pytest.mark.parametrize("scope", [PolicyScope.USER, PolicyScope.USER_OF_APP])
-async def test_a_policy_for_nobody_is_refused(bench: Bench, scope: PolicyScope) -> None:
+async def test_a_user_policy_without_a_user_is_refused(bench: Bench, scope: PolicyScope) -> None:
     for attempt in (bench.policies.set(CALLER, key(scope, app="shop"), policy(5)), bench.policies.get(CALLER, key(scope))):
         with pytest.raises(InvalidField) as caught:
             await attempt
@@ -191,7 +191,7 @@ def elsewhere(bench: Bench, behind_s: float = 0) -> tuple[PolicyBook, PolicyServ
 
 
 @pytest.mark.parametrize("behind_s", [0, 59, 3600, -3600])
-async def test_a_policy_set_elsewhere_is_learned_whatever_the_clock_there(bench: Bench, behind_s: float) -> None:
+async def test_a_policy_set_by_a_server_with_another_clock_is_applied(bench: Bench, behind_s: float) -> None:
     book, service = elsewhere(bench, behind_s)
     await bench.policies.set(CALLER, SERVER, policy(5))
     await book.refresh()
@@ -203,7 +203,9 @@ async def test_a_policy_set_elsewhere_is_learned_whatever_the_clock_there(bench:
     assert not book.any(TENANT)
 
 
-async def test_a_policy_that_cannot_be_read_disables_and_stops_nothing(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_unreadable_policy_neither_disables_nor_stops_compaction(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
     """A newer server knows strategies that this one does not."""
     unknown = compaction_pb2.CompactionPolicy(trigger=compaction_pb2.CompactionTrigger(events=5)).SerializeToString()
     await bench.session()
@@ -220,7 +222,7 @@ async def test_a_policy_that_cannot_be_read_disables_and_stops_nothing(bench: Be
     assert stored.body == unknown
 
 
-async def test_of_two_refreshes_at_once_the_newer_reading_counts(bench: Bench) -> None:
+async def test_of_two_concurrent_refreshes_the_newer_one_wins(bench: Bench) -> None:
     await bench.policies.set(CALLER, SERVER, policy(5))
     read, go_on = asyncio.Event(), asyncio.Event()
     read_policies = bench.store.policies
@@ -241,7 +243,7 @@ async def test_of_two_refreshes_at_once_the_newer_reading_counts(bench: Bench) -
     assert applying(bench) == policy(6)
 
 
-async def test_the_book_is_kept_up_to_date_through_trouble(
+async def test_the_policy_cache_stays_current_despite_failures(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(module, "_POLL_S", 0.001)

@@ -89,7 +89,7 @@ async def test_a_stale_window_version_changes_nothing(bench: Bench, dry_run: boo
     assert await bench.everything() == before
 
 
-async def test_appends_defeat_only_the_strict_rule(bench: Bench) -> None:
+async def test_appends_fail_only_a_strict_precondition(bench: Bench) -> None:
     await bench.session(FOUR)
     seen = (await bench.look()).log_version
     await append(bench.store, *log("U3"))
@@ -100,7 +100,7 @@ async def test_appends_defeat_only_the_strict_rule(bench: Bench) -> None:
     assert (await bench.apply("A1", at=1, expected_log_version=now.log_version)).matched
 
 
-async def test_an_append_between_looking_and_applying_defeats_the_strict_rule(bench: Bench) -> None:
+async def test_an_append_between_read_and_apply_fails_a_strict_precondition(bench: Bench) -> None:
     await bench.session(FOUR)
     bench.store.before["compact"] = lambda: append(bench.store, *log("U3"))
     applied = await bench.apply("U1", expected_log_version=(await bench.look()).log_version)
@@ -140,7 +140,7 @@ async def test_a_dry_run_checks_all_and_changes_nothing(bench: Bench) -> None:
         ([], {}, NothingToCompact),
     ],
 )
-async def test_what_cannot_be_done_changes_nothing(
+async def test_an_invalid_replacement_changes_nothing(
     bench: Bench, archive: list[str], inserts: dict[str | None, list[EventDraft]], error: type[Exception]
 ) -> None:
     await bench.session("U1 A1(c) T1(c) U2")
@@ -152,7 +152,7 @@ async def test_what_cannot_be_done_changes_nothing(
     assert await bench.everything() == before
 
 
-async def test_a_stub_stands_for_a_result(bench: Bench) -> None:
+async def test_a_stub_replaces_a_result(bench: Bench) -> None:
     await bench.session("U1 A1(c,d) T1(c) T2(d) U2")
     await bench.apply("T1", inserts={"T2": [stub("s", "c")]})
     assert await bench.active() == "U1 A1 s T2 U2"
@@ -214,7 +214,7 @@ async def test_without_an_id_a_retry_is_a_mismatch(bench: Bench) -> None:
 # --- through a seq
 
 
-async def test_the_tail_is_what_was_not_read(bench: Bench) -> None:
+async def test_the_tail_is_the_unread_events(bench: Bench) -> None:
     await bench.session(FOUR)
     seen = await bench.look()
     await append(bench.store, *log("U3 A3"))
@@ -236,7 +236,7 @@ async def test_of_two_compactions_of_the_same_range_one_is_a_mismatch(bench: Ben
     assert await bench.active() in {"one", "two"}
 
 
-async def test_reading_again_after_a_compaction_takes_in_its_summary(bench: Bench) -> None:
+async def test_reading_again_after_a_compaction_includes_its_summary(bench: Bench) -> None:
     await bench.session(FOUR)
     await bench.apply(through_seq=4, inserts={None: [inserted("first")]})
     await append(bench.store, *log("U3"))
@@ -267,7 +267,7 @@ async def test_an_event_that_is_appended_after_the_window_was_read_is_not_found(
         await bench.apply("U2")
 
 
-async def test_nothing_read_is_nothing_to_compact(bench: Bench) -> None:
+async def test_a_read_window_without_conversation_is_not_compactable(bench: Bench) -> None:
     await bench.session("S1")
     with pytest.raises(NothingToCompact):
         await bench.apply(through_seq=1, inserts={None: [inserted("s")]})
@@ -301,7 +301,7 @@ async def test_replacing_at_a_stale_version_changes_nothing(bench: Bench) -> Non
     assert await bench.everything() == before
 
 
-async def test_an_append_meanwhile_defeats_a_replacement(bench: Bench) -> None:
+async def test_an_append_in_between_rejects_a_replacement(bench: Bench) -> None:
     await bench.session(FOUR)
     bench.store.before["compact"] = lambda: append(bench.store, *log("U3"))
     assert not (await bench.replace(*log("U1"))).matched
@@ -317,7 +317,7 @@ async def test_nothing_may_be_left(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("text", [FOUR, ""])
-async def test_a_window_that_is_so_already_is_left_alone(bench: Bench, text: str) -> None:
+async def test_replacing_a_window_by_itself_changes_nothing(bench: Bench, text: str) -> None:
     await bench.session(text)
     before = await bench.everything()
     applied = await bench.replace(*log(text))
@@ -325,7 +325,7 @@ async def test_a_window_that_is_so_already_is_left_alone(bench: Bench, text: str
     assert await bench.everything() == before
 
 
-async def test_inserts_stand_where_they_are_named(bench: Bench) -> None:
+async def test_inserts_are_placed_before_the_named_events(bench: Bench) -> None:
     await bench.session(FOUR)
     names = ["a", "U1", "b", "c", "A2", "d"]
     known = {each.event_id: each for each in log(FOUR)}

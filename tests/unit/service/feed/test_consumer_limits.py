@@ -59,7 +59,7 @@ async def test_more_than_fits_is_read_in_parts() -> None:
 
 
 @simulated
-async def test_appends_of_which_the_filter_leaves_nothing_are_passed_over() -> None:
+async def test_appends_without_matching_events_are_skipped() -> None:
     group = await filled("apple", "pear", "apple pie", "plum")
     async with group.member(wanted=EventFilter(keyword="apple"), filter=b"apple") as member:
         assert places(await member.handle(3)) == [1, 2, 4]
@@ -68,7 +68,7 @@ async def test_appends_of_which_the_filter_leaves_nothing_are_passed_over() -> N
 
 
 @simulated
-async def test_silence_is_broken_by_signs_of_life() -> None:
+async def test_an_idle_stream_has_heartbeats() -> None:
     group = await filled()
     async with group.member() as member:
         await member.handle(1)
@@ -78,7 +78,7 @@ async def test_silence_is_broken_by_signs_of_life() -> None:
 
 
 @simulated
-async def test_a_consumer_with_nothing_to_do_is_not_overtaken_by_the_retention() -> None:
+async def test_an_idle_consumer_is_not_overtaken_by_the_retention() -> None:
     group = await filled("a")
     async with group.member(scope=FeedScope("", app="other")) as member:
         await asyncio.sleep(LEASE_S)
@@ -93,7 +93,7 @@ async def test_a_consumer_with_nothing_to_do_is_not_overtaken_by_the_retention()
 
 
 @simulated
-async def test_what_the_feed_has_forgotten_is_not_skipped_silently() -> None:
+async def test_trimmed_changes_are_not_skipped_silently() -> None:
     group = await filled("a")
     async with group.member() as member:
         await member.deliveries(2)
@@ -124,7 +124,7 @@ METHODS = ("balance", "acknowledge", "reject", "park", "changes", "change_events
 
 
 @simulated
-async def test_a_short_outage_of_the_store_is_sat_out() -> None:
+async def test_a_short_outage_of_the_store_is_survived() -> None:
     group = await filled("a", "b", "c")
     async with group.member() as member:
         got = await member.deliveries(4)
@@ -149,7 +149,7 @@ async def test_an_outage_that_outlasts_the_lease_ends_the_member() -> None:
 
 
 @simulated
-async def test_a_member_whose_lease_ran_out_confirms_nothing_that_is_anothers() -> None:
+async def test_a_member_with_an_expired_lease_confirms_nothing_of_the_new_holder() -> None:
     group = await filled("a")
     async with group.member() as slow:
         got = await slow.deliveries(2)
@@ -164,7 +164,7 @@ async def test_a_member_whose_lease_ran_out_confirms_nothing_that_is_anothers() 
 
 
 @simulated
-async def test_two_streams_that_call_themselves_the_same_do_not_share_their_work() -> None:
+async def test_two_streams_with_one_member_id_do_not_share_their_work() -> None:
     group = Group()
     for number in range(4):
         await group.session(f"s{number}")
@@ -189,7 +189,7 @@ async def test_deleting_a_consumer_ends_its_members() -> None:
 
 
 @simulated
-async def test_lag_counts_what_lies_before_each_partition() -> None:
+async def test_lag_counts_the_changes_ahead_of_each_partition() -> None:
     group = Group()
     await group.session("s1")
     await group.session("s2")

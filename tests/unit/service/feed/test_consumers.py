@@ -50,7 +50,7 @@ async def test_changes_come_in_order_and_once_acknowledged_never_again() -> None
 
 
 @simulated
-async def test_a_consumer_starts_with_what_comes_from_now_on_unless_it_asks_for_all() -> None:
+async def test_a_consumer_starts_with_new_changes_unless_all_are_requested() -> None:
     group = await filled("a")
     async with group.member(from_beginning=False) as member:
         await member.nothing(5)
@@ -59,7 +59,7 @@ async def test_a_consumer_starts_with_what_comes_from_now_on_unless_it_asks_for_
 
 
 @simulated
-async def test_what_was_not_acknowledged_comes_again_with_everything_after_it() -> None:
+async def test_unacknowledged_changes_are_redelivered_with_all_later_ones() -> None:
     group = await filled("a", "b")
     async with group.member() as member:
         first = await member.deliveries(3)
@@ -93,7 +93,7 @@ async def test_two_members_share_the_sessions_within_a_few_ticks() -> None:
 
 
 @simulated
-async def test_a_partition_is_given_up_only_when_nothing_of_it_is_outstanding() -> None:
+async def test_a_partition_is_released_only_without_outstanding_deliveries() -> None:
     group = Group()
     for number in range(4):
         await group.session(f"s{number}")
@@ -185,7 +185,7 @@ async def test_replaying_what_was_parked() -> None:
 
 
 @simulated
-async def test_a_replay_that_its_member_leaves_behind_is_parked_again() -> None:
+async def test_a_replay_abandoned_by_its_member_is_parked_again() -> None:
     group = await filled("a")
     async with group.member() as member:
         created, a = await member.deliveries(2)
@@ -215,7 +215,7 @@ async def test_a_member_that_stalls_loses_its_work() -> None:
 
 
 @simulated
-async def test_what_its_members_keep_dying_of_is_parked_without_them() -> None:
+async def test_a_change_that_kills_its_members_is_parked() -> None:
     group = await filled("deadly", "harmless")
     async with group.member(max_attempts=3) as member:
         await member.acknowledge((await member.deliveries(3))[0])
@@ -245,7 +245,7 @@ async def dies_of(deadly: int, member: Working) -> bool:
 
 
 @simulated
-async def test_what_a_member_had_beside_what_it_died_of_is_not_parked_with_it() -> None:
+async def test_other_deliveries_of_a_crashed_member_are_not_parked() -> None:
     group = Group()
     for number in range(8):
         await group.session(f"s{number}")
@@ -258,7 +258,7 @@ async def test_what_a_member_had_beside_what_it_died_of_is_not_parked_with_it() 
 
 
 @simulated
-async def test_a_crash_with_nothing_outstanding_does_not_count_against_what_comes_next() -> None:
+async def test_a_crash_without_outstanding_deliveries_counts_no_attempt() -> None:
     group = await filled()
     async with group.member(max_attempts=2) as member:
         await member.handle(1)

@@ -58,7 +58,7 @@ async def until(happened: Callable[[], bool]) -> None:
     pytest.fail("it did not happen")
 
 
-async def test_what_is_older_than_the_retention_goes_and_nothing_else(clock: Clock) -> None:
+async def test_only_changes_older_than_the_retention_are_trimmed(clock: Clock) -> None:
     feed = Feed(HOUR + 1, HOUR, 0)
     assert await caring(feed, clock).trim() == 1
     assert feed.times == [NOW - HOUR, NOW]
@@ -67,7 +67,7 @@ async def test_what_is_older_than_the_retention_goes_and_nothing_else(clock: Clo
     assert feed.times == [NOW]
 
 
-async def test_much_goes_in_small_steps_between_which_others_come_first(clock: Clock) -> None:
+async def test_a_large_deletion_runs_in_small_steps_that_yield_to_others(clock: Clock) -> None:
     feed = Feed(*[2 * HOUR] * 2500, 0)
     between = 0
 
@@ -84,7 +84,7 @@ async def test_much_goes_in_small_steps_between_which_others_come_first(clock: C
     assert between
 
 
-async def test_a_feed_that_grows_old_meanwhile_is_trimmed_to_the_time_of_each_step(clock: Clock) -> None:
+async def test_a_feed_that_ages_during_a_sweep_is_trimmed_to_the_time_of_each_step(clock: Clock) -> None:
     feed = Feed(*[2 * HOUR] * 1000, HOUR)
     care = caring(feed, clock)
     trimming = asyncio.create_task(care.trim())
@@ -93,7 +93,7 @@ async def test_a_feed_that_grows_old_meanwhile_is_trimmed_to_the_time_of_each_st
     assert await trimming == 1001
 
 
-async def test_it_trims_at_once_and_then_at_every_interval(clock: Clock) -> None:
+async def test_retention_trims_at_start_and_at_every_interval(clock: Clock) -> None:
     feed = Feed(2 * HOUR, 0)
     async with at_work(caring(feed, clock, interval=0.01)):
         await until(lambda: feed.times == [NOW])
@@ -101,7 +101,7 @@ async def test_it_trims_at_once_and_then_at_every_interval(clock: Clock) -> None
         await until(lambda: not feed.times)
 
 
-async def test_it_rests_between_while_there_is_nothing_to_do(clock: Clock) -> None:
+async def test_retention_sleeps_without_work(clock: Clock) -> None:
     feed = Feed(2 * HOUR)
     async with at_work(caring(feed, clock)):
         await until(lambda: not feed.times)
@@ -119,7 +119,7 @@ async def test_a_failure_is_logged_and_tried_again(clock: Clock, caplog: pytest.
     assert "hush" not in caplog.text
 
 
-async def test_a_feed_that_is_kept_for_ever_is_never_trimmed(clock: Clock) -> None:
+async def test_a_feed_kept_without_a_limit_is_never_trimmed(clock: Clock) -> None:
     feed = Feed(1000 * HOUR)
     async with asyncio.timeout(1):
         await caring(feed, clock, retention=0).run()

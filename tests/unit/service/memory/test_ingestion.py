@@ -20,7 +20,7 @@ MINUTE_NS = 60 * SECOND_NS
 # --- on compaction
 
 
-def test_on_compaction_the_whole_session_is_remembered() -> None:
+def test_a_compaction_ingests_the_whole_session() -> None:
     async def main() -> None:
         server = Server(on_compaction=True)
         await server.say("s1", "one", "two")
@@ -52,7 +52,7 @@ def test_a_compaction_while_no_server_ran_is_caught_up_with() -> None:
     simulate(main())
 
 
-def test_what_was_not_ingested_when_the_server_died_is_ingested_by_the_next() -> None:
+def test_ingestion_continues_on_the_next_server_after_a_kill() -> None:
     """The place that is noted never passes what is still to be done."""
 
     async def main() -> None:
@@ -76,7 +76,7 @@ def test_what_was_not_ingested_when_the_server_died_is_ingested_by_the_next() ->
 # --- on idle
 
 
-def test_on_idle_a_session_is_remembered_once_nothing_was_appended_for_so_long() -> None:
+def test_an_idle_session_is_ingested_after_the_idle_time() -> None:
     async def main() -> None:
         server = Server(idle_ns=10 * MINUTE_NS)
         async with server.running():
@@ -98,7 +98,7 @@ def test_on_idle_a_session_is_remembered_once_nothing_was_appended_for_so_long()
     simulate(main())
 
 
-def test_a_session_that_fell_idle_while_no_server_ran_is_remembered_by_the_next() -> None:
+def test_a_session_that_became_idle_without_a_server_is_ingested_by_the_next_one() -> None:
     async def main() -> None:
         first = Server(idle_ns=10 * MINUTE_NS)
         async with first.running():
@@ -113,7 +113,7 @@ def test_a_session_that_fell_idle_while_no_server_ran_is_remembered_by_the_next(
     simulate(main())
 
 
-def test_what_fell_idle_first_is_not_passed_by_because_another_goes_on() -> None:
+def test_the_first_idle_session_is_not_skipped_while_another_is_active() -> None:
     async def main() -> None:
         first = Server(idle_ns=10 * MINUTE_NS)
         async with first.running():
@@ -131,7 +131,7 @@ def test_what_fell_idle_first_is_not_passed_by_because_another_goes_on() -> None
     simulate(main())
 
 
-def test_deleted_sessions_are_forgotten_by_it_and_created_ones_are_nothing_yet() -> None:
+def test_deleted_and_empty_sessions_are_not_ingested() -> None:
     async def main() -> None:
         server = Server(idle_ns=MINUTE_NS)
         async with server.running():
@@ -145,7 +145,7 @@ def test_deleted_sessions_are_forgotten_by_it_and_created_ones_are_nothing_yet()
     simulate(main())
 
 
-def test_what_already_was_in_the_feed_when_it_was_switched_on_is_remembered_too() -> None:
+def test_changes_from_before_ingestion_was_enabled_are_ingested() -> None:
     async def main() -> None:
         server = Server(idle_ns=MINUTE_NS)
         await server.say("s1", "one")
@@ -157,7 +157,7 @@ def test_what_already_was_in_the_feed_when_it_was_switched_on_is_remembered_too(
     simulate(main())
 
 
-def test_a_feed_that_was_trimmed_meanwhile_is_followed_from_where_it_begins(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_feed_trimmed_meanwhile_is_followed_from_its_new_beginning(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
         first = Server(idle_ns=MINUTE_NS)
         await first.say("s1", "one")
@@ -180,7 +180,7 @@ def test_a_feed_that_was_trimmed_meanwhile_is_followed_from_where_it_begins(capl
 # --- trouble, and several servers
 
 
-def test_one_sessions_trouble_does_not_stop_the_others_and_is_given_up_in_the_end(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failing_session_does_not_stop_the_others_and_is_finally_skipped(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
         server = Server(on_compaction=True)
         server.memory.fails = {"s1": RuntimeError("no")}
@@ -200,7 +200,7 @@ def test_one_sessions_trouble_does_not_stop_the_others_and_is_given_up_in_the_en
     assert "s1" not in caplog.text  # no name of a session, and no text
 
 
-def test_a_store_that_is_away_is_waited_for_and_nothing_is_given_up() -> None:
+def test_an_unavailable_store_is_retried_and_no_work_is_dropped() -> None:
     async def main() -> None:
         server = Server(on_compaction=True)
         server.memory.fails = {"s1": StoreUnavailable("the database does not answer")}
@@ -216,7 +216,7 @@ def test_a_store_that_is_away_is_waited_for_and_nothing_is_given_up() -> None:
     simulate(main())
 
 
-def test_of_several_servers_one_follows_and_another_takes_over_when_it_dies() -> None:
+def test_one_of_several_servers_follows_and_another_takes_over_when_it_dies() -> None:
     async def main() -> None:
         first = Server(on_compaction=True)
         second = Server(first.store, owner="other", on_compaction=True)
@@ -238,7 +238,7 @@ def test_of_several_servers_one_follows_and_another_takes_over_when_it_dies() ->
     simulate(main())
 
 
-def test_with_neither_policy_nothing_runs() -> None:
+def test_without_any_policy_no_compaction_runs() -> None:
     async def main() -> None:
         server = Server()
         await server.ingestion.run()

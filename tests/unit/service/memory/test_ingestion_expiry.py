@@ -22,7 +22,7 @@ from threadkeep_server.store.contract.sessions import Expired
 from threadkeep_server.transport.wire.memory_text import MemoryTextReader
 
 
-def test_nothing_expires_unremembered() -> None:
+def test_no_session_expires_before_ingestion() -> None:
     async def main() -> None:
         server = Server()
         await server.say("s1", "one", "two", expires_in=60)
@@ -37,7 +37,7 @@ def test_nothing_expires_unremembered() -> None:
     simulate(main())
 
 
-def test_many_expired_sessions_are_swept_at_once_whatever_fails_among_them() -> None:
+def test_expired_sessions_are_swept_together_despite_failures() -> None:
     async def main() -> None:
         server = Server()
         for number in range(50):
@@ -59,7 +59,7 @@ def test_many_expired_sessions_are_swept_at_once_whatever_fails_among_them() -> 
     simulate(main())
 
 
-def test_a_session_that_cannot_be_remembered_stays_for_some_sweeps_only(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_session_that_cannot_be_ingested_is_kept_for_a_few_sweeps_only(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
         server = Server()
         server.memory.fails = {"s1": RuntimeError("no")}
@@ -75,7 +75,7 @@ def test_a_session_that_cannot_be_remembered_stays_for_some_sweeps_only(caplog: 
     assert f"failed {MOST_ATTEMPTS} times; deleting it" in caplog.records[-1].getMessage()
 
 
-def test_a_store_that_is_away_keeps_expired_sessions() -> None:
+def test_expired_sessions_are_kept_while_the_store_is_unavailable() -> None:
     async def main() -> None:
         server = Server()
         server.memory.fails = {"s1": StoreUnavailable("no")}
@@ -88,7 +88,7 @@ def test_a_store_that_is_away_keeps_expired_sessions() -> None:
 
 
 @pytest.mark.parametrize("change", ["append", "extend", "delete"])
-def test_a_session_that_changes_while_it_is_remembered_is_left_to_the_next_sweep(change: str) -> None:
+def test_a_session_that_changes_during_ingestion_is_left_to_the_next_sweep(change: str) -> None:
     class Meanwhile(Faulty):
         async def ingest(self, tenant: str, ref: SessionRef, what: IngestOptions = TEXT_ONLY) -> Ingested:
             done = await super().ingest(tenant, ref, what)
@@ -125,7 +125,7 @@ def test_a_session_that_changes_while_it_is_remembered_is_left_to_the_next_sweep
     simulate(main())
 
 
-def test_without_the_hook_sessions_expire_as_ever() -> None:
+def test_without_ingestion_sessions_expire_as_usual() -> None:
     async def main() -> Sequence[str]:
         server = Server()
         sessions = SessionService(server.store, Limits(), clock, lambda: "id")

@@ -70,14 +70,14 @@ async def test_a_deleted_entry_stays_deleted_on_re_ingest() -> None:
     assert await all_texts(services) == ["one"]
 
 
-async def test_archived_events_are_remembered_too() -> None:
+async def test_archived_events_are_ingested_too() -> None:
     services = SearchServices()
     await services.session("s1", "one", "two")
     await compact(services.store, ["s1-1"])
     assert (await services.memory.add_session(ANYONE, ref())).added == 2
 
 
-async def test_thoughts_tool_plumbing_and_summaries_only_if_asked() -> None:
+async def test_reasoning_tool_calls_and_summaries_are_ingested_on_request_only() -> None:
     services = SearchServices()
     thought = message_pb2.Part(reasoning=message_pb2.ReasoningPart(text="she may mean green tea"))
     await services.session(
@@ -120,7 +120,7 @@ async def test_long_sessions_are_read_in_pages(monkeypatch: pytest.MonkeyPatch) 
     assert calls == [7] * 7 + [1]
 
 
-async def test_a_session_under_a_name_that_was_taken_over_is_another() -> None:
+async def test_a_recreated_session_is_another_session() -> None:
     services = SearchServices()
     await services.session("s1", draft("one", event_id="e1"))
     await services.memory.add_session(ANYONE, ref())
@@ -144,7 +144,7 @@ async def test_memories_outlive_their_session_and_are_purged_by_it() -> None:
     assert await all_texts(services) == []
 
 
-async def test_unknown_sessions_and_events_are_told() -> None:
+async def test_unknown_sessions_and_events_are_reported() -> None:
     services = SearchServices()
     await services.session("s1", "one")
     with pytest.raises(errors.SessionNotFound):
@@ -249,7 +249,7 @@ async def test_a_user_is_required() -> None:
     assert [str(error) for error in missing] == ["scope.user_id is required"] * 4
 
 
-async def test_switched_off_everything_says_so() -> None:
+async def test_disabled_memory_is_reported_by_every_call() -> None:
     services = SearchServices(memory=False)
     await services.session("s1", "tea")
     off = await use(services, ANYONE, SCOPE)
@@ -266,7 +266,7 @@ async def test_forgetting_by_id_has_bounds_and_counts_what_it_did_not_find() -> 
     assert (receipt.deleted, receipt.not_found) == (1, 1)
 
 
-async def test_whoever_embeds_is_woken_when_something_was_added() -> None:
+async def test_the_embedder_is_woken_by_added_memories() -> None:
     services = SearchServices()
     woken: list[bool] = []
     memory = service.MemoryService(
@@ -280,7 +280,7 @@ async def test_whoever_embeds_is_woken_when_something_was_added() -> None:
     assert len(woken) == 2
 
 
-async def test_a_session_of_large_events_is_ingested_by_parts_so_that_others_can_write(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_session_of_large_events_is_ingested_in_parts_so_that_others_can_write(monkeypatch: pytest.MonkeyPatch) -> None:
     services = SearchServices()
     session = await services.session("s1", *(f"{number} " + "tea " * 150_000 for number in range(4)))
     parts: list[int] = []
@@ -296,7 +296,7 @@ async def test_a_session_of_large_events_is_ingested_by_parts_so_that_others_can
 
 
 @pytest.mark.parametrize("event_ids", [(), ("s1-1",)])
-async def test_a_session_that_takes_over_the_name_while_the_other_is_ingested_is_remembered_once(
+async def test_a_session_recreated_during_ingestion_is_ingested_once(
     monkeypatch: pytest.MonkeyPatch, event_ids: Sequence[str]
 ) -> None:
     services = SearchServices()

@@ -90,7 +90,7 @@ async def test_an_embedder_that_is_down_leaves_ranked_and_fails_semantic() -> No
         await (await remembering("a car")).remembered("car", SearchMode.HYBRID)
 
 
-async def test_entries_wait_in_a_queue_for_their_embedding_and_the_lag_is_told() -> None:
+async def test_the_lag_counts_entries_waiting_for_an_embedding() -> None:
     services = await remembering("my automobile", embedder=Meanings())
     await services.memory.add(ANYONE, SCOPE, [entry("another vehicle")])
     await services.session("s1", "events wait too", "and are another matter")
@@ -133,7 +133,7 @@ async def test_filters_hold_in_every_mode() -> None:
         assert texts_of(await services.remembered("car", mode, filter=MemoryFilter(metadata={"n": "1"}))) == ["the car"]
 
 
-async def test_answers_stay_within_the_bytes_of_a_response_but_hold_one_entry() -> None:
+async def test_responses_stay_within_their_bytes_but_have_at_least_one_entry() -> None:
     services = await remembering(*[f"tea {number} " + "x" * 500 for number in range(6)], limits=Limits(max_response_bytes=1200))
     for found in (await services.remembered("tea"), await services.remembered("tea", SearchMode.SUBSTRING)):
         assert len(found.entries) == 2
@@ -161,7 +161,7 @@ async def test_an_unrelated_question_finds_nothing_unless_the_floor_is_off(embed
         assert len((await services.remembered("quantum entanglement", min_score=0.0)).entries) == 3
 
 
-async def test_a_paraphrase_is_found_by_its_meaning_alone_and_the_rest_is_not() -> None:
+async def test_a_paraphrase_is_found_by_meaning_and_other_texts_are_not() -> None:
     services = await remembering("drives an automobile", "has a kitten", "likes tea", embedder=Meanings())
     found = await services.remembered("vehicle")
     assert (texts_of(found), found.mode) == (["drives an automobile"], SearchMode.HYBRID)
@@ -169,7 +169,7 @@ async def test_a_paraphrase_is_found_by_its_meaning_alone_and_the_rest_is_not() 
 
 
 @pytest.mark.parametrize("mode", [SearchMode.RANKED, SearchMode.HYBRID, SearchMode.AUTO])
-async def test_a_score_that_was_seen_is_a_floor_that_works(mode: SearchMode) -> None:
+async def test_a_returned_score_is_a_valid_floor(mode: SearchMode) -> None:
     services = await remembering("green tea with milk", "green tea", "a green car", "rum", embedder=Meanings())
     every = (await services.remembered("green tea milk", mode, min_score=0.0)).entries
     assert len({each.score for each in every}) >= 3

@@ -132,7 +132,7 @@ def test_texts_that_are_blank_need_no_vector_and_no_request() -> None:
     simulate(main())
 
 
-def test_a_row_of_zeros_is_stored_as_no_vector() -> None:
+def test_a_zero_vector_is_stored_as_no_vector() -> None:
     class Zeros(Meanings):
         async def embed(self, texts: Sequence[str], *, query: bool = False) -> Vectors:
             rows = await super().embed(texts, query=query)
@@ -176,7 +176,7 @@ def test_an_embedder_that_is_down_delays_and_loses_nothing(caplog: pytest.LogCap
     ]
 
 
-def test_every_outage_is_told_and_its_end(caplog: pytest.LogCaptureFixture) -> None:
+def test_every_outage_and_its_end_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
         works = Works()
         await works.session("a car")
@@ -193,7 +193,7 @@ def test_every_outage_is_told_and_its_end(caplog: pytest.LogCaptureFixture) -> N
     assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"] * 3
 
 
-def test_what_the_endpoint_asks_for_is_waited() -> None:
+def test_the_retry_waits_for_the_endpoints_delay() -> None:
     async def main() -> None:
         works = Works()
         works.embedder.fails = EmbedFailed("too many requests", retry=True, retry_after=120.0)
@@ -207,7 +207,7 @@ def test_what_the_endpoint_asks_for_is_waited() -> None:
     simulate(main())
 
 
-def test_a_text_that_is_refused_for_itself_does_not_stop_the_queue(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_refused_text_does_not_stop_the_queue(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
         works = Works(batch=8)
         works.embedder.refused = lambda text: "poison" in text
@@ -228,7 +228,7 @@ def test_a_text_that_is_refused_for_itself_does_not_stop_the_queue(caplog: pytes
     ]
 
 
-def test_a_refused_key_is_an_outage_and_marks_no_text_as_done() -> None:
+def test_a_refused_api_key_is_an_outage_and_marks_no_text_as_embedded() -> None:
     async def main() -> None:
         works = Works()
         works.embedder.fails = REFUSED
@@ -243,7 +243,7 @@ def test_a_refused_key_is_an_outage_and_marks_no_text_as_done() -> None:
     simulate(main())
 
 
-def test_a_store_that_is_away_is_an_outage() -> None:
+def test_an_unavailable_store_is_an_outage() -> None:
     class Away(InMemoryStore):
         away = False
 
@@ -266,7 +266,7 @@ def test_a_store_that_is_away_is_an_outage() -> None:
     simulate(main())
 
 
-def test_the_dimension_is_learnt_when_the_endpoint_answers() -> None:
+def test_the_dimension_is_known_once_the_endpoint_answers() -> None:
     async def main() -> None:
         embedder = Meanings(known=False)
         embedder.fails = DOWN
@@ -318,7 +318,7 @@ def test_several_servers_waste_work_and_store_nothing_twice() -> None:
     simulate(main())
 
 
-def test_what_is_deleted_while_it_is_embedded_does_no_harm() -> None:
+def test_texts_deleted_during_embedding_cause_no_error() -> None:
     class Deleting(Meanings):
         async def embed(self, texts: Sequence[str], *, query: bool = False) -> Vectors:
             await store.delete_session(TENANT, ref())
@@ -353,7 +353,7 @@ def test_deleting_a_memory_deletes_its_embedding_with_it() -> None:
     simulate(main())
 
 
-def test_what_waits_is_counted_while_the_embedder_is_down_whether_or_not_it_ever_answered() -> None:
+def test_the_backlog_is_counted_while_the_embedder_is_down() -> None:
     async def main() -> None:
         works = Works(Meanings(known=False))
         works.embedder.fails = DOWN
@@ -376,7 +376,7 @@ def test_what_waits_is_counted_while_the_embedder_is_down_whether_or_not_it_ever
     simulate(main())
 
 
-def test_what_nobody_embeds_does_not_wait() -> None:
+def test_texts_of_other_sources_are_not_in_the_workers_backlog() -> None:
     async def main() -> None:
         works = Works(sources=[MEMORIES])
         services = SearchServices(store=works.store)

@@ -84,7 +84,7 @@ async def test_each_credential_and_source_has_a_count_of_its_own() -> None:
     assert counted.store.asked == [(source, caller) for caller, source in everyone]
 
 
-async def test_who_asks_at_once_shares_a_count() -> None:
+async def test_concurrent_callers_share_a_count() -> None:
     counted = Counted()
     counted.store.free.clear()
     asked = [asyncio.create_task(counted.counts.recent(ALICE, EVENTS)) for _ in range(20)]
@@ -95,7 +95,7 @@ async def test_who_asks_at_once_shares_a_count() -> None:
     assert counted.store.asked == [(EVENTS, ALICE), (EVENTS, OTHER)]
 
 
-async def test_who_is_cut_off_as_it_counts_takes_the_count_from_nobody() -> None:
+async def test_a_canceled_caller_does_not_cancel_the_shared_count() -> None:
     counted = Counted()
     counted.store.free.clear()
     first, second = (asyncio.create_task(counted.counts.recent(ALICE, EVENTS)) for _ in range(2))
@@ -115,7 +115,7 @@ async def test_a_count_that_failed_is_not_kept() -> None:
     assert await counted.counts.recent(ALICE, EVENTS) == 5
 
 
-async def test_who_waits_until_nothing_waits_is_told_the_present_and_so_are_all_from_then_on() -> None:
+async def test_a_current_count_replaces_the_cached_one() -> None:
     counted = Counted()
     assert await counted.counts.recent(ALICE, EVENTS) == 5
     counted.store.waits = 0

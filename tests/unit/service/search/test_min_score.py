@@ -11,7 +11,7 @@ from threadkeep_server.service.search.ranked_search import Grouping
 
 @pytest.mark.parametrize("mode", [SearchMode.RANKED, SearchMode.HYBRID])
 @pytest.mark.parametrize("floor", [None, 0.0, 0.4, 1.0])
-async def test_pages_under_a_floor_are_together_what_one_page_is(mode: SearchMode, floor: float | None) -> None:
+async def test_pages_under_a_score_floor_equal_one_page(mode: SearchMode, floor: float | None) -> None:
     services = SearchServices(Meanings())
     texts = ["red kayak", "kayak paddle red", "a red boat", "harbour", "automobile", "blue kayak"]
     await services.session("s1", *texts)

@@ -93,7 +93,7 @@ async def test_a_caller_bound_to_a_user_reaches_that_user_only() -> None:
     assert said(await services.find("boat", UserScope(""), caller=ALICE)) == []
 
 
-async def test_an_unknown_session_and_a_missing_user_are_told() -> None:
+async def test_an_unknown_session_and_a_missing_user_are_reported() -> None:
     services = SearchServices(Meanings())
     for mode in (SearchMode.RANKED, SearchMode.SEMANTIC):
         with pytest.raises(SessionNotFound):
@@ -102,7 +102,7 @@ async def test_an_unknown_session_and_a_missing_user_are_told() -> None:
         await services.find("boat", UserScope(""))
 
 
-async def test_synthetic_events_are_left_out_unless_asked_for() -> None:
+async def test_synthetic_events_are_omitted_by_default() -> None:
     services = SearchServices()
     await services.session("s1", "the boat", draft("summary: the boat", synthetic=True))
     assert said(await services.find("boat")) == ["the boat"]
@@ -116,7 +116,7 @@ async def test_tool_arguments_are_searchable_and_a_field_mask_chooses() -> None:
     assert said(await services.find("f", fields=Field.TEXT)) == ["f is a letter"]
 
 
-async def test_the_filter_holds_beside_the_question() -> None:
+async def test_the_filter_applies_together_with_the_question() -> None:
     services = SearchServices(Meanings())
     await services.session("s1", "a boat", "the boat", "boat ahoy")
     await services.embed_all()
@@ -127,7 +127,7 @@ async def test_the_filter_holds_beside_the_question() -> None:
         assert said(page) == ["boat ahoy"]
 
 
-async def test_neighbours_come_with_each_hit_in_the_order_of_its_session() -> None:
+async def test_neighbors_of_each_hit_have_the_order_of_its_session() -> None:
     services = SearchServices()
     await services.session("s1", "one", "two", "the boat", "three", "four")
     [hit] = (await services.find("boat", neighbors=1)).hits
@@ -136,7 +136,7 @@ async def test_neighbours_come_with_each_hit_in_the_order_of_its_session() -> No
     assert (len(hit.found.before), len(hit.found.after)) == (2, 2)
 
 
-async def test_substring_search_has_neighbours_and_highlights_too() -> None:
+async def test_substring_search_has_neighbors_and_highlights_too() -> None:
     services = SearchServices()
     session = await services.session("s1", "one", "two", "Boat, boat", "three")
     page = await services.literal.search(ANYONE, SearchQuery(session, EventFilter(keyword="BOAT")), neighbors=2)
@@ -145,7 +145,7 @@ async def test_substring_search_has_neighbours_and_highlights_too() -> None:
     assert hit.highlights == [(Field.TEXT, Span(0, 4)), (Field.TEXT, Span(6, 10))]
 
 
-async def test_neighbours_of_substring_search_stay_within_the_bytes_of_a_response() -> None:
+async def test_neighbors_of_substring_search_stay_within_the_bytes_of_a_response() -> None:
     services = SearchServices(limits=Limits(max_response_bytes=3000))
     session = await services.session(
         "s1", *[f"{letter * 1000}" for letter in "ab"], "boat", *[f"{letter * 1000}" for letter in "cd"]
@@ -219,7 +219,7 @@ async def test_pages_are_without_gaps_or_repetitions() -> None:
     assert [text for texts in pages for text in texts] == whole
 
 
-async def test_more_than_are_ranked_is_told_as_truncated() -> None:
+async def test_more_candidates_than_ranked_are_reported_as_truncated() -> None:
     services = SearchServices()
     await services.session("s1", *["boat"] * 300)
     page = await services.find("boat")
@@ -247,7 +247,7 @@ async def test_pages_end_before_their_bytes_exceed_the_limit_but_hold_one_hit() 
     assert not page.hits[0].found.before
 
 
-async def test_highlights_tell_where_the_words_stand_by_field() -> None:
+async def test_highlights_have_the_spans_of_the_words_by_field() -> None:
     services = SearchServices()
     await services.session("s1", "Both boats: a boat and another BOAT")
     [hit] = (await services.find("which boat?")).hits
@@ -257,7 +257,7 @@ async def test_highlights_tell_where_the_words_stand_by_field() -> None:
     assert len(hit.highlights) == 64
 
 
-async def test_highlights_of_long_texts_are_looked_for_beside_the_event_loop() -> None:
+async def test_highlights_of_long_texts_are_found_outside_the_event_loop() -> None:
     services = SearchServices()
     await services.session("s1", "and so on " * 5000 + "the boat", "a boat")
     found = {len(hit.found.event.body) > 1000: hit.highlights for hit in (await services.find("boat")).hits}
@@ -265,7 +265,7 @@ async def test_highlights_of_long_texts_are_looked_for_beside_the_event_loop() -
 
 
 @pytest.mark.parametrize(("words", "in_thread"), [(10, False), (20_000, True)])
-async def test_long_candidates_are_ranked_beside_the_event_loop(
+async def test_long_candidates_are_ranked_outside_the_event_loop(
     monkeypatch: pytest.MonkeyPatch, words: int, in_thread: bool
 ) -> None:
     threads: list[int] = []
@@ -321,7 +321,7 @@ async def test_hybrid_fuses_both_by_reciprocal_rank() -> None:
     assert page.hits[0].highlights
 
 
-async def test_what_waits_for_its_embedding_is_told_as_lag() -> None:
+async def test_the_embedding_backlog_is_reported_as_lag() -> None:
     services = SearchServices(Meanings())
     await services.session("s1", "my automobile")
     await services.embed_all()

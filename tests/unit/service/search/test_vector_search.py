@@ -63,7 +63,7 @@ async def test_the_nearest_are_found_exactly_within_the_scope() -> None:
     assert len(await near(services, "car")) == 4
 
 
-async def test_what_was_embedded_before_the_call_is_found_however_often_it_was_searched() -> None:
+async def test_events_embedded_before_the_call_are_found_despite_caching() -> None:
     services = await fleet()
     await near(services, "car")
     for number in range(5):
@@ -72,7 +72,7 @@ async def test_what_was_embedded_before_the_call_is_found_however_often_it_was_s
         assert f"car {number}" in await near(services, "car", count=3 + number)
 
 
-async def test_an_embedding_that_comes_after_those_of_later_events_is_found_a_second_later() -> None:
+async def test_a_late_embedding_is_found_within_a_second() -> None:
     """Of two servers the faster may have embedded what was said later."""
     services = await fleet()
     model = await services.model.number()
@@ -85,7 +85,7 @@ async def test_an_embedding_that_comes_after_those_of_later_events_is_found_a_se
     assert "the first car" in await near(services, "car")
 
 
-async def test_what_was_read_a_while_ago_is_not_read_again() -> None:
+async def test_cached_vectors_are_not_read_again() -> None:
     services = await fleet()
     starts: list[int] = []
     read = services.store.event_vectors
@@ -103,7 +103,7 @@ async def test_what_was_read_a_while_ago_is_not_read_again() -> None:
     assert starts[-1] == last
 
 
-async def test_deleted_sessions_are_not_found_whatever_is_cached() -> None:
+async def test_deleted_sessions_are_not_found_from_a_cache() -> None:
     services = await fleet()
     assert len(await near(services, "car")) == 4
     await services.store.delete_session(TENANT, ref("s2"))
@@ -113,7 +113,7 @@ async def test_deleted_sessions_are_not_found_whatever_is_cached() -> None:
     assert await near(services, "car") == []
 
 
-async def test_a_session_that_took_over_a_name_has_nothing_of_the_other() -> None:
+async def test_a_recreated_session_has_nothing_of_the_previous_one() -> None:
     services = await fleet()
     assert len(await near(services, "car", ref("s1"))) == 2
     await services.store.delete_session(TENANT, ref("s1"))
@@ -123,7 +123,7 @@ async def test_a_session_that_took_over_a_name_has_nothing_of_the_other() -> Non
     assert await near(services, "car", SessionRef("", "", "s1")) == ["another automobile"]
 
 
-async def test_an_id_alone_may_come_to_mean_a_session_with_older_events() -> None:
+async def test_a_bare_id_may_later_select_a_session_with_older_events() -> None:
     services = SearchServices(Meanings())
     await services.session("s1", "the older automobile", user="bob")
     await services.session("s1", "the newer automobile")
@@ -145,7 +145,7 @@ async def test_an_id_alone_may_come_to_mean_a_session_with_older_events() -> Non
     assert await near(services, "car", bare) == ["the older automobile"]
 
 
-async def test_it_is_looked_deeper_while_a_filter_leaves_too_few() -> None:
+async def test_the_search_goes_deeper_while_a_filter_leaves_too_few_hits() -> None:
     services = SearchServices(Meanings())
     await services.session("s1", *["car"] * 40, draft("my car, at last", role=Role.SYSTEM))
     await services.embed_all()
@@ -154,7 +154,7 @@ async def test_it_is_looked_deeper_while_a_filter_leaves_too_few() -> None:
     assert len(await near(services, "car", wanted=EventFilter(roles=frozenset({Role.ASSISTANT})), count=15)) == 15
 
 
-async def test_how_deep_it_is_looked_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_depth_of_a_search_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vector_search, "_DEEPEST", 16)
     services = SearchServices(Meanings())
     await services.session("s1", *["car"] * 40, draft("my car, at last", role=Role.SYSTEM))
@@ -162,7 +162,7 @@ async def test_how_deep_it_is_looked_is_bounded(monkeypatch: pytest.MonkeyPatch)
     assert await near(services, "car", wanted=EventFilter(roles=frozenset({Role.SYSTEM})), count=1) == []
 
 
-async def test_a_floor_ends_the_search() -> None:
+async def test_a_score_floor_ends_the_search() -> None:
     services = await fleet()
     assert set(await near(services, "car", min_score=0.9)) == {"my automobile", "your vehicle is a car"}
     assert await near(services, "tea", min_score=0.9) == []
@@ -214,7 +214,7 @@ async def test_searches_at_once_of_one_scope_read_it_once() -> None:
     assert reads <= 2  # the second for what may have come late
 
 
-async def test_a_search_that_is_cut_off_leaves_no_part_of_a_scope_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_canceled_search_leaves_no_partial_scope_in_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vector_cache, "BLOCK_ROWS", 2)
     services = await fleet()
     read = services.store.event_vectors
@@ -247,7 +247,7 @@ class Indexed(InMemoryStore):
         raise AssertionError("its index must answer")
 
 
-async def test_a_store_with_an_index_of_its_own_is_asked_first() -> None:
+async def test_a_store_with_its_own_index_is_searched_first() -> None:
     store = Indexed([])
     services = SearchServices(Meanings(), store=store)
     await services.session("s1", "my automobile", "my vessel")
@@ -269,7 +269,7 @@ async def test_questions_are_embedded_once_and_as_questions() -> None:
     assert embedder.questions.count("car") == 2
 
 
-async def test_a_failing_embedder_is_told_and_not_remembered() -> None:
+async def test_a_failing_embedder_is_reported_and_the_failure_is_not_cached() -> None:
     services = await fleet()
     assert services.embedder is not None
     services.embedder.fails = EmbedFailed("no answer", retry=True)
@@ -279,7 +279,7 @@ async def test_a_failing_embedder_is_told_and_not_remembered() -> None:
     assert len(await near(services, "car")) == 4
 
 
-async def test_a_question_that_means_nothing_resembles_nothing() -> None:
+async def test_a_question_without_meaning_has_no_similarity() -> None:
     services = await fleet()
     assert await near(services, "?!") == []
 
@@ -303,7 +303,7 @@ async def test_memories_are_searched_in_their_scope_with_their_filter() -> None:
     assert await services.vectors.memories(TENANT, SCOPE._replace(user_id="bob"), "car", MemoryFilter(), 2) == []
 
 
-async def test_many_rows_are_compared_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_many_rows_are_compared_outside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     services = await fleet()
     few = await near(services, "car")
     monkeypatch.setattr(vector_search, "_MOST_AT_ONCE", 1)
@@ -319,7 +319,7 @@ async def test_many_rows_are_compared_beside_the_event_loop(monkeypatch: pytest.
     assert len(beside) == 1
 
 
-async def test_a_model_of_unknown_dimension_is_learnt_from_a_probe_once() -> None:
+async def test_an_unknown_dimension_is_determined_once_by_a_probe() -> None:
     store = InMemoryStore(CODEC)
     embedder = Meanings(known=False)
     model = VectorModel(store, embedder)
@@ -336,7 +336,7 @@ async def test_a_model_whose_dimension_has_changed_is_refused_by_its_name() -> N
         await VectorModel(store, Meanings()).number()
 
 
-async def test_a_matrix_grows_to_the_same_whatever_the_order_of_arrival() -> None:
+async def test_a_matrix_is_the_same_for_any_order_of_arrival() -> None:
     """Random arrivals, late ones within the time they are waited for: every read holds all that was stored a second before."""
     chance = np.random.default_rng(11)
     clock = Clock()
@@ -367,7 +367,7 @@ async def test_a_matrix_grows_to_the_same_whatever_the_order_of_arrival() -> Non
     assert sorted(entry.keys.tolist()) == list(range(1, 400))
 
 
-async def test_a_scope_that_is_evicted_while_it_is_read_is_never_taken_for_a_part_of_it(
+async def test_a_scope_evicted_while_it_is_read_is_never_partially_cached(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(vector_cache, "BLOCK_ROWS", 4)

@@ -102,13 +102,13 @@ def test_modes_that_are_offered_are_those_that_work(embedder: Meanings | None, m
         ("cross_session_search", json.dumps({"query": "a," * 21, "all": True}), "query must hold at most 20 words or phrases"),
     ],
 )
-async def test_wrong_arguments_come_back_in_words_that_name_them(name: str, arguments: str, problem: str) -> None:
+async def test_wrong_arguments_are_reported_by_name(name: str, arguments: str, problem: str) -> None:
     services = SearchServices()
     await services.session("s1", "tea")
     assert (await wrong(services, name, arguments)).startswith(problem)
 
 
-async def test_an_unknown_tool_is_a_fault_of_the_agent() -> None:
+async def test_an_unknown_tool_is_an_agent_error() -> None:
     with pytest.raises(errors.InvalidField, match="name must be one of load_memory"):
         await SearchServices().tools.call(ANYONE, ref(), "load", "{}")
 
@@ -123,7 +123,7 @@ async def test_whole_numbers_may_be_written_as_floats_and_null_is_a_default() ->
 # --- memory
 
 
-async def test_load_memory_tells_of_the_user_of_the_app() -> None:
+async def test_load_memory_returns_memories_of_the_user_in_the_app() -> None:
     services = SearchServices()
     await services.memory.add(
         ANYONE,
@@ -149,7 +149,7 @@ async def test_load_memory_tells_of_the_user_of_the_app() -> None:
     assert await result(services, "load_memory", query=" ") == {"memories": []}
 
 
-async def test_metadata_that_no_reader_could_take_is_told_in_json_that_all_take() -> None:
+async def test_unreadable_metadata_is_returned_as_valid_json() -> None:
     services = SearchServices()
     metadata = '{"half": "a \\ud800", "large": 1e400, "pair": "\\ud83d\\ude00"}'
     await services.memory.add(ANYONE, SCOPE, [entry("likes tea", metadata_json=metadata)])
@@ -178,7 +178,7 @@ async def test_tools_of_memory_need_a_user_but_no_session() -> None:
             )
 
 
-async def test_a_session_named_by_its_id_alone_tells_whose_memory_it_is() -> None:
+async def test_a_bare_session_id_selects_the_memory_of_its_user() -> None:
     services = SearchServices()
     await services.session("s1", "tea?")
     await services.memory.add(ANYONE, SCOPE, [entry("likes tea")])
@@ -222,7 +222,7 @@ async def test_preload_memory_is_silent_without_service_text_or_hit() -> None:
     assert await result(services, "preload_memory", text="rum") == silent
 
 
-async def test_preload_memory_looks_for_the_beginning_of_a_long_text() -> None:
+async def test_preload_memory_searches_for_the_beginning_of_a_long_text() -> None:
     services = SearchServices()
     await services.memory.add(ANYONE, SCOPE, [entry("likes tea")])
     assert (await result(services, "preload_memory", text="tea " + "x" * 100_000))["memories"] == 1
@@ -240,7 +240,7 @@ async def test_texts_are_cut_so_that_results_fit_a_models_context() -> None:
     assert (len(hit["text"]), len(hit["before"][0]["text"])) == (MOST_TEXT, 500)
 
 
-async def test_an_embedder_that_is_down_is_no_error_to_a_model() -> None:
+async def test_an_embedder_outage_is_no_tool_error() -> None:
     embedder = Meanings()
     services = SearchServices(embedder)
     await services.session("s1", "tea")

@@ -20,7 +20,7 @@ from threadkeep_server.service.tools.tools import rfc3339
 # --- the log
 
 
-async def test_conversation_search_tells_each_hit_with_its_neighbours() -> None:
+async def test_conversation_search_returns_hits_with_their_neighbors() -> None:
     services = SearchServices()
     await services.session(
         "s1",
@@ -77,7 +77,7 @@ async def test_conversation_search_with_an_inner_thought_ignores_it(thought: Any
 
 
 @pytest.mark.parametrize("mode", ["substring", "ranked"])
-async def test_conversation_search_without_results_says_so_as_published(mode: str) -> None:
+async def test_conversation_search_without_results_returns_the_documented_text(mode: str) -> None:
     services = SearchServices()
     await services.session("s1", "tea")
     found = await result(services, "conversation_search", query="rum", mode=mode)
@@ -146,7 +146,7 @@ async def test_a_caller_bound_to_a_user_calls_tools_for_that_user_only() -> None
         assert "tea" in found.result_json
 
 
-async def test_what_was_forgotten_is_told_by_no_tool() -> None:
+async def test_deleted_memories_are_returned_by_no_tool() -> None:
     services = SearchServices()
     await services.memory.add(ANYONE, SCOPE, [entry("likes tea")])
     await services.memory.forget(ANYONE, SCOPE, Forget())
@@ -164,5 +164,5 @@ async def test_what_was_forgotten_is_told_by_no_tool() -> None:
         (10**27, ""),
     ],
 )
-def test_times_are_told_as_rfc_3339(time: int, text: str) -> None:
+def test_times_are_printed_as_rfc_3339(time: int, text: str) -> None:
     assert rfc3339(time) == text
