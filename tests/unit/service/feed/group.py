@@ -121,7 +121,7 @@ class Working:
             if not hearing.done():
                 hearing.cancel()
                 await asyncio.wait([hearing])
-                self._told = self.membership.updates()
+                self._updates = self.membership.updates()
                 return
             assert not hearing.result().deliveries
 
