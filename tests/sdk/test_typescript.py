@@ -93,7 +93,7 @@ def test_an_example_prints_what_the_readme_shows(installed: Path, live_server: S
     assert said == shown_after(command)
 
 
-def test_the_five_lines_run(installed: Path, live_server: ServerProcess) -> None:
+def test_the_five_line_example_runs(installed: Path, live_server: ServerProcess) -> None:
     five = next(text for text in blocks("ts") if "connect(" in text)
     (installed / "five.mjs").write_text(five)
     said = npm.run("node", "five.mjs", cwd=installed, within=30, THREADKEEP_ADDRESS=live_server.address)

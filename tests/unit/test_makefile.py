@@ -20,7 +20,7 @@ def _make(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
-def test_help_is_coloured_on_a_terminal_only(tmp_path: Path) -> None:
+def test_help_is_colored_on_a_terminal_only(tmp_path: Path) -> None:
     plain = _make(tmp_path, "help")
     assert (plain.returncode, "\x1b" in plain.stdout) == (0, False)
     assert "  serve              Run the server on SQLite" in plain.stdout

@@ -220,7 +220,7 @@ def test_json_text_is_kept_verbatim(wire: Wire) -> None:
     assert stored.message == sent.message
 
 
-def test_nested_results_are_readable_wherever_the_event_is_returned(wire: Wire) -> None:
+def test_nested_results_are_readable_in_every_response_with_the_event(wire: Wire) -> None:
     name, sent = wire.new_session(), nested(8)
     sent.message.parts.append(threadkeep.text("needle"))
     wire.append(name, sent)

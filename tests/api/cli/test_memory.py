@@ -114,7 +114,7 @@ def test_a_ranked_search_requires_a_scope(cli: Cli, filled: str) -> None:
     assert "--user" in err
 
 
-def test_semantic_search_without_an_embedder_says_what_to_do(cli: Cli, filled: str) -> None:
+def test_semantic_search_without_an_embedder_names_the_setting(cli: Cli, filled: str) -> None:
     code, _, err = cli("search", "shoes", "--mode", "semantic", "--user", "alice")
     assert code == 1
     assert "THREADKEEP_EMBEDDER" in err

@@ -69,7 +69,7 @@ def test_only_the_client_reaches_its_server() -> None:
             stranger.info()
 
 
-def test_without_the_extra_one_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra_one_error_has_the_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> Any:
         raise ModuleNotFoundError(f"No module named {name!r}", name="pydantic_settings")
 
@@ -94,7 +94,7 @@ def test_arguments_that_a_local_server_does_not_take_are_rejected(make: Any) -> 
         make()
 
 
-def test_a_process_that_forgets_to_close_ends() -> None:
+def test_a_process_that_does_not_close_the_client_ends() -> None:
     script = (
         "import threadkeep; client = threadkeep.Client(':memory:', user_id='a'); "
         "print(client.append('s', 'hi', create=True).last_seq)"

@@ -35,7 +35,7 @@ def test_a_block_of_the_readme_prints_what_it_should(n: int, address: str) -> No
     assert (done.stdout, done.stderr, done.returncode) == (PRINTED[n], "", 0)
 
 
-def test_the_quickstart_prints_what_the_readme_says(address: str) -> None:
+def test_the_quickstart_prints_the_output_in_the_readme(address: str) -> None:
     env = os.environ | {"THREADKEEP_ADDRESS": address}
     command = [sys.executable, str(EXAMPLES / "quickstart.py")]
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120, check=False)

@@ -42,7 +42,7 @@ async def _filled(path: Path, *texts: str) -> None:
         await _indexed(store)
 
 
-async def test_a_log_restored_from_a_backup_is_searched_whole(tmp_path: Path) -> None:
+async def test_a_log_restored_from_a_backup_is_searched_completely(tmp_path: Path) -> None:
     path = tmp_path / "threadkeep.db"
     await _filled(path, "first")
     shutil.copy(path, tmp_path / "backup")
@@ -59,7 +59,7 @@ async def test_a_log_restored_from_a_backup_is_searched_whole(tmp_path: Path) ->
         assert await _found(store, "later") == 0
 
 
-async def test_a_new_database_beside_an_old_derived_file_is_searched_whole(tmp_path: Path) -> None:
+async def test_a_new_database_with_an_old_derived_file_is_searched_completely(tmp_path: Path) -> None:
     path = tmp_path / "threadkeep.db"
     await _filled(path, "old elephant")
     for suffix in ("", "-wal", "-shm"):
@@ -92,7 +92,7 @@ def test_reading_the_schema_version_creates_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-async def test_the_version_of_a_database_in_use_can_be_asked(tmp_path: Path) -> None:
+async def test_the_version_of_a_database_in_use_can_be_read(tmp_path: Path) -> None:
     path = tmp_path / "threadkeep.db"
     async with open_store(f"sqlite:///{path}", CODEC):
         assert await asyncio.to_thread(current, f"sqlite:///{path}") == (SCHEMA_VERSION, SCHEMA_VERSION)

@@ -156,7 +156,7 @@ async def test_partitions_are_locked_in_their_order(stores: Stores, first: str, 
     await asyncio.gather(*started)
 
 
-async def test_acknowledgements_that_overtake_each_other_move_nothing_back(stores: Stores) -> None:
+async def test_out_of_order_acknowledgements_move_nothing_back(stores: Stores) -> None:
     await working(stores[0])
     positions = [Position(9, number) for number in range(1, 41)]
     random.Random(4).shuffle(positions)
@@ -213,7 +213,7 @@ async def test_a_consumer_can_be_deleted_while_it_works(stores: Stores, no_retri
             await one.consumer(key)
 
 
-async def test_replays_come_a_hundred_at_a_time(stores: Stores) -> None:
+async def test_replays_are_delivered_a_hundred_at_a_time(stores: Stores) -> None:
     store = stores[0]
     await working(store, partitions=1)
     for at in range(MOST_REPLAYS + 3):

@@ -132,7 +132,7 @@ def test_every_store_keeps_the_same(both: Both, partitions: int, steps: list[tup
 
 @EXAMPLES
 @given(partitions=CONSUMERS, steps=st.lists(STEPS, max_size=20), members=st.sets(MEMBERS, min_size=1), dice=st.randoms())
-def test_from_any_state_members_come_to_share_evenly(
+def test_from_any_state_members_reach_equal_shares(
     both: Both, partitions: int, steps: list[tuple[Any, ...]], members: set[str], dice: Random
 ) -> None:
     async def work(run: Run) -> None:

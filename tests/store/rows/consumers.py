@@ -199,7 +199,7 @@ class JoiningRows:
 
 
 class BalanceRows:
-    async def test_the_only_member_gets_everything(self, store: Store) -> None:
+    async def test_a_single_member_gets_all_partitions(self, store: Store) -> None:
         await join(store, "m")
         share = await balance(store, "m")
         assert list(share.partitions) == [Partition(number, START, "m") for number in range(4)]

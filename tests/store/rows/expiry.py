@@ -30,7 +30,7 @@ class ExpiryRows:
         assert await search(store, "x", UserScope("alice")) == []
         assert await store.delete_expired(TENANT, NOW, 100) == 0
 
-    async def test_nothing_expired_deletes_nothing(self, store: Store) -> None:
+    async def test_without_expired_sessions_nothing_is_deleted(self, store: Store) -> None:
         assert await store.delete_expired(TENANT, NOW, 100) == 0
         await create(store, expire_time=NOW + 1)
         assert await store.delete_expired(TENANT, NOW, 100) == 0

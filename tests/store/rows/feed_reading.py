@@ -227,7 +227,7 @@ class FeedEventRows:
         assert await seqs_of(store, []) == []
         assert await seqs_of(store, [changes[1], changes[1]]) == [[1], [1]]
 
-    async def test_the_feed_gives_inserted_events_by_seq_wherever_they_were_put(self, store: Store) -> None:
+    async def test_the_feed_returns_inserted_events_by_seq_from_any_place(self, store: Store) -> None:
         await session_with(store, *(draft(name, event_id=name) for name in ("e1", "e2", "e3")))
         places = [placed("e3", draft("late", synthetic=True)), placed("e2", draft("early"), draft("then"))]
         await compact(store, ["e1"], *places)

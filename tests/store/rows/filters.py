@@ -59,7 +59,7 @@ class FilterRows:
         assert await found(store, EventFilter(keywords=("actually", "instead"), match_all=True)) == ["actually, instead"]
         assert await found(store, EventFilter(keyword="use", keywords=("actually", "instead"))) == ["use this instead"]
 
-    async def test_the_newest_come_in_order(self, store: Store) -> None:
+    async def test_the_newest_are_returned_in_order(self, store: Store) -> None:
         await log(store, *(draft(f"msg-{n}") for n in range(1, 6)))
         assert await found(store, EventFilter(last_n=2)) == ["msg-4", "msg-5"]
         assert texts(await read(store, EventFilter(last_n=2), descending=True)) == ["msg-5", "msg-4"]

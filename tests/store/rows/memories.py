@@ -194,7 +194,7 @@ class ForgettingRows:
         assert await remembered(store) == []
         assert texts(await remembered(store, scope=MemoryScope("shop", "bob"))) == ["kept"]
 
-    async def test_nothing_deleted_is_found_afterwards(self, store: Store) -> None:
+    async def test_deleted_memories_are_not_found_afterwards(self, store: Store) -> None:
         await remember(store, memory("a secret", id="m1"), memory("a rest"))
         (secret,) = [each.key for each in await remembered(store) if each.draft.id == "m1"]
         assert await found(store, "secret") == {"a secret"}

@@ -54,11 +54,11 @@ class FidelityRows:
         assert unknown in stored.body
 
     @pytest.mark.parametrize("text", EVERY_TEXT, ids=lambda text: ascii(text)[:12])
-    async def test_every_text_comes_back(self, store: Store, text: str) -> None:
+    async def test_every_text_survives_the_round_trip(self, store: Store, text: str) -> None:
         await session_with(store, draft(text))
         assert texts(await read(store)) == [text]
 
-    async def test_tool_calls_results_and_media_come_back(self, store: Store) -> None:
+    async def test_tool_calls_results_and_media_survive_the_round_trip(self, store: Store) -> None:
         parts = [
             message_pb2.Part(
                 tool_call=message_pb2.ToolCallPart(id="c2", name="b", kind="function", arguments_json='{ "b":1e400 }')
@@ -113,7 +113,7 @@ class FidelityRows:
             await store.get_event(TENANT, ref(), "e2")
         assert caught.value.metadata == {"session_id": "s1", "event_id": "e2"}
 
-    async def test_large_events_come_back(self, store: Store) -> None:
+    async def test_large_events_survive_the_round_trip(self, store: Store) -> None:
         large = message_pb2.Part(media=message_pb2.MediaPart(mime_type="a/b", data=b"\x07" * 3_000_000))
         await session_with(store, draft("x", parts=[large]))
         assert len(parse((await read(store))[0]).message.parts[1].media.data) == 3_000_000

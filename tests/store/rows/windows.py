@@ -173,7 +173,7 @@ class ContextRows:
         await compact(store, ["q", "c"])
         assert [event.seq for event in (await context(store)).events] == [3]
 
-    async def test_large_events_come_whole(self, store: Store) -> None:
+    async def test_large_events_are_delivered_completely(self, store: Store) -> None:
         await session_with(store, *(draft(f"{number}" * 40_000, event_id=f"e{number}") for number in range(3)))
         await compact(store, ["e0"], placed("e1", summary("s" * 40_000)))
         page = await context(store)

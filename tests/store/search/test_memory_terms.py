@@ -150,7 +150,7 @@ class TestBehind:
             assert await _renew_all(store) == 1
             assert await _postings(store, "red", "redx") == {"redx": 1}
 
-    async def test_entries_forgotten_during_renewal_are_not_indexed_again(
+    async def test_entries_deleted_during_renewal_are_not_indexed_again(
         self, url: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         async with opened(url) as store:
@@ -188,7 +188,7 @@ async def test_memory_terms_are_renewed_in_the_background(url: str, monkeypatch:
     assert (sum(done), max(done) < 100) == (100, True)
 
 
-async def test_forgetting_leaves_nothing_in_the_index(url: str) -> None:
+async def test_deleting_leaves_nothing_in_the_index(url: str) -> None:
     async with opened(url) as store:
         await remember(store, memory("red", id="a"), memory("red"))
         assert await _postings(store, "red") == {"red": 2}

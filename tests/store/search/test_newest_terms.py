@@ -52,7 +52,7 @@ async def _newest(store: SqlStore, index: TermIndex, asked: TermQuery, page: New
 
 
 @pytest.mark.parametrize("one_of", [1, 3, SCARCE, EVENTS // 2])
-async def test_the_newest_come_first_for_any_share_of_the_scope(url: str, one_of: int) -> None:
+async def test_the_newest_are_first_for_any_share_of_the_scope(url: str, one_of: int) -> None:
     async with open_store(url, CODEC) as store:
         index = await _filled(store, one_of)
         for terms in (TERMS, TERMS[:2], TERMS[1:2]):

@@ -110,7 +110,7 @@ async def test_every_event_is_found_once_at_every_step(url: str) -> None:
 
 
 @pytest.mark.parametrize("steps", range(5))
-async def test_a_session_that_is_deleted_meanwhile_leaves_nothing(url: str, steps: int) -> None:
+async def test_a_session_deleted_during_ingestion_leaves_nothing(url: str, steps: int) -> None:
     async with filled(url) as store:
         for _ in range(steps):
             await step(store)

@@ -83,7 +83,7 @@ def test_parts_of_every_kind() -> None:
     assert (parts[6].data.type, json.loads(parts[6].data.json)) == ("openai.hologram", content[6])
 
 
-def test_reasoning_refusal_and_audio_beside_the_content() -> None:
+def test_reasoning_refusal_and_audio_next_to_the_content() -> None:
     message = {"role": "assistant", "reasoning_content": "hm", "content": None, "refusal": "no", "audio": {"id": "a"}}
     assert kinds(message) == ["reasoning", "data", "data"]
 

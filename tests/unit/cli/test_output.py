@@ -11,7 +11,7 @@ from threadkeep.cli.render.output import event_json, excerpt, plain, shown_time,
 from threadkeep.errors import InvalidField, PermissionDenied, SessionNotFound, StoreUnavailable, Unavailable
 
 
-def test_excerpts_hold_what_was_looked_for() -> None:
+def test_excerpts_contain_the_searched_words() -> None:
     text = "x " * 200 + "Needle in it" + " y" * 200
     shown = excerpt(text, "needle", width=60)
     assert "Needle" in shown.plain

@@ -101,7 +101,7 @@ json_values = st.recursive(
 
 
 @given(st.lists(st.dictionaries(st.text(), json_values, max_size=3), max_size=6), st.sampled_from([None, 1]), st.integers(1, 9))
-def test_any_array_reads_the_same_whatever_the_chunks(items: list[object], indent: int | None, chunk: int) -> None:
+def test_any_array_is_read_equally_in_any_chunks(items: list[object], indent: int | None, chunk: int) -> None:
     data = ("[\n" + json.dumps(items, indent=indent, ensure_ascii=False)[1:]).encode("utf-8", "surrogatepass")
     if b"\xed" in data:  # lone surrogates have no place in a file
         return

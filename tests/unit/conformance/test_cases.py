@@ -42,7 +42,7 @@ def test_a_case_has_an_id_and_numbered_steps(tmp_path: Path) -> None:
     assert case.steps[0].said["events"] == [{"user": "x"}]
 
 
-def test_the_smoke_comes_first_and_the_others_by_file(tmp_path: Path) -> None:
+def test_smoke_cases_are_first_and_the_others_by_file(tmp_path: Path) -> None:
     texts = {name: GOOD.replace("big_area", name) for name in ("b", "a", "smoke")}
     found, problems = _read(tmp_path, **texts)
     assert ([case.area for case in found], problems) == (["smoke", "a", "b"], [])

@@ -118,7 +118,7 @@ async def test_a_step_may_be_repeated_until_the_expected_answer_comes(driver: Dr
     assert asked.count("call") == 1
 
 
-async def test_errors_that_are_not_expected_and_expected_ones_that_do_not_come(driver: Driver, tmp_path: Path) -> None:
+async def test_unexpected_errors_and_missing_expected_ones_fail(driver: Driver, tmp_path: Path) -> None:
     wrong = "call: SessionService/ListSessions"
     assert "expected success, got an error" in await _run(tmp_path, driver, f"{{{wrong}}}")
     assert "expected the error {'code': 'ABORTED'}, it succeeded" in await _run(

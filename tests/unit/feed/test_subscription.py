@@ -158,7 +158,7 @@ async def test_the_tail_sleeps_without_subscribers(store: InMemoryStore, tail: T
         assert (await watcher.caught_up())[-1] == "APPENDED s1 2 @3"
 
 
-async def test_nothing_is_kept_for_former_subscribers(store: InMemoryStore, tail: Tail) -> None:
+async def test_former_subscribers_leave_no_state(store: InMemoryStore, tail: Tail) -> None:
     await filled(store, 1)
     async with Watcher(store, tail, start=BEGINNING) as watcher:
         await watcher.caught_up()

@@ -103,7 +103,7 @@ async def test_a_change_that_fails_to_encode_for_one_subscriber_is_sent_once_to_
         assert tail.stats().kept_bytes == sum(frame.size for frame in watcher.channel.kept())
 
 
-async def test_after_seq_does_not_apply_to_a_later_session_with_the_name(store: InMemoryStore) -> None:
+async def test_after_seq_does_not_apply_to_a_later_session_of_the_name(store: InMemoryStore) -> None:
     for _ in range(5):
         await append(store, draft())
     start = await store.locate(TENANT, ref(), 5)

@@ -45,7 +45,7 @@ def test_the_estimate_takes_four_characters_for_a_token(text: str, tokens: int) 
         ("bpe-openai:o200k_base", "2 + 2 = 4", 7),
     ],
 )
-def test_an_encoding_counts_as_its_publisher_says(name: str, text: str, tokens: int) -> None:
+def test_an_encoding_counts_as_its_publisher_documents(name: str, text: str, tokens: int) -> None:
     counter = token_counter(name)
     assert counter.name == name
     assert counter.count(text) == tokens

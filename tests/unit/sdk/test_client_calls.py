@@ -88,7 +88,7 @@ async def test_deadlines_come_from_the_call_or_from_the_client(connect: Callable
         await connect().info(timeout=0.1)
 
 
-async def test_when_nothing_listens_the_error_says_what_to_do(connect: Callable[..., Any]) -> None:
+async def test_an_unreachable_address_error_has_instructions(connect: Callable[..., Any]) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"
@@ -102,7 +102,7 @@ async def test_when_nothing_listens_the_error_says_what_to_do(connect: Callable[
     assert len(shown) == len(traceback.extract_tb(caught.value.__traceback__)) + 2, "one exception, no chain"
 
 
-async def test_when_the_http_port_is_given_the_error_says_so(connect: Callable[..., Any]) -> None:
+async def test_an_http_port_instead_of_the_grpc_port_is_reported(connect: Callable[..., Any]) -> None:
     def answer() -> None:
         with contextlib.suppress(OSError):
             while True:

@@ -28,7 +28,7 @@ def echo(requests: Iterator[es.AppendStreamRequest], context: grpc.ServicerConte
         yield es.AppendStreamResponse(results=[es.AppendStreamResult(index=index, appended=appended)])
 
 
-async def test_results_come_in_order_one_for_each_batch(client: Any, fake: FakeServer) -> None:
+async def test_results_are_returned_in_order_one_per_batch(client: Any, fake: FakeServer) -> None:
     fake.stream = echo
     results = [result async for result in client.append_stream(batches(200), max_outstanding=3)]
     assert [result.index for result in results] == list(range(200))

@@ -43,7 +43,7 @@ def test_every_condition() -> None:
     assert built.HasField("after_seq")
 
 
-def test_nothing_given_is_the_empty_filter() -> None:
+def test_no_arguments_give_the_empty_filter() -> None:
     assert threadkeep.event_filter() == EventFilter()
 
 

@@ -65,7 +65,7 @@ OPENAI: list[tuple[dict[str, Any], SessionEvent]] = [
 
 
 @pytest.mark.parametrize(("message", "event"), OPENAI)
-def test_an_openai_message_becomes_an_event_and_comes_back(message: dict[str, Any], event: SessionEvent) -> None:
+def test_an_openai_message_survives_the_round_trip_through_an_event(message: dict[str, Any], event: SessionEvent) -> None:
     assert events_of([message]) == [event]
     assert context(event).to_openai() == [message]
     assert events_of([FromASdk(**message)]) == [event]
@@ -78,7 +78,7 @@ def test_an_openai_message_that_parts_cannot_represent_is_stored_verbatim() -> N
     assert context(event.pb).to_openai() == [message]
 
 
-def test_an_anthropic_message_becomes_an_event_and_comes_back() -> None:
+def test_an_anthropic_message_survives_the_round_trip_through_an_event() -> None:
     blocks: list[dict[str, Any]] = [
         {"type": "thinking", "thinking": "hm", "signature": "c2ln"},
         {"type": "redacted_thinking", "data": "eA=="},

@@ -58,14 +58,14 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_backoff, "LONGEST", 0.01)
 
 
-async def test_changes_come_without_checkpoints_by_default(client: Any, fake: FakeServer) -> None:
+async def test_changes_have_no_checkpoints_by_default(client: Any, fake: FakeServer) -> None:
     fake.answers["WatchAll"] = [[frame(STARTED), frame(batch(1), batch(2)), HANG]]
     changes = client.watch()
     assert tokens(await take(changes, 2)) == ["t1", "t2"]
     await changes.aclose()
 
 
-async def test_with_checkpoints_the_first_says_that_it_is_live(client: Any, fake: FakeServer) -> None:
+async def test_with_checkpoints_the_first_one_reports_the_start(client: Any, fake: FakeServer) -> None:
     fake.answers["WatchAll"] = [[frame(STARTED), frame(batch(1)), HANG]]
     changes = client.watch(checkpoints=True)
     first, second = await take(changes, 2)

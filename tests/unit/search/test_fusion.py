@@ -32,7 +32,7 @@ def test_a_duplicate_key_counts_at_its_first_place() -> None:
     assert fuse([ranking(1, 1, 2)], k=0) == [Scored(1, 1.0), Scored(2, 0.5)]
 
 
-def test_nothing_fused_is_nothing() -> None:
+def test_fusing_no_rankings_gives_no_hits() -> None:
     assert fuse([]) == fuse([[], []]) == []
 
 

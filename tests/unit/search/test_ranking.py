@@ -13,7 +13,7 @@ from threadkeep_server.search.query import Query
 from threadkeep_server.search.ranking.scoring import DEFAULT, Weights, rank
 
 
-def test_nothing_found_is_nothing_ranked() -> None:
+def test_no_candidates_give_no_hits() -> None:
     assert rank(asked("tea"), Candidates([], 10)) == []
 
 
@@ -25,7 +25,7 @@ def test_equals_are_ranked_later_key_first() -> None:
     assert order(asked("tea"), [candidate(key, "green tea") for key in (4, 9, 2)]) == [9, 4, 2]
 
 
-def test_bm25_is_what_its_formula_says() -> None:
+def test_bm25_follows_its_formula() -> None:
     found = [candidate(1, "tea tea cake"), candidate(2, "tea")]
     scores = {each.key: each.score for each in rank(asked("tea"), Candidates(found, 100, {"tea": 10}), BARE)}
     rarity = math.log(1 + (100 - 10 + 0.5) / (10 + 0.5))

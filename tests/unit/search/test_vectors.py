@@ -185,7 +185,7 @@ def test_extend_beyond_the_capacity_is_refused_and_drops_the_scope() -> None:
     assert (len(cache), cache.bytes) == (0, 0)
 
 
-def test_forget_drops_a_scope() -> None:
+def test_dropping_a_scope_removes_it_from_the_cache() -> None:
     cache = MatrixCache(1 << 20)
     filled(cache, "a", 10)
     cache.forget("a")

@@ -16,7 +16,7 @@ from threadkeep_server.service.search.search_pipeline import marked_all
 
 
 @pytest.mark.parametrize(("size", "inline"), [(0, True), (10, True), (11, False)])
-async def test_work_leaves_the_event_loop_above_its_bound(size: int, inline: bool) -> None:
+async def test_work_above_the_bound_runs_outside_the_event_loop(size: int, inline: bool) -> None:
     def work(one: int, *, other: int) -> tuple[int, bool]:
         return one + other, threading.current_thread() is threading.main_thread()
 

@@ -79,7 +79,7 @@ class FoundEventRows:
         found = await store.events_by_key(TENANT, ref(), keys, EventFilter(exclude_archived=True))
         assert [each.turn for each in found] == [0, *[keys[1]] * 3, keys[5]]
 
-    async def test_large_bodies_come_whole(self, store: Store) -> None:
+    async def test_large_bodies_are_received_completely(self, store: Store) -> None:
         large = "animal " + "x" * 100_000
         await say(store, draft(large), draft("animal"), draft(large))
         found = await store.events_by_key(TENANT, ref(), await self.keys(store), neighbors=1)

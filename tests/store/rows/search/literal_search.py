@@ -145,7 +145,7 @@ class SearchRows:
         assert [hit.ref.session_id for hit in hits] == ["s2", "s1", "s1", "s2", "s2", "s1"]
         assert [hit.event.seq for hit in hits] == [3, 2, 1, 1, 2, 3]
 
-    async def test_nothing_of_another_user_is_found(self, store: Store) -> None:
+    async def test_events_of_another_user_are_not_found(self, store: Store) -> None:
         await session_with(store, draft("hit alice"))
         await session_with(store, draft("hit bob"), user="bob")
         assert said(await search(store, "hit", ALICE)) == ["hit alice"]

@@ -84,7 +84,7 @@ class MemoryVectorRows:
             near = await store.nearest(MEMORIES, tenant, scope, number, vector("question"), 10)
             assert near is None or sorted(key for key, _ in near) == found.keys.tolist()
 
-    async def test_forgotten_memories_are_skipped_and_receipts_count_vectors(self, store: Store) -> None:
+    async def test_deleted_memories_are_skipped_and_receipts_count_vectors(self, store: Store) -> None:
         number = await store.vector_model("small", DIMENSION)
         await remember(store, memory("a", id="a"), memory("b", id="b"), of_event("c", "e1"), ingesting=True)
         waiting = await queue(store, number, source=MEMORIES)

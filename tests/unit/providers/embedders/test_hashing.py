@@ -162,7 +162,7 @@ def test_only_the_beginning_of_a_long_text_counts() -> None:
     assert short.vector("hello world").tobytes() == short.vector("hello").tobytes()
 
 
-def test_the_name_tells_version_and_dimension() -> None:
+def test_the_model_name_has_version_and_dimension() -> None:
     for dimensions, name in [(0, "hashing-v1-384"), (128, "hashing-v1-128")]:
         options = EmbedderOptions(provider="hashing", dimensions=dimensions)
         embedder = open_embedder(options)

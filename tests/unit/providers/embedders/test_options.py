@@ -43,7 +43,7 @@ def test_options_do_not_show_their_secrets() -> None:
     assert "sk-secret" not in repr(options)
 
 
-def test_no_provider_is_no_embedder() -> None:
+def test_without_a_provider_there_is_no_embedder() -> None:
     assert open_embedder(EmbedderOptions(provider="")) is None
 
 

@@ -45,7 +45,7 @@ async def _waits(monkeypatch: pytest.MonkeyPatch, jitter: float) -> list[float]:
     return waits
 
 
-async def test_waits_double_and_are_spread(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_waits_double_with_jitter(monkeypatch: pytest.MonkeyPatch) -> None:
     assert await _waits(monkeypatch, 0.0) == [0.5, 1.0, 2.0]
     assert await _waits(monkeypatch, 1.0) == [1.0, 2.0, 4.0]
 

@@ -23,10 +23,10 @@ def policy(trigger: str = '{"events": 5}', strategy: str = '{"slidingWindow": {"
     return policy_from_json(f'{{"trigger": {trigger}, "strategy": {strategy}}}')
 
 
-SUMMARISING = policy(strategy='{"recursiveSummary": {"maxEventsToKeep": 2, "overlap": 0}}')
+SUMMARIZING = policy(strategy='{"recursiveSummary": {"maxEventsToKeep": 2, "overlap": 0}}')
 
 
-async def test_nothing_happens_up_to_the_threshold(bench: Bench) -> None:
+async def test_a_policy_does_not_compact_up_to_its_threshold(bench: Bench) -> None:
     await bench.session()
     async with background(bench, policy()) as working:
         assert await working.say("U1 U2 U3 U4") == []
@@ -81,7 +81,7 @@ async def test_one_session_under_two_names_is_compacted_by_one_worker_at_a_time(
         at_once -= 1
 
     bench.model.meanwhile = write
-    async with background(bench, SUMMARISING) as working:
+    async with background(bench, SUMMARIZING) as working:
         for number in range(40):
             await append(bench.store, *log(f"U{number}"), to=BARE if number % 2 else ref())
         await working.settle()
@@ -99,7 +99,7 @@ async def test_events_appended_during_a_compaction_are_compacted_afterwards(benc
             await append(bench.store, each)
 
     bench.model.meanwhile = write
-    async with background(bench, SUMMARISING) as working:
+    async with background(bench, SUMMARIZING) as working:
         await working.say("U1 U2 U3 U4 U5")
         assert (await bench.active()).split()[-2:] == ["U8", "U9"]
         assert (await bench.look()).window.events == 4
@@ -175,7 +175,7 @@ async def test_another_servers_lease_is_respected_and_waited_for(bench: Bench) -
 
 async def test_two_servers_share_the_work(bench: Bench) -> None:
     await bench.session()
-    async with background(bench, SUMMARISING, owner="one") as one, background(bench, owner="two"):
+    async with background(bench, SUMMARIZING, owner="one") as one, background(bench, owner="two"):
         await one.say("U1 U2 U3 U4 U5")
         assert len(bench.model.prompts) == 1
 
@@ -183,7 +183,7 @@ async def test_two_servers_share_the_work(bench: Bench) -> None:
 async def test_a_failing_model_is_retried_after_growing_delays(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
     await bench.session()
     bench.model.problem = "timed out"
-    async with background(bench, SUMMARISING) as working:
+    async with background(bench, SUMMARIZING) as working:
         with caplog.at_level(logging.WARNING):
             await working.say("U1 U2 U3 U4 U5")
             before = await bench.everything()
@@ -212,13 +212,13 @@ async def test_a_failing_model_is_retried_after_growing_delays(bench: Bench, cap
 async def test_a_policy_that_is_removed_ends_the_attempts(bench: Bench) -> None:
     await bench.session()
     bench.model.problem = "timed out"
-    async with background(bench, SUMMARISING) as working:
+    async with background(bench, SUMMARIZING) as working:
         await working.say("U1 U2 U3 U4 U5")
         await bench.policies.set(CALLER, SERVER, None)
         working.timers.fire()
         await working.settle()
         assert working.timers.pending == []
-        await bench.policies.set(CALLER, SERVER, SUMMARISING)
+        await bench.policies.set(CALLER, SERVER, SUMMARIZING)
         await working.say("U6")
         assert working.timers.fire() <= 1, "what failed under another policy does not count"
 
@@ -226,7 +226,7 @@ async def test_a_policy_that_is_removed_ends_the_attempts(bench: Bench) -> None:
 async def test_work_that_takes_too_long_is_canceled_and_its_lease_released(bench: Bench) -> None:
     await bench.session()
     bench.model.meanwhile = asyncio.Event().wait
-    async with background(bench, SUMMARISING, longest_s=0.02) as working:
+    async with background(bench, SUMMARIZING, longest_s=0.02) as working:
         await working.say("U1 U2 U3 U4 U5")
         assert not await bench.store.lease(TENANT, ref(), "another", bench.clock.now + SECOND_NS, 1 << 62)
         async with asyncio.timeout(60):
@@ -235,10 +235,10 @@ async def test_work_that_takes_too_long_is_canceled_and_its_lease_released(bench
         assert await bench.store.lease(TENANT, ref(), "another", bench.clock.now, 1 << 62)
 
 
-async def test_a_deleted_session_is_forgotten(bench: Bench) -> None:
+async def test_a_deleted_session_is_not_retried(bench: Bench) -> None:
     await bench.session()
     bench.model.problem = "timed out"
-    async with background(bench, SUMMARISING) as working:
+    async with background(bench, SUMMARIZING) as working:
         await working.say("U1 U2 U3 U4 U5", to=BARE)
         await bench.store.delete_session(TENANT, ref())
         working.timers.fire()
@@ -253,7 +253,7 @@ async def test_a_deleted_session_is_forgotten(bench: Bench) -> None:
 async def test_a_session_deleted_during_compaction_causes_no_error(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
     await bench.session()
     bench.model.meanwhile = lambda: bench.store.delete_session(TENANT, ref())
-    async with background(bench, SUMMARISING) as working:
+    async with background(bench, SUMMARIZING) as working:
         await working.say("U1 U2 U3 U4 U5")
         assert working.timers.pending == []
     assert caplog.text == ""
@@ -297,7 +297,7 @@ async def test_stopping_releases_the_lease(bench: Bench, moment: str) -> None:
         reached.set()
         await asyncio.Event().wait()
 
-    async with background(bench, SUMMARISING) as working:
+    async with background(bench, SUMMARIZING) as working:
         await working.say("U1 U2 U3 U4")
         before = await bench.everything()
         if moment == "model":
@@ -317,7 +317,7 @@ async def test_stopping_releases_the_lease(bench: Bench, moment: str) -> None:
 async def test_stopping_cancels_delayed_work(bench: Bench) -> None:
     await bench.session()
     bench.model.problem = "timed out"
-    async with background(bench, SUMMARISING) as working:
+    async with background(bench, SUMMARIZING) as working:
         await working.say("U1 U2 U3 U4 U5")
         assert len(working.timers.pending) == 1
     assert working.timers.cancelled == 1
@@ -327,7 +327,7 @@ async def test_a_lease_is_extended_for_as_long_as_the_work_takes(bench: Bench, m
     monkeypatch.setattr(auto_compaction, "_LEASE_EXTENDED_S", 0.01)
     await bench.session()
     bench.model.meanwhile = asyncio.Event().wait
-    async with background(bench, SUMMARISING) as working:
+    async with background(bench, SUMMARIZING) as working:
         await working.say("U1 U2 U3 U4 U5")
         bench.clock.now += 3600 * SECOND_NS
         async with asyncio.timeout(60):

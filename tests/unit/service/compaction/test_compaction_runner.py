@@ -67,7 +67,7 @@ async def test_a_trigger_that_does_not_fire_changes_nothing(bench: Bench) -> Non
 
 
 @pytest.mark.parametrize("text", [FIVE, ""])
-async def test_nothing_to_do_is_no_error_and_no_change(bench: Bench, text: str) -> None:
+async def test_a_compaction_without_work_is_no_error_and_no_change(bench: Bench, text: str) -> None:
     await bench.session(text)
     before = await bench.everything()
     outcome = await bench.run(SlidingWindow(100))

@@ -129,7 +129,7 @@ async def test_an_unknown_session_is_an_error(bench: Bench) -> None:
         await bench.policies.get(CALLER, SESSION)
 
 
-async def test_the_policy_of_a_deleted_session_goes_with_it(bench: Bench) -> None:
+async def test_the_policy_of_a_deleted_session_is_deleted(bench: Bench) -> None:
     await bench.session()
     await bench.policies.set(CALLER, SESSION, policy(5))
     await bench.store.delete_session(TENANT, ref())

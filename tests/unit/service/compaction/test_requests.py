@@ -244,7 +244,7 @@ async def test_reading_again_after_a_compaction_includes_its_summary(bench: Benc
     assert await bench.active() == "second"
 
 
-async def test_a_summary_never_comes_between_a_call_and_its_result(bench: Bench) -> None:
+async def test_a_summary_is_never_placed_between_a_call_and_its_result(bench: Bench) -> None:
     await bench.session("S1 U1 A1(c)")
     seen = await bench.look()
     await append(bench.store, *log("T1(c) A2"))
@@ -308,7 +308,7 @@ async def test_an_append_in_between_rejects_a_replacement(bench: Bench) -> None:
     assert await bench.active() == "U1 A1 U2 A2 U3"
 
 
-async def test_nothing_may_be_left(bench: Bench) -> None:
+async def test_a_replacement_may_leave_the_window_empty(bench: Bench) -> None:
     await bench.session(FOUR)
     assert (await bench.replace()).matched
     assert await bench.active() == ""

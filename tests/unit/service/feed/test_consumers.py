@@ -34,7 +34,7 @@ KEY = ConsumerKey(TENANT, "", NAME)
 
 
 @simulated
-async def test_changes_come_in_order_and_once_acknowledged_never_again() -> None:
+async def test_changes_are_delivered_in_order_and_never_after_acknowledgement() -> None:
     group = await filled("a", "b")
     async with group.member() as member:
         got = await member.handle(3)
@@ -109,7 +109,7 @@ async def test_a_partition_is_released_only_without_outstanding_deliveries() -> 
 
 
 @simulated
-async def test_a_rejected_change_comes_again_after_pauses_that_double_with_everything_after_it() -> None:
+async def test_a_rejected_change_is_redelivered_with_all_later_ones_after_doubling_pauses() -> None:
     group = await filled("poison", "after")
     async with group.member(max_attempts=4) as member:
         created, poison, after = await member.deliveries(3)

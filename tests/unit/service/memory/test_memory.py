@@ -96,7 +96,7 @@ async def test_reasoning_tool_calls_and_summaries_are_ingested_on_request_only()
         assert (await all_texts(services))[0] == text
 
 
-async def test_metadata_goes_to_every_entry_that_is_added() -> None:
+async def test_metadata_is_stored_with_every_added_entry() -> None:
     services = SearchServices()
     await services.session("s1", "one")
     await services.memory.add_session(ANYONE, ref(), IngestOptions(metadata_json='{"topic": "tea"}'))
@@ -256,7 +256,7 @@ async def test_disabled_memory_is_reported_by_every_call() -> None:
     assert all(isinstance(error, errors.MemoryNotConfigured) for error in off)
 
 
-async def test_forgetting_by_id_has_bounds_and_counts_what_it_did_not_find() -> None:
+async def test_deleting_by_id_has_bounds_and_counts_missing_ids() -> None:
     services = await remembering()
     await services.memory.add(ANYONE, SCOPE, [entry("tea", "a")])
     for ids in ([], ["x"] * 1001):

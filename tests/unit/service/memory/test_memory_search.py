@@ -102,7 +102,7 @@ async def test_the_lag_counts_entries_waiting_for_an_embedding() -> None:
     assert (len(found.entries), found.semantic_lag) == (2, 0)
 
 
-async def test_nothing_deleted_is_found_afterwards_by_any_mode() -> None:
+async def test_deleted_events_are_not_found_afterwards_in_any_mode() -> None:
     services = await remembering("a car", "my automobile", embedder=Meanings())
     assert len((await services.remembered("car", SearchMode.SEMANTIC)).entries) == 2
     receipt = await services.memory.forget(ANYONE, SCOPE, Forget())
