@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 import threadkeep
-from tests.chat.conversations import told
+from tests.chat.conversations import lines
 from tests.support.models.model_endpoint import served
 from tests.support.runs.printed import Say
 from tests.support.runs.thoroughness import KILLS as ALL_KILLS
@@ -131,7 +131,7 @@ async def test_two_agents_that_resume_one_turn_store_it_once(
                 await one.end()
                 events = [event.pb async for event in client.events(SESSION)]
                 open_when_killed += _is_open(events)
-                requested = sum(each.startswith("user: ") for each in told_of(events))
+                requested = sum(each.startswith("user: ") for each in lines_of(events))
                 rival, _ = await asyncio.gather(one.begin(requested), other.begin(requested))
                 if random.random() < 0.5:
                     await asyncio.sleep(random.uniform(0, _LIVES_AT_MOST_S / 3))
@@ -149,11 +149,11 @@ async def test_two_agents_that_resume_one_turn_store_it_once(
 
 
 def _is_open(events: Sequence[SessionEvent]) -> bool:
-    return bool(events) and not told_of(events)[-1].startswith("assistant: answer")
+    return bool(events) and not lines_of(events)[-1].startswith("assistant: answer")
 
 
-def told_of(events: Sequence[SessionEvent]) -> list[str]:
-    return told(from_event(event) for event in events)
+def lines_of(events: Sequence[SessionEvent]) -> list[str]:
+    return lines(from_event(event) for event in events)
 
 
 def _check(events: Sequence[SessionEvent], questions: int) -> None:
@@ -161,7 +161,7 @@ def _check(events: Sequence[SessionEvent], questions: int) -> None:
     turns = iter(events)
     seen: set[str] = set()
     for number in range(questions):
-        assert told_of([next(turns)]) == [f"user: question {number}"]
+        assert lines_of([next(turns)]) == [f"user: question {number}"]
         for _ in range(ROUNDS):
             calls, results = next(turns), next(turns)
             requested = [part.tool_call.id for part in calls.message.parts if part.HasField("tool_call")]
@@ -170,5 +170,5 @@ def _check(events: Sequence[SessionEvent], questions: int) -> None:
             assert requested == answered
             assert not seen.intersection(requested)
             seen.update(requested)
-        assert told_of([next(turns)]) == [f"assistant: answer {number}"]
+        assert lines_of([next(turns)]) == [f"assistant: answer {number}"]
     assert next(turns, None) is None
