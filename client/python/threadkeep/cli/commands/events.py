@@ -59,9 +59,7 @@ def list_events(
         int | None, typer.Option(min=1, help="Only this number of newest events, extended to whole turns.")
     ] = None,
     role: Annotated[list[Role] | None, typer.Option(help="Only this role; may be repeated.")] = None,
-    keyword: Annotated[
-        list[str] | None, typer.Option(help="Only texts with this keyword; may be repeated: all must match.")
-    ] = None,
+    keyword: Annotated[list[str] | None, typer.Option(help="Only texts with this keyword; may be repeated: all.")] = None,
     author: Annotated[list[str] | None, typer.Option(help="Only this agent id; may be repeated.")] = None,
     branch: Annotated[str, typer.Option(help="What an agent on this branch sees.")] = "",
     after_seq: Annotated[int | None, typer.Option(help="Only events with a greater seq.")] = None,

@@ -122,9 +122,7 @@ def watch(
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="Only sessions with this label; may be repeated: all.")
     ] = None,
     role: Annotated[list[Role] | None, typer.Option(help="Only this role; may be repeated.")] = None,
-    keyword: Annotated[
-        list[str] | None, typer.Option(help="Only texts with this keyword; may be repeated: all must match.")
-    ] = None,
+    keyword: Annotated[list[str] | None, typer.Option(help="Only texts with this keyword; may be repeated: all.")] = None,
     author: Annotated[list[str] | None, typer.Option(help="Only this agent id; may be repeated.")] = None,
     branch: Annotated[str, typer.Option(help="What an agent on this branch sees.")] = "",
     last_n: Annotated[
