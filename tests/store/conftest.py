@@ -28,7 +28,7 @@ def tmp_path() -> Iterator[Path]:
         yield folder
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def opened_sqlite() -> Iterator[Path]:
     """A folder with the files of a SQLite database that a store was opened on and closed."""
 
@@ -52,7 +52,7 @@ def sqlite_url(opened_sqlite: Path, tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path}/threadkeep.db"
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def postgres_copies(postgres: PostgresCluster) -> Copies:
     return Copies(postgres, "store")
 
@@ -71,7 +71,7 @@ def shared_postgres_url(postgres_copies: Copies) -> Iterator[str]:
         yield url
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def pgvector_copies(pgvector_postgres: PostgresCluster) -> Copies:
     return Copies(pgvector_postgres, "store")
 

@@ -1,7 +1,6 @@
 """The interface of a database: units of work, and what differs in SQL.
 
-A unit is a synchronous function of a SQLAlchemy connection. It runs in a greenlet of the event loop's thread, so there is one
-implementation of every query for both databases.
+A unit is a synchronous function of a SQLAlchemy connection, so there is one implementation of every query for both databases.
 """
 
 from __future__ import annotations

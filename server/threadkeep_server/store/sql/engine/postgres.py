@@ -5,20 +5,22 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar
 
 import asyncpg
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.util import await_only
 
 from ..schema.tables import DERIVED
-from .async_units import AsyncUnits
 from .base import Capability, Dialect, Locks, Peers, SqlOptions, Unit
 from .postgres_dialect import PostgresDialect, PostgresLocks
 from .postgres_listener import PostgresListener
 from .postgres_order import ordered_from
+from .running_units import RunningUnits
 
 T = TypeVar("T")
 
@@ -67,7 +69,9 @@ class PostgresEngine:
         self.sql: Dialect = self._dialect
         self.locks: Locks = PostgresLocks()
         self.peers: Peers = PostgresListener(options.postgres_listen_url or url, self.problem)
-        self._units = AsyncUnits()
+        self._units = RunningUnits()
+        # One thread: several would only take the interpreter lock from the event loop.
+        self._computing = ThreadPoolExecutor(1, "computing")
         self._single_statements = self._engine.execution_options(isolation_level=_AUTOCOMMIT)
         # In READ COMMITTED each statement would see an instant of its own.
         self._snapshots = self._engine.execution_options(isolation_level=_SNAPSHOT)
@@ -94,7 +98,7 @@ class PostgresEngine:
             return await self._read(unit, snapshot)
 
     async def _read(self, unit: Unit[T], snapshot: bool) -> T:
-        return await self._units.run(self._snapshots if snapshot else self._single_statements, unit, transaction=snapshot)
+        return await _run(self._snapshots.begin() if snapshot else self._single_statements.connect(), unit)
 
     async def write(self, unit: Unit[T], *, short: bool = False) -> T:
         return await self._units.complete(self._write(unit))
@@ -104,7 +108,7 @@ class PostgresEngine:
     async def _write(self, unit: Unit[T]) -> T:
         for attempt in range(_ATTEMPTS):
             try:
-                return await self._units.run(self._engine, unit, transaction=True)
+                return await _run(self._engine.begin(), unit)
             except DBAPIError as exc:
                 if attempt + 1 == _ATTEMPTS or _sqlstate(exc) not in _RETRYABLE:
                     raise
@@ -112,7 +116,8 @@ class PostgresEngine:
         raise AssertionError("unreachable")
 
     def run_in_thread(self, work: Callable[[], T]) -> T:
-        return self._units.run_in_thread(work)
+        done: T = await_only(asyncio.get_running_loop().run_in_executor(self._computing, work))
+        return done
 
     def fetch(self, connection: sa.Connection, sql: str, params: Sequence[Any]) -> Sequence[Sequence[Any]]:
         isolation, driver = connection.get_execution_options().get("isolation_level"), _driver(connection)
@@ -141,7 +146,14 @@ class PostgresEngine:
 
     async def aclose(self) -> None:
         await self._units.aclose()
+        self._computing.shutdown(wait=False, cancel_futures=True)
         await self._engine.dispose()
+
+
+async def _run(connecting: AbstractAsyncContextManager[AsyncConnection], unit: Unit[T]) -> T:
+    """Runs a unit in a greenlet of the event loop's thread. If the caller is canceled, the statement is."""
+    async with connecting as connection:
+        return await connection.run_sync(unit)
 
 
 def _sqlstate(error: DBAPIError | asyncpg.PostgresError) -> str | None:

@@ -17,10 +17,10 @@ import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
 
 from ..schema.tables import DERIVED
-from .async_units import AsyncUnits
 from .base import Capability, Dialect, Locks, Peers, SqlOptions, Unit
+from .running_units import RunningUnits
 from .sqlite_dialect import NoLocks, NoPeers, SqliteDialect
-from .sqlite_driver import Statements, driver, in_one_call, open_pool, roll_back
+from .sqlite_driver import Statements, Threads, driver, open_pool, roll_back
 from .sqlite_local import LocalConnection
 
 T = TypeVar("T")
@@ -113,9 +113,9 @@ class SqliteEngine:
         plain = _pragmas(options)
         with_derived = [*plain, *_attach_derived(path)]
         database, timeout = str(path), options.statement_timeout
-        self._writer = open_pool(database, plain, size=1, timeout=timeout)
-        self._readers = open_pool(database, with_derived, size=options.sqlite_readers, timeout=timeout)
-        self._indexer = open_pool(database, with_derived, size=1, timeout=timeout)
+        self._writer = Threads(database, plain, size=1, timeout=timeout)
+        self._readers = Threads(database, with_derived, size=options.sqlite_readers, timeout=timeout)
+        self._indexer = Threads(database, with_derived, size=1, timeout=timeout)
         # In the loop's thread nothing may wait for a lock.
         self._locals = open_pool(database, plain, size=2, timeout=0)
         self._local_reads = LocalConnection(self._locals)
@@ -124,7 +124,7 @@ class SqliteEngine:
         self.sql: Dialect = SqliteDialect()
         self.locks: Locks = NoLocks()
         self.peers: Peers = NoPeers()
-        self._units = AsyncUnits()
+        self._units = RunningUnits()
 
     async def open(self) -> None:
         with sa.create_engine("sqlite://").connect() as probe, contextlib.suppress(sa.exc.OperationalError):
@@ -139,7 +139,7 @@ class SqliteEngine:
                 if exc.sqlite_errorcode != sqlite3.SQLITE_BUSY:
                     raise
         with self._units.completing():
-            return await self._units.run(self._readers, in_one_call(unit))
+            return await self._readers.run(unit)
 
     def _read_here(self, connection: sa.Connection, unit: Unit[T]) -> T:
         try:
@@ -154,7 +154,7 @@ class SqliteEngine:
         async with self._one_writer:
             if short:
                 return await self._write_here(unit)
-            return await self._units.run(self._writer, in_one_call(unit, _BEGIN))
+            return await self._writer.run(unit, _BEGIN)
 
     async def _write_here(self, unit: Unit[T]) -> T:
         """Runs the statements in the loop's thread, as for short reads, and the commit outside it."""
@@ -165,7 +165,7 @@ class SqliteEngine:
             if exc.sqlite_errorcode != sqlite3.SQLITE_BUSY:
                 raise
             # Another program writes; the writer's thread can wait for it.
-            return await self._units.run(self._writer, in_one_call(unit, _BEGIN))
+            return await self._writer.run(unit, _BEGIN)
         try:
             result = unit(connection)
             await self._local_writes.commit()
@@ -174,10 +174,10 @@ class SqliteEngine:
         return result
 
     async def index(self, unit: Unit[T]) -> T:
-        return await self._units.complete(self._units.run(self._indexer, in_one_call(unit)))
+        return await self._units.complete(self._indexer.run(unit))
 
     def run_in_thread(self, work: Callable[[], T]) -> T:
-        return self._units.run_in_thread(work)
+        return work()  # long units are in a thread already
 
     # Straight to the driver: SQLAlchemy's way to a cursor costs more than most of these statements do.
     def fetch(self, connection: sa.Connection, sql: str, params: Sequence[Any]) -> Sequence[Sequence[Any]]:
@@ -209,6 +209,7 @@ class SqliteEngine:
         await self._units.aclose()
         for local in (self._local_reads, self._local_writes):
             await local.aclose()
-        for pool in (self._indexer, self._readers, self._writer, self._locals):
-            await pool.dispose()
+        await self._locals.dispose()
+        for threads in (self._indexer, self._readers, self._writer):
+            await threads.aclose()
         self._lock.release()

@@ -9,15 +9,15 @@ import asyncio
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Generic, TypeVar, cast
 
 import aiosqlite
 import sqlalchemy as sa
 from sqlalchemy import event
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import StaticPool
-from sqlalchemy.util import await_only
 
 from .base import Unit
 
@@ -27,7 +27,6 @@ Statements = Sequence[tuple[str, tuple[str, ...]]]
 """SQL with its parameters."""
 
 _INTERRUPT_EVERY_S: Final = 0.005
-_SYNCHRONOUS: Final = "synchronous"
 
 
 def open_pool(path: str, statements: Statements, *, size: int, timeout: float) -> AsyncEngine:
@@ -53,15 +52,27 @@ def open_pool(path: str, statements: Statements, *, size: int, timeout: float) -
     return engine
 
 
-def synchronous(connection: aiosqlite.Connection) -> sa.Connection:
-    """Returns SQLAlchemy's synchronous interface to the driver's connection under aiosqlite's.
+@dataclass(frozen=True, slots=True)
+class OpenConnection:
+    """A connection that is checked out of a pool for good: checking it out for each unit costs more than the call of the unit.
 
-    A transaction begins with the first statement that SQLAlchemy runs, unless one has begun: a prepared read needs none.
+    `connection` is SQLAlchemy's synchronous interface to the driver's connection under aiosqlite's. A transaction begins with
+    the first statement that SQLAlchemy runs, unless one has begun: a prepared read needs none.
     """
-    raw = connection._conn  # noqa: SLF001 - as SQLAlchemy's adapter does
-    engine = sa.create_engine("sqlite://", creator=lambda: raw, poolclass=StaticPool, pool_reset_on_return=None)
-    event.listen(engine, "begin", _begin)
-    return engine.connect()
+
+    pooled: AsyncConnection
+    aio: aiosqlite.Connection
+    connection: sa.Connection
+
+    @classmethod
+    async def of(cls, pool: AsyncEngine) -> OpenConnection:
+        pooled = await pool.connect()
+        aio = (await pooled.get_raw_connection()).driver_connection
+        assert aio is not None  # noqa: S101 - it has just been taken from the pool
+        raw = aio._conn  # noqa: SLF001 - as SQLAlchemy's adapter does
+        engine = sa.create_engine("sqlite://", creator=lambda: raw, poolclass=StaticPool, pool_reset_on_return=None)
+        event.listen(engine, "begin", _begin)
+        return cls(pooled, aio, engine.connect())
 
 
 def _begin(connection: sa.Connection) -> None:
@@ -82,23 +93,33 @@ def roll_back(connection: sa.Connection) -> None:
         connection.rollback()
 
 
-def in_one_call(unit: Unit[T], begin: str = "") -> Unit[T]:
-    """Returns a unit for `run_sync` that runs this one, its `begin` statement and its commit in aiosqlite's thread. If the
-    caller is canceled, the statement of the unit is interrupted."""
+class Threads:
+    """Connections on a file, up to `size`, each with aiosqlite's thread. A unit is one call of a thread."""
 
-    def called(connection: sa.Connection) -> T:
-        pooled = connection.connection
-        aio = cast("aiosqlite.Connection", pooled.driver_connection)
-        call: _Call[T] = _Call(aio, partial(_transact, aio, pooled.info, begin, unit))
-        return await_only(call.run())
+    def __init__(self, path: str, statements: Statements, *, size: int, timeout: float) -> None:
+        self._pool = open_pool(path, statements, size=size, timeout=timeout)
+        self._slots = asyncio.Semaphore(size)
+        self._free: list[OpenConnection] = []
 
-    return called
+    async def run(self, unit: Unit[T], begin: str = "") -> T:
+        """Runs a unit, the statement `begin` before it and the commit after it, when a connection is free. If the caller is
+        canceled, the statement of the unit is interrupted."""
+        async with self._slots:
+            taken = self._free.pop() if self._free else await OpenConnection.of(self._pool)
+            try:
+                call: _Call[T] = _Call(taken.aio, partial(_transact, taken.connection, begin, unit))
+                return await call.run()
+            finally:
+                self._free.append(taken)
+
+    async def aclose(self) -> None:
+        """Closes the connections. No unit runs."""
+        for connection in self._free:
+            await connection.pooled.close()
+        await self._pool.dispose()
 
 
-def _transact(aio: aiosqlite.Connection, info: dict[Any, Any], begin: str, unit: Unit[T]) -> T:
-    connection = info.get(_SYNCHRONOUS)
-    if connection is None:
-        connection = info[_SYNCHRONOUS] = synchronous(aio)
+def _transact(connection: sa.Connection, begin: str, unit: Unit[T]) -> T:
     raw = driver(connection)
     try:
         if begin:

@@ -8,43 +8,32 @@ from __future__ import annotations
 
 import asyncio
 
-import aiosqlite
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncEngine
 
-from .sqlite_driver import synchronous
+from .sqlite_driver import OpenConnection
 
 
 class LocalConnection:
-    """One connection of a pool, with SQLAlchemy's synchronous interface. Only the commit uses aiosqlite's thread."""
+    """One connection of a pool. Only the commit uses aiosqlite's thread."""
 
     def __init__(self, pool: AsyncEngine) -> None:
         self._pool = pool
         self._opening = asyncio.Lock()
-        self._pooled: AsyncConnection | None = None
-        self._aio: aiosqlite.Connection | None = None
-        self._connection: sa.Connection | None = None
+        self._open: OpenConnection | None = None
 
     async def open(self) -> sa.Connection:
         """Returns the connection, opened at the first call."""
-        if self._connection is None:
+        if self._open is None:
             async with self._opening:
-                if self._connection is None:
-                    await self._open()
-        assert self._connection is not None  # noqa: S101 - it has just been opened
-        return self._connection
-
-    async def _open(self) -> None:
-        self._pooled = await self._pool.connect()
-        self._aio = (await self._pooled.get_raw_connection()).driver_connection
-        assert self._aio is not None  # noqa: S101 - it has just been taken from the pool
-        self._connection = synchronous(self._aio)
+                self._open = self._open or await OpenConnection.of(self._pool)
+        return self._open.connection
 
     async def commit(self) -> None:
         """Commits in aiosqlite's thread: it waits for the disk."""
-        assert self._aio is not None  # noqa: S101 - it is open, or there were no changes
-        await self._aio.commit()
+        assert self._open is not None  # noqa: S101 - it is open, or there were no changes
+        await self._open.aio.commit()
 
     async def aclose(self) -> None:
-        if self._pooled is not None:
-            await self._pooled.close()
+        if self._open is not None:
+            await self._open.pooled.close()
