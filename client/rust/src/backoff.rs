@@ -20,9 +20,9 @@ const TRIES: u32 = 5;
 pub(crate) fn before_retry(tries: u32, status: &Status, left: Option<Duration>) -> Option<Duration> {
     let retry_info = status.get_details_retry_info().and_then(|info| info.retry_delay).unwrap_or_default();
     // A pause beyond the deadline would be useless and would hide the server's error.
-    let is_hopeless = status.code() != Code::Unavailable || tries >= TRIES || left.is_some_and(|left| asked > left);
+    let is_hopeless = status.code() != Code::Unavailable || tries >= TRIES || left.is_some_and(|left| retry_info > left);
     let backoff = doubled(tries.saturating_sub(1), LONGEST_OF_CALL).mul_f64(0.8 + 0.4 * random());
-    (!is_hopeless).then(|| asked.max(backoff))
+    (!is_hopeless).then(|| retry_info.max(backoff))
 }
 
 /// Exponential backoff with full jitter, so that clients of one server do not reconnect at once.

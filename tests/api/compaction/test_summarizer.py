@@ -158,7 +158,7 @@ def test_a_prompt_that_is_too_long_is_not_sent(tmp_path: Path, model: ModelEndpo
 
 def test_appends_continue_during_a_summary(tmp_path: Path, model: ModelEndpoint) -> None:
     """Appends 64 events at once, repeatedly; the compaction succeeds at the first attempt and loses none."""
-    model.does(slowly(2, replies(model.answer())))
+    model.does(slowly(4, replies(model.answer())))
     with wire(tmp_path, **settings(model)) as opened, ThreadPoolExecutor(65) as pool:
         ref = conversation(opened)
         compacting = pool.submit(opened.call, "CompactSession", session=ref, strategy=SUMMARIZING)
@@ -173,7 +173,7 @@ def test_appends_continue_during_a_summary(tmp_path: Path, model: ModelEndpoint)
             appended += 64
         done = compacting.result()
         assert appended >= 128
-        assert slowest < 1.5, "appends wait for no model"
+        assert slowest < 3.5, "appends wait for no model"
         assert (done.compacted, done.lost_races) == (True, 0)
         assert len(model.requests) == 1
         assert done.compaction.archived_events == 2
