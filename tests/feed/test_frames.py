@@ -192,9 +192,11 @@ class TestScopes:
         assert (await scene.tap.refused(bare)).reason == "AMBIGUOUS_SESSION"
 
     async def test_label_scopes_match_labels_before_and_after_an_update(self, scene: Scene) -> None:
-        async with scene.live(scene.view(labels={"mood": "good"})) as stream:
+        labeled = scene.view(labels={"mood": "good"})
+        async with scene.live(scene.view()) as every, scene.live(labeled) as stream:
             await scene.create()
             await scene.say("unheard")
+            await every.changes(2)  # the labels are those at the time of reading
             await scene.client.update_session("s", labels={"mood": "good", "team": "red"})
             (change,) = await stream.changes(1)
             assert session_of(change, pb.SESSION_CHANGE_KIND_UPDATED).labels["mood"] == "good"
@@ -204,6 +206,7 @@ class TestScopes:
             (change,) = await stream.changes(1)
             assert session_of(change, pb.SESSION_CHANGE_KIND_UPDATED).labels == {"mood": "bad"}
             await scene.say("unheard")
+            await every.changes(4)
             await scene.client.update_session("s", labels={"mood": "good"})
             (change,) = await stream.changes(1)
             assert session_of(change, pb.SESSION_CHANGE_KIND_UPDATED).last_seq == 3
