@@ -111,10 +111,10 @@ class FeedScope:
             and (self.app is None or ref.app == self.app)
             and (self.user_id is None or ref.user_id == self.user_id)
             and (self.session_id is None or ref.session_id == self.session_id)
-            and (not self.labels or self.bears(change))
+            and (not self.labels or self.matches_labels(change))
         )
 
-    def bears(self, change: Change) -> bool:
+    def matches_labels(self, change: Change) -> bool:
         """Whether the session has the labels, or had them before the change."""
         return any(
             all(labels.get(key) == value for key, value in self.labels)

@@ -53,4 +53,4 @@ class SubscriptionRegistry:
             (tenant, None, None),
         )
         found = [channel for name in names for channel in self._by_name.get(name, ())]
-        return [channel for channel in found if not channel.scope.labels or channel.scope.bears(change)]
+        return [channel for channel in found if not channel.scope.labels or channel.scope.matches_labels(change)]
