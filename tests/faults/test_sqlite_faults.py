@@ -200,6 +200,7 @@ async def test_sigterm_drains(make_server: ServerMaker, database_url: str | None
             took = time.monotonic() - began
         await asyncio.to_thread(server.start)
         await ledger.check(server.address)
-    assert set(ledger.problems) <= {"SERVER_DRAINING", "UNAVAILABLE"}, ledger.problems
+    # gRPC may cancel a call that arrives while the port closes.
+    assert set(ledger.problems) <= {"SERVER_DRAINING", "UNAVAILABLE", "CANCELLED"}, ledger.problems
     assert took < 25, "an idle append stream must not take the whole grace"
     assert "stopped" in server.log
