@@ -141,7 +141,7 @@ async def test_a_rebuilt_index_finds_everything_and_embeds_only_events(
             await caught_up(client)
         texts = [fact(f"{session}/{event.event_id}") for session, log in logs.items() for event in log]
         requested = endpoint.request_counts()
-        del requested["probe"]  # repeated if the first response is late
+        assert requested.pop("probe") >= 1, "repeated if the first response is late"
         assert requested == Counter([*texts, *memories])
         assert server.terminate() == 0, server.log
         for file in (tmp_path / "data").glob("threadkeep.db.search*"):

@@ -159,7 +159,7 @@ async def test_cross_session_search_covers_all_sessions_of_one_user(filled: Talk
     await filled.kit.of(filled.sdk.append, bobs, threadkeep.user(f"{word} of bob"), create=True)
     result = await found(filled, EVERYWHERE, {"query": word, "limit": 20})
     assert {each["session_id"] for each in result["results"]} == {filled.session, second}
-    assert f"{word} of bob" not in texts(result)
+    assert not [text for text in texts(result) if "of bob" in text]
     of_bob = await found(filled, EVERYWHERE, {"query": word}, session=f"{filled.session}-bob", user_id="bob")
     assert texts(of_bob) == [f"{word} of bob"]
 

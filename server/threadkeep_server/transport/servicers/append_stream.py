@@ -34,9 +34,7 @@ class AppendStreams:
         self._open: set[AppendStream] = set()
 
     def open(self, append: Append) -> AppendStream:
-        stream = AppendStream(append, self._open.discard)
-        self._open.add(stream)
-        return stream
+        return AppendStream(append, self._open)
 
     def drain(self) -> None:
         """Ends every stream with SERVER_DRAINING, after the results of the requests that it has read."""
@@ -45,11 +43,12 @@ class AppendStreams:
 
 
 class AppendStream:
-    """One stream. `append` starts an append: it raises an error for an invalid request, or returns an awaitable result."""
+    """One stream. `append` starts an append: it raises an error for an invalid request, or returns an awaitable result.
+    `running` contains the stream while it returns responses."""
 
-    def __init__(self, append: Append, closed: Callable[[AppendStream], None] = lambda _: None) -> None:
+    def __init__(self, append: Append, running: set[AppendStream] | None = None) -> None:
         self._append = append
-        self._closed = closed
+        self._running_streams: set[AppendStream] = set() if running is None else running
         # In request order; `_answered` is the index of the first.
         self._in_flight: deque[_Pending] = deque()
         self._answered = 0
@@ -69,6 +68,7 @@ class AppendStream:
 
     async def responses(self, requests: AsyncIterator[pb.AppendStreamRequest]) -> AsyncIterator[pb.AppendStreamResponse]:
         self._reader = reader = asyncio.create_task(self._read(requests))
+        self._running_streams.add(self)
         try:
             while await self._first_is_done():
                 yield self._response()
@@ -79,7 +79,7 @@ class AppendStream:
                     raise ServerDraining from None
                 raise
         finally:
-            self._closed(self)
+            self._running_streams.discard(self)
             # The client is gone or the stream has ended: appends that are not committed are canceled.
             reader.cancel()
             for _, outcome in self._in_flight:
