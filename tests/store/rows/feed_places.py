@@ -240,6 +240,17 @@ class FeedTrimRows:
         place = await store.locate(TENANT, ref(), 1)
         assert kinds(await follow(store, SESSION, after=place)) == "updated appended"
 
+    async def test_a_located_position_outlives_a_trim_of_changes_before_it(self, store: Store) -> None:
+        idle = await session_with(store, session_id="idle")
+        await session_with(store, draft("1"))
+        await trim(store, NOW + 1, limit=3)
+        await session_with(store, draft("2"), session_id="s2")
+        await relabel(store, {"a": "1"}, now=NOW + 9)
+        await settled(store)
+        places = {SESSION: await store.locate(TENANT, ref(), 1), FeedScope(TENANT, *idle): await store.locate(TENANT, idle, 0)}
+        assert await trim(store, NOW + 1) == 2
+        assert [kinds(await follow(store, scope, after=place)) for scope, place in places.items()] == ["updated", ""]
+
     async def test_the_feed_of_a_session_can_be_entered_where_only_its_creation_is_trimmed(self, store: Store) -> None:
         """Nobody could name an earlier seq than 0, and its events are all there."""
         await session_with(store, draft("1"))

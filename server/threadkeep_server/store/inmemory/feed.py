@@ -60,12 +60,10 @@ class InMemoryFeed(InMemoryLogs):
         oldest_seq = adding[0].first - 1 if adding else last_seq
         if after_seq < oldest_seq:
             raise FeedTrimmed(self._floor, oldest_seq)
-        if after_seq == 0 and kept:
-            return _just_before(kept[0])
-        for change in adding:
+        for change in adding if after_seq else ():
             if change.first <= after_seq <= change.last:
                 return change.position if after_seq == change.last else _just_before(change)
-        return self._floor
+        return _just_before(kept[0]) if kept else self._head
 
     async def trim_feed(self, before: int, limit: int) -> int:
         trimmed = 0

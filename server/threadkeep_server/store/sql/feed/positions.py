@@ -37,35 +37,36 @@ def locate(scanner: Scanner, tenant: str, ref: SessionRef, after_seq: int) -> Po
         return ends.head
     if after_seq > row.last_seq:
         raise InvalidField("after_seq", f"is beyond the session's last seq, {row.last_seq}")
-    return _History(scanner.connection, scanner.engine, row.id, ends.floor).locate(after_seq, row.last_seq)
+    return _History(scanner.connection, scanner.engine, row.id, ends).locate(after_seq, row.last_seq)
 
 
 class _History:
-    """The changes of one session that the feed still has, in order; last_seq ascends with it."""
+    """The changes of one session that the feed still has, in order; last_seq ascends with it. Positions are found as late as
+    possible, because the feed may be trimmed before it is read from there."""
 
-    def __init__(self, connection: Connection, engine: Engine, key: int, floor: Position) -> None:
+    def __init__(self, connection: Connection, engine: Engine, key: int, ends: FeedState) -> None:
         self._connection = connection
         self._lead = engine.sql.change_order[0]
         self._up = (changes.c.xid, changes.c.id)
         self._down = (changes.c.xid.desc(), changes.c.id.desc())
-        self._floor = floor
-        kept = beyond(engine, sa.literal(floor.xid), sa.literal(floor.change))
+        self._ends = ends
+        kept = beyond(engine, sa.literal(ends.floor.xid), sa.literal(ends.floor.change))
         self._query = sa.select(changes, self._lead.label("lead")).where(*of_session(engine, sa.literal(key)), kept)
 
     def locate(self, after_seq: int, last_seq: int) -> Position:
         first = self._one(self._query.order_by(*self._up))
         oldest_seq = last_seq if first is None else _starts_after(first)
         if after_seq < oldest_seq:
-            raise FeedTrimmed(self._floor, oldest_seq)
+            raise FeedTrimmed(self._ends.floor, oldest_seq)
         if first is None:
-            return self._floor
+            return self._ends.head
         if after_seq == 0:
             return _just_before(first)  # its creation, if the feed still has it
         return self._behind(after_seq, first)
 
     def _behind(self, after_seq: int, first: Row[Any]) -> Position:
-        """Returns the position after the change that added the seq, or before it if it added later ones; the floor if it is
-        trimmed."""
+        """Returns the position after the change that added the seq, or before it if it added later ones; before the first
+        change if the one that added the seq is trimmed."""
         newest = self._before(None)
         low, high = first.lead, first.lead if newest is None else newest.lead
         while low < high:
@@ -78,7 +79,7 @@ class _History:
         adding = self._query.where(changes.c.kind.in_(ADDING), changes.c.first > 0)
         brought = self._one(adding.where(self._lead >= high, changes.c.last_seq >= after_seq).order_by(*self._up))
         if brought is None or after_seq <= _starts_after(brought):
-            return self._floor
+            return _just_before(first)
         return Position(brought.xid, brought.id) if brought.last_seq == after_seq else _just_before(brought)
 
     def _before(self, lead: int | None) -> Row[Any] | None:
