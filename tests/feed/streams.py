@@ -108,10 +108,11 @@ class Stream:
     async def changes(self, count: int) -> list[pb.Change]:
         """Returns the next changes that are not checkpoints."""
         found: list[pb.Change] = []
-        while len(found) < count:
-            change = await self.next()
-            if not change.HasField("checkpoint"):
-                found.append(change)
+        async with asyncio.timeout(4 * WITHIN):  # heartbeats do not extend it
+            while len(found) < count:
+                change = await self.next()
+                if not change.HasField("checkpoint"):
+                    found.append(change)
         return found
 
     async def error(self, received: list[pb.Change] | None = None) -> ThreadkeepError:

@@ -243,8 +243,9 @@ class FeedTrimRows:
     async def test_a_located_position_outlives_a_trim_of_changes_before_it(self, store: Store) -> None:
         idle = await session_with(store, session_id="idle")
         await session_with(store, draft("1"))
-        await trim(store, NOW + 1, limit=3)
-        await session_with(store, draft("2"), session_id="s2")
+        between = await session_with(store, session_id="s2")
+        assert await trim(store, NOW + 1, limit=3) == 3
+        await append(store, draft("2"), to=between)
         await relabel(store, {"a": "1"}, now=NOW + 9)
         await settled(store)
         places = {SESSION: await store.locate(TENANT, ref(), 1), FeedScope(TENANT, *idle): await store.locate(TENANT, idle, 0)}
