@@ -16,7 +16,7 @@ from .consumers.store import SqlConsumers
 from .engine.base import Engine, SqlOptions
 from .engine.factory import open_engine
 from .feed.store import SqlFeed
-from .log.store import SqlEvents, SqlSessions
+from .log.store import GroupedWrites, SqlEvents, SqlSessions
 from .log.unit_runner import UnitRunner, translate_errors
 from .maintenance import SqlMaintenance
 from .memories.store import SqlMemories, open_memory_index
@@ -49,9 +49,9 @@ class SqlStore:
         self._commits = CommitNotifier(engine.peers.announce)
         self._vector_index = prepared.vectors
         self._tasks: list[asyncio.Task[None]] = []
-        self._use_sessions(SqlSessions(self._units, self._commits, clock))
-        events = SqlEvents(self._units, self._commits, max_pending_bytes=options.max_pending_bytes)
-        self._use_events(events)
+        self._writes = GroupedWrites(self._units, self._commits, max_pending_bytes=options.max_pending_bytes)
+        self._use_sessions(SqlSessions(self._units, self._writes, self._commits, clock))
+        self._use_events(SqlEvents(self._units, self._writes, self._commits))
         self._use_compactions(SqlCompactions(self._units, self._commits))
         self._use_feed(SqlFeed(self._units, self._commits, indexed=indexed))
         self._use_consumers(SqlConsumers(self._units))
@@ -60,14 +60,13 @@ class SqlStore:
         self._memories = SqlMemories(self._units, prepared.memories)
         self._use_memories(self._memories)
         self._use_maintenance(SqlMaintenance(self._units, prepared.store_id, indexed=indexed))
-        self._writer = events.writer
         self._indexer: Indexer | None = None
         if prepared.events is not None:
-            self._indexer = Indexer(engine, prepared.events, codec, busy=self._writer.busy)
+            self._indexer = Indexer(engine, prepared.events, codec, busy=self._writes.busy)
             self._commits.subscribe(self._indexer.hint)
 
     def start(self) -> None:
-        self._run("writer", self._writer.run())
+        self._run("writer", self._writes.run())
         if self._indexer is not None:
             self._run("indexer", self._indexer.run())
         self._run("memory index", self._memories.keep_index())
@@ -79,7 +78,7 @@ class SqlStore:
         self._tasks.append(asyncio.create_task(work, name=name))
 
     async def aclose(self) -> None:
-        self._writer.close()
+        self._writes.close()
         for task in reversed(self._tasks):
             if task.get_name() != "writer":
                 task.cancel()

@@ -1,7 +1,7 @@
-"""The group commit's unit of work: many appends, of any sessions, in one transaction.
+"""The appends of a group commit, to any sessions.
 
-First it locks the names of all sessions (see Locks.acquire), then finds or creates and locks the sessions, then looks up the
-event ids, then decides each request, then writes everything. A request that fails gets its error and writes nothing.
+The names of the sessions are locked. First this finds or creates and locks the sessions, then looks up the event ids, then
+decides each request, then writes everything. A request that fails gets its error and writes nothing.
 """
 
 from __future__ import annotations
@@ -17,15 +17,14 @@ from ....domain.errors import AmbiguousSession, EventIdConflict, SessionNotFound
 from ....domain.model import NO_USAGE, POSITION_STEP, Counters, EventDraft, SessionRef, Usage
 from ...contract.codec import Codec
 from ...contract.events import Appended, AppendedEvent, AppendRequest
-from ..engine.base import Engine
 from ..engine.statements import Statements
 from ..schema.tables import APPENDED, INSERTED, events, sessions
 from . import append_statements
 from .rows import event_row, named
-from .session_queries import insert_session
+from .session_writes import SessionWrites
 
 Outcome = Appended | ThreadkeepError
-_KEYS_REMEMBERED = 100_000
+_Keys = dict[tuple[str, SessionRef], int]
 
 
 @dataclass(slots=True)
@@ -110,38 +109,28 @@ class _Known:
 
 @dataclass(slots=True)
 class _Group:
-    """The rows that the group will write."""
+    """The session rows that were known before, and the rows that the group will write."""
 
+    keys: _Keys
     heads: dict[int, _Head] = field(default_factory=dict)
     known: dict[tuple[int, str], _Known] = field(default_factory=dict)
     touched: dict[int, _Head] = field(default_factory=dict)
-    learned: dict[tuple[str, SessionRef], int] = field(default_factory=dict)
+    learned: _Keys = field(default_factory=dict)
     events: list[dict[str, Any]] = field(default_factory=list)
     changes: list[dict[str, Any]] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Decided:
-    """The outcomes of a group, and the session row of each ref. Remember the rows only after the commit: the id of a row that
-    is rolled back is assigned again."""
-
-    outcomes: list[Outcome]
-    learned: dict[tuple[str, SessionRef], int]
-
-
 class AppendQueries:
-    """Appends a group of requests on a connection. Remembers the session row of each ref: the id of a committed row is never
-    reused, and a remembered row that was deleted is looked up again."""
+    """Appends a group of requests on a connection."""
 
-    def __init__(self, engine: Engine, codec: Codec, statements: Statements) -> None:
-        self._engine = engine
+    def __init__(self, codec: Codec, statements: Statements, writes: SessionWrites) -> None:
         self._codec = codec
+        self._writes = writes
         self._statements = append_statements.AppendStatements(statements)
-        self._keys: dict[tuple[str, SessionRef], int] = {}
 
-    def __call__(self, connection: Connection, requests: Sequence[AppendRequest]) -> Decided:
-        group = _Group()
-        self._engine.locks.acquire(connection, [(request.tenant, request.ref.session_id) for request in requests])
+    def __call__(self, connection: Connection, requests: Sequence[AppendRequest], known: _Keys) -> tuple[list[Outcome], _Keys]:
+        """Returns the outcomes, and the rows of refs that were not known. A known row may have been deleted."""
+        group = _Group(known)
         keys = self._resolve(connection, requests, group)
         self._load_known(connection, requests, keys, group)
         outcomes: list[Outcome] = []
@@ -151,18 +140,18 @@ class AppendQueries:
             heads = [head.row() for head in group.touched.values()]
             usages = [head.usage_row() for head in group.touched.values() if head.usage is not NO_USAGE]
             self._statements.write(connection, group.events, heads, usages, group.changes)
-        return Decided(outcomes, group.learned)
+        return outcomes, group.learned
 
     # --- sessions
 
     def _resolve(self, connection: Connection, requests: Sequence[AppendRequest], group: _Group) -> list[int | ThreadkeepError]:
-        remembered = {self._keys[name] for request in requests if (name := (request.tenant, request.ref)) in self._keys}
-        group.heads |= self._lock(connection, remembered)
+        names = [(request.tenant, request.ref) for request in requests]
+        group.heads |= self._lock(connection, {group.keys[name] for name in names if name in group.keys})
         return [self._key(connection, request, group) for request in requests]
 
     def _key(self, connection: Connection, request: AppendRequest, group: _Group) -> int | ThreadkeepError:
         name = (request.tenant, request.ref)
-        key = self._keys.get(name)
+        key = group.keys.get(name)
         if key is not None and key in group.heads:
             return key
         found = connection.execute(sa.select(sessions.c.id).where(named(*name)).limit(2)).scalars().all()
@@ -171,7 +160,8 @@ class AppendQueries:
         if not found and request.create is not None:
             if (mismatch := _unmet(connection, request, _NOTHING)) is not None:
                 return mismatch
-            found = [insert_session(connection, request.tenant, request.create)]
+            created = (request.tenant, request.create.ref)
+            found = [self._writes.insert(connection, {created: request.create})[created]]
             group.heads |= self._lock(connection, set(found))
             group.heads[found[0]].created = True
         if not found:
@@ -187,12 +177,6 @@ class AppendQueries:
 
     def _lock(self, connection: Connection, keys: set[int]) -> dict[int, _Head]:
         return {row.id: _head(row) for row in self._statements.lock(connection, sorted(keys))}
-
-    def remember(self, learned: dict[tuple[str, SessionRef], int]) -> None:
-        """Takes over the rows of a committed group."""
-        if len(self._keys) + len(learned) > _KEYS_REMEMBERED:
-            self._keys.clear()
-        self._keys |= learned
 
     # --- events
 

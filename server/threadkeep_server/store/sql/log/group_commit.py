@@ -1,4 +1,4 @@
-"""Group commit: waiting appends, of all sessions, are committed in one transaction.
+"""Group commit: waiting writes, of all sessions, are committed in one transaction.
 
 While one group commits the next one gathers, so groups grow with the load and an idle server adds no delay.
 """
@@ -9,13 +9,13 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
-from ....domain.errors import RateLimited, StoreUnavailable, ThreadkeepError
-from ...contract.events import Appended, AppendRequest
-from .append_queries import Outcome
+from ....domain.errors import RateLimited, StoreUnavailable
+from .group_unit import Outcome, Request
 
-Commit = Callable[[Sequence[AppendRequest]], Awaitable[list[Outcome]]]
-_Waiting = tuple[AppendRequest, asyncio.Future[Appended]]
+Commit = Callable[[Sequence[Request]], Awaitable[list[Outcome]]]
+_Waiting = tuple[Request, asyncio.Future[Any]]
 
 _GROUP_REQUESTS = 512
 _GROUP_BYTES = 8 << 20
@@ -37,20 +37,21 @@ class Writer:
         self._closing = False
         self._last_commit = 0.0
 
-    def append(self, request: AppendRequest) -> asyncio.Future[Appended]:
-        """Accepts the request. Raises RateLimited at once; all other errors are set on the future."""
+    def write(self, request: Request) -> asyncio.Future[Any]:
+        """Accepts the request; the future has its outcome. Raises RateLimited at once; all other errors are set on the
+        future."""
         size = request.size
         # A single request may exceed the limit, or it could never be served.
         if self._pending_bytes and self._pending_bytes + size > self._max_pending_bytes:
             raise RateLimited("pending_appends")
-        future: asyncio.Future[Appended] = self._loop.create_future()
+        future: asyncio.Future[Any] = self._loop.create_future()
         self._pending_bytes += size
         self._waiting.append((request, future))
         self._wake.set()
         return future
 
     def busy(self) -> bool:
-        """Whether appends came in within the last 0.25 s."""
+        """Whether writes came in within the last 0.25 s."""
         return bool(self._waiting) or time.monotonic() - self._last_commit < _LATELY_S
 
     async def run(self) -> None:
@@ -106,7 +107,7 @@ class Writer:
                 await self._commit_group([member])
 
 
-def _settle(future: asyncio.Future[Appended], outcome: Appended | ThreadkeepError | Exception) -> None:
+def _settle(future: asyncio.Future[Any], outcome: Outcome | Exception) -> None:
     if future.done():
         return
     if isinstance(outcome, Exception):

@@ -8,91 +8,20 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Connection, Row
 
-from ....domain.errors import SessionAlreadyExists
-from ....domain.model import NewSession, Session, SessionChange, SessionRef
+from ....domain.model import Session, SessionRef
 from ...contract.compaction import PolicyScope
 from ...contract.maintenance import Totals
 from ...contract.sessions import EXPIRED, Expired, SessionPage, SessionQuery
 from ..engine.base import Engine
 from ..schema.tables import CREATED, DELETED, UPDATED, changes, compactions, events, leases, policies, session_labels, sessions
 from . import change_details
-from .rows import find, labels_bytes, ref_of, require, session_of
-
-_ZEROS = {
-    column.name: 0
-    for column in sessions.c
-    if column.name.startswith(("window_", "usage_")) or column.name in ("log_version", "last_seq")
-}
-
-
-def insert_session(connection: Connection, tenant: str, new: NewSession) -> int:
-    """Inserts the session and returns the id of its row. Its name is locked and unused."""
-    values: dict[str, Any] = _ZEROS | {
-        "tenant": tenant,
-        "app": new.ref.app,
-        "user_id": new.ref.user_id,
-        "session_id": new.ref.session_id,
-        "uid": new.uid,
-        "create_time": new.create_time,
-        "update_time": new.update_time,
-        "expire_time": new.expire_time,
-        "metadata_json": new.metadata_json.encode(),
-        "labels_json": labels_bytes(new.labels),
-        "context_bytes": new.context_bytes,
-    }
-    row = connection.execute(sessions.insert().values(values).returning(sessions)).one()
-    _set_labels(connection, row.id, new.labels)
-    after = session_of(row)
-    _record(connection, CREATED, row.id, new.now, after, change_details.created(after))
-    return int(row.id)
-
-
-def create(connection: Connection, engine: Engine, tenant: str, new: NewSession, return_existing: bool) -> tuple[Session, bool]:
-    engine.locks.acquire(connection, [(tenant, new.ref.session_id)])
-    exact = sa.and_(
-        sessions.c.tenant == tenant,
-        sessions.c.app == new.ref.app,
-        sessions.c.user_id == new.ref.user_id,
-        sessions.c.session_id == new.ref.session_id,
-    )
-    stored = connection.execute(sa.select(sessions).where(exact)).one_or_none()
-    if stored is None:
-        insert_session(connection, tenant, new)
-    elif not return_existing:
-        raise SessionAlreadyExists(new.ref)
-    return session_of(stored or connection.execute(sa.select(sessions).where(exact)).one()), stored is None
+from .rows import find, ref_of, session_of
 
 
 def _record(connection: Connection, kind: int, key: int, time: int, after: Session, detail: bytes, **columns: Any) -> None:
     """Adds a change to the feed."""
     row = {"kind": kind, "session": key, "time": time, "first": 0, "last": 0, "detail": detail}
     connection.execute(changes.insert(), row | change_details.state_columns(after.versions) | columns)
-
-
-def _set_labels(connection: Connection, key: int, labels: Any) -> None:
-    connection.execute(session_labels.delete().where(session_labels.c.session == key))
-    if labels:
-        rows = [{"session": key, "key": name, "value": value} for name, value in labels.items()]
-        connection.execute(session_labels.insert(), rows)
-
-
-def update(connection: Connection, engine: Engine, tenant: str, ref: SessionRef, change: SessionChange) -> Session:
-    engine.locks.acquire(connection, [(tenant, ref.session_id)])
-    row = require(connection, tenant, ref)
-    values: dict[str, Any] = {"update_time": max(row.update_time, change.update_time)}
-    if "expiry" in change.fields:
-        values["expire_time"] = change.expire_time
-    if "metadata_json" in change.fields:
-        values["metadata_json"] = change.metadata_json.encode()
-    if "labels" in change.fields:
-        values["labels_json"] = labels_bytes(change.labels)
-        _set_labels(connection, row.id, change.labels)
-    if "context_bytes" in change.fields:
-        values["context_bytes"] = change.context_bytes
-    changed = sessions.update().where(sessions.c.id == row.id).values(values).returning(sessions)
-    before, after = session_of(row), session_of(connection.execute(changed).one())
-    _record(connection, UPDATED, row.id, change.update_time, after, change_details.updated(after, before))
-    return after
 
 
 def list_page(connection: Connection, tenant: str, query: SessionQuery) -> SessionPage:

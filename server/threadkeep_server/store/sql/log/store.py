@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 import sqlalchemy as sa
@@ -14,27 +14,58 @@ from ...contract.sessions import EXPIRED, Expired, SessionPage, SessionQuery
 from ...notifier import CommitNotifier
 from ..schema.tables import sessions
 from . import context_queries, list_queries, session_queries
-from .append_queries import AppendQueries, Outcome
 from .group_commit import Writer
+from .group_unit import GroupUnit, Outcome, Request
 from .rows import require, session_of
+from .session_writes import Created, SessionCreation, SessionUpdate
 from .unit_runner import FEW_ROWS, UnitRunner
+
+
+class GroupedWrites:
+    """Writes of sessions that are committed in groups. `run` must be running."""
+
+    def __init__(self, units: UnitRunner, commits: CommitNotifier, *, max_pending_bytes: int) -> None:
+        self._engine = units.engine
+        self._commits = commits
+        self._group = GroupUnit(units.engine, units.codec, units.statements)
+        writer = Writer(self._commit, units.engine.problem, max_pending_bytes=max_pending_bytes)
+        self.append: Callable[[AppendRequest], Awaitable[Appended]] = writer.write
+        self.create: Callable[[SessionCreation], Awaitable[Created]] = writer.write
+        self.update: Callable[[SessionUpdate], Awaitable[Session]] = writer.write
+        self.run = writer.run
+        self.busy = writer.busy
+        self.close = writer.close
+
+    async def _commit(self, requests: Sequence[Request]) -> list[Outcome]:
+        short = sum(_rows(request) for request in requests) <= FEW_ROWS
+        decided = await self._engine.write(lambda connection: self._group(connection, requests), short=short)
+        self._group.remember(decided.learned)
+        self._commits.committed()
+        for request, outcome in zip(requests, decided.outcomes, strict=True):
+            if isinstance(request, AppendRequest) and isinstance(outcome, Appended):
+                self._commits.appended(request, outcome)
+        return decided.outcomes
+
+
+def _rows(request: Request) -> int:
+    """Returns about as many rows as the request writes."""
+    if isinstance(request, AppendRequest):
+        return len(request.drafts)
+    return 1 + len(request.new.labels if isinstance(request, SessionCreation) else request.change.labels)
 
 
 class SqlSessions:
     """SessionStore on a database. `clock` returns nanoseconds."""
 
-    def __init__(self, units: UnitRunner, commits: CommitNotifier, clock: Callable[[], int]) -> None:
+    def __init__(self, units: UnitRunner, writes: GroupedWrites, commits: CommitNotifier, clock: Callable[[], int]) -> None:
         self._units = units
         self._engine = units.engine
+        self._writes = writes
         self._commits = commits
         self._clock = clock
 
     async def create_session(self, tenant: str, new: NewSession, *, return_existing: bool) -> tuple[Session, bool]:
-        created = await self._units.write(
-            lambda connection: session_queries.create(connection, self._engine, tenant, new, return_existing)
-        )
-        self._commits.committed()
-        return created
+        return await self._writes.create(SessionCreation(tenant, new, return_existing))
 
     async def get_session(self, tenant: str, ref: SessionRef) -> Session:
         return session_of(await self._units.read(lambda connection: require(connection, tenant, ref), short=True))
@@ -43,11 +74,7 @@ class SqlSessions:
         return await self._units.read(lambda connection: session_queries.list_page(connection, tenant, query))
 
     async def update_session(self, tenant: str, ref: SessionRef, change: SessionChange) -> Session:
-        updated = await self._units.write(
-            lambda connection: session_queries.update(connection, self._engine, tenant, ref, change)
-        )
-        self._commits.committed()
-        return updated
+        return await self._writes.update(SessionUpdate(tenant, ref, change))
 
     async def delete_session(self, tenant: str, ref: SessionRef) -> int | None:
         now = self._clock()
@@ -78,14 +105,11 @@ class SqlSessions:
 
 
 class SqlEvents:
-    """EventStore on a database. `writer` commits the appends; its `run` must be running."""
+    """EventStore on a database."""
 
-    def __init__(self, units: UnitRunner, commits: CommitNotifier, *, max_pending_bytes: int) -> None:
+    def __init__(self, units: UnitRunner, writes: GroupedWrites, commits: CommitNotifier) -> None:
         self._units = units
-        self._commits = commits
-        self._append_group = AppendQueries(units.engine, units.codec, units.statements)
-        self.writer = Writer(self._commit, units.engine.problem, max_pending_bytes=max_pending_bytes)
-        self.append = self.writer.append
+        self.append = writes.append
         self.on_append = commits.subscribe_appends
 
     async def get_event(self, tenant: str, ref: SessionRef, event_id: str) -> StoredEvent:
@@ -100,13 +124,3 @@ class SqlEvents:
     async def get_context(self, tenant: str, ref: SessionRef, spec: ContextSpec, default_bytes: int) -> ContextPage:
         unit = partial(context_queries.get_context, tenant=tenant, ref=ref, spec=spec, default_bytes=default_bytes)
         return await self._units.scan(unit, short=spec.last_n is not None and spec.last_n <= FEW_ROWS)
-
-    async def _commit(self, requests: Sequence[AppendRequest]) -> list[Outcome]:
-        short = sum(len(request.drafts) for request in requests) <= FEW_ROWS
-        decided = await self._units.engine.write(lambda connection: self._append_group(connection, requests), short=short)
-        self._append_group.remember(decided.learned)
-        self._commits.committed()
-        for request, outcome in zip(requests, decided.outcomes, strict=True):
-            if isinstance(outcome, Appended):
-                self._commits.appended(request, outcome)
-        return decided.outcomes

@@ -1,0 +1,76 @@
+"""The unit of work of a group commit: many writes, to any sessions, in one transaction.
+
+It locks the names of all sessions (see Locks.acquire), then creates and updates sessions, then appends. The requests of a group
+were waiting at the same time, so their callers cannot expect another order. A request that fails gets its error and writes
+nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from ....domain.errors import ThreadkeepError
+from ....domain.model import Session, SessionRef
+from ...contract.codec import Codec
+from ...contract.events import Appended, AppendRequest
+from ..engine.base import Engine
+from ..engine.statements import Statements
+from .append_queries import AppendQueries
+from .session_writes import Created, SessionCreation, SessionUpdate, SessionWrites
+
+Request = AppendRequest | SessionCreation | SessionUpdate
+Outcome = Appended | Created | Session | ThreadkeepError
+_KEYS_REMEMBERED = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The outcomes of a group, in the order of its requests, and the session row of each ref. Remember the rows only after the
+    commit: the id of a row that is rolled back is assigned again."""
+
+    outcomes: list[Outcome]
+    learned: dict[tuple[str, SessionRef], int]
+
+
+class GroupUnit:
+    """Runs a group on a connection. Remembers the session row of each ref: the id of a committed row is never reused, and a
+    remembered row that was deleted is looked up again."""
+
+    def __init__(self, engine: Engine, codec: Codec, statements: Statements) -> None:
+        self._engine = engine
+        self._sessions = SessionWrites(statements)
+        self._append = AppendQueries(codec, statements, self._sessions)
+        self._keys: dict[tuple[str, SessionRef], int] = {}
+
+    def __call__(self, connection: Connection, requests: Sequence[Request]) -> Decided:
+        self._engine.locks.acquire(connection, [(request.tenant, request.ref.session_id) for request in requests])
+        outcomes: dict[int, Outcome] = {}
+        learned: dict[tuple[str, SessionRef], int] = {}
+        creations = {i: request for i, request in enumerate(requests) if isinstance(request, SessionCreation)}
+        if creations:
+            created, learned = self._sessions.create(connection, list(creations.values()))
+            outcomes |= zip(creations, created, strict=True)
+        for i, request in enumerate(requests):
+            if isinstance(request, SessionUpdate):
+                outcomes[i] = self._update(connection, request)
+        appends = {i: request for i, request in enumerate(requests) if isinstance(request, AppendRequest)}
+        if appends:
+            appended, found = self._append(connection, list(appends.values()), self._keys | learned if learned else self._keys)
+            outcomes |= zip(appends, appended, strict=True)
+            learned |= found
+        return Decided([outcomes[i] for i in range(len(requests))], learned)
+
+    def _update(self, connection: Connection, request: SessionUpdate) -> Session | ThreadkeepError:
+        try:
+            return self._sessions.update(connection, request)
+        except ThreadkeepError as error:
+            return error
+
+    def remember(self, learned: dict[tuple[str, SessionRef], int]) -> None:
+        """Takes over the rows of a committed group."""
+        if len(self._keys) + len(learned) > _KEYS_REMEMBERED:
+            self._keys.clear()
+        self._keys |= learned

@@ -1,0 +1,226 @@
+"""Creations and updates of sessions, as parts of a group commit. Statements are prepared, and the same for every session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import Connection, Text, bindparam
+from sqlalchemy.sql import ClauseElement, Select
+
+from ....domain.errors import AmbiguousSession, SessionAlreadyExists, SessionNotFound
+from ....domain.model import NewSession, Session, SessionChange, SessionRef
+from ..engine.statements import Record, Statements
+from ..schema.tables import CREATED, UPDATED, changes, session_labels, sessions
+from . import change_details
+from .append_statements import chunks, insert_of
+from .rows import labels_bytes, session_of
+
+Created = tuple[Session, bool]
+"""A session, and whether it is new."""
+
+_NAME = ("tenant", "app", "user_id", "session_id")
+_MOST_NAMES = 256
+_MOST_INSERTED = 64
+_ZEROS = {
+    column.name: 0
+    for column in sessions.c
+    if column.name.startswith(("window_", "usage_")) or column.name in ("log_version", "window_version", "last_seq")
+}
+_SESSION_NAMES = [column.name for column in sessions.c if column.name != "id"]
+_CHANGE_NAMES = [column.name for column in changes.c if column.name not in ("id", "xid", "size", *_NAME)]
+_MUTABLE = ("update_time", "expire_time", "metadata_json", "labels_json", "context_bytes")
+
+
+@dataclass(frozen=True, slots=True)
+class SessionCreation:
+    """A session to create. If it exists, it is returned, or an error unless `return_existing`."""
+
+    tenant: str
+    new: NewSession
+    return_existing: bool
+
+    @property
+    def ref(self) -> SessionRef:
+        return self.new.ref
+
+    @property
+    def size(self) -> int:
+        return len(self.new.metadata_json)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionUpdate:
+    """A session to change."""
+
+    tenant: str
+    ref: SessionRef
+    change: SessionChange
+
+    @property
+    def size(self) -> int:
+        return len(self.change.metadata_json)
+
+
+class SessionWrites:
+    """Writes sessions on a connection. Their names are locked."""
+
+    def __init__(self, statements: Statements) -> None:
+        self._statements = statements
+
+    def create(
+        self, connection: Connection, creations: Sequence[SessionCreation]
+    ) -> tuple[list[Created | SessionAlreadyExists], dict[tuple[str, SessionRef], int]]:
+        """Returns an outcome each, and the row ids of the new sessions."""
+        stored = {
+            (row.tenant, SessionRef(row.app, row.user_id, row.session_id)): session_of(row)
+            for row in self._named(connection, [(each.tenant, *each.ref) for each in creations])
+        }
+        fresh: dict[tuple[str, SessionRef], NewSession] = {}
+        outcomes: list[Created | SessionAlreadyExists] = []
+        for each in creations:
+            name = (each.tenant, each.ref)
+            session = stored.get(name)
+            if session is None:
+                fresh[name] = each.new
+                stored[name] = _as_created(each.new)
+                outcomes.append((stored[name], True))
+            else:
+                outcomes.append((session, False) if each.return_existing else SessionAlreadyExists(each.ref))
+        return outcomes, self.insert(connection, fresh)
+
+    def insert(
+        self, connection: Connection, fresh: Mapping[tuple[str, SessionRef], NewSession]
+    ) -> dict[tuple[str, SessionRef], int]:
+        """Inserts sessions whose names are unused. Returns the ids of their rows."""
+        keys = self._insert_rows(connection, [_row(tenant, new) for (tenant, _), new in fresh.items()])
+        labels = [(keys[new.uid], new.labels) for new in fresh.values()]
+        self._insert_labels(connection, labels)
+        self._record(connection, [_change(CREATED, keys[new.uid], new.now, _as_created(new)) for new in fresh.values()])
+        return {name: keys[new.uid] for name, new in fresh.items()}
+
+    def update(self, connection: Connection, update: SessionUpdate) -> Session:
+        """Raises SessionNotFound and AmbiguousSession, before it writes."""
+        tenant, ref, change = update.tenant, update.ref, update.change
+        row = self._one(connection, tenant, ref)
+        before = session_of(row)
+        fields = {"expiry": "expire_time"} | {name: name for name in ("metadata_json", "labels", "context_bytes")}
+        changed: dict[str, Any] = {name: getattr(change, name) for field, name in fields.items() if field in change.fields}
+        after = replace(before, update_time=max(before.update_time, change.update_time), **changed)
+        prepared = self._statements.get("update session", connection, _update_session)
+        prepared.run_many(connection, [{"key": row.id, **_mutable(after)}])
+        if "labels" in change.fields:
+            self._statements.get("delete labels", connection, _delete_labels).run_many(connection, [{"key": row.id}])
+            self._insert_labels(connection, [(row.id, after.labels)])
+        self._record(connection, [_change(UPDATED, row.id, change.update_time, after, before)])
+        return after
+
+    # --- statements
+
+    def _one(self, connection: Connection, tenant: str, ref: SessionRef) -> Record:
+        values = dict(zip(_NAME, (tenant, *ref), strict=True))  # more than a bare name needs
+        prepared = self._statements.get(("session", ref.is_bare), connection, lambda: _session_query(ref.is_bare))
+        found = prepared.run(connection, values)
+        if len(found) > 1:
+            raise AmbiguousSession(ref.session_id)
+        if not found:
+            raise SessionNotFound(ref)
+        return found[0]
+
+    def _named(self, connection: Connection, names: Sequence[tuple[str, ...]]) -> Iterator[Record]:
+        for chunk in chunks(names, _MOST_NAMES):
+            size = len(chunk)
+            prepared = self._statements.get(("named sessions", size), connection, lambda size=size: _named_query(size))  # type: ignore[misc]
+            params = {f"{column}_{i}": value for i, name in enumerate(chunk) for column, value in zip(_NAME, name, strict=True)}
+            yield from prepared.run(connection, params)
+
+    def _insert_rows(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+        """Returns the ids by uid."""
+        keys: dict[str, int] = {}
+        start = 0
+        while start < len(rows):
+            # Powers of two, so that few shapes serve every number.
+            size = min(_MOST_INSERTED, 1 << ((len(rows) - start).bit_length() - 1))
+            prepared = self._statements.get(("insert sessions", size), connection, lambda size=size: _insert_sessions(size))  # type: ignore[misc]
+            params = {f"{name}_{i}": value for i, row in enumerate(rows[start : start + size]) for name, value in row.items()}
+            keys |= {uid: key for key, uid in prepared.rows(connection, params)}
+            start += size
+        return keys
+
+    def _insert_labels(self, connection: Connection, labels: Sequence[tuple[int, Mapping[str, str]]]) -> None:
+        rows = [{"session": key, "key": name, "value": value} for key, of in labels for name, value in of.items()]
+        if rows:
+            columns = ["session", "key", "value"]
+            prepared = self._statements.get("insert labels", connection, lambda: insert_of(session_labels, columns))
+            prepared.run_many(connection, rows)
+
+    def _record(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Adds changes to the feed."""
+        if rows:
+            prepared = self._statements.get("insert session changes", connection, lambda: insert_of(changes, _CHANGE_NAMES))
+            prepared.run_many(connection, rows)
+
+
+def _as_created(new: NewSession) -> Session:
+    return Session(
+        ref=new.ref,
+        uid=new.uid,
+        create_time=new.create_time,
+        update_time=new.update_time,
+        expire_time=new.expire_time,
+        metadata_json=new.metadata_json,
+        labels=new.labels,
+        context_bytes=new.context_bytes,
+    )
+
+
+def _row(tenant: str, new: NewSession) -> dict[str, Any]:
+    session = _as_created(new)
+    name = dict(zip(_NAME, (tenant, *new.ref), strict=True))
+    return _ZEROS | name | {"uid": new.uid, "create_time": new.create_time} | _mutable(session)
+
+
+def _mutable(session: Session) -> dict[str, Any]:
+    """Returns the columns that an update sets."""
+    return {
+        "update_time": session.update_time,
+        "expire_time": session.expire_time,
+        "metadata_json": session.metadata_json.encode(),
+        "labels_json": labels_bytes(session.labels),
+        "context_bytes": session.context_bytes,
+    }
+
+
+def _change(kind: int, key: int, time: int, after: Session, before: Session | None = None) -> dict[str, Any]:
+    detail = change_details.created(after) if before is None else change_details.updated(after, before)
+    row = {"kind": kind, "session": key, "time": time, "first": 0, "last": 0, "detail": detail}
+    return row | change_details.state_columns(after.versions)
+
+
+def _session_query(bare: bool) -> Select[Any]:
+    names = ("tenant", "session_id") if bare else _NAME
+    conditions = [sessions.c[name] == bindparam(name, type_=Text) for name in names]
+    return sa.select(sessions).where(*conditions).limit(sa.literal_column("2"))
+
+
+def _named_query(size: int) -> Select[Any]:
+    rows = [tuple(bindparam(f"{name}_{i}", type_=Text) for name in _NAME) for i in range(size)]
+    wanted = sa.values(*(sa.column(name, Text) for name in _NAME), name="wanted").data(rows).cte("wanted")
+    same = sa.and_(*(sessions.c[name] == wanted.c[name] for name in _NAME))
+    return sa.select(sessions).select_from(wanted.join(sessions, same))
+
+
+def _insert_sessions(size: int) -> ClauseElement:
+    rows = [{name: bindparam(f"{name}_{i}", type_=sessions.c[name].type) for name in _SESSION_NAMES} for i in range(size)]
+    return sessions.insert().values(rows).returning(sessions.c.id, sessions.c.uid)
+
+
+def _update_session() -> ClauseElement:
+    values = {name: bindparam(name, type_=sessions.c[name].type) for name in _MUTABLE}
+    return sessions.update().where(sessions.c.id == bindparam("key", type_=sessions.c.id.type)).values(values)
+
+
+def _delete_labels() -> ClauseElement:
+    return session_labels.delete().where(session_labels.c.session == bindparam("key", type_=session_labels.c.session.type))
