@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import IntEnum
 from itertools import accumulate, takewhile
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from .branches import visible_from
 from .errors import InvalidField
 from .filters import AuthorStep, EventFilter, matches
-from .model import NO_COUNTERS, Counters, Role, WindowEvent, counted
+from .model import NO_COUNTERS, Counters, EventFacts, Role, Selectable, counted
 from .turns import ToolTies, last_n_start
 
-Measure = Callable[[WindowEvent], int]
+E = TypeVar("E", bound=Selectable)
+Measure = Callable[[Selectable], int]
 
 
 _MEASURES: dict[str, Measure] = {
@@ -75,7 +76,7 @@ class ContextSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class Context(Generic[E]):
     """A context: pinned SYSTEM events, summaries, conversation.
 
     `truncated`: visible conversation older than `first_seq` was left out. `over_budget`: the required events, at least the
@@ -84,7 +85,7 @@ class Context:
     a summary, that was left out, except superseded SYSTEM events. 0 if there is none.
     """
 
-    events: tuple[WindowEvent, ...] = ()
+    events: tuple[E, ...] = ()
     truncated: bool = False
     first_seq: int = 0
     last_seq: int = 0
@@ -102,14 +103,14 @@ class Context:
         return self.hidden_seq - 1 if lowest < self.hidden_seq else 0
 
 
-def is_lead(event: WindowEvent) -> bool:
+def is_lead(event: Selectable) -> bool:
     """Whether an event is a system prompt or a summary, which precede the conversation."""
-    return event.summary or (event.role is Role.SYSTEM and not event.synthetic)
+    return event.summary or (event.role == Role.SYSTEM and not event.synthetic)
 
 
 def select_context(
-    lead: Sequence[WindowEvent], conversation: Sequence[WindowEvent], spec: ContextSpec, *, complete: bool = True
-) -> Context | None:
+    lead: Sequence[E], conversation: Sequence[E], spec: ContextSpec, *, complete: bool = True
+) -> Context[E] | None:
     """Returns the context of the active events, in window order: the lead, and the conversation.
 
     With `complete` False, `conversation` contains only the newest events, and None means that more of them are required. A
@@ -147,10 +148,10 @@ def select_context(
 
 
 def _hidden_seq(
-    lead: Sequence[WindowEvent],
-    conversation: Sequence[WindowEvent],
-    leading: Sequence[WindowEvent],
-    newest: Sequence[WindowEvent],
+    lead: Sequence[E],
+    conversation: Sequence[E],
+    leading: Sequence[E],
+    newest: Sequence[E],
 ) -> int:
     """See Context.hidden_seq. A seq is not a place in the window: inserted events have higher ones than their neighbors."""
     if not newest:
@@ -165,7 +166,7 @@ def _hidden_seq(
     return min(hidden, default=0)
 
 
-def _leading(lead: Sequence[WindowEvent], spec: ContextSpec) -> list[WindowEvent]:
+def _leading(lead: Sequence[E], spec: ContextSpec) -> list[E]:
     """Returns the latest SYSTEM event of each visible branch, then the visible summaries."""
     branches = visible_from(spec.branch)
     visible = [event for event in lead if not spec.branch or event.branch in branches]
@@ -174,17 +175,17 @@ def _leading(lead: Sequence[WindowEvent], spec: ContextSpec) -> list[WindowEvent
     return pinned + [event for event in visible if event.summary]
 
 
-class _Found(NamedTuple):
+class _Found(NamedTuple, Generic[E]):
     """The visible events, and for the newest of them whether the place before each is a safe cut.
 
     The events before those, and their ties, depend on older events; in a complete list there are none.
     """
 
-    events: list[WindowEvent]
+    events: list[E]
     safe: list[bool]
 
 
-def _visible_groups(conversation: Sequence[WindowEvent], spec: ContextSpec, complete: bool) -> _Found:
+def _visible_groups(conversation: Sequence[E], spec: ContextSpec, complete: bool) -> _Found[E]:
     seen = _seen(conversation, spec)
     if not any(event.calls or event.results for event in conversation):
         events = [event for event, visible in zip(conversation, seen, strict=True) if visible]
@@ -196,8 +197,10 @@ def _visible_groups(conversation: Sequence[WindowEvent], spec: ContextSpec, comp
     return _Found([conversation[index] for index in whole], ties.safe_cuts(whole)[first : len(whole)])
 
 
-def _seen(conversation: Sequence[WindowEvent], spec: ContextSpec) -> list[bool]:
+def _seen(conversation: Sequence[E], spec: ContextSpec) -> list[bool]:
     """Returns for each event whether its branch and its author are visible."""
+    if not spec.authors and not spec.branch:
+        return [True] * len(conversation)
     wanted = EventFilter(authors=spec.authors, branch=spec.branch)
     verdicts: dict[tuple[str, str, str], bool] = {}
     seen = []
@@ -205,7 +208,8 @@ def _seen(conversation: Sequence[WindowEvent], spec: ContextSpec) -> list[bool]:
         of = (event.author, event.author_role, event.branch)
         if (verdict := verdicts.get(of)) is None:
             role = spec.author_roles.get(event.author, event.author_role)
-            verdict = verdicts[of] = matches(replace(event, author_role=role), wanted)
+            facts = EventFacts(event.seq, 0, Role(event.role), event.author, role, event.branch)
+            verdict = verdicts[of] = matches(facts, wanted)
         seen.append(verdict)
     return seen
 
@@ -223,9 +227,7 @@ class _Limit(NamedTuple):
     sure: bool
 
 
-def _cut(
-    events: Sequence[WindowEvent], safe: Sequence[bool], leading: Sequence[WindowEvent], spec: ContextSpec, complete: bool
-) -> int | None:
+def _cut(events: Sequence[E], safe: Sequence[bool], leading: Sequence[E], spec: ContextSpec, complete: bool) -> int | None:
     """Returns the start of the included conversation; None if that requires older events."""
     places = [place for place, is_safe in enumerate(safe) if is_safe]
     turns = [place for place in places if events[place].turn_start]
@@ -251,25 +253,27 @@ def _settle(raw: int, places: Sequence[int]) -> int:
     return places[min(bisect_left(places, raw), len(places) - 1)]
 
 
-def _by_events(events: Sequence[WindowEvent], spec: ContextSpec) -> _Limit:
+def _by_events(events: Sequence[E], spec: ContextSpec) -> _Limit:
     if spec.last_n is None or not events:
         return _Limit(0, False)
     start = last_n_start(events, spec.last_n)
     return _Limit(start, len(events) >= spec.last_n and events[start].turn_start)
 
 
-def _by_turns(events: Sequence[WindowEvent], spec: ContextSpec) -> _Limit:
+def _by_turns(events: Sequence[E], spec: ContextSpec) -> _Limit:
     starts = [place for place, event in enumerate(events) if event.turn_start]
     if spec.max_turns is None or len(starts) <= spec.max_turns:
         return _Limit(0, False)  # events before the first turn are cut with it
     return _Limit(starts[-spec.max_turns], True)
 
 
-def _by_budgets(events: Sequence[WindowEvent], leading: Sequence[WindowEvent], spec: ContextSpec) -> _Limit:
+def _by_budgets(events: Sequence[E], leading: Sequence[E], spec: ContextSpec) -> _Limit:
     """Returns the place where the first budget is full, backwards from the newest event."""
     fitting = len(events)
     for limit, measure in spec.budgets:
         room = limit - sum(map(measure, leading))
+        if sum(map(measure, events)) <= room:
+            continue
         totals = accumulate(map(measure, reversed(events)))
         fitting = min(fitting, sum(1 for _ in takewhile(lambda total, room=room: total <= room, totals)))  # type: ignore[misc]
     full = len(events) - fitting

@@ -261,7 +261,37 @@ class WindowEvent(EventFacts):
         return Counters(1, int(self.turn_start), self.size, self.tokens)
 
 
-def counted(events: Collection[WindowEvent]) -> Counters:
+class ContextEvent(NamedTuple):
+    """An active event for the selection of contexts: the fields of a WindowEvent that this needs, and of its StoredEvent. A
+    tuple, since one is created per row read. `body` is None if it is large; `tools`: see Tools; `lead`: see context.is_lead."""
+
+    seq: int
+    position: int
+    archived: bool
+    size: int
+    body: bytes | None
+    role: int
+    author: str
+    author_role: str
+    branch: str
+    synthetic: bool
+    turn_start: bool
+    tokens: int
+    content_bytes: int
+    tools: int
+    lead: bool
+    calls: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
+
+    @property
+    def summary(self) -> bool:
+        return self.synthetic and self.role != Role.TOOL
+
+
+Selectable = WindowEvent | ContextEvent
+
+
+def counted(events: Collection[Selectable]) -> Counters:
     """Returns the counters of all events."""
     return Counters(
         len(events),

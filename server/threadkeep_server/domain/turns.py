@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 
-from .model import EventFacts, WindowEvent
+from .model import EventFacts, Selectable, WindowEvent
 
 Start = Callable[[WindowEvent], bool]
 
@@ -18,7 +18,7 @@ class ToolTies:
     several calls stays with all of its results.
     """
 
-    def __init__(self, events: Sequence[WindowEvent]) -> None:
+    def __init__(self, events: Sequence[Selectable]) -> None:
         self._parent = list(range(len(events)))
         self.orphans: set[int] = set()
         """Events with a result whose call is not before them in the list."""
@@ -82,7 +82,7 @@ def snap_back(events: Sequence[WindowEvent], index: int, start: Start = lambda e
     return next((i for i in range(min(index, len(events)) - 1, -1, -1) if start(events[i])), 0)
 
 
-def last_n_start(events: Sequence[EventFacts], n: int) -> int:
+def last_n_start(events: Sequence[EventFacts | Selectable], n: int) -> int:
     """Returns the start of the newest `n` events, moved back to the start of their turn if that is in the list."""
     start = max(0, len(events) - n)
     if start == 0 or events[start].turn_start:

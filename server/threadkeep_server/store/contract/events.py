@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from ...domain.context import Context, ContextSpec
 from ...domain.filters import ALL, EventFilter
@@ -99,7 +99,7 @@ def budgeted(spec: ContextSpec, context_bytes: int, default_bytes: int) -> Conte
     return spec if spec.max_bytes is not None else replace(spec, max_bytes=context_bytes or default_bytes)
 
 
-def context_page(context: Context, events: Sequence[StoredEvent], versions: Versions) -> ContextPage:
+def context_page(context: Context[Any], events: Sequence[StoredEvent], versions: Versions) -> ContextPage:
     """Returns the page of a context. `events`: those of the context, as stored."""
     return ContextPage(
         events,

@@ -10,7 +10,7 @@ from sqlalchemy import BigInteger
 from sqlalchemy.sql import ClauseElement
 
 from ....domain.context import ContextSpec, select_context
-from ....domain.model import ROLES, SessionRef, Tools, Versions, WindowEvent
+from ....domain.model import ROLES, ContextEvent, SessionRef, Tools, Versions, WindowEvent
 from ...contract.codec import Reading
 from ...contract.compaction import WindowRead
 from ...contract.events import ContextPage, budgeted, context_page
@@ -25,19 +25,18 @@ _ROWS_AT_FIRST = 128
 _ROWS_BEYOND_LAST_N = 16
 _ROWS_AT_ONCE = 256
 
-_FACTS = (
-    _e.event_id,
-    _e.time,
+_COLUMNS = (
+    *EVENT_COLUMNS,
     _e.role,
     _e.author,
     _e.author_role,
     _e.branch,
     _e.synthetic,
+    _e.turn_start,
     _e.tokens,
     _e.content_bytes,
     _e.tools,
 )
-_COLUMNS = (*EVENT_COLUMNS, *_FACTS)
 
 
 def get_context(scanner: Scanner, tenant: str, ref: SessionRef, spec: ContextSpec, default_bytes: int) -> ContextPage:
@@ -51,24 +50,42 @@ def get_context(scanner: Scanner, tenant: str, ref: SessionRef, spec: ContextSpe
     spec = budgeted(spec, head.context_bytes, default_bytes)
     limit = _ROWS_AT_FIRST if spec.last_n is None else spec.last_n + _ROWS_BEYOND_LAST_N
     while True:
-        rows = _window_rows(scanner, head.id, limit)
-        lead = [window_event(scanner, row, head.id) for row in rows if row.lead]
-        conversation = [window_event(scanner, row, head.id) for row in rows if not row.lead]
+        found = _window(scanner, head.id, limit)
+        lead = [event for event in found if event.lead]
+        conversation = [event for event in found if not event.lead]
         context = select_context(lead, conversation, spec, complete=len(conversation) < limit)
         if context is not None:
             break
         limit *= 4
     # Events appended since the session was read are included, and so in the seq that the caller may archive through.
-    versions = replace(versions, last_seq=max([head.last_seq, *(row.seq for row in rows)]))
-    by_position = {row.position: row for row in rows}
-    stored = [scanner.stored(by_position[event.position], head.id) for event in context.events]
+    versions = replace(versions, last_seq=max([head.last_seq, *(event.seq for event in found)]))
+    stored = [scanner.stored(event, head.id) for event in context.events]
     return context_page(context, [event for event in stored if event is not None], versions)
 
 
-def _window_rows(scanner: Scanner, session: int, limit: int) -> list[Record]:
+def _window(scanner: Scanner, session: int, limit: int) -> list[ContextEvent]:
     """Returns the leading events and the newest others, in window order. One statement, so that no compaction comes between."""
     prepared = scanner.statements.get("window", scanner.connection, _window_query)
-    return sorted(prepared.run(scanner.connection, {"session": session, "limit": limit}), key=attrgetter("position"))
+    rows = prepared.rows(scanner.connection, {"session": session, "limit": limit})
+    events = [ContextEvent(*row) for row in rows]
+    for place, event in enumerate(events):
+        if event.tools != Tools.NONE or event.content_bytes < 0:
+            events[place] = _with_ties(scanner, event, session)
+    return sorted(events, key=attrgetter("position"))
+
+
+def _with_ties(scanner: Scanner, event: ContextEvent, session: int) -> ContextEvent:
+    """Returns the event with its tool calls and results, from its bytes."""
+    stored = scanner.stored(event, session)
+    if stored is None:
+        return event._replace(content_bytes=event.size)
+    calls, results = scanner.codec.ties(stored.body)
+    size = event.content_bytes
+    return event._replace(
+        calls=calls,
+        results=results,
+        content_bytes=scanner.codec.reading(stored.body).content_bytes if size < 0 else size,
+    )
 
 
 def _window_query() -> ClauseElement:
@@ -80,19 +97,6 @@ def _window_query() -> ClauseElement:
     )
     newest = others.order_by(_e.position.desc()).limit(sa.bindparam("limit", type_=BigInteger)).subquery()
     return sa.union_all(lead, sa.select(newest))
-
-
-def window_event(scanner: Scanner, row: Record, session: int) -> WindowEvent:
-    """Returns the event of a row, without its text; parses its bytes only if a column is missing."""
-    calls: tuple[str, ...] = ()
-    results: tuple[str, ...] = ()
-    size = row.content_bytes
-    if row.tools != Tools.NONE or size < 0:
-        stored = scanner.stored(row, session)
-        if stored is not None:
-            calls, results = scanner.codec.ties(stored.body)
-            size = scanner.codec.reading(stored.body).content_bytes if size < 0 else size
-    return _event(row, Reading("", size, calls, results))
 
 
 def _event(row: Record, reading: Reading) -> WindowEvent:
