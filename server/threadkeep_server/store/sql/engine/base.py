@@ -40,6 +40,8 @@ class Capability(enum.Enum):
     """SQLite's full-text search with trigrams."""
     TSVECTOR = enum.auto()
     """PostgreSQL's full-text search."""
+    FUNCTIONS = enum.auto()
+    """The stored functions of the schema: a group of writes in one round trip."""
     EXTENSIONS = enum.auto()
     """PostgreSQL's extensions, where they are installed and the user may create them."""
 
@@ -105,6 +107,10 @@ class Locks(Protocol):
         """Waits until no other transaction holds a lock of these names."""
         ...
 
+    def keys(self, names: Collection[SessionName]) -> Sequence[int]:
+        """Returns the numbers of the locks, in the order to acquire them, for a stored function that does so."""
+        ...
+
     def try_acquire(self, connection: Connection, names: Collection[SessionName]) -> Collection[SessionName]:
         """Returns the names whose locks the transaction now holds. Does not wait, so it may be called again."""
         ...
@@ -144,8 +150,9 @@ class Engine(Protocol):
         rows by their keys, and may run where it is called if that is quicker than a call of a thread."""
         ...
 
-    async def write(self, unit: Unit[T], *, short: bool = False) -> T:
-        """Runs a unit in a transaction that commits if it returns. Once begun it is not canceled. `short`: as for read."""
+    async def write(self, unit: Unit[T], *, short: bool = False, alone: bool = False) -> T:
+        """Runs a unit in a transaction that commits if it returns. Once begun it is not canceled. `short`: as for read;
+        `alone`: it runs a single statement, which may commit by itself."""
         ...
 
     async def index(self, unit: Unit[T]) -> T:

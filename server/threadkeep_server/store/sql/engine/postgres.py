@@ -46,7 +46,7 @@ class PostgresEngine:
 
     name = "postgresql"
     durability = "unknown"
-    capabilities = frozenset({Capability.TSVECTOR, Capability.EXTENSIONS})
+    capabilities = frozenset({Capability.TSVECTOR, Capability.FUNCTIONS, Capability.EXTENSIONS})
 
     def __init__(self, url: str, options: SqlOptions) -> None:
         self._engine: AsyncEngine = create_async_engine(
@@ -100,15 +100,15 @@ class PostgresEngine:
     async def _read(self, unit: Unit[T], snapshot: bool) -> T:
         return await _run(self._snapshots.begin() if snapshot else self._single_statements.connect(), unit)
 
-    async def write(self, unit: Unit[T], *, short: bool = False) -> T:
-        return await self._units.complete(self._write(unit))
+    async def write(self, unit: Unit[T], *, short: bool = False, alone: bool = False) -> T:
+        return await self._units.complete(self._write(unit, alone))
 
     index = write
 
-    async def _write(self, unit: Unit[T]) -> T:
+    async def _write(self, unit: Unit[T], alone: bool) -> T:
         for attempt in range(_ATTEMPTS):
             try:
-                return await _run(self._engine.begin(), unit)
+                return await _run(self._single_statements.connect() if alone else self._engine.begin(), unit)
             except DBAPIError as exc:
                 if attempt + 1 == _ATTEMPTS or _sqlstate(exc) not in _RETRYABLE:
                     raise

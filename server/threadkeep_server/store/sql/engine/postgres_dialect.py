@@ -64,9 +64,11 @@ class PostgresLocks:
     """Advisory locks: those of rows give the transaction its xid."""
 
     def acquire(self, connection: sa.Connection, names: Collection[SessionName]) -> None:
+        connection.exec_driver_sql("SELECT pg_advisory_xact_lock(key) FROM unnest($1::bigint[]) AS key", (self.keys(names),))
+
+    def keys(self, names: Collection[SessionName]) -> Sequence[int]:
         # In one order, or two transactions could wait for each other.
-        keys = sorted({_lock_key(name) for name in names})
-        connection.exec_driver_sql("SELECT pg_advisory_xact_lock(key) FROM unnest($1::bigint[]) AS key", (keys,))
+        return sorted({_lock_key(name) for name in names})
 
     def try_acquire(self, connection: sa.Connection, names: Collection[SessionName]) -> Collection[SessionName]:
         keys = {name: _lock_key(name) for name in names}

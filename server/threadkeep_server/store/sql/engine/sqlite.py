@@ -147,7 +147,7 @@ class SqliteEngine:
         finally:
             roll_back(connection)
 
-    async def write(self, unit: Unit[T], *, short: bool = False) -> T:
+    async def write(self, unit: Unit[T], *, short: bool = False, alone: bool = False) -> T:
         return await self._units.complete(self._write(unit, short))
 
     async def _write(self, unit: Unit[T], short: bool) -> T:

@@ -76,6 +76,9 @@ class NoLocks:
     def acquire(self, connection: sa.Connection, names: Collection[SessionName]) -> None:
         """Does nothing."""
 
+    def keys(self, names: Collection[SessionName]) -> Sequence[int]:
+        return []
+
     def try_acquire(self, connection: sa.Connection, names: Collection[SessionName]) -> Collection[SessionName]:
         return names
 

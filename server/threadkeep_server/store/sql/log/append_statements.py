@@ -17,11 +17,11 @@ _MOST_PAIRS = 4096
 _MOST_KEYS = 8192
 _MOST_HEADS = 256
 
-_HEAD_NAMES = ["log_version", "last_seq", "update_time", *(f"window_{what}" for what in COUNTED)]
-_USAGE_NAMES = [column.name for column in sessions.c if column.name.startswith("usage_")]
-_EVENT_NAMES = [column.name for column in events.c if column.name != "id"]
+HEAD_NAMES = ["log_version", "last_seq", "update_time", *(f"window_{what}" for what in COUNTED)]
+USAGE_NAMES = [column.name for column in sessions.c if column.name.startswith("usage_")]
+EVENT_NAMES = [column.name for column in events.c if column.name != "id"]
 # Other columns are null for appends.
-_CHANGE_NAMES = [column.name for column in changes.c if not column.nullable and column.name not in ("id", "xid")]
+CHANGE_NAMES = [column.name for column in changes.c if not column.nullable and column.name not in ("id", "xid")]
 
 
 class AppendStatements:
@@ -58,7 +58,7 @@ class AppendStatements:
         change_rows: Sequence[Mapping[str, Any]],
     ) -> None:
         get = self._statements.get
-        get("insert events", connection, lambda: insert_of(events, _EVENT_NAMES)).run_many(connection, event_rows)
+        get("insert events", connection, lambda: insert_of(events, EVENT_NAMES)).run_many(connection, event_rows)
         for chunk in chunks(head_rows, _MOST_HEADS):
             size = len(chunk)
             update = get(("update heads", size), connection, lambda size=size: _update_heads(size))  # type: ignore[misc]
@@ -66,7 +66,7 @@ class AppendStatements:
             update.run_many(connection, [values])
         if usage_rows:
             get("add usage", connection, _add_usage).run_many(connection, usage_rows)
-        get("insert changes", connection, lambda: insert_of(changes, _CHANGE_NAMES)).run_many(connection, change_rows)
+        get("insert changes", connection, lambda: insert_of(changes, CHANGE_NAMES)).run_many(connection, change_rows)
 
 
 def chunks(items: Sequence[Any], most: int) -> Iterator[Sequence[Any]]:
@@ -79,7 +79,7 @@ def chunks(items: Sequence[Any], most: int) -> Iterator[Sequence[Any]]:
 
 def _lock_query(size: int) -> Select[Any]:
     keys = [bindparam(f"key_{i}", type_=BigInteger) for i in range(size)]
-    columns = [sessions.c.id, sessions.c.window_version, *(sessions.c[name] for name in _HEAD_NAMES)]
+    columns = [sessions.c.id, sessions.c.window_version, *(sessions.c[name] for name in HEAD_NAMES)]
     return sa.select(*columns).where(sessions.c.id.in_(keys)).order_by(sessions.c.id).with_for_update()
 
 
@@ -100,13 +100,13 @@ def insert_of(table: sa.Table, names: Sequence[str]) -> ClauseElement:
 
 def _update_heads(size: int) -> ClauseElement:
     """One statement for many rows: SQLite's driver releases the interpreter lock for each statement it runs."""
-    names = ["id", *_HEAD_NAMES]
+    names = ["id", *HEAD_NAMES]
     columns = [sa.column(name, BigInteger) for name in names]
     rows = [tuple(bindparam(f"{name}_{i}", type_=BigInteger) for name in names) for i in range(size)]
     fresh = sa.values(*columns, name="fresh").data(rows).cte("fresh")
-    return sessions.update().values({name: fresh.c[name] for name in _HEAD_NAMES}).where(sessions.c.id == fresh.c.id)
+    return sessions.update().values({name: fresh.c[name] for name in HEAD_NAMES}).where(sessions.c.id == fresh.c.id)
 
 
 def _add_usage() -> ClauseElement:
-    sums = {name: sessions.c[name] + bindparam(name, type_=BigInteger) for name in _USAGE_NAMES}
+    sums = {name: sessions.c[name] + bindparam(name, type_=BigInteger) for name in USAGE_NAMES}
     return sessions.update().where(sessions.c.id == bindparam("key", type_=BigInteger)).values(sums)

@@ -14,7 +14,7 @@ from typing import Any
 from ....domain.errors import RateLimited, StoreUnavailable
 from .group_unit import Outcome, Request
 
-Commit = Callable[[Sequence[Request]], Awaitable[list[Outcome]]]
+Commit = Callable[[Sequence[Request]], Awaitable[Sequence[Outcome]]]
 _Waiting = tuple[Request, asyncio.Future[Any]]
 
 _GROUP_REQUESTS = 512

@@ -7,17 +7,18 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
 from ....domain.errors import ThreadkeepError
-from ....domain.model import Session, SessionRef
+from ....domain.model import Session
 from ...contract.codec import Codec
 from ...contract.events import Appended, AppendRequest
 from ..engine.base import Engine
 from ..engine.statements import Statements
+from .append_group import Head, Keys
 from .append_queries import AppendQueries
 from .session_writes import Created, SessionCreation, SessionUpdate, SessionWrites
 
@@ -32,7 +33,9 @@ class Decided:
     commit: the id of a row that is rolled back is assigned again."""
 
     outcomes: list[Outcome]
-    learned: dict[tuple[str, SessionRef], int]
+    learned: Keys
+    heads: Collection[Head] = ()
+    """The sessions that were appended to."""
 
 
 class GroupUnit:
@@ -43,12 +46,13 @@ class GroupUnit:
         self._engine = engine
         self._sessions = SessionWrites(statements)
         self._append = AppendQueries(codec, statements, self._sessions)
-        self._keys: dict[tuple[str, SessionRef], int] = {}
+        self.keys: Keys = {}
 
     def __call__(self, connection: Connection, requests: Sequence[Request]) -> Decided:
         self._engine.locks.acquire(connection, [(request.tenant, request.ref.session_id) for request in requests])
         outcomes: dict[int, Outcome] = {}
-        learned: dict[tuple[str, SessionRef], int] = {}
+        learned: Keys = {}
+        heads: Collection[Head] = ()
         creations = {i: request for i, request in enumerate(requests) if isinstance(request, SessionCreation)}
         if creations:
             created, learned = self._sessions.create(connection, list(creations.values()))
@@ -58,10 +62,11 @@ class GroupUnit:
                 outcomes[i] = self._update(connection, request)
         appends = {i: request for i, request in enumerate(requests) if isinstance(request, AppendRequest)}
         if appends:
-            appended, found = self._append(connection, list(appends.values()), self._keys | learned if learned else self._keys)
+            appended, group = self._append(connection, list(appends.values()), self.keys | learned if learned else self.keys)
             outcomes |= zip(appends, appended, strict=True)
-            learned |= found
-        return Decided([outcomes[i] for i in range(len(requests))], learned)
+            learned |= group.learned
+            heads = group.heads.values()
+        return Decided([outcomes[i] for i in range(len(requests))], learned, heads)
 
     def _update(self, connection: Connection, request: SessionUpdate) -> Session | ThreadkeepError:
         try:
@@ -69,8 +74,8 @@ class GroupUnit:
         except ThreadkeepError as error:
             return error
 
-    def remember(self, learned: dict[tuple[str, SessionRef], int]) -> None:
+    def remember(self, learned: Keys) -> None:
         """Takes over the rows of a committed group."""
-        if len(self._keys) + len(learned) > _KEYS_REMEMBERED:
-            self._keys.clear()
-        self._keys |= learned
+        if len(self.keys) + len(learned) > _KEYS_REMEMBERED:
+            self.keys.clear()
+        self.keys |= learned

@@ -12,8 +12,10 @@ from ....domain.model import NewSession, Session, SessionChange, SessionRef, Sto
 from ...contract.events import Appended, AppendRequest, ContextPage, EventPage, EventQuery
 from ...contract.sessions import EXPIRED, Expired, SessionPage, SessionQuery
 from ...notifier import CommitNotifier
+from ..engine.base import Capability
 from ..schema.tables import sessions
 from . import context_queries, list_queries, session_queries
+from .append_function import AppendFunction
 from .group_commit import Writer
 from .group_unit import GroupUnit, Outcome, Request
 from .rows import require, session_of
@@ -28,6 +30,8 @@ class GroupedWrites:
         self._engine = units.engine
         self._commits = commits
         self._group = GroupUnit(units.engine, units.codec, units.statements)
+        functions = Capability.FUNCTIONS in units.engine.capabilities
+        self._function = AppendFunction(units.engine, units.codec) if functions else None
         writer = Writer(self._commit, units.engine.problem, max_pending_bytes=max_pending_bytes)
         self.append: Callable[[AppendRequest], Awaitable[Appended]] = writer.write
         self.create: Callable[[SessionCreation], Awaitable[Created]] = writer.write
@@ -36,14 +40,27 @@ class GroupedWrites:
         self.busy = writer.busy
         self.close = writer.close
 
-    async def _commit(self, requests: Sequence[Request]) -> list[Outcome]:
+    async def _commit(self, requests: Sequence[Request]) -> Sequence[Outcome]:
+        outcomes = await self._append(requests) or await self._run(requests)
+        self._commits.committed()
+        for request, outcome in zip(requests, outcomes, strict=True):
+            if isinstance(request, AppendRequest) and isinstance(outcome, Appended):
+                self._commits.appended(request, outcome)
+        return outcomes
+
+    async def _append(self, requests: Sequence[Request]) -> Sequence[Outcome] | None:
+        """Appends in one round trip. None if that is impossible."""
+        appends = [request for request in requests if isinstance(request, AppendRequest)]
+        if self._function is None or len(appends) < len(requests):
+            return None
+        return await self._function.append(appends, self._group.keys)
+
+    async def _run(self, requests: Sequence[Request]) -> Sequence[Outcome]:
         short = sum(_rows(request) for request in requests) <= FEW_ROWS
         decided = await self._engine.write(lambda connection: self._group(connection, requests), short=short)
         self._group.remember(decided.learned)
-        self._commits.committed()
-        for request, outcome in zip(requests, decided.outcomes, strict=True):
-            if isinstance(request, AppendRequest) and isinstance(outcome, Appended):
-                self._commits.appended(request, outcome)
+        if self._function is not None:
+            self._function.remember(decided.heads)
         return decided.outcomes
 
 

@@ -29,7 +29,7 @@ from ....domain.feed import ChangeKind
 from ....domain.model import POSITION_STEP
 
 # The schema of a database, and the oldest schema number whose code can still run on it.
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 # 5: older code stores and reads the text of a part in another form.
 OLDEST_CODE_THAT_CAN_RUN = 5
 

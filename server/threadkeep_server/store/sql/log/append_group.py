@@ -1,0 +1,165 @@
+"""A group of appends while it is decided: the sessions as they were found, and the rows to write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ....domain.errors import EventIdConflict, ThreadkeepError, VersionMismatch
+from ....domain.model import NO_USAGE, POSITION_STEP, Counters, EventDraft, SessionRef, Usage
+from ...contract.codec import Codec
+from ...contract.events import Appended, AppendedEvent, AppendRequest
+from ..schema.tables import APPENDED
+from .rows import event_row
+
+Outcome = Appended | ThreadkeepError
+Keys = dict[tuple[str, SessionRef], int]
+"""The row ids of sessions."""
+
+
+@dataclass(slots=True)
+class Head:
+    """A locked session while the group is decided."""
+
+    id: int
+    window_version: int = 0
+    log_version: int = 0
+    last_seq: int = 0
+    update_time: int = 0
+    window_events: int = 0
+    window_turns: int = 0
+    window_bytes: int = 0
+    window_tokens: int = 0
+    usage: Usage = NO_USAGE
+    """The usage of the events that the group adds."""
+    created: bool = False
+    last_event_id: str | None = None
+
+    def advance(self, draft: EventDraft) -> None:
+        """Counts one more event."""
+        self.last_seq += 1
+        self.window_events += 1
+        self.window_turns += draft.turn_start
+        self.window_bytes += len(draft.body)
+        self.window_tokens += draft.token_estimate
+        if draft.usage is not NO_USAGE:
+            self.usage += draft.usage
+
+    def row(self) -> dict[str, Any]:
+        """Returns the parameters of the statement that stores it."""
+        return {
+            "id": self.id,
+            "log_version": self.log_version,
+            "last_seq": self.last_seq,
+            "update_time": self.update_time,
+            "window_events": self.window_events,
+            "window_turns": self.window_turns,
+            "window_bytes": self.window_bytes,
+            "window_tokens": self.window_tokens,
+        }
+
+    def change(self, request: AppendRequest, first: int, size: int) -> dict[str, Any]:
+        """Returns the parameters of the statement that adds the append to the feed."""
+        return {
+            "kind": APPENDED,
+            "session": self.id,
+            "time": request.now,
+            "first": first,
+            "last": self.last_seq,
+            "size": size,
+            "log_version": self.log_version,
+            "window_version": self.window_version,
+            "last_seq": self.last_seq,
+            "window_events": self.window_events,
+            "window_turns": self.window_turns,
+            "window_bytes": self.window_bytes,
+            "window_tokens": self.window_tokens,
+        }
+
+    def usage_row(self) -> dict[str, Any]:
+        """Returns the parameters of the statement that adds the usage."""
+        usage = self.usage
+        return {
+            "key": self.id,
+            "usage_input": usage.input,
+            "usage_output": usage.output,
+            "usage_total": usage.total,
+            "usage_cached": usage.cached,
+            "usage_reasoning": usage.reasoning,
+        }
+
+
+LastEventId = Callable[[Head], str]
+
+
+@dataclass(slots=True)
+class Known:
+    """An event that is stored, or that this group will store."""
+
+    seq: int
+    body: bytes
+
+
+@dataclass(slots=True)
+class Group:
+    """The session rows that were known before, and the rows that the group will write."""
+
+    keys: Keys
+    heads: dict[int, Head] = field(default_factory=dict)
+    known: dict[tuple[int, str], Known] = field(default_factory=dict)
+    touched: dict[int, Head] = field(default_factory=dict)
+    learned: Keys = field(default_factory=dict)
+    events: list[dict[str, Any]] = field(default_factory=list)
+    changes: list[dict[str, Any]] = field(default_factory=list)
+
+    def decide(self, codec: Codec, request: AppendRequest, key: int, last_event_id: LastEventId) -> Outcome:
+        """Returns the outcome, and stages what the request writes."""
+        head = self.heads[key]
+        fresh: list[EventDraft] = []
+        for index, draft in enumerate(request.drafts):
+            stored = self.known.get((key, draft.event_id))
+            if stored is None:
+                fresh.append(draft)
+            elif stored.body != draft.body and not request.ignore_existing:
+                return EventIdConflict(f"events[{index}].event_id", draft.event_id, stored.seq)
+        if fresh:
+            mismatch = unmet(request, head, last_event_id)
+            if mismatch is not None:
+                return mismatch
+            self._stage(codec, request, head, fresh)
+        fresh_ids = {draft.event_id for draft in fresh}
+        answers = [
+            AppendedEvent(draft.event_id, self.known[key, draft.event_id].seq, draft.event_id not in fresh_ids)
+            for draft in request.drafts
+        ]
+        created, head.created = head.created, False
+        window = Counters(head.window_events, head.window_turns, head.window_bytes, head.window_tokens)
+        return Appended(answers, head.log_version, head.last_seq, window, created)
+
+    def _stage(self, codec: Codec, request: AppendRequest, head: Head, fresh: Sequence[EventDraft]) -> None:
+        first, bytes_before = head.last_seq + 1, head.window_bytes
+        for draft in fresh:
+            head.advance(draft)
+            self.known[head.id, draft.event_id] = Known(head.last_seq, draft.body)
+            seq = head.last_seq
+            self.events.append(event_row(codec, draft, head.id, seq, request.now, seq * POSITION_STEP))
+        head.log_version += 1
+        head.update_time = max(head.update_time, request.now)
+        head.last_event_id = fresh[-1].event_id
+        self.touched[head.id] = head
+        self.changes.append(head.change(request, first, head.window_bytes - bytes_before))
+
+
+def unmet(request: AppendRequest, head: Head, last_event_id: LastEventId) -> VersionMismatch | None:
+    """Returns the unmet precondition, if there is one."""
+    expected = request.expected_log_version
+    if expected is not None and expected != head.log_version:
+        return VersionMismatch(request.ref, expected=str(expected), actual=str(head.log_version))
+    if request.expected_last_event_id is None:
+        return None
+    if head.last_event_id is None:
+        head.last_event_id = last_event_id(head)
+    if request.expected_last_event_id != head.last_event_id:
+        return VersionMismatch(request.ref, expected=request.expected_last_event_id, actual=head.last_event_id)
+    return None
