@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import Connection, Text, bindparam
+from sqlalchemy.dialects import postgresql
 from sqlalchemy.sql import ClauseElement, Select
 
 from ....domain.errors import AmbiguousSession, SessionAlreadyExists, SessionNotFound
@@ -15,14 +16,14 @@ from ....domain.model import NewSession, Session, SessionChange, SessionRef
 from ..engine.statements import Record, Statements
 from ..schema.tables import CREATED, UPDATED, changes, session_labels, sessions
 from . import change_details
-from .append_statements import chunks, insert_of
+from .append_group import Keys
+from .append_statements import insert_of
 from .rows import labels_bytes, session_of
 
 Created = tuple[Session, bool]
 """A session, and whether it is new."""
 
 _NAME = ("tenant", "app", "user_id", "session_id")
-_MOST_NAMES = 256
 _MOST_INSERTED = 64
 _ZEROS = {
     column.name: 0
@@ -72,32 +73,29 @@ class SessionWrites:
 
     def create(
         self, connection: Connection, creations: Sequence[SessionCreation]
-    ) -> tuple[list[Created | SessionAlreadyExists], dict[tuple[str, SessionRef], int]]:
-        """Returns an outcome each, and the row ids of the new sessions."""
-        stored = {
-            (row.tenant, SessionRef(row.app, row.user_id, row.session_id)): session_of(row)
-            for row in self._named(connection, [(each.tenant, *each.ref) for each in creations])
-        }
-        fresh: dict[tuple[str, SessionRef], NewSession] = {}
+    ) -> tuple[list[Created | SessionAlreadyExists], Keys]:
+        """Returns an outcome each, and the rows of the new sessions."""
+        wanted: dict[tuple[str, SessionRef], NewSession] = {}
+        for each in creations:
+            wanted.setdefault((each.tenant, each.ref), each.new)
+        keys = self.insert(connection, wanted)
+        existing = {name: session_of(self._one(connection, *name)) for name in wanted if name not in keys}
         outcomes: list[Created | SessionAlreadyExists] = []
         for each in creations:
             name = (each.tenant, each.ref)
-            session = stored.get(name)
+            session = existing.get(name)
             if session is None:
-                fresh[name] = each.new
-                stored[name] = _as_created(each.new)
-                outcomes.append((stored[name], True))
+                existing[name] = _as_created(each.new)
+                outcomes.append((existing[name], True))
             else:
                 outcomes.append((session, False) if each.return_existing else SessionAlreadyExists(each.ref))
-        return outcomes, self.insert(connection, fresh)
+        return outcomes, keys
 
-    def insert(
-        self, connection: Connection, fresh: Mapping[tuple[str, SessionRef], NewSession]
-    ) -> dict[tuple[str, SessionRef], int]:
-        """Inserts sessions whose names are unused. Returns the ids of their rows."""
-        keys = self._insert_rows(connection, [_row(tenant, new) for (tenant, _), new in fresh.items()])
-        labels = [(keys[new.uid], new.labels) for new in fresh.values()]
-        self._insert_labels(connection, labels)
+    def insert(self, connection: Connection, wanted: Mapping[tuple[str, SessionRef], NewSession]) -> Keys:
+        """Inserts the sessions that do not exist. Returns their rows."""
+        keys = self._insert_rows(connection, [_row(tenant, new) for (tenant, _), new in wanted.items()])
+        fresh = {name: new for name, new in wanted.items() if new.uid in keys}
+        self._insert_labels(connection, [(keys[new.uid], new.labels) for new in fresh.values()])
         self._record(connection, [_change(CREATED, keys[new.uid], new.now, _as_created(new)) for new in fresh.values()])
         return {name: keys[new.uid] for name, new in fresh.items()}
 
@@ -129,15 +127,8 @@ class SessionWrites:
             raise SessionNotFound(ref)
         return found[0]
 
-    def _named(self, connection: Connection, names: Sequence[tuple[str, ...]]) -> Iterator[Record]:
-        for chunk in chunks(names, _MOST_NAMES):
-            size = len(chunk)
-            prepared = self._statements.get(("named sessions", size), connection, lambda size=size: _named_query(size))  # type: ignore[misc]
-            params = {f"{column}_{i}": value for i, name in enumerate(chunk) for column, value in zip(_NAME, name, strict=True)}
-            yield from prepared.run(connection, params)
-
     def _insert_rows(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-        """Returns the ids by uid."""
+        """Returns the ids of the rows that did not exist, by uid."""
         keys: dict[str, int] = {}
         start = 0
         while start < len(rows):
@@ -205,16 +196,10 @@ def _session_query(bare: bool) -> Select[Any]:
     return sa.select(sessions).where(*conditions).limit(sa.literal_column("2"))
 
 
-def _named_query(size: int) -> Select[Any]:
-    rows = [tuple(bindparam(f"{name}_{i}", type_=Text) for name in _NAME) for i in range(size)]
-    wanted = sa.values(*(sa.column(name, Text) for name in _NAME), name="wanted").data(rows).cte("wanted")
-    same = sa.and_(*(sessions.c[name] == wanted.c[name] for name in _NAME))
-    return sa.select(sessions).select_from(wanted.join(sessions, same))
-
-
 def _insert_sessions(size: int) -> ClauseElement:
     rows = [{name: bindparam(f"{name}_{i}", type_=sessions.c[name].type) for name in _SESSION_NAMES} for i in range(size)]
-    return sessions.insert().values(rows).returning(sessions.c.id, sessions.c.uid)
+    # The dialects of both engines compile it.
+    return postgresql.insert(sessions).values(rows).on_conflict_do_nothing().returning(sessions.c.id, sessions.c.uid)
 
 
 def _update_session() -> ClauseElement:
