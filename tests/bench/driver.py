@@ -8,6 +8,7 @@ import itertools
 import json
 import sys
 import traceback
+import uuid
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -63,6 +64,11 @@ class Driver:
         for first in range(0, len(job["sessions"]), _CREATE_TOGETHER):
             names = job["sessions"][first : first + _CREATE_TOGETHER]
             await asyncio.gather(*(call(payloads.create(name), timeout=60) for name in names))
+
+    async def do_create_new(self, job: Job) -> dict[str, Any]:
+        """Creates sessions that do not exist."""
+        call = loads.unary(self._channel(job), payloads.CREATE)
+        return await loads.closed_loop(call, job, lambda: payloads.create(uuid.uuid4().hex))
 
     async def do_append(self, job: Job) -> dict[str, Any]:
         """Unary appends, every worker to its own sessions in turn."""

@@ -20,6 +20,7 @@ from tests.bench.lines.base import Measurement
 
 MEASUREMENTS: dict[str, Measurement] = {
     "unary": Measurement("unary appends of 1 KB, 64 in flight, compared with the echo", appends.unary),
+    "create": Measurement("new sessions, 16 in flight, compared with appends", appends.create),
     "batch": Measurement("appends of 100 events, compared with raw rows", appends.batch),
     "stream": Measurement("append streams with acks, compared with raw rows", appends.stream),
     "fsync": Measurement("unary appends when every fsync takes 1 ms longer", fsync.slow),

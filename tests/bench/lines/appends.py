@@ -33,6 +33,23 @@ def unary(bench: Bench, engine: str) -> list[Line]:
     ]
 
 
+def create(bench: Bench, engine: str) -> list[Line]:
+    """One session a call, 16 calls in flight, compared with appends."""
+    together = {"in_flight": SESSIONS // 4}
+    with bench.database(engine) as database, bench.server(database) as server:
+        names = bench.create(server, SESSIONS)
+        results = bench.interleave(
+            f"creations on {engine}",
+            {
+                "append": lambda: bench.measure(server, "append", sessions=names, **together),
+                "create": lambda: bench.measure(server, "create_new", **together),
+            },
+        )
+    mine, appends = results["create"], results["append"]
+    note = cpu_note(mine, appends).replace("echo", "append").replace("event", "call")
+    return [compared("create", engine, "CreateSession, 16 in flight ÷ append", "rate", mine, appends, at_least(0.8), note)]
+
+
 def batch(bench: Bench, engine: str) -> list[Line]:
     """A hundred events a call."""
     with bench.database(engine) as database, bench.server(database) as server:
