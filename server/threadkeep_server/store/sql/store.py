@@ -16,6 +16,7 @@ from .consumers.store import SqlConsumers
 from .engine.base import Engine, SqlOptions
 from .engine.factory import open_engine
 from .feed.store import SqlFeed
+from .log.removals import Remover
 from .log.store import GroupedWrites, SqlEvents, SqlSessions
 from .log.unit_runner import UnitRunner, translate_errors
 from .maintenance import SqlMaintenance
@@ -50,7 +51,8 @@ class SqlStore:
         self._vector_index = prepared.vectors
         self._tasks: list[asyncio.Task[None]] = []
         self._writes = GroupedWrites(self._units, self._commits, max_pending_bytes=options.max_pending_bytes)
-        self._use_sessions(SqlSessions(self._units, self._writes, self._commits, clock))
+        self._remover = Remover(self._units)
+        self._use_sessions(SqlSessions(self._units, self._writes, self._remover, self._commits, clock))
         self._use_events(SqlEvents(self._units, self._writes, self._commits))
         self._use_compactions(SqlCompactions(self._units, self._commits))
         self._use_feed(SqlFeed(self._units, self._commits, indexed=indexed))
@@ -67,6 +69,7 @@ class SqlStore:
 
     def start(self) -> None:
         self._run("writer", self._writes.run())
+        self._run("remover", self._remover.run())
         if self._indexer is not None:
             self._run("indexer", self._indexer.run())
         self._run("memory index", self._memories.keep_index())

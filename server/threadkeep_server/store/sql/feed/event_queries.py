@@ -12,6 +12,7 @@ from sqlalchemy.sql import ColumnElement
 
 from ....domain.feed import Change, ChangeKind, FeedEvent
 from ....domain.model import POSITION_STEP, ROLES
+from ..log.removals import is_there
 from ..log.scan import Scanner
 from ..schema.tables import APPENDED, INSERTED, events
 
@@ -96,10 +97,11 @@ def _rows(scanner: Scanner, kind: ChangeKind, spans: Sequence[list[int]]) -> Seq
 
 def _within(kind: int, spans: FromClause) -> list[ColumnElement[bool]]:
     """Positions for appended events, row ids for inserted ones."""
+    there = is_there(spans.c.session)
     if kind == APPENDED:
         # Events that a compaction inserted between those of an append belong to the compaction's change.
         appended = sa.literal_column(f"NOT ({INSERTED})", sa.Boolean)
-        return [_e.session == spans.c.session, _e.position.between(spans.c.low, spans.c.high), appended]
+        return [_e.session == spans.c.session, _e.position.between(spans.c.low, spans.c.high), appended, there]
     # The sign prevents the use of an index of the session's events, which would find all of them.
     session = sa.literal_column("+events.session", BigInteger)
-    return [session == spans.c.session, _e.id.between(spans.c.low, spans.c.high)]
+    return [session == spans.c.session, _e.id.between(spans.c.low, spans.c.high), there]

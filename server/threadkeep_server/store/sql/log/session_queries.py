@@ -15,6 +15,7 @@ from ...contract.sessions import EXPIRED, Expired, SessionPage, SessionQuery
 from ..engine.base import Engine
 from ..schema.tables import CREATED, DELETED, UPDATED, changes, compactions, events, leases, policies, session_labels, sessions
 from . import change_details
+from .removals import REMOVED_AT_ONCE, remove_events
 from .rows import find, ref_of, session_of
 
 
@@ -46,15 +47,19 @@ def list_page(connection: Connection, tenant: str, query: SessionQuery) -> Sessi
 def delete(connection: Connection, engine: Engine, tenant: str, ref: SessionRef, now: int) -> int | None:
     engine.locks.acquire(connection, [(tenant, ref.session_id)])
     row = find(connection, tenant, ref)
-    return None if row is None else _delete_row(connection, row, now, expired=False)
+    if row is None:
+        return None
+    _delete_row(connection, row, now, expired=False)
+    return int(row.last_seq)  # events never leave a log, so this is their number
 
 
 def delete_expired(
     connection: Connection, engine: Engine, tenant: str | None, now: int, limit: int, which: Expired = EXPIRED
 ) -> int:
     rows = _free_expired(connection, engine, expired(tenant, now, which), limit)
+    room = REMOVED_AT_ONCE
     for row in rows:
-        _delete_row(connection, row, now, expired=True)
+        room -= _delete_row(connection, row, now, expired=True, room=room)
     return len(rows)
 
 
@@ -95,15 +100,15 @@ def _free_expired(connection: Connection, engine: Engine, expired: Sequence[Colu
     return taken
 
 
-def _delete_row(connection: Connection, row: Row[Any], now: int, *, expired: bool) -> int:
-    """Deletes a session, whose name is locked, with its log. Returns the number of its events."""
+def _delete_row(connection: Connection, row: Row[Any], now: int, *, expired: bool, room: int = REMOVED_AT_ONCE) -> int:
+    """Deletes a session, whose name is locked, with its log. Returns how many events this removed: see remove_events."""
     key = row.id
     # Locked, because writers of policies and leases lock the row and not the name.
     connection.execute(sa.select(sessions.c.id).where(sessions.c.id == key).with_for_update())
     # In a subquery, or PostgreSQL would look for the lowest and the highest id among all events.
     ids = sa.select(events.c.id).where(events.c.session == key).offset(sa.literal_column("0")).subquery()
     first, last = connection.execute(sa.select(sa.func.min(ids.c.id), sa.func.max(ids.c.id))).one()
-    count = connection.execute(events.delete().where(events.c.session == key)).rowcount
+    removed = remove_events(connection, key, row.last_seq, room)
     for table in (session_labels, compactions, leases):
         connection.execute(table.delete().where(table.c.session == key))
     ref = ref_of(row)
@@ -116,7 +121,7 @@ def _delete_row(connection: Connection, row: Row[Any], now: int, *, expired: boo
     name = {"tenant": row.tenant, "app": ref.app, "user_id": ref.user_id, "session_id": ref.session_id}
     span = {"first": first or 0, "last": last or 0}
     _record(connection, DELETED, key, now, gone, change_details.deleted(gone, expired=expired), **name, **span)
-    return count
+    return removed
 
 
 def _forget_policy(connection: Connection, tenant: str, ref: SessionRef, now: int) -> None:

@@ -18,6 +18,7 @@ from . import context_queries, list_queries, session_queries
 from .append_function import AppendFunction
 from .group_commit import Writer
 from .group_unit import GroupUnit, Outcome, Request
+from .removals import Remover
 from .rows import require, session_of
 from .session_writes import Created, SessionCreation, SessionUpdate
 from .unit_runner import FEW_ROWS, UnitRunner
@@ -74,10 +75,18 @@ def _rows(request: Request) -> int:
 class SqlSessions:
     """SessionStore on a database. `clock` returns nanoseconds."""
 
-    def __init__(self, units: UnitRunner, writes: GroupedWrites, commits: CommitNotifier, clock: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        units: UnitRunner,
+        writes: GroupedWrites,
+        remover: Remover,
+        commits: CommitNotifier,
+        clock: Callable[[], int],
+    ) -> None:
         self._units = units
         self._engine = units.engine
         self._writes = writes
+        self._remover = remover
         self._commits = commits
         self._clock = clock
 
@@ -96,7 +105,7 @@ class SqlSessions:
     async def delete_session(self, tenant: str, ref: SessionRef) -> int | None:
         now = self._clock()
         deleted = await self._units.write(lambda connection: session_queries.delete(connection, self._engine, tenant, ref, now))
-        self._commits.committed()
+        self._deleted(deleted is not None)
         return deleted
 
     async def expired_sessions(
@@ -111,14 +120,19 @@ class SqlSessions:
         deleted = await self._units.write(
             lambda connection: session_queries.delete_expired(connection, self._engine, tenant, now, limit, which)
         )
-        self._commits.committed()
+        self._deleted(deleted > 0)
         return deleted
 
     async def delete_seen(self, tenant: str, seen: Session, now: int) -> bool:
         unit = partial(session_queries.delete_seen, engine=self._engine, tenant=tenant, seen=seen, now=now)
         deleted = await self._units.write(unit)
-        self._commits.committed()
+        self._deleted(deleted)
         return deleted
+
+    def _deleted(self, some: bool) -> None:
+        self._commits.committed()
+        if some:
+            self._remover.hint()
 
 
 class SqlEvents:

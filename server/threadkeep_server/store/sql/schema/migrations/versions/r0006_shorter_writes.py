@@ -1,9 +1,10 @@
-"""A stored function of PostgreSQL appends a group of events in one round trip. SQLite has none."""
+"""A stored function of PostgreSQL appends a group in one round trip. Events of deleted sessions wait for their removal."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+import sqlalchemy as sa
 from alembic import op
 
 revision = "0006"
@@ -105,5 +106,6 @@ END $function$
 
 
 def upgrade() -> None:
+    op.create_table("removals", sa.Column("session", sa.BigInteger(), primary_key=True, autoincrement=False))
     if op.get_bind().dialect.name == "postgresql":
         op.execute(_FUNCTION)

@@ -1,0 +1,88 @@
+"""Removal of the events of deleted sessions, in slices between which others write.
+
+A deletion removes the row of the session, so that nothing finds its events any more. The events of a long session are removed
+behind it. Removals are rows of a table, so a server that starts continues what another one left.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+
+import sqlalchemy as sa
+from sqlalchemy import BigInteger, Column, Connection, Table
+
+from ....domain.errors import StoreUnavailable
+from ..schema.tables import events, metadata, sessions
+from .unit_runner import UnitRunner
+
+REMOVED_AT_ONCE = 1000
+"""Events that one transaction removes. A deletion of at most as many removes them itself."""
+
+_POLL_S = 60.0
+_RETRY_S = 1.0
+_log = logging.getLogger(__name__)
+
+# The row ids of deleted sessions that still have events.
+removals = Table("removals", metadata, Column("session", BigInteger, primary_key=True, autoincrement=False))
+
+
+def remove_events(connection: Connection, session: int, count: int, room: int) -> int:
+    """Removes the events of a session that is deleted in this transaction: now if they are at most `room`, otherwise later.
+    Returns the number removed now."""
+    if count > room:
+        connection.execute(removals.insert(), {"session": session})
+        return 0
+    return connection.execute(events.delete().where(events.c.session == session)).rowcount
+
+
+def is_there(session: sa.ColumnElement[int]) -> sa.ColumnElement[bool]:
+    """Whether the session exists: events whose session does not are waiting for removal."""
+    return sa.exists().where(sessions.c.id == session)
+
+
+def _waits(connection: Connection) -> bool:
+    return connection.execute(sa.select(removals.c.session).limit(1)).scalar() is not None
+
+
+def remove_slice(connection: Connection) -> None:
+    """Removes the next events; a unit of work."""
+    # Another server may be removing those of one session.
+    next_one = sa.select(removals.c.session).order_by(removals.c.session).limit(1).with_for_update(skip_locked=True)
+    session = connection.execute(next_one).scalar()
+    if session is None:
+        return
+    some = sa.select(events.c.id).where(events.c.session == session).limit(REMOVED_AT_ONCE)
+    removed = connection.execute(events.delete().where(events.c.id.in_(some))).rowcount
+    if removed < REMOVED_AT_ONCE:
+        connection.execute(removals.delete().where(removals.c.session == session))
+
+
+class Remover:
+    """Removes in the background. `run` must be running."""
+
+    def __init__(self, units: UnitRunner) -> None:
+        self._units = units
+        self._wake = asyncio.Event()
+
+    def hint(self) -> None:
+        """There may be something to remove."""
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Removes until canceled. Rests after each slice for as long as it took, so that others have half of the time."""
+        while True:
+            self._wake.clear()
+            try:
+                while await self._units.read(_waits):
+                    began = time.monotonic()
+                    await self._units.write(remove_slice)
+                    await asyncio.sleep(time.monotonic() - began)
+            except StoreUnavailable as error:
+                _log.warning("events of deleted sessions are not removed until the database can be used again: %s", error)
+                await asyncio.sleep(_RETRY_S)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_POLL_S):
+                    await self._wake.wait()

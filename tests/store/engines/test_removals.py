@@ -1,0 +1,121 @@
+"""Deleting long sessions: nothing finds their events any more, and the events are removed behind, in slices."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
+
+import pytest
+import sqlalchemy as sa
+
+from tests.support.clock import NOW
+from tests.support.codec import CODEC, draft
+from tests.support.feed import follow, kinds, settled
+from tests.support.sessions import TENANT, append, create, read, ref, search
+from threadkeep_server.domain.errors import SessionNotFound
+from threadkeep_server.domain.feed import FeedScope
+from threadkeep_server.domain.scopes import UserScope
+from threadkeep_server.store.contract.maintenance import Totals
+from threadkeep_server.store.sql.log.removals import REMOVED_AT_ONCE, Remover, removals
+from threadkeep_server.store.sql.schema.tables import event_text, events
+from threadkeep_server.store.sql.store import SqlStore, open_store
+
+MANY = 2 * REMOVED_AT_ONCE + 500
+Opener = Callable[[], AbstractAsyncContextManager[SqlStore]]
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+def opener(request: pytest.FixtureRequest) -> Opener:
+    return partial(open_store, request.getfixturevalue("sqlite_url" if request.param == "sqlite" else "postgres_url"), CODEC)
+
+
+@asynccontextmanager
+async def removing_nothing(opener: Opener) -> AsyncIterator[SqlStore]:
+    """A store that removes at its start only."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Remover, "hint", lambda _: None)
+        async with opener() as store:
+            await asyncio.sleep(0)
+            yield store
+
+
+async def filled(store: SqlStore, count: int, session_id: str = "s1", **fields: object) -> None:
+    await create(store, session_id, **fields)
+    for start in range(0, count, 500):
+        await append(store, *(draft(f"hello {start + n}") for n in range(min(500, count - start))), to=ref(session_id))
+
+
+async def rows(store: SqlStore, table: sa.Table) -> int:
+    return await store._units.read(
+        lambda connection: connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one()
+    )
+
+
+async def indexed(store: SqlStore) -> None:
+    await settled(store)
+    async with asyncio.timeout(60):
+        while (await store.info(TENANT, totals=False)).index_lag:  # noqa: ASYNC110 - the store sends no signal
+            await asyncio.sleep(0.01)
+
+
+async def removed(store: SqlStore, left: int) -> None:
+    async with asyncio.timeout(60):
+        while await rows(store, removals):  # noqa: ASYNC110 - the store sends no signal
+            await asyncio.sleep(0.01)
+    assert await rows(store, events) == left
+
+
+async def test_nothing_finds_the_events_of_a_deleted_session_before_they_are_removed(opener: Opener) -> None:
+    async with removing_nothing(opener) as store:
+        await filled(store, MANY)
+        await indexed(store)
+        changes = await follow(store)
+        assert sum(map(len, await store.change_events(changes, with_text=True))) == MANY
+        assert await store.delete_session(TENANT, ref()) == MANY
+        with pytest.raises(SessionNotFound):
+            await store.get_session(TENANT, ref())
+        assert await read(store) == []
+        assert await search(store, "hello", UserScope("alice")) == []
+        assert not any(await store.change_events(changes, with_text=True))
+        assert kinds(await follow(store, FeedScope(TENANT, *ref()))) == "deleted"
+        assert (await store.info(TENANT, totals=True)).totals == Totals(0, 0)
+        await indexed(store)
+        assert (await rows(store, event_text), await rows(store, events)) == (0, MANY)
+
+
+async def test_a_server_removes_what_another_one_left(opener: Opener) -> None:
+    async with removing_nothing(opener) as store:
+        await filled(store, MANY)
+        await store.delete_session(TENANT, ref())
+        await filled(store, 3)
+    async with opener() as store:
+        await removed(store, left=3)
+        assert [event.seq for event in await read(store)] == [1, 2, 3]
+
+
+async def test_others_append_while_events_are_removed(opener: Opener) -> None:
+    async with opener() as store:
+        await filled(store, 6 * REMOVED_AT_ONCE)
+        await create(store, "other")
+        assert await store.delete_session(TENANT, ref()) == 6 * REMOVED_AT_ONCE
+        left = []
+        for _ in range(1000):
+            await append(store, draft("meanwhile"), to=ref("other"))
+            left.append(await rows(store, events) - len(left) - 1)
+            if not left[-1]:
+                break
+        assert {count for count in left if 0 < count < 6 * REMOVED_AT_ONCE}, "removed in one transaction"
+        await removed(store, left=len(left))
+
+
+async def test_expired_sessions_are_removed_within_the_same_limit(opener: Opener) -> None:
+    async with removing_nothing(opener) as store:
+        for number in range(3):
+            await filled(store, REMOVED_AT_ONCE // 2 + 100, f"s{number}", expire_time=NOW + 1)
+        assert await store.delete_expired(TENANT, NOW + 2, 10) == 3
+        assert await rows(store, removals) == 2
+        assert (await store.info(TENANT, totals=True)).totals == Totals(0, 0)
+    async with opener() as store:
+        await removed(store, left=0)
