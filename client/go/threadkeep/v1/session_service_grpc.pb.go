@@ -47,8 +47,8 @@ type SessionServiceClient interface {
 	// Updates the fields in the mask.
 	// Errors: SESSION_NOT_FOUND, INVALID_FIELD.
 	UpdateSession(ctx context.Context, in *UpdateSessionRequest, opts ...grpc.CallOption) (*UpdateSessionResponse, error)
-	// Deletes a session and its events. Succeeds if the session does not exist. The id can be used again; no tombstone is
-	// kept.
+	// Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are
+	// removed shortly after. Succeeds if the session does not exist. The id can be used again; no tombstone is kept.
 	DeleteSession(ctx context.Context, in *DeleteSessionRequest, opts ...grpc.CallOption) (*DeleteSessionResponse, error)
 	// Deletes sessions whose expire_time has passed, at most 1,000 per call. The server also deletes them automatically.
 	// Errors: INVALID_FIELD, PERMISSION_DENIED.
@@ -141,8 +141,8 @@ type SessionServiceServer interface {
 	// Updates the fields in the mask.
 	// Errors: SESSION_NOT_FOUND, INVALID_FIELD.
 	UpdateSession(context.Context, *UpdateSessionRequest) (*UpdateSessionResponse, error)
-	// Deletes a session and its events. Succeeds if the session does not exist. The id can be used again; no tombstone is
-	// kept.
+	// Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are
+	// removed shortly after. Succeeds if the session does not exist. The id can be used again; no tombstone is kept.
 	DeleteSession(context.Context, *DeleteSessionRequest) (*DeleteSessionResponse, error)
 	// Deletes sessions whose expire_time has passed, at most 1,000 per call. The server also deletes them automatically.
 	// Errors: INVALID_FIELD, PERMISSION_DENIED.

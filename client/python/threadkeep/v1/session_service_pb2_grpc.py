@@ -104,8 +104,8 @@ class SessionServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def DeleteSession(self, request, context):
-        """Deletes a session and its events. Succeeds if the session does not exist. The id can be used again; no tombstone is
-        kept.
+        """Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are
+        removed shortly after. Succeeds if the session does not exist. The id can be used again; no tombstone is kept.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -57,8 +57,8 @@ class SessionServiceStub:
         threadkeep.v1.session_service_pb2.DeleteSessionRequest,
         threadkeep.v1.session_service_pb2.DeleteSessionResponse,
     ]
-    """Deletes a session and its events. Succeeds if the session does not exist. The id can be used again; no tombstone is
-    kept.
+    """Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are
+    removed shortly after. Succeeds if the session does not exist. The id can be used again; no tombstone is kept.
     """
 
     DeleteExpiredSessions: grpc.UnaryUnaryMultiCallable[
@@ -108,8 +108,8 @@ class SessionServiceAsyncStub:
         threadkeep.v1.session_service_pb2.DeleteSessionRequest,
         threadkeep.v1.session_service_pb2.DeleteSessionResponse,
     ]
-    """Deletes a session and its events. Succeeds if the session does not exist. The id can be used again; no tombstone is
-    kept.
+    """Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are
+    removed shortly after. Succeeds if the session does not exist. The id can be used again; no tombstone is kept.
     """
 
     DeleteExpiredSessions: grpc.aio.UnaryUnaryMultiCallable[
@@ -169,8 +169,8 @@ class SessionServiceServicer(metaclass=abc.ABCMeta):
         request: threadkeep.v1.session_service_pb2.DeleteSessionRequest,
         context: _ServicerContext,
     ) -> typing.Union[threadkeep.v1.session_service_pb2.DeleteSessionResponse, collections.abc.Awaitable[threadkeep.v1.session_service_pb2.DeleteSessionResponse]]:
-        """Deletes a session and its events. Succeeds if the session does not exist. The id can be used again; no tombstone is
-        kept.
+        """Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are
+        removed shortly after. Succeeds if the session does not exist. The id can be used again; no tombstone is kept.
         """
 
     @abc.abstractmethod

@@ -3048,8 +3048,8 @@ pub mod session_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Deletes a session and its events. Succeeds if the session does not exist. The id can be used again; no tombstone is
-        /// kept.
+        /// Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are
+        /// removed shortly after. Succeeds if the session does not exist. The id can be used again; no tombstone is kept.
         pub async fn delete_session(
             &mut self,
             request: impl tonic::IntoRequest<super::DeleteSessionRequest>,

@@ -517,8 +517,8 @@ export const SessionService: GenService<{
     output: typeof UpdateSessionResponseSchema;
   },
   /**
-   * Deletes a session and its events. Succeeds if the session does not exist. The id can be used again; no tombstone is
-   * kept.
+   * Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are
+   * removed shortly after. Succeeds if the session does not exist. The id can be used again; no tombstone is kept.
    *
    * @generated from rpc threadkeep.v1.SessionService.DeleteSession
    */

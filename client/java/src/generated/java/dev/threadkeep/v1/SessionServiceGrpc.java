@@ -318,8 +318,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Deletes a session and its events. Succeeds if the session does not exist. The id can be used again; no tombstone is
-     * kept.
+     * Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are
+     * removed shortly after. Succeeds if the session does not exist. The id can be used again; no tombstone is kept.
      * </pre>
      */
     default void deleteSession(dev.threadkeep.v1.DeleteSessionRequest request,
@@ -422,8 +422,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Deletes a session and its events. Succeeds if the session does not exist. The id can be used again; no tombstone is
-     * kept.
+     * Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are
+     * removed shortly after. Succeeds if the session does not exist. The id can be used again; no tombstone is kept.
      * </pre>
      */
     public void deleteSession(dev.threadkeep.v1.DeleteSessionRequest request,
@@ -510,8 +510,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Deletes a session and its events. Succeeds if the session does not exist. The id can be used again; no tombstone is
-     * kept.
+     * Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are
+     * removed shortly after. Succeeds if the session does not exist. The id can be used again; no tombstone is kept.
      * </pre>
      */
     public dev.threadkeep.v1.DeleteSessionResponse deleteSession(dev.threadkeep.v1.DeleteSessionRequest request) throws io.grpc.StatusException {
@@ -596,8 +596,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Deletes a session and its events. Succeeds if the session does not exist. The id can be used again; no tombstone is
-     * kept.
+     * Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are
+     * removed shortly after. Succeeds if the session does not exist. The id can be used again; no tombstone is kept.
      * </pre>
      */
     public dev.threadkeep.v1.DeleteSessionResponse deleteSession(dev.threadkeep.v1.DeleteSessionRequest request) {
@@ -686,8 +686,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Deletes a session and its events. Succeeds if the session does not exist. The id can be used again; no tombstone is
-     * kept.
+     * Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are
+     * removed shortly after. Succeeds if the session does not exist. The id can be used again; no tombstone is kept.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.DeleteSessionResponse> deleteSession(
