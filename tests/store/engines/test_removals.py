@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -41,7 +42,7 @@ async def removing_nothing(opener: Opener) -> AsyncIterator[SqlStore]:
             yield store
 
 
-async def filled(store: SqlStore, count: int, session_id: str = "s1", **fields: object) -> None:
+async def filled(store: SqlStore, count: int, session_id: str = "s1", **fields: Any) -> None:
     await create(store, session_id, **fields)
     for start in range(0, count, 500):
         await append(store, *(draft(f"hello {start + n}") for n in range(min(500, count - start))), to=ref(session_id))
@@ -100,7 +101,7 @@ async def test_others_append_while_events_are_removed(opener: Opener) -> None:
         await filled(store, 6 * REMOVED_AT_ONCE)
         await create(store, "other")
         assert await store.delete_session(TENANT, ref()) == 6 * REMOVED_AT_ONCE
-        left = []
+        left: list[int] = []
         for _ in range(1000):
             await append(store, draft("meanwhile"), to=ref("other"))
             left.append(await rows(store, events) - len(left) - 1)

@@ -14,7 +14,7 @@ from threadkeep_server.domain.filters import Authors, AuthorStep
 from threadkeep_server.domain.model import Counters, WindowEvent
 
 
-def context(log: list[WindowEvent], **spec: Any) -> Context:
+def context(log: list[WindowEvent], **spec: Any) -> Context[WindowEvent]:
     lead, conversation = [e for e in log if is_lead(e)], [e for e in log if not is_lead(e)]
     found = select_context(lead, conversation, ContextSpec(**spec))
     assert found is not None

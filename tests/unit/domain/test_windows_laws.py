@@ -67,7 +67,7 @@ thoroughly = settings(max_examples=examples(300))
 UNLIMITED: dict[str, Any] = {"last_n": None, "max_turns": None, "max_bytes": None, "max_tokens": None}
 
 
-def answer(lead: Sequence[WindowEvent], log: Sequence[WindowEvent], spec: ContextSpec) -> Context:
+def answer(lead: Sequence[WindowEvent], log: Sequence[WindowEvent], spec: ContextSpec) -> Context[WindowEvent]:
     found = select_context(lead, log, spec)
     assert found is not None
     return found
