@@ -150,6 +150,9 @@ def _downgrade(connection: Connection) -> None:
         connection.exec_driver_sql(f"DROP INDEX {name}")
         connection.exec_driver_sql(f"CREATE INDEX {name} ON sessions ({columns})")
     connection.exec_driver_sql("DROP INDEX sessions_created")
+    connection.exec_driver_sql("DROP TABLE removals")
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("DROP FUNCTION threadkeep_append")
     connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0004'")
     connection.exec_driver_sql("UPDATE threadkeep_meta SET value = '4' WHERE key = 'schema_version'")
     connection.exec_driver_sql("UPDATE threadkeep_meta SET value = '3' WHERE key = 'oldest_code'")

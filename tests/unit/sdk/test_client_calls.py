@@ -112,10 +112,15 @@ async def test_an_http_port_instead_of_the_grpc_port_is_reported(connect: Callab
 
     open_: list[socket.socket] = []
     with socket.create_server(("127.0.0.1", 0)) as http:
-        threading.Thread(target=answer, daemon=True).start()
+        answering = threading.Thread(target=answer, daemon=True)
+        answering.start()
         address = f"127.0.0.1:{http.getsockname()[1]}"
         with pytest.raises(errors.Unavailable, match=rf"{address} speaks HTTP, not gRPC: give the server's gRPC port"):
             await connect(f"http://{address}").info()
+        http.shutdown(socket.SHUT_RDWR)  # ends the accept
+        answering.join(10)
+    for each in open_:
+        each.close()
 
 
 async def test_the_error_info_of_a_proxy_is_not_taken_for_the_servers(client: Any, fake: FakeServer) -> None:
