@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,9 @@ from ..schema.tables import APPENDED
 from .rows import event_row
 
 Outcome = Appended | ThreadkeepError
-Keys = dict[tuple[str, SessionRef], int]
+Name = tuple[str, SessionRef]
+"""A tenant and a session."""
+Keys = Mapping[Name, int]
 """The row ids of sessions."""
 
 
@@ -109,7 +111,7 @@ class Group:
     heads: dict[int, Head] = field(default_factory=dict)
     known: dict[tuple[int, str], Known] = field(default_factory=dict)
     touched: dict[int, Head] = field(default_factory=dict)
-    learned: Keys = field(default_factory=dict)
+    learned: dict[Name, int] = field(default_factory=dict)
     events: list[dict[str, Any]] = field(default_factory=list)
     changes: list[dict[str, Any]] = field(default_factory=list)
 

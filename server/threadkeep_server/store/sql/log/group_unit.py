@@ -7,6 +7,7 @@ nothing.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -18,7 +19,7 @@ from ...contract.codec import Codec
 from ...contract.events import Appended, AppendRequest
 from ..engine.base import Engine
 from ..engine.statements import Statements
-from .append_group import Head, Keys
+from .append_group import Head, Keys, Name
 from .append_queries import AppendQueries
 from .session_writes import Created, SessionCreation, SessionUpdate, SessionWrites
 
@@ -46,12 +47,12 @@ class GroupUnit:
         self._engine = engine
         self._sessions = SessionWrites(statements)
         self._append = AppendQueries(codec, statements, self._sessions)
-        self.keys: Keys = {}
+        self.keys: dict[Name, int] = {}
 
     def __call__(self, connection: Connection, requests: Sequence[Request]) -> Decided:
         self._engine.locks.acquire(connection, [(request.tenant, request.ref.session_id) for request in requests])
         outcomes: dict[int, Outcome] = {}
-        learned: Keys = {}
+        learned: dict[Name, int] = {}
         heads: Collection[Head] = ()
         creations = {i: request for i, request in enumerate(requests) if isinstance(request, SessionCreation)}
         if creations:
@@ -62,7 +63,8 @@ class GroupUnit:
                 outcomes[i] = self._update(connection, request)
         appends = {i: request for i, request in enumerate(requests) if isinstance(request, AppendRequest)}
         if appends:
-            appended, group = self._append(connection, list(appends.values()), self.keys | learned if learned else self.keys)
+            keys: Keys = ChainMap(learned, self.keys) if learned else self.keys
+            appended, group = self._append(connection, list(appends.values()), keys)
             outcomes |= zip(appends, appended, strict=True)
             learned |= group.learned
             heads = group.heads.values()

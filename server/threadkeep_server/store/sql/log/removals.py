@@ -14,7 +14,6 @@ import time
 import sqlalchemy as sa
 from sqlalchemy import BigInteger, Column, Connection, Table
 
-from ....domain.errors import StoreUnavailable
 from ..schema.tables import events, metadata, sessions
 from .unit_runner import UnitRunner
 
@@ -22,7 +21,6 @@ REMOVED_AT_ONCE = 1000
 """Events that one transaction removes. A deletion of at most as many removes them itself."""
 
 _POLL_S = 60.0
-_RETRY_S = 1.0
 _log = logging.getLogger(__name__)
 
 # The row ids of deleted sessions that still have events.
@@ -47,17 +45,18 @@ def _waits(connection: Connection) -> bool:
     return connection.execute(sa.select(removals.c.session).limit(1)).scalar() is not None
 
 
-def remove_slice(connection: Connection) -> None:
-    """Removes the next events; a unit of work."""
+def remove_slice(connection: Connection) -> bool:
+    """Removes the next events; a unit of work. Returns whether there were any that no other server is removing."""
     # Another server may be removing those of one session.
     next_one = sa.select(removals.c.session).order_by(removals.c.session).limit(1).with_for_update(skip_locked=True)
     session = connection.execute(next_one).scalar()
     if session is None:
-        return
+        return False
     some = sa.select(events.c.id).where(events.c.session == session).limit(REMOVED_AT_ONCE)
     removed = connection.execute(events.delete().where(events.c.id.in_(some))).rowcount
     if removed < REMOVED_AT_ONCE:
         connection.execute(removals.delete().where(removals.c.session == session))
+    return True
 
 
 class Remover:
@@ -76,13 +75,16 @@ class Remover:
         while True:
             self._wake.clear()
             try:
-                while await self._units.read(_waits):
-                    began = time.monotonic()
-                    await self._units.write(remove_slice)
-                    await asyncio.sleep(time.monotonic() - began)
-            except StoreUnavailable as error:
-                _log.warning("events of deleted sessions are not removed until the database can be used again: %s", error)
-                await asyncio.sleep(_RETRY_S)
+                await self._remove()
+            except Exception as exc:  # a full disk, a lost database, a defect: the remover must keep running
+                _log.warning("removing events of deleted sessions failed (%s), retrying in %g s", type(exc).__name__, _POLL_S)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_POLL_S):
                     await self._wake.wait()
+
+    async def _remove(self) -> None:
+        while await self._units.read(_waits):
+            began = time.monotonic()
+            if not await self._units.write(remove_slice):
+                return
+            await asyncio.sleep(time.monotonic() - began)

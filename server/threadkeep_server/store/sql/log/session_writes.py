@@ -16,7 +16,7 @@ from ....domain.model import NewSession, Session, SessionChange, SessionRef
 from ..engine.statements import Record, Statements
 from ..schema.tables import CREATED, UPDATED, changes, session_labels, sessions
 from . import change_details
-from .append_group import Keys
+from .append_group import Name
 from .append_statements import insert_of
 from .rows import labels_bytes, session_of
 
@@ -73,9 +73,9 @@ class SessionWrites:
 
     def create(
         self, connection: Connection, creations: Sequence[SessionCreation]
-    ) -> tuple[list[Created | SessionAlreadyExists], Keys]:
+    ) -> tuple[list[Created | SessionAlreadyExists], dict[Name, int]]:
         """Returns an outcome each, and the rows of the new sessions."""
-        wanted: dict[tuple[str, SessionRef], NewSession] = {}
+        wanted: dict[Name, NewSession] = {}
         for each in creations:
             wanted.setdefault((each.tenant, each.ref), each.new)
         keys = self.insert(connection, wanted)
@@ -91,7 +91,7 @@ class SessionWrites:
                 outcomes.append((session, False) if each.return_existing else SessionAlreadyExists(each.ref))
         return outcomes, keys
 
-    def insert(self, connection: Connection, wanted: Mapping[tuple[str, SessionRef], NewSession]) -> Keys:
+    def insert(self, connection: Connection, wanted: Mapping[Name, NewSession]) -> dict[Name, int]:
         """Inserts the sessions that do not exist. Returns their rows."""
         keys = self._insert_rows(connection, [_row(tenant, new) for (tenant, _), new in wanted.items()])
         fresh = {name: new for name, new in wanted.items() if new.uid in keys}
