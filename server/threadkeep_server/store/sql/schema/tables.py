@@ -30,8 +30,8 @@ from ....domain.model import POSITION_STEP
 
 # The schema of a database, and the oldest schema number whose code can still run on it.
 SCHEMA_VERSION = 6
-# 5: older code stores and reads the text of a part in another form.
-OLDEST_CODE_THAT_CAN_RUN = 5
+# 6: older code keeps the search text of deleted sessions whose events wait for removal.
+OLDEST_CODE_THAT_CAN_RUN = 6
 
 # The names of the fields of Counters and Usage, in columns.
 COUNTED = ("events", "turns", "bytes", "tokens")
