@@ -104,12 +104,12 @@ func TestMemoryReplacesTheScopeOfRequests(t *testing.T) {
 	server := &remembering{}
 	client, ctx := server.serve(t), t.Context()
 	other := client.MemoryOf(&threadkeepv1.MemoryScope{App: "other", UserId: "bob"})
-	asked := &threadkeepv1.SearchMemoryRequest{Query: "tea", Scope: &threadkeepv1.MemoryScope{UserId: "eve"}}
+	requested := &threadkeepv1.SearchMemoryRequest{Query: "tea", Scope: &threadkeepv1.MemoryScope{UserId: "eve"}}
 	_, err := other.AddSession(ctx, "s1", &threadkeepv1.AddSessionToMemoryRequest{IncludeTools: true})
-	_, failed := other.Search(ctx, asked)
+	_, failed := other.Search(ctx, requested)
 	_, refused := other.Delete(ctx, &threadkeepv1.DeleteMemoriesRequest{Selection: &threadkeepv1.DeleteMemoriesRequest_All{All: true}})
-	if err != nil || failed != nil || refused != nil || asked.Scope.UserId != "eve" {
-		t.Fatal(err, failed, refused, asked)
+	if err != nil || failed != nil || refused != nil || requested.Scope.UserId != "eve" {
+		t.Fatal(err, failed, refused, requested)
 	}
 	if session := server.others[0].(*threadkeepv1.AddSessionToMemoryRequest); session.Session.SessionId != "s1" ||
 		session.Session.App != "other" || session.Session.UserId != "bob" || !session.IncludeTools {

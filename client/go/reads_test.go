@@ -103,17 +103,17 @@ func TestCompactWithSummarizesAndApplies(t *testing.T) {
 			return &threadkeepv1.ApplyCompactionResponse{Applied: true}, nil
 		},
 	}
-	var asked []string
+	var requested []string
 	summarize := func(_ context.Context, prompt *threadkeepv1.SummaryPrompt) (string, error) {
-		asked = append(asked, prompt.Digest)
+		requested = append(requested, prompt.Digest)
 		return "about " + prompt.Digest, nil
 	}
 	answer, err := serve(t, s).Session("s1").CompactWith(t.Context(), summarize, nil)
 	if err != nil || !answer.GetApplied() {
 		t.Fatal(answer, err)
 	}
-	if fmt.Sprint(asked) != "[d1 d2]" {
-		t.Error("summarized", asked)
+	if fmt.Sprint(requested) != "[d1 d2]" {
+		t.Error("summarized", requested)
 	}
 	last := applied[2]
 	if last.ExpectedWindowVersion != 7 || last.Strategy != "recursive_summary" || fmt.Sprint(last.GetEventIds().GetIds()) != "[e1]" {

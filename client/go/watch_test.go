@@ -160,9 +160,9 @@ func TestConsecutiveRetriesAreCounted(t *testing.T) {
 }
 
 func TestWatchAllStartsWhereTheRequestSays(t *testing.T) {
-	var asked []*threadkeepv1.WatchAllRequest
+	var requested []*threadkeepv1.WatchAllRequest
 	s := &script{watchAll: func(r *threadkeepv1.WatchAllRequest, _ grpc.ServerStreamingServer[threadkeepv1.WatchAllResponse]) error {
-		asked = append(asked, r)
+		requested = append(requested, r)
 		return refusal(codes.InvalidArgument, InvalidField, nil)
 	}}
 	client := serve(t, s)
@@ -173,14 +173,14 @@ func TestWatchAllStartsWhereTheRequestSays(t *testing.T) {
 	collect(t, 0, client.WatchAll(t.Context(), nil))
 	collect(t, 0, client.WatchAll(t.Context(), whole, AllUsers(), AllApps()))
 	collect(t, 0, client.WatchAll(t.Context(), &threadkeepv1.WatchAllRequest{Start: &threadkeepv1.WatchAllRequest_ResumeToken{}}))
-	if asked[0].GetScope().GetUserId() != "alice" || asked[0].GetScope().GetApp() != "shop" || asked[0].Start != nil {
-		t.Error(asked[0])
+	if requested[0].GetScope().GetUserId() != "alice" || requested[0].GetScope().GetApp() != "shop" || requested[0].Start != nil {
+		t.Error(requested[0])
 	}
-	if asked[1].GetScope().App != nil || !asked[1].GetFromBeginning() || asked[1].GetFilter().GetKeyword() != "x" {
-		t.Error(asked[1])
+	if requested[1].GetScope().App != nil || !requested[1].GetFromBeginning() || requested[1].GetFilter().GetKeyword() != "x" {
+		t.Error(requested[1])
 	}
-	if _, token := asked[2].GetStart().(*threadkeepv1.WatchAllRequest_ResumeToken); !token {
-		t.Error("an empty token is the server's to refuse:", asked[2])
+	if _, token := requested[2].GetStart().(*threadkeepv1.WatchAllRequest_ResumeToken); !token {
+		t.Error("an empty token is the server's to refuse:", requested[2])
 	}
 }
 

@@ -49,8 +49,8 @@ def refund(order: int) -> str:
     return f"refunded order {order}"
 
 
-def think(asked: dict[str, Any]) -> Thought:
-    return "It is refunded." if turn_of(asked)[-1]["role"] == "tool" else [("refund", {"order": 7})]
+def think(requested: dict[str, Any]) -> Thought:
+    return "It is refunded." if turn_of(requested)[-1]["role"] == "tool" else [("refund", {"order": 7})]
 
 
 async def main() -> None:

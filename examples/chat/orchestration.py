@@ -26,11 +26,11 @@ def look_up(city: str) -> str:
     return FACTS.get(city, "nothing")
 
 
-def think(asked: dict[str, Any]) -> Thought:
+def think(requested: dict[str, Any]) -> Thought:
     """The stand-in for both agents; the instructions identify the agent."""
-    turn = turn_of(asked)
+    turn = turn_of(requested)
     answered = [str(message["content"]) for message in turn if message["role"] == "tool"]
-    if "researcher" in str(asked["messages"][0]["content"]):
+    if "researcher" in str(requested["messages"][0]["content"]):
         city = str(turn[0]["content"]).rpartition(" ")[2]
         return f"{city}: {answered[-1]}" if answered else [("look_up", {"city": city})]
     return "Take Lisbon. " + "; ".join(answered) if answered else [("research", {"city": city}) for city in FACTS]

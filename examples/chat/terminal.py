@@ -31,15 +31,15 @@ def today() -> str:
     return datetime.datetime.now().astimezone().date().isoformat()
 
 
-def think(asked: dict[str, Any]) -> Thought:
+def think(requested: dict[str, Any]) -> Thought:
     """The stand-in: gets the date from a tool, and the user's name from the history."""
-    turn = turn_of(asked)
+    turn = turn_of(requested)
     said = str(turn[0]["content"])
     if turn[-1]["role"] == "tool":
         return f"Today is **{turn[-1]['content']}**."
     if re.search(r"\b(date|today)\b", said):
         return [("today", {})]
-    names = [re.search(r"my name is (\w+)", str(message["content"]), re.IGNORECASE) for message in asked["messages"]]
+    names = [re.search(r"my name is (\w+)", str(message["content"]), re.IGNORECASE) for message in requested["messages"]]
     known = [found.group(1) for found in names if found]
     return f"Of course I remember you, *{known[-1]}*." if known else "I do not know your name yet. What is it?"
 

@@ -30,8 +30,8 @@ def stock(article: str) -> str:
     return f"{article}: 14"
 
 
-def think(asked: dict[str, Any]) -> Thought:
-    turn = turn_of(asked)
+def think(requested: dict[str, Any]) -> Thought:
+    turn = turn_of(requested)
     number = int(str(turn[0]["content"]).rpartition(" ")[2])
     if turn[-1]["role"] == "tool":
         return f"Order {number} is at depot {11 * 7 % 10}, and there are lamps in stock."

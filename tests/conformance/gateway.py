@@ -120,11 +120,11 @@ async def _fail(context: Any, code: str, retry_after_ms: int | None) -> None:
     status = grpc.StatusCode[code]
     trailing: tuple[tuple[str, bytes], ...] = ()
     if retry_after_ms is not None:
-        told = Status(code=status.value[0], message="the gateway fails this call")
+        reported = Status(code=status.value[0], message="the gateway fails this call")
         delay = Duration()
         delay.FromMilliseconds(retry_after_ms)
-        told.details.add().Pack(RetryInfo(retry_delay=delay))
-        trailing = ((_DETAILS, told.SerializeToString()),)
+        reported.details.add().Pack(RetryInfo(retry_delay=delay))
+        trailing = ((_DETAILS, reported.SerializeToString()),)
     await context.abort(status, "the gateway fails this call", trailing)
 
 

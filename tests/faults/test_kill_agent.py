@@ -88,9 +88,9 @@ async def test_a_killed_agent_resumes_at_the_end_of_its_session(
         async with agents(settings) as lives:
             for _ in range(KILLS):
                 pid = await lives.begin()
-                endpoint.asked.clear()
+                endpoint.requested.clear()
                 async with asyncio.timeout(30):
-                    await endpoint.asked.wait()
+                    await endpoint.requested.wait()
                 await asyncio.sleep(random.uniform(0, _LIVES_AT_MOST_S))
                 os.kill(pid, signal.SIGKILL)
                 status = await lives.end()
@@ -123,9 +123,9 @@ async def test_two_agents_that_resume_one_turn_store_it_once(
         async with agents(settings) as one, agents(settings) as other:
             for _ in range(KILLS):
                 pid = await one.begin(requested + 1)
-                endpoint.asked.clear()
+                endpoint.requested.clear()
                 async with asyncio.timeout(30):
-                    await endpoint.asked.wait()
+                    await endpoint.requested.wait()
                 await asyncio.sleep(random.uniform(0, _LIVES_AT_MOST_S / 3))
                 os.kill(pid, signal.SIGKILL)
                 await one.end()

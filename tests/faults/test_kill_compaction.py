@@ -126,7 +126,7 @@ async def test_a_lease_of_a_killed_server_is_taken_over(make_server: ServerMaker
             await client.create_session("policy")
             await set_policy(to, "policy")
             async with background(append_each(ledger, client, "policy", "w0")):
-                await asyncio.wait_for(model.asked.wait(), 10)
+                await asyncio.wait_for(model.requested.wait(), 10)
                 requested = asyncio.get_running_loop().time()
                 await asyncio.to_thread(server.kill)
             model.does(summarizing(model))

@@ -51,10 +51,10 @@ def read_chat(chat: Path) -> Conversation:
 def read(path: Path, data: Any) -> Iterator[Conversation]:
     for index, row in enumerate(_rows(data)):
         each = reading.as_object(path, row, f"row {index}")
-        chat, asked = (
+        chat, requested = (
             _literal(path, reading.member(path, each, name, f"row {index}")) for name in ("chat", "probing_questions")
         )
-        yield _conversation(path, str(each.get("conversation_id", f"{path.stem}-{index}")), chat, asked)
+        yield _conversation(path, str(each.get("conversation_id", f"{path.stem}-{index}")), chat, requested)
 
 
 def _questions_of(chat: Path) -> Path | None:
@@ -82,13 +82,13 @@ def _literal(path: Path, value: Any) -> Any:
     raise reading.BadFile(path, f"expected JSON or a Python literal, found {value[:40]!r}")
 
 
-def _conversation(path: Path, title: str, chat: Any, asked: Any) -> Conversation:
+def _conversation(path: Path, title: str, chat: Any, requested: Any) -> Conversation:
     sessions: list[Session] = []
     seen: Counter[str] = Counter()
     for number, batch in enumerate(_batches(path, reading.as_list(path, chat, "the chat"))):
         messages = list(_messages(batch))
         anchors = [batch.get("time_anchor") if isinstance(batch, dict) else None, *(one.get("time_anchor") for one in messages)]
-        time = next((told for anchor in anchors if (told := reading.parse_time(anchor, *_TIMES)) is not None), None)
+        time = next((reported for anchor in anchors if (reported := reading.parse_time(anchor, *_TIMES)) is not None), None)
         start = reading.after(sessions) if time is None else time
         turns: list[Turn] = []
         for index, message in enumerate(messages):
@@ -101,7 +101,7 @@ def _conversation(path: Path, title: str, chat: Any, asked: Any) -> Conversation
             sessions.append(Session(f"batch_{number}", start, tuple(turns)))
     if not sessions:
         raise reading.BadFile(path, "expected batches with turns of {role, content, id}, found none")
-    abilities = reading.as_object(path, asked, "probing_questions").items()
+    abilities = reading.as_object(path, requested, "probing_questions").items()
     every = ((ability, one) for ability, several in abilities for one in (several if isinstance(several, list) else [several]))
     questions, left_out = reading.split(_question(path, ability, one, tuple(sessions), seen) for ability, one in every)
     return Conversation(title, tuple(sessions), questions, left_out)
@@ -127,13 +127,13 @@ def _messages(node: Any) -> Iterator[dict[str, Any]]:
 
 
 def _question(path: Path, ability: str, each: Any, sessions: tuple[Session, ...], seen: Counter[str]) -> Question | str:
-    asked = reading.as_object(path, each, f"a question of {ability}")
+    requested = reading.as_object(path, each, f"a question of {ability}")
     if ability == "abstention":
         return ABSTENTION
-    gold = list(_ids(asked.get("source_chat_ids")))
+    gold = list(_ids(requested.get("source_chat_ids")))
     if any(seen[one] > 1 for one in gold):
         return AMBIGUOUS
-    text = str(asked.get("question") or asked.get("question_text") or "")
+    text = str(requested.get("question") or requested.get("question_text") or "")
     return reading.question(text, ability, gold, sessions, reading.asked_after(sessions))
 
 

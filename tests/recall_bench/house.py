@@ -41,15 +41,15 @@ def _session(path: Path, each: Any, number: int) -> Session:
 
 def _turn(path: Path, each: Any, start: int, index: int, what: str) -> Turn:
     turn = reading.as_object(path, each, what)
-    told = {name: str(reading.member(path, turn, name, what)) for name in ("id", "speaker", "role")}
+    reported = {name: str(reading.member(path, turn, name, what)) for name in ("id", "speaker", "role")}
     texts = {name: str(turn.get(name, "")) for name in ("text", "calls", "results", "media")}
-    return Turn(**told, **texts, time_ns=reading.turn_time(start, index))
+    return Turn(**reported, **texts, time_ns=reading.turn_time(start, index))
 
 
 def _question(path: Path, each: Any, sessions: tuple[Session, ...]) -> Question:
-    asked = reading.as_object(path, each, "a question")
-    text, kind, gold = (reading.member(path, asked, name, "a question") for name in ("question", "type", "evidence"))
-    time = _time(path, asked["time"]) if "time" in asked else reading.asked_after(sessions)
+    requested = reading.as_object(path, each, "a question")
+    text, kind, gold = (reading.member(path, requested, name, "a question") for name in ("question", "type", "evidence"))
+    time = _time(path, requested["time"]) if "time" in requested else reading.asked_after(sessions)
     question = reading.question(text, kind, gold, sessions, time)
     if isinstance(question, str) or len(question.gold_turns) != len(gold):
         raise reading.BadFile(path, f"expected the evidence of {text!r} to name turns, found {gold}")

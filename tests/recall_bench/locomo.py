@@ -35,8 +35,10 @@ def read(path: Path, data: Any) -> Iterator[Conversation]:
         sample = reading.as_object(path, each, what)
         talk = reading.as_object(path, reading.member(path, sample, "conversation", what), f"{what}.conversation")
         sessions = _sessions(path, talk, what)
-        asked = reading.as_list(path, reading.member(path, sample, "qa", what), f"{what}.qa")
-        questions, left_out = reading.split(_question(path, one, sessions, f"{what}.qa[{n}]") for n, one in enumerate(asked))
+        requested = reading.as_list(path, reading.member(path, sample, "qa", what), f"{what}.qa")
+        questions, left_out = reading.split(
+            _question(path, one, sessions, f"{what}.qa[{n}]") for n, one in enumerate(requested)
+        )
         yield Conversation(str(sample.get("sample_id", f"{path.stem}-{index}")), sessions, questions, left_out)
 
 
@@ -46,8 +48,8 @@ def evidence(value: Any) -> list[str]:
     >>> evidence(["D8:6; D9:17", "D:11:26"])
     ['D8:6', 'D9:17', 'D11:26']
     """
-    told = value if isinstance(value, list) else [value]
-    return [f"D{int(day)}:{int(turn)}" for text in told for day, turn in _EVIDENCE.findall(str(text))]
+    reported = value if isinstance(value, list) else [value]
+    return [f"D{int(day)}:{int(turn)}" for text in reported for day, turn in _EVIDENCE.findall(str(text))]
 
 
 def _sessions(path: Path, talk: dict[str, Any], what: str) -> tuple[Session, ...]:
@@ -77,8 +79,8 @@ def _turn(path: Path, each: Any, talk: dict[str, Any], start: int, index: int, w
 
 
 def _question(path: Path, each: Any, sessions: tuple[Session, ...], what: str) -> Question | str:
-    asked = reading.as_object(path, each, what)
-    kind = asked.get("category")
+    requested = reading.as_object(path, each, what)
+    kind = requested.get("category")
     name = CATEGORIES.get(kind, f"category {kind}") if isinstance(kind, int) else f"category {kind}"
-    text = str(reading.member(path, asked, "question", what))
-    return reading.question(text, name, evidence(asked.get("evidence", [])), sessions, reading.asked_after(sessions))
+    text = str(reading.member(path, requested, "question", what))
+    return reading.question(text, name, evidence(requested.get("evidence", [])), sessions, reading.asked_after(sessions))

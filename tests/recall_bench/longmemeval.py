@@ -36,8 +36,8 @@ def read(path: Path, data: Any) -> Iterator[Conversation]:
             yield Conversation(name, sessions, (), (ABSTENTION,))
             continue
         text = str(reading.member(path, item, "question", what))
-        told = reading.as_list(path, item.get("answer_session_ids") or [], f"{what}.answer_session_ids")
-        homes = frozenset(new for one in told for new in renamed.get(str(one), ()))
+        reported = reading.as_list(path, item.get("answer_session_ids") or [], f"{what}.answer_session_ids")
+        homes = frozenset(new for one in reported for new in renamed.get(str(one), ()))
         time = _time(item.get("question_date"))
         asked_at = reading.asked_after(sessions) if time is None else time
         if gold or homes:
@@ -45,7 +45,7 @@ def read(path: Path, data: Any) -> Iterator[Conversation]:
             question = Question(text, str(item.get("question_type", "unknown")), gold, frozenset(found), asked_at)
             yield Conversation(name, sessions, (question,))
         else:
-            yield Conversation(name, sessions, (), (reading.UNKNOWN_EVIDENCE if told else reading.NO_EVIDENCE,))
+            yield Conversation(name, sessions, (), (reading.UNKNOWN_EVIDENCE if reported else reading.NO_EVIDENCE,))
 
 
 def _sessions(path: Path, item: dict[str, Any], what: str) -> tuple[tuple[Session, ...], frozenset[str], dict[str, list[str]]]:

@@ -42,21 +42,21 @@ class Places:
         return line[max(index - neighbors, 0) : index + neighbors + 1]
 
 
-def turn_recall(asked: Asked, places: Places, k: int, neighbors: int = 0) -> float | None:
+def turn_recall(requested: Asked, places: Places, k: int, neighbors: int = 0) -> float | None:
     """The share of the gold turns among the first k hits and their neighbors; None if the question has no gold turns."""
-    gold = asked.question.gold_turns
+    gold = requested.question.gold_turns
     if not gold:
         return None
-    shown = {turn for hit in asked.hits[:k] for turn in places.around(hit, neighbors)}
+    shown = {turn for hit in requested.hits[:k] for turn in places.around(hit, neighbors)}
     return len(gold & shown) / len(gold)
 
 
-def session_recall(asked: Asked, places: Places, k: int) -> float | None:
+def session_recall(requested: Asked, places: Places, k: int) -> float | None:
     """The share of the gold sessions with one of the first k hits; None if the question has none."""
-    gold = asked.question.gold_sessions
+    gold = requested.question.gold_sessions
     if not gold:
         return None
-    return len(gold & {places.session[hit] for hit in asked.hits[:k]}) / len(gold)
+    return len(gold & {places.session[hit] for hit in requested.hits[:k]}) / len(gold)
 
 
 def measure(
@@ -64,13 +64,13 @@ def measure(
 ) -> dict[str, dict[Key, float]]:
     """The mean over questions, by their type and for ALL. A question without gold of a kind does not count for that kind."""
     figures: dict[str, dict[Key, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for asked, places in answered:
+    for requested, places in answered:
         for k in ks:
-            recalls = {Key("turns", k, n): turn_recall(asked, places, k, n) for n in neighbors}
-            recalls[Key("sessions", k, 0)] = session_recall(asked, places, k)
+            recalls = {Key("turns", k, n): turn_recall(requested, places, k, n) for n in neighbors}
+            recalls[Key("sessions", k, 0)] = session_recall(requested, places, k)
             for key, figure in recalls.items():
                 if figure is not None:
-                    figures[asked.question.type][key].append(figure)
+                    figures[requested.question.type][key].append(figure)
                     figures[ALL][key].append(figure)
     return {kind: {key: sum(several) / len(several) for key, several in by.items()} for kind, by in figures.items()}
 
@@ -78,7 +78,7 @@ def measure(
 def counts(answered: Iterable[tuple[Asked, Places]]) -> Mapping[str, int]:
     """How many questions there are, by type and for ALL."""
     found: dict[str, int] = defaultdict(int)
-    for asked, _ in answered:
-        found[asked.question.type] += 1
+    for requested, _ in answered:
+        found[requested.question.type] += 1
         found[ALL] += 1
     return found

@@ -156,8 +156,8 @@ class Served:
         self, answers: Answers, user: str, question: Question, mode: str, neighbors: int = 0
     ) -> Sequence[SearchHit]:
         options: SearchOptions = {"mode": mode, "neighbors": neighbors, "reference_time": _now(question, mode)}
-        asked = question.text[:_MOST_QUESTION]
-        page = await self._client.search_page(asked, user_id=user, page_size=HITS, **options)
+        requested = question.text[:_MOST_QUESTION]
+        page = await self._client.search_page(requested, user_id=user, page_size=HITS, **options)
         answers.understood.add(page.mode)
         return page.hits
 
@@ -165,9 +165,9 @@ class Served:
         """Searches the memory of each conversation's user for every question."""
         answers = Answers()
         for user, _, places, question in self._questions(f"memory, {mode}", say):
-            memory, asked = self._client.memory(user_id=user), question.text[:_MOST_QUESTION]
+            memory, requested = self._client.memory(user_id=user), question.text[:_MOST_QUESTION]
             begun = time.perf_counter()
-            found = await memory.search(asked, mode=mode, top_k=HITS, reference_time=_now(question, mode))
+            found = await memory.search(requested, mode=mode, top_k=HITS, reference_time=_now(question, mode))
             answers.seconds.append(time.perf_counter() - begun)
             answers.understood.add(found.mode)
             answers.answered.append((Asked(question, [entry.event_id for entry in found.entries]), places))

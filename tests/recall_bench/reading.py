@@ -84,7 +84,7 @@ def question(text: str, kind: str, gold: Iterable[str], sessions: Iterable[Sessi
     return Question(text, kind, known, frozenset(home[one] for one in known), time_ns)
 
 
-def split(asked: Iterable[Question | str]) -> tuple[tuple[Question, ...], tuple[str, ...]]:
+def split(requested: Iterable[Question | str]) -> tuple[tuple[Question, ...], tuple[str, ...]]:
     """Questions, and the reasons of those that were left out."""
-    every = list(asked)
+    every = list(requested)
     return tuple(q for q in every if isinstance(q, Question)), tuple(q for q in every if isinstance(q, str))

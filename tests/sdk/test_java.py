@@ -78,7 +78,7 @@ def test_its_own_tests_pass_and_its_documentation_builds(repository: Path) -> No
 
 def test_the_readme_works_from_an_empty_directory(repository: Path, live_server: ServerProcess, tmp_path: Path) -> None:
     install, *programs = _blocks("sh")
-    told = _blocks("text")
+    reported = _blocks("text")
     environment = {
         "THREADKEEP": str(ROOT),
         "THREADKEEP_ADDRESS": live_server.address,
@@ -93,5 +93,5 @@ def test_the_readme_works_from_an_empty_directory(repository: Path, live_server:
     print(f"threadkeep-client-0.1.0.jar: {len(names)} classes")
 
     assert len(programs) == 3
-    for program, expected in zip(programs, told, strict=True):
+    for program, expected in zip(programs, reported, strict=True):
         assert _run(program, tmp_path, environment) == expected

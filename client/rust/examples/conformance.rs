@@ -153,8 +153,8 @@ fn main() {
         TASKS.lock().expect("no panic").insert(id, handle);
         runtime.spawn(async move {
             let done = task.await.unwrap_or(Ok(json!({})));
-            let (what, told) = done.map_or_else(|error| ("error", failure(&error)), |ok| ("ok", ok));
-            println!("{}", json!({ "id": id, what: told }));
+            let (what, reported) = done.map_or_else(|error| ("error", failure(&error)), |ok| ("ok", ok));
+            println!("{}", json!({ "id": id, what: reported }));
         });
     }
 }

@@ -47,7 +47,7 @@ impl Cursor {
     /// The resume token prevents repetitions; the session's versions, which only increase, verify it.
     fn is_new(&mut self, change: &Change) -> bool {
         let Some(session) = &change.session else { return true };
-        if matches!(&change.kind, Some(Kind::SessionChange(told)) if told.kind() != SessionChangeKind::Updated) {
+        if matches!(&change.kind, Some(Kind::SessionChange(reported)) if reported.kind() != SessionChangeKind::Updated) {
             self.versions.forget(session); // a session of this name begins or ends, so its versions are no longer valid
         }
         let version = change.versions.as_ref().map_or(0, |versions| versions.log_version);

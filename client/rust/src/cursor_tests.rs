@@ -82,12 +82,12 @@ fn repetitions_are_dropped_and_their_tokens_used() {
 
 #[test]
 fn a_session_that_is_created_again_resets_its_versions() {
-    let told = |kind: SessionChangeKind| Kind::SessionChange(SessionChange { kind: kind.into(), session: None });
+    let reported = |kind: SessionChangeKind| Kind::SessionChange(SessionChange { kind: kind.into(), session: None });
     let mut cursor = Cursor::default();
     assert!(cursor.take(change("s", 5, batch(&["1"], false))).is_some());
-    assert!(cursor.take(change("s", 0, told(SessionChangeKind::Updated))).is_some());
+    assert!(cursor.take(change("s", 0, reported(SessionChangeKind::Updated))).is_some());
     assert_eq!(cursor.take(change("s", 5, batch(&["1"], false))), None, "an update is no new beginning");
-    assert!(cursor.take(change("s", 0, told(SessionChangeKind::Deleted))).is_some());
+    assert!(cursor.take(change("s", 0, reported(SessionChangeKind::Deleted))).is_some());
     assert!(cursor.take(change("s", 1, batch(&["1"], false))).is_some());
 }
 

@@ -10,15 +10,15 @@ import { connect as connectWeb } from "../src/web.js";
 import { deadAddress, errorInfo, retryInfo, serve, serveHttp, serverError } from "./support.js";
 
 /** Records requests and returns the scripted errors in order, then success. */
-const asked: { appends: sdk.AppendEventsRequest[]; creates: number; headers: Headers[] } = { appends: [], creates: 0, headers: [] };
+const requested: { appends: sdk.AppendEventsRequest[]; creates: number; headers: Headers[] } = { appends: [], creates: 0, headers: [] };
 let errors: Error[] = [];
 let delayMs = 0;
 
 function routes(router: ConnectRouter): void {
   router.service(sdk.EventService, {
     async appendEvents(request, { requestHeader, signal }) {
-      asked.appends.push(request);
-      asked.headers.push(requestHeader);
+      requested.appends.push(request);
+      requested.headers.push(requestHeader);
       const error = errors.shift();
       if (error) throw error;
       if (delayMs) await new Promise((resolve, reject) => (setTimeout(resolve, delayMs), signal.addEventListener("abort", reject)));
@@ -27,7 +27,7 @@ function routes(router: ConnectRouter): void {
   });
   router.service(sdk.SessionService, {
     createSession() {
-      asked.creates += 1;
+      requested.creates += 1;
       throw errors.shift() ?? serverError(Code.Internal);
     },
     listSessions: ({ pageToken, labels, app, userId }) =>
@@ -40,14 +40,14 @@ const http = await serveHttp(routes);
 after(() => Promise.all([grpc.close(), http.close()]));
 
 function reset(...next: Error[]): void {
-  Object.assign(asked, { appends: [], creates: 0, headers: [] });
+  Object.assign(requested, { appends: [], creates: 0, headers: [] });
   errors = next;
   delayMs = 0;
 }
 
 /** Acts once a request has arrived; a late request would be counted in the next test. */
 async function arrived(then: () => void): Promise<void> {
-  while (asked.appends.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  while (requested.appends.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
   setTimeout(then, 50);
 }
 
@@ -68,41 +68,41 @@ for (const [protocol, open] of protocols) {
       reset();
       const response = await client.append("s1", [sdk.user("hi")], { create: true, expectedLogVersion: 7n, ignoreExisting: true });
       assert.equal(response.logVersion, 2n ** 62n);
-      const [request] = asked.appends;
+      const [request] = requested.appends;
       assert.deepEqual([request!.session!.app, request!.session!.userId, request!.session!.sessionId], ["shop", "alice", "s1"]);
       assert.deepEqual(request!.precondition, { case: "expectedLogVersion", value: 7n });
       assert.ok(request!.createIfMissing !== undefined && request!.ifExists === sdk.IfExists.IGNORE);
-      assert.equal(asked.headers[0]!.get("authorization"), "Bearer secret");
+      assert.equal(requested.headers[0]!.get("authorization"), "Bearer secret");
     });
 
     test("an append is retried with the same ids, and the caller's event stays without one", async () => {
       reset(away(), away());
       const event = sdk.user("hi");
       await client.append("s1", event);
-      assert.equal(asked.appends.length, 3);
-      const ids = new Set(asked.appends.map((request) => request.events[0]!.eventId));
+      assert.equal(requested.appends.length, 3);
+      const ids = new Set(requested.appends.map((request) => request.events[0]!.eventId));
       assert.ok(ids.size === 1 && !ids.has("") && event.eventId === "");
     });
 
     test("a large request is retried", async () => {
       reset(away());
       await client.append("s1", sdk.user("x".repeat(3_000_000)));
-      assert.deepEqual(asked.appends.map((request) => sdk.textOf(request.events[0]!).length), [3_000_000, 3_000_000]);
+      assert.deepEqual(requested.appends.map((request) => sdk.textOf(request.events[0]!).length), [3_000_000, 3_000_000]);
     });
 
     test("a call has at most five attempts, then the error is thrown", async () => {
       reset(...Array.from({ length: 9 }, () => away()));
       await assert.rejects(client.append("s1", sdk.user("hi")), (error) => sdk.isReason(error, "STORE_UNAVAILABLE"));
-      assert.equal(asked.appends.length, 5);
+      assert.equal(requested.appends.length, 5);
     });
 
     test("unsafe calls and other errors are not retried", async () => {
       reset(away());
       await assert.rejects(client.service(sdk.SessionService).createSession({}), (error) => sdk.isReason(error, "STORE_UNAVAILABLE"));
-      assert.equal(asked.creates, 1);
+      assert.equal(requested.creates, 1);
       reset(serverError(Code.NotFound, errorInfo("SESSION_NOT_FOUND", { session_id: "s1" })));
       await assert.rejects(client.append("s1", sdk.user("hi")), (error) => sdk.isReason(error, "SESSION_NOT_FOUND") && error.metadata["session_id"] === "s1");
-      assert.equal(asked.appends.length, 1);
+      assert.equal(requested.appends.length, 1);
     });
 
     test("a retry waits for the retry delay within the timeout", async () => {
@@ -112,7 +112,7 @@ for (const [protocol, open] of protocols) {
       assert.ok(performance.now() - began >= 399);
       reset(away(retryInfo(60n, 0)));
       await assert.rejects(client.append("s1", sdk.user("hi"), { timeoutMs: 500 }), (error) => sdk.isReason(error, "STORE_UNAVAILABLE") && error.retryAfterMs === 60_000);
-      assert.equal(asked.appends.length, 1);
+      assert.equal(requested.appends.length, 1);
     });
 
     test("a timeout includes all retries", async () => {
@@ -129,7 +129,7 @@ for (const [protocol, open] of protocols) {
         reset();
         delayMs = 20;
         await client.append("s1", sdk.user("hi"), { timeoutMs });
-        assert.deepEqual(["grpc-timeout", "connect-timeout-ms"].map((name) => asked.headers[0]!.get(name)), [null, null]);
+        assert.deepEqual(["grpc-timeout", "connect-timeout-ms"].map((name) => requested.headers[0]!.get(name)), [null, null]);
       }
     });
 
@@ -170,7 +170,7 @@ test("a retry reconnects after a broken connection", async () => {
   const client = sdk.connect({ ...who, address: grpc.address });
   void arrived(() => (grpc.cut(), (delayMs = 0)));
   await client.append("s1", sdk.user("hi"));
-  assert.equal(asked.appends.length, 2);
+  assert.equal(requested.appends.length, 2);
   client.close();
 });
 
@@ -203,7 +203,7 @@ test("an append sets ids in copies and keeps existing ids and unknown fields", a
   const client = sdk.connect({ ...who, address: grpc.address });
   const unknown = fromBinary(sdk.SessionEventSchema, Uint8Array.of(0xa2, 0x06, 0x01, 0x41)); // field 100
   await client.append("s1", [sdk.user("one", { eventId: "mine" }), unknown, { author: "planner" }]);
-  const [first, second, third] = asked.appends[0]!.events;
+  const [first, second, third] = requested.appends[0]!.events;
   assert.deepEqual([first!.eventId, third!.author, unknown.eventId], ["mine", "planner", ""]);
   assert.match(second!.eventId, /^[0-9a-f-]{36}$/);
   assert.deepEqual(second!.$unknown?.map(({ no }) => no), [100]);

@@ -6,21 +6,21 @@ import { Code } from "@connectrpc/connect";
 import * as sdk from "../src/node.js";
 import { errorInfo, serve, serverError } from "./support.js";
 
-const asked: { added: sdk.AddMemoriesRequest[]; others: any[] } = { added: [], others: [] };
+const requested: { added: sdk.AddMemoriesRequest[]; others: any[] } = { added: [], others: [] };
 let errors: Error[] = [];
 
 const server = await serve((router) => {
   router.service(sdk.MemoryService, {
     addMemories(request) {
-      asked.added.push(request);
+      requested.added.push(request);
       const error = errors.shift();
       if (error) throw error;
       return { memories: request.memories.map(({ id }) => ({ id })) };
     },
-    addSessionToMemory: (request) => (asked.others.push(request), { added: 2 }),
-    searchMemory: (request) => (asked.others.push(request), { mode: sdk.SearchMode.RANKED }),
+    addSessionToMemory: (request) => (requested.others.push(request), { added: 2 }),
+    searchMemory: (request) => (requested.others.push(request), { mode: sdk.SearchMode.RANKED }),
     listMemories: ({ pageToken, filter }) => (pageToken ? { entries: [{ id: filter!.authors[0]! }] } : { entries: [{ id: "1" }], nextPageToken: "more" }),
-    deleteMemories: (request) => (asked.others.push(request), { deleted: 1n }),
+    deleteMemories: (request) => (requested.others.push(request), { deleted: 1n }),
   });
   router.service(sdk.ToolService, { callTool: ({ session, name }) => ({ resultJson: JSON.stringify([session!.userId, name]) }) });
 });
@@ -31,7 +31,7 @@ test("memories get ids in copies, the same in every attempt", async () => {
   errors = [serverError(Code.Unavailable, errorInfo("STORE_UNAVAILABLE"))];
   const entry = { content: sdk.user("Likes tea.").message, author: "ada" };
   await client.memory().add(["Prefers a window seat.", entry, { ...entry, id: "mine" }]);
-  const [first, second] = asked.added.splice(0);
+  const [first, second] = requested.added.splice(0);
   assert.deepEqual(first, second);
   const { scope, memories } = first!;
   assert.deepEqual([scope!.app, scope!.userId, memories[2]!.id, "id" in entry], ["shop", "alice", "mine", false]);
@@ -40,7 +40,7 @@ test("memories get ids in copies, the same in every attempt", async () => {
   assert.deepEqual([memories[0]!.content!.role, memories[1]!.author], [sdk.Role.USER, "ada"]);
   assert.deepEqual(memories.map(sdk.textOf), ["Prefers a window seat.", "Likes tea.", "Likes tea."]);
   await client.memory().add("One alone.");
-  assert.equal(asked.added.splice(0)[0]!.memories.length, 1);
+  assert.equal(requested.added.splice(0)[0]!.memories.length, 1);
 });
 
 test("a memory handle replaces the scope of requests", async () => {
@@ -48,7 +48,7 @@ test("a memory handle replaces the scope of requests", async () => {
   await memory.addSession("s1", { includeTools: true });
   await memory.search("tea", { mode: sdk.SearchMode.RANKED, topK: 3 });
   for (const which of [{ ids: ["1"] }, { sessionId: "s1" }, { all: true }] as const) await memory.delete(which);
-  const [ingest, search, ...deletes] = asked.others.splice(0);
+  const [ingest, search, ...deletes] = requested.others.splice(0);
   assert.deepEqual([ingest.session.app, ingest.session.userId, ingest.session.sessionId, ingest.includeTools], ["other", "bob", "s1", true]);
   assert.deepEqual([search.scope.userId, search.query, search.mode, search.topK], ["bob", "tea", sdk.SearchMode.RANKED, 3]);
   assert.deepEqual(deletes.map(({ scope, selection }) => [scope.userId, selection.case]), [["bob", "ids"], ["bob", "sessionId"], ["bob", "all"]]);

@@ -28,8 +28,8 @@ test("builders set the role", () => {
 
 test("tool calls follow the content, and results have their ids", () => {
   const call = sdk.toolCall("c1", "flights", { to: "LIS" });
-  const asked = sdk.assistant(["One moment.", call]);
-  assert.deepEqual(asked.message!.parts.map((part) => part.content.case), ["text", "toolCall"]);
+  const requested = sdk.assistant(["One moment.", call]);
+  assert.deepEqual(requested.message!.parts.map((part) => part.content.case), ["text", "toolCall"]);
   assert.equal((call.content.value as sdk.ToolCallPart).argumentsJson, '{"to":"LIS"}');
   assert.equal((sdk.toolCall("c2", "flights", '{ "to": 1.0 }').content.value as sdk.ToolCallPart).argumentsJson, '{ "to": 1.0 }');
   const structured = sdk.toolResult({ callId: "c1", name: "flights", json: { found: 2 } });

@@ -9,36 +9,36 @@ import { Code } from "@connectrpc/connect";
 import * as sdk from "../src/node.js";
 import { serve, serverError } from "./support.js";
 
-const asked: Message[] = [];
+const requested: Message[] = [];
 const server = await serve((router) => {
   router.service(sdk.SessionService, {
-    listSessions: (request) => (asked.push(request), {}),
-    deleteExpiredSessions: (request) => (asked.push(request), { deletedSessions: 2n }),
+    listSessions: (request) => (requested.push(request), {}),
+    deleteExpiredSessions: (request) => (requested.push(request), { deletedSessions: 2n }),
   });
-  router.service(sdk.SearchService, { searchEvents: (request) => (asked.push(request), {}) });
-  router.service(sdk.MemoryService, { searchMemory: (request) => (asked.push(request), {}) });
+  router.service(sdk.SearchService, { searchEvents: (request) => (requested.push(request), {}) });
+  router.service(sdk.MemoryService, { searchMemory: (request) => (requested.push(request), {}) });
   router.service(sdk.SubscriptionService, {
     async *watchAll(request) {
-      asked.push(request);
+      requested.push(request);
       throw serverError(Code.InvalidArgument); // a code that watches do not retry
     },
   });
 });
 const client = sdk.connect({ address: server.address, app: "shop", userId: "alice" });
 after(() => (client.close(), server.close()));
-beforeEach(() => (asked.length = 0));
+beforeEach(() => (requested.length = 0));
 
 /** Reads all items and returns the last request. */
 async function last<M extends Message>(items: AsyncIterable<unknown>): Promise<M> {
   for await (const _ of items);
-  return asked.at(-1) as M;
+  return requested.at(-1) as M;
 }
 const listed = (options?: sdk.SessionsOptions) => last<sdk.ListSessionsRequest>(client.sessions(options));
 const searched = async (options?: sdk.SearchOptions) => (await last<sdk.SearchEventsRequest>(client.search("hit", options))).scope;
 
 async function followed(...given: Parameters<sdk.Client["watch"]>) {
   await assert.rejects(last(client.watch(...given)), { code: Code.InvalidArgument });
-  return (asked.at(-1) as sdk.WatchAllRequest).scope!;
+  return (requested.at(-1) as sdk.WatchAllRequest).scope!;
 }
 
 test("a list by labels uses the client's user and app", async () => {
@@ -69,7 +69,7 @@ test("a client without user and app completes nothing", async () => {
 test("a deletion of expired sessions uses the client's user and app unless widened", async () => {
   assert.equal((await client.deleteExpiredSessions({ before: { seconds: 7n } })).deletedSessions, 2n);
   await client.deleteExpiredSessions({ allUsers: true, allApps: true });
-  const [own, all] = asked as sdk.DeleteExpiredSessionsRequest[];
+  const [own, all] = requested as sdk.DeleteExpiredSessionsRequest[];
   assert.deepEqual([own!.userId, own!.app, own!.before!.seconds], ["alice", "shop", 7n]);
   assert.deepEqual([all!.userId, all!.app], ["", undefined]);
 });

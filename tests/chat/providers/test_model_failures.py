@@ -249,7 +249,7 @@ async def test_cancelled_call_closes_the_connection(endpoint: Loopback, model: A
         return  # a blocking call cannot be canceled
     endpoint.does(hangs)
     asking = asyncio.ensure_future(answer_of(way, model, HELLO))
-    await endpoint.asked.wait()
+    await endpoint.requested.wait()
     asking.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asking

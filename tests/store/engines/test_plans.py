@@ -290,13 +290,13 @@ _WANTED = {"all": EventFilter(), "filter": EventFilter(exclude_archived=True, fr
 
 
 async def test_candidates_cost_what_the_scope_has_of_the_terms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = {f"{scope} {wanted}": (_SCOPES[scope], _WANTED[wanted]) for scope in _SCOPES for wanted in _WANTED}
-    steps: dict[str, list[int]] = {name: [] for name in asked}
+    requested = {f"{scope} {wanted}": (_SCOPES[scope], _WANTED[wanted]) for scope in _SCOPES for wanted in _WANTED}
+    steps: dict[str, list[int]] = {name: [] for name in requested}
     for others in (0, 8):
         async with open_store(f"sqlite:///{tmp_path}/{others}.db", CODEC) as store:
             await create(store)
             await _spread(store, others)
-            for name, (scope, wanted) in asked.items():
+            for name, (scope, wanted) in requested.items():
                 with monkeypatch.context() as patch:
                     recorder = Recorder(patch)
                     found = await store.word_candidates("acme", scope, WordQuery(terms("zebra lion")), wanted)

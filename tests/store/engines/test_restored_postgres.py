@@ -53,8 +53,8 @@ async def age(url: str, *tables: str) -> None:
 
 
 async def offset(url: str) -> int:
-    (told,) = await run(url, _OFFSET)
-    return int(str(told or 0))
+    (reported,) = await run(url, _OFFSET)
+    return int(str(reported or 0))
 
 
 @asynccontextmanager
@@ -142,9 +142,9 @@ async def test_the_order_is_repaired_once_per_restore(postgres_url: str) -> None
         await age(postgres_url, *_STORED)
         for _ in range(2):
             async with servers(postgres_url) as (one, other):
-                told = await run(postgres_url, _OFFSET, _DEFAULT)
+                reported = await run(postgres_url, _OFFSET, _DEFAULT)
                 await check_feed_continues(one, other, [each.position for each in await follow(one)])
-                assert await run(postgres_url, _OFFSET, _DEFAULT) == told
+                assert await run(postgres_url, _OFFSET, _DEFAULT) == reported
             grown.append(await offset(postgres_url))
     assert grown[0] < grown[1] == grown[2] < grown[3] == grown[4]
 
@@ -178,8 +178,8 @@ async def test_a_database_that_was_not_restored_keeps_its_order(postgres_url: st
                 assert not any("+" in str(each._engine.sql.visible()) for each in both)
         writing = False
         await writer
-    told, default = await run(postgres_url, _OFFSET, _DEFAULT)
-    assert told is None
+    reported, default = await run(postgres_url, _OFFSET, _DEFAULT)
+    assert reported is None
     assert "+" not in str(default)
 
 

@@ -130,17 +130,17 @@ async def test_events_are_read_by_their_changes_after_the_feed_was_trimmed(
     last = (await append(store, draft("last"))).events[0].event_id
     await compact(store, [], placed(last, summary))
     changes, _ = await _read(store, None, 1000)
-    told = await store.change_events(changes, with_text=True)
-    texts = [[event.text for event in events] for events in told if events]
+    reported = await store.change_events(changes, with_text=True)
+    texts = [[event.text for event in events] for events in reported if events]
     names = [f"{name}.{number}" for number in range(4) for name in ("s1", "s2", "s3")]
     assert texts == [*([name, f"{name}+"] for name in names), ["last"], ["summary"]]
     assert await store.trim_feed(EVER, 1000) == len(changes)
-    assert await store.change_events(changes, with_text=True) == told
-    assert await store.change_events(changes[::-2], with_text=True) == told[::-2]
+    assert await store.change_events(changes, with_text=True) == reported
+    assert await store.change_events(changes[::-2], with_text=True) == reported[::-2]
     await store.delete_session(TENANT, ref("s2"))
     left = await store.change_events(changes, with_text=True)
     assert [bool(events) for events in left] == [
-        bool(events) and change.ref.session_id != "s2" for change, events in zip(changes, told, strict=True)
+        bool(events) and change.ref.session_id != "s2" for change, events in zip(changes, reported, strict=True)
     ]
 
 

@@ -88,13 +88,13 @@ class Run:
 
     async def pages(self, user: str, wanted: MemoryFilter, limit: int) -> Any:
         """Page by page, without the keys, which are each store's own."""
-        told, cursor = [], None
+        reported, cursor = [], None
         while True:
             page = await self._store.list_memories(TENANT, MemoryScope(self._app, user), wanted, limit, cursor)
-            told.append([(each.draft, each.record_time) for each in page.memories])
+            reported.append([(each.draft, each.record_time) for each in page.memories])
             cursor = page.cursor
             if cursor is None:
-                return told
+                return reported
 
     async def holding(self, user: str, term: str, wanted: MemoryFilter, limit: int) -> Any:
         scope = MemoryScope(self._app, user)
@@ -102,13 +102,13 @@ class Run:
 
     async def candidates(self, user: str, terms: Sequence[str], wanted: MemoryFilter, fields: Field, limit: int) -> Any:
         scope = MemoryScope(self._app, user)
-        told = await candidates(self._store, *terms, wanted=wanted, fields=fields, limit=limit, scope=scope)
+        reported = await candidates(self._store, *terms, wanted=wanted, fields=fields, limit=limit, scope=scope)
         by_key = {
-            each.key: each for each in await self._store.memories_by_key(TENANT, scope, [each.key for each in told.found])
+            each.key: each for each in await self._store.memories_by_key(TENANT, scope, [each.key for each in reported.found])
         }
-        found = sorted((by_key[each.key].draft.id, each.time, each.author, each.words) for each in told.found)
+        found = sorted((by_key[each.key].draft.id, each.time, each.author, each.words) for each in reported.found)
         # Which of more than are wanted is the store's own.
-        return told.documents, dict(told.frequencies), told.complete, found if told.complete else len(found)
+        return reported.documents, dict(reported.frequencies), reported.complete, found if reported.complete else len(found)
 
 
 @given(
@@ -138,7 +138,7 @@ def test_any_store_has_and_finds_the_memories_of_the_reference(
             for wanted in (MemoryFilter(), *filters):
                 assert await tested.pages(user, wanted, limit) == await reference.pages(user, wanted, limit)
                 assert await tested.holding(user, term, wanted, limit) == await reference.holding(user, term, wanted, limit)
-                asked = (user, terms, wanted, fields, limit)
-                assert await tested.candidates(*asked) == await reference.candidates(*asked)
+                requested = (user, terms, wanted, fields, limit)
+                assert await tested.candidates(*requested) == await reference.candidates(*requested)
 
     both.runner.run(compare())

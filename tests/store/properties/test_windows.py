@@ -143,8 +143,8 @@ def test_lists_of_a_compacted_log(both: Both, log: list[Any], queries: list[Any]
             assert await read_in_pages(both.tested, wanted, **query) == expected
         window = await both.reference.read_window(TENANT, of)
         assert _unplaced(await both.tested.read_window(TENANT, of)) == _unplaced(window)
-        told = [await store.list_compactions(TENANT, of, 1000, None) for store in (both.tested, both.reference)]
-        assert list(told[0].compactions) == list(told[1].compactions)
+        reported = [await store.list_compactions(TENANT, of, 1000, None) for store in (both.tested, both.reference)]
+        assert list(reported[0].compactions) == list(reported[1].compactions)
         active = await both.tested.list_events(TENANT, of, EventQuery(EventFilter(exclude_archived=True), limit=1000))
         assert [event.seq for event in active.events] == [event.seq for event in select(window.events, EventFilter())]
 

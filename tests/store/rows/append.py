@@ -294,13 +294,13 @@ class ConcurrencyRows:
             return written
 
         by_writer = await asyncio.gather(*(write(writer) for writer in range(64)))
-        told = dict(pair for written in by_writer for pair in written)
+        reported = dict(pair for written in by_writer for pair in written)
         events = await read(store)
-        assert [event.seq for event in events] == list(range(1, len(told) + 1))
-        assert dict(zip((event.seq for event in events), texts(events), strict=True)) == told
+        assert [event.seq for event in events] == list(range(1, len(reported) + 1))
+        assert dict(zip((event.seq for event in events), texts(events), strict=True)) == reported
         assert all(written == sorted(written, key=lambda pair: pair[0]) for written in by_writer)
         session = await store.get_session(TENANT, ref())
-        assert (session.last_seq, session.log_version, session.window.events) == (len(told), 64 * 4, len(told))
+        assert (session.last_seq, session.log_version, session.window.events) == (len(reported), 64 * 4, len(reported))
 
     async def test_g4_readers_see_batches_whole(self, store: Store) -> None:
         await create(store)

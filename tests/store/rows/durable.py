@@ -37,8 +37,12 @@ class DurableRows:
                 assert await store.get_session(TENANT, ref()) == before
                 assert await read(store) == events
                 assert texts(hit.event for hit in await search(store, "Ä", UserScope("alice"))) == ["a\x00ä"]
-                told = await store.info(TENANT, totals=True)
-                assert (told.store_id, told.schema_version, told.totals) == (info.store_id, info.schema_version, info.totals)
+                reported = await store.info(TENANT, totals=True)
+                assert (reported.store_id, reported.schema_version, reported.totals) == (
+                    info.store_id,
+                    info.schema_version,
+                    info.totals,
+                )
 
     async def test_replays_and_conflicts_are_known_after_opening_again(self, open_again: Opener) -> None:
         once = draft("a", event_id="e1")
@@ -139,8 +143,8 @@ class SharedRows:
     async def test_of_two_servers_one_has_the_lease(self, open_again: Opener) -> None:
         async with open_again() as one, open_again() as other:
             await create(one)
-            asked = [store.lease(TENANT, ref(), f"{n}", NOW, NOW + 10) for n, store in enumerate((one, other) * 4)]
-            taken = await asyncio.gather(*asked)
+            requested = [store.lease(TENANT, ref(), f"{n}", NOW, NOW + 10) for n, store in enumerate((one, other) * 4)]
+            taken = await asyncio.gather(*requested)
             assert sum(taken) == 1
             for store in (one, other):
                 await store.release(TENANT, ref(), str(1 - taken.index(True) % 2))
@@ -154,9 +158,9 @@ class SharedRows:
             bodies = [b"%d" % n for n in range(8)]
             puts = zip((one, other) * 4, bodies, strict=True)
             await asyncio.gather(*(store.put_policy(StoredPolicy(key, body, NOW)) for store, body in puts))
-            (told,) = await one.policies(0)
-            assert told.body in bodies
-            assert list(await other.policies(0)) == [told]
+            (reported,) = await one.policies(0)
+            assert reported.body in bodies
+            assert list(await other.policies(0)) == [reported]
 
 
 async def _append_all(store: Store, name: str) -> list[str]:

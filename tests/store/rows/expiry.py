@@ -64,8 +64,8 @@ class ExpiryRows:
             (Expired(user_id="bob", before=NOW - 2), ["s5", "s3"]),
             (Expired(before=NOW + HOUR), ["s1"]),
         ):
-            told = await store.expired_sessions(TENANT, NOW, 10, which=which)
-            assert [session.ref.session_id for _, session in told] == names
+            reported = await store.expired_sessions(TENANT, NOW, 10, which=which)
+            assert [session.ref.session_id for _, session in reported] == names
             assert await store.delete_expired("other", NOW, 10, which) == 0
             assert await store.delete_expired(TENANT, NOW, 10, which) == len(names)
         assert await ids(store) == ["s4"]

@@ -113,12 +113,12 @@ class CompactedSearchRows:
         await compact(store, (), placed(None, *named("secret end")))
         if wait in ("after", "always"):
             await self.indexed(store)
-        told = ["secret 1", "secret 2", "secret sum", "secret 3", "secret end"]
+        reported = ["secret 1", "secret 2", "secret sum", "secret 3", "secret end"]
         for scope in (ref(), UserScope("alice"), UserScope("alice", "shop")):
             hits = await search(store, "SECRET", scope)
-            assert sorted(texts(hit.event for hit in hits)) == sorted(told)
+            assert sorted(texts(hit.event for hit in hits)) == sorted(reported)
             assert {text for hit in hits if hit.event.archived for text in texts([hit.event])} == {"secret 1", "secret 2"}
-        assert texts(hit.event for hit in await search(store, "secret")) == told
+        assert texts(hit.event for hit in await search(store, "secret")) == reported
         assert await search(store, "secret", UserScope("bob")) == []
 
     async def test_the_index_continues_after_compactions_and_deletions(self, store: Store) -> None:

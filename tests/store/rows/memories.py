@@ -39,11 +39,11 @@ class AddingRows:
             memory("before 1970", event_time=-5),
         ]
         assert await remember(store, *drafts) == [ADDED] * 3
-        told = await remembered(store)
-        assert [each.draft for each in told] == drafts[::-1]
-        assert {(type(each), each.scope, each.record_time) for each in told} == {(Memory, ALICE, NOW)}
-        assert [each.time for each in told] == [-5, NOW - 7, NOW]
-        assert [each.key for each in told] == sorted((each.key for each in told), reverse=True)
+        reported = await remembered(store)
+        assert [each.draft for each in reported] == drafts[::-1]
+        assert {(type(each), each.scope, each.record_time) for each in reported} == {(Memory, ALICE, NOW)}
+        assert [each.time for each in reported] == [-5, NOW - 7, NOW]
+        assert [each.key for each in reported] == sorted((each.key for each in reported), reverse=True)
 
     async def test_the_same_id_with_the_same_content_is_a_replay(self, store: Store) -> None:
         once = memory("a", id="m1", author="Ann", event_time=3, metadata={"k": 1})
@@ -68,9 +68,9 @@ class AddingRows:
     ) -> None:
         once = of_event("a", "e1", id="m1", author="Ann", event_time=3, metadata_json="{}")
         await remember(store, once)
-        with pytest.raises(MemoryIdConflict) as told:
+        with pytest.raises(MemoryIdConflict) as reported:
             await remember(store, memory("first"), replace(once, **change), memory("last"))
-        assert told.value.metadata == {"id": "m1", "field": "memories[1].id"}
+        assert reported.value.metadata == {"id": "m1", "field": "memories[1].id"}
         assert [each.draft for each in await remembered(store)] == [once]
         assert await found(store, "first", "last", "b") == set()
 
@@ -101,8 +101,8 @@ class AddingRows:
         outcomes = await asyncio.gather(*(remember(store, *order) for order in orders))
         assert sorted(texts(await remembered(store))) == sorted(draft.text for draft in drafts)
         for draft in drafts:
-            told = [of_one[order.index(draft)] for order, of_one in zip(orders, outcomes, strict=True)]
-            assert sorted(told, key=list(MemoryOutcome).index) == [ADDED] + [EXISTS] * 7
+            reported = [of_one[order.index(draft)] for order, of_one in zip(orders, outcomes, strict=True)]
+            assert sorted(reported, key=list(MemoryOutcome).index) == [ADDED] + [EXISTS] * 7
 
     async def test_concurrent_adds_of_one_id_with_different_content_store_one(self, store: Store) -> None:
         outcomes = await asyncio.gather(
@@ -163,8 +163,8 @@ class IngestionRows:
     async def test_concurrent_ingestions_of_a_session_add_each_entry_once(self, store: Store) -> None:
         drafts = [of_event(f"e{number}", f"e{number}") for number in range(50)]
         one, other = await asyncio.gather(ingest(store, *drafts), ingest(store, *drafts[::-1]))
-        told = [{first, second} for first, second in zip(one, reversed(other), strict=True)]
-        assert told == [{ADDED, EXISTS}] * 50
+        reported = [{first, second} for first, second in zip(one, reversed(other), strict=True)]
+        assert reported == [{ADDED, EXISTS}] * 50
         assert len(await remembered(store)) == 50
 
     async def test_entries_are_kept_when_their_session_is_deleted(self, store: Store) -> None:
@@ -277,8 +277,8 @@ class MemoryListRows:
     async def test_events_by_key_are_returned_in_the_requested_order(self, store: Store) -> None:
         await remember(store, *(memory(f"m{number}") for number in range(4)))
         three, two, one, zero = [each.key for each in await remembered(store)]
-        asked = [one, three, zero + 10_000, zero, two]
-        assert texts(await store.memories_by_key(TENANT, ALICE, asked)) == ["m1", "m3", "m0", "m2"]
+        requested = [one, three, zero + 10_000, zero, two]
+        assert texts(await store.memories_by_key(TENANT, ALICE, requested)) == ["m1", "m3", "m0", "m2"]
         assert await store.memories_by_key(TENANT, ALICE, []) == []
 
 
@@ -331,8 +331,8 @@ class SharedMemoryRows:
         async with open_again() as one, open_again() as other:
             parts = [(one, drafts), (other, drafts[::-1]), (one, drafts[100:]), (other, drafts[:150])]
             async with asyncio.timeout(30):
-                told = await asyncio.gather(*(ingest(store, *part) for store, part in parts))
-            added = sum(outcomes.count(ADDED) for outcomes in told)
+                reported = await asyncio.gather(*(ingest(store, *part) for store, part in parts))
+            added = sum(outcomes.count(ADDED) for outcomes in reported)
             assert added == len(drafts)
             assert len(await remembered(one)) == len(drafts)
             assert await found(other, "e7") == {"e7"}

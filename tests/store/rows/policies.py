@@ -72,11 +72,11 @@ class PolicyRows:
         for key in KEYS:
             await store.put_policy(StoredPolicy(key, b"x", NOW))
         await store.delete_session(TENANT, ref())
-        told = await known(store)
-        body, time = told.pop(OF_SESSION)
+        reported = await known(store)
+        body, time = reported.pop(OF_SESSION)
         assert body is None
         assert time > NOW
-        assert told == dict.fromkeys(KEYS[1:], (b"x", NOW))
+        assert reported == dict.fromkeys(KEYS[1:], (b"x", NOW))
         assert list(await known(store, time)) == [OF_SESSION]
         await create(store)
         assert (await known(store))[OF_SESSION] == (None, time)

@@ -141,7 +141,7 @@ class ParkingRows:
         session = Session(ref("s7"), "uid", NOW, NOW + 1, None, '{"a": 1}', {"x": "ä\x00"}, 3, 1, 2, Counters(1, 2, 3, 4))
         usage = Usage(1, 2, 3, 4, 5)
         record = Compaction("c", NOW, "s", "me", "b", 2, 1, 2, ("e1", "e2"), Counters(4, 3, 2, 1), Counters(1), 5, 6, usage)
-        told: dict[ChangeKind, dict[str, Any]] = {
+        reported: dict[ChangeKind, dict[str, Any]] = {
             ChangeKind.APPENDED: {"first": 3, "last": 9, "size": 17},
             ChangeKind.DELETED: {"after": session, "expired": True, "first": 2, "last": 8},
             ChangeKind.COMPACTED: {"compaction": record, "first": 11, "last": 12},
@@ -150,7 +150,7 @@ class ParkingRows:
         }
         kind = ChangeKind(whole)
         numbers = {"log_version": 7, "window_version": 6, "last_seq": 5, "window_events": 4, "window_turns": 3}
-        stuck = change(7, labels={"x": "ä\x00"}, window_bytes=2, window_tokens=1, **numbers, **told[kind])
+        stuck = change(7, labels={"x": "ä\x00"}, window_bytes=2, window_tokens=1, **numbers, **reported[kind])
         stuck.kind = kind
         await working(store)
         assert await store.park(KEY, "m", stuck, "no", NOW)

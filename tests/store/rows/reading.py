@@ -38,9 +38,9 @@ class FidelityRows:
         (stored,) = await read(store)
         assert stored.body.startswith(sent.body)
         assert (stored.seq, stored.archived) == (1, False)
-        told = parse(stored)
-        assert (told.seq, told.token_estimate, told.size_bytes, told.archived) == (1, 2, len(sent.body), False)
-        assert told.record_time.seconds * SECOND_NS + told.record_time.nanos == NOW + 7
+        reported = parse(stored)
+        assert (reported.seq, reported.token_estimate, reported.size_bytes, reported.archived) == (1, 2, len(sent.body), False)
+        assert reported.record_time.seconds * SECOND_NS + reported.record_time.nanos == NOW + 7
         assert await store.get_event(TENANT, ref(), sent.event_id) == stored
 
     async def test_fields_of_newer_writers_are_kept(self, store: Store) -> None:

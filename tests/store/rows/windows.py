@@ -216,9 +216,9 @@ class ContextConcurrencyRows:
     async def test_a_short_context_read_during_compactions(self, store: Store) -> None:
         async def look() -> Seen:
             page = await context(store, last_n=3)
-            told = _titles(page.events)
-            assert told[-3:] == NAMES[-3:]
-            done = int(told[0].removeprefix("sum")) if told[:-3] else 0
+            reported = _titles(page.events)
+            assert reported[-3:] == NAMES[-3:]
+            done = int(reported[0].removeprefix("sum")) if reported[:-3] else 0
             return page.versions.window_version, WINDOWS[done]
 
         await _watch(store, look)
@@ -226,9 +226,9 @@ class ContextConcurrencyRows:
     async def test_a_window_read_during_compactions(self, store: Store) -> None:
         async def look() -> Seen:
             window = await store.read_window(TENANT, ref())
-            told = [event.event_id for event in window.events]
-            assert [parse(StoredEvent(0, body, archived=False)).event_id for body in window.bodies] == told
-            return window.session.window_version, told
+            reported = [event.event_id for event in window.events]
+            assert [parse(StoredEvent(0, body, archived=False)).event_id for body in window.bodies] == reported
+            return window.session.window_version, reported
 
         await _watch(store, look)
 
@@ -251,9 +251,9 @@ async def _watch(store: Store, look: Callable[[], Awaitable[Seen]]) -> None:
 
 async def _look_until(done: asyncio.Task[None], look: Callable[[], Awaitable[Seen]]) -> None:
     while not done.done():
-        version, told = await look()
-        assert told in WINDOWS
-        assert version <= WINDOWS.index(told), "a version that is newer than what was seen is not safe to expect"
+        version, reported = await look()
+        assert reported in WINDOWS
+        assert version <= WINDOWS.index(reported), "a version that is newer than what was seen is not safe to expect"
         await asyncio.sleep(0)
 
 

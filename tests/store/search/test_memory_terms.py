@@ -53,10 +53,12 @@ def left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def _postings(store: SqlStore, *terms: str, scope: MemoryScope = ALICE) -> dict[str, int]:
     """How many entries the index itself has for each term."""
-    index, asked = store._memories._index, TermQuery(memory_marker(TENANT, scope), terms, ALL_FIELDS)
+    index, requested = store._memories._index, TermQuery(memory_marker(TENANT, scope), terms, ALL_FIELDS)
     assert index is not None
-    told = await store._engine.read(lambda connection: index.postings(connection, store._engine, asked, 1000), snapshot=True)
-    return {term: len(keys) for term, keys in told.keys.items()}
+    reported = await store._engine.read(
+        lambda connection: index.postings(connection, store._engine, requested, 1000), snapshot=True
+    )
+    return {term: len(keys) for term, keys in reported.keys.items()}
 
 
 async def _versions(store: SqlStore) -> list[int]:
@@ -82,9 +84,13 @@ class TestBehind:
         async with opened(url, later) as store:
             await remember(store, memory("red new"))
             for _ in range(2):
-                told = await candidates(store, "redx", "red", "woolx", limit=200)
-                assert (dict(told.frequencies), len(told.found), told.documents) == ({"redx": 151, "woolx": 1}, 152, 152)
-                assert {each.words.split()[0] for each in told.found} == {"redx", "woolx"}
+                reported = await candidates(store, "redx", "red", "woolx", limit=200)
+                assert (dict(reported.frequencies), len(reported.found), reported.documents) == (
+                    {"redx": 151, "woolx": 1},
+                    152,
+                    152,
+                )
+                assert {each.words.split()[0] for each in reported.found} == {"redx", "woolx"}
                 await _renew_all(store)
             assert await _versions(store) == [later.words_version] * 152
             assert await _postings(store, "red", "wool", "woolx", "newx") == {"woolx": 1, "newx": 1}
@@ -117,8 +123,13 @@ class TestBehind:
             await remember(store, memory("red before"))
             index, store._memories._index = store._memories._index, None
             await remember(store, memory("red without"), memory("wool"))
-            told = await candidates(store, "red", limit=1)
-            assert (dict(told.frequencies), len(told.found), told.documents, told.complete) == ({"red": 2}, 1, 3, False)
+            reported = await candidates(store, "red", limit=1)
+            assert (dict(reported.frequencies), len(reported.found), reported.documents, reported.complete) == (
+                {"red": 2},
+                1,
+                3,
+                False,
+            )
             assert await found(store, "red") == {"red before", "red without"}
             assert await _renew_all(store) == 0
             store._memories._index = index
@@ -174,13 +185,13 @@ async def test_memory_terms_are_renewed_in_the_background(url: str, monkeypatch:
     done, nothing_left = [], asyncio.Event()
     renew = SqlMemories.renew_terms
 
-    async def told(store: SqlMemories) -> int:
+    async def reported(store: SqlMemories) -> int:
         done.append(await renew(store))
         if not done[-1]:
             nothing_left.set()
         return done[-1]
 
-    monkeypatch.setattr(SqlMemories, "renew_terms", told)
+    monkeypatch.setattr(SqlMemories, "renew_terms", reported)
     async with opened(url, LaterCodec()) as store:
         async with asyncio.timeout(60):
             await nothing_left.wait()

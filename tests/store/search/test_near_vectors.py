@@ -124,9 +124,9 @@ async def test_a_large_scope_is_searched_by_its_index_and_that_of_another_model_
                 near = await store.nearest(EVENTS, TENANT, scope, model, vector("question", name), 100)
                 assert near is not None
                 events = await store.events_by_key(TENANT, scope, [key for key, _ in near])
-                told = [CODEC.text(each.event.body) for each in events]
-                assert [text for text in told if text != "elsewhere"] == expected
-                assert ("elsewhere" in told) is (scope == UserScope("alice"))
+                reported = [CODEC.text(each.event.body) for each in events]
+                assert [text for text in reported if text != "elsewhere"] == expected
+                assert ("elsewhere" in reported) is (scope == UserScope("alice"))
                 await indexed(store, (number - 1) * 3 + 1)
         await indexed(store, number * 3)  # the user's, the app's, the session's
         assert len(await made()) == 3

@@ -44,9 +44,9 @@ def _oracle(one_of: int, terms: Sequence[str], page: NewestPage) -> list[int]:
     return [id_ for id_ in mine if wanted(term in _words(id_).split() for term in terms)][: page.most]
 
 
-async def _newest(store: SqlStore, index: TermIndex, asked: TermQuery, page: NewestPage) -> list[int]:
+async def _newest(store: SqlStore, index: TermIndex, requested: TermQuery, page: NewestPage) -> list[int]:
     def unit(connection: Connection) -> list[int]:
-        return list(index.newest(connection, store._engine, asked, page))
+        return list(index.newest(connection, store._engine, requested, page))
 
     return await store._engine.read(unit, snapshot=True)
 
@@ -70,11 +70,11 @@ async def test_a_prepared_statement_for_any_terms_does_not_scan_all_events(postg
     async with open_store(postgres_url, CODEC) as store:
         index = await _filled(store, SCARCE)
         await store._engine.write(lambda connection: connection.exec_driver_sql("ANALYZE probed_words"))
-        asked, page = TermQuery(MINE, TERMS[:2], ALL_FIELDS), NewestPage(BEYOND, 257, every)
+        requested, page = TermQuery(MINE, TERMS[:2], ALL_FIELDS), NewestPage(BEYOND, 257, every)
 
         def unit(connection: Connection) -> int:
             connection.exec_driver_sql("SET LOCAL plan_cache_mode = force_generic_plan")
-            assert index.newest(connection, store._engine, asked, page)
+            assert index.newest(connection, store._engine, requested, page)
             return int(connection.exec_driver_sql(looked_at, ("probed_words",)).scalar_one())
 
         # What the scope has, and a walk of a thousand to see whether it is dense.

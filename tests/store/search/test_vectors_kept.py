@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from tests.support.codec import CODEC, draft
-from tests.support.models.vectors import DIMENSION, EVENTS, embed_all, put, queue, texts_of, told
+from tests.support.models.vectors import DIMENSION, EVENTS, embed_all, put, queue, reported, texts_of
 from tests.support.sessions import TENANT, append, create, ref, session_with
 from threadkeep_server.domain.scopes import UserScope
 from threadkeep_server.store.sql.schema.tables import events, index_progress
@@ -77,7 +77,7 @@ async def test_rebuilding_the_index_keeps_embeddings(url: str) -> None:
     async with made_anew(url) as store:
         assert await queue(store, model) == []
         assert await store.waiting_for("small", [EVENTS]) == 0
-        assert texts_of(await told(store, UserScope("alice")), TEXTS) == TEXTS
+        assert texts_of(await reported(store, UserScope("alice")), TEXTS) == TEXTS
         await append(store, draft("new"), to=ref("s1"))
         assert await embed_all(store, model) == ["new"]
 
@@ -106,7 +106,7 @@ async def test_new_and_deleted_events_are_reported_during_a_rebuild(
         await catch_up(store)
         assert await kept(store) == 4
         assert await embed_all(store, model) == ["new"]
-        assert texts_of(await told(store, UserScope("alice")), [*TEXTS, "new"]) == [*TEXTS[4:8], "new"]
+        assert texts_of(await reported(store, UserScope("alice")), [*TEXTS, "new"]) == [*TEXTS[4:8], "new"]
 
 
 async def test_vectors_of_another_log_are_dropped_and_those_of_a_restored_one_kept(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ async def test_vectors_of_another_log_are_dropped_and_those_of_a_restored_one_ke
     async with open_store(url, CODEC) as store:
         await append(store, draft("other"), to=ref("s1"), now=2)
         assert await embed_all(store, model) == ["other"]
-        assert texts_of(await told(store, UserScope("alice")), [*TEXTS, "other"]) == [*TEXTS, "other"]
+        assert texts_of(await reported(store, UserScope("alice")), [*TEXTS, "other"]) == [*TEXTS, "other"]
     path.unlink()
     async with open_store(url, CODEC) as store:
         await create(store, "s0")
@@ -204,4 +204,4 @@ async def test_indexing_while_the_queue_advances_loses_nothing(url: str) -> None
 
         _, stored = await asyncio.gather(write(), embed())
         assert stored == len(texts)
-        assert sorted(texts_of(await told(store, UserScope("alice")), texts)) == sorted(texts)
+        assert sorted(texts_of(await reported(store, UserScope("alice")), texts)) == sorted(texts)

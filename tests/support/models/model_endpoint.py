@@ -28,7 +28,7 @@ class ModelEndpoint:
     def __init__(self, provider: str) -> None:
         self.provider = provider
         self.requests: list[Request] = []
-        self.asked = asyncio.Event()
+        self.requested = asyncio.Event()
         self.gone = asyncio.Event()  # a client disconnected before the response
         self.port = 0
         self._behaviours: list[Behaviour] = [replies(self.answer())]
@@ -80,7 +80,7 @@ class ModelEndpoint:
         try:
             while True:
                 self.requests.append(await _read_request(reader))
-                self.asked.set()
+                self.requested.set()
                 behaviour = self._behaviours.pop(0) if len(self._behaviours) > 1 else self._behaviours[0]
                 if not await self._unless_gone(behaviour(writer), reader):
                     self.gone.set()

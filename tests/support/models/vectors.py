@@ -68,7 +68,7 @@ async def embed_all(store: Store, number: int, model: str = "small", source: Sou
     return done
 
 
-async def told(
+async def reported(
     store: Store,
     scope: EventScope | MemoryScope | None = None,
     *,

@@ -76,8 +76,8 @@ def test_an_earlier_summary_and_a_greeting_have_their_own_cells() -> None:
 
 
 def test_a_question_on_a_branch_starts_no_turn() -> None:
-    asked = threadkeep.user("?", event_id="b", branch="helper")
-    assert cells([*window(1), asked], CompactionPlan()) == [KEPT]
+    requested = threadkeep.user("?", event_id="b", branch="helper")
+    assert cells([*window(1), requested], CompactionPlan()) == [KEPT]
 
 
 def test_many_turns_share_blocks() -> None:
@@ -121,8 +121,14 @@ def test_a_chart_shows_the_compaction() -> None:
     assert lines[0] == "before    ▒▒▒▒▒▒ ▒▒▒▒▒▒        ██████"
     assert lines[1] == "after                     S    ██████"
     text = "\n".join(lines)
-    for told in ("S  summary", "█  kept", "▒  summarized and archived", "a block is a turn", "archived  6 events, seq 2 to 7"):
-        assert told in text
+    for reported in (
+        "S  summary",
+        "█  kept",
+        "▒  summarized and archived",
+        "a block is a turn",
+        "archived  6 events, seq 2 to 7",
+    ):
+        assert reported in text
     assert "[bold]twice[/bold] \ufffd[31m" in text
     rows = [line.split() for line in lines]
     assert ["before", "3", "10", "12,000", "900"] in rows
@@ -140,9 +146,9 @@ def test_the_record_wins_over_the_plan() -> None:
 
 
 def test_a_pending_summary_is_reported() -> None:
-    asked = CompactionPlan(archive_event_ids=whole(0), inserts=[summary("u1", "")])
-    asked.summary_prompt.CopyFrom(SummaryPrompt(prompt="x" * 1234, max_tokens=99))
-    assert "1,234 characters in, at most 99 tokens out" in drawn(asked)
+    requested = CompactionPlan(archive_event_ids=whole(0), inserts=[summary("u1", "")])
+    requested.summary_prompt.CopyFrom(SummaryPrompt(prompt="x" * 1234, max_tokens=99))
+    assert "1,234 characters in, at most 99 tokens out" in drawn(requested)
 
 
 def test_without_unicode_the_chart_uses_ascii() -> None:

@@ -71,8 +71,8 @@ def test_exit_codes(error: Exception, code: Exit, capsys: pytest.CaptureFixture[
 
 
 def test_an_unreachable_server_is_reported_in_one_line_with_instructions() -> None:
-    told = from_server(Unavailable("no server at h:1 (Connection refused); start one with `threadkeep serve`"))
-    assert told.message == "no server at h:1 (Connection refused); start one with `threadkeep serve`, or give --address"
+    reported = from_server(Unavailable("no server at h:1 (Connection refused); start one with `threadkeep serve`"))
+    assert reported.message == "no server at h:1 (Connection refused); start one with `threadkeep serve`, or give --address"
     assert from_server(Unavailable("h:1 speaks HTTP, not gRPC")).message == "h:1 speaks HTTP, not gRPC"
 
 

@@ -52,8 +52,8 @@ windows = st.builds(
 
 
 def check_laws(strategy: Strategy, window: Window) -> None:
-    asked = strategy.plan(window, len)
-    plan = complete(asked, SUMMARY, window, len) if asked.summary else asked
+    requested = strategy.plan(window, len)
+    plan = complete(requested, SUMMARY, window, len) if requested.summary else requested
     after = applied(window, plan, len)
 
     _check_books(window, plan, after)
@@ -62,7 +62,7 @@ def check_laws(strategy: Strategy, window: Window) -> None:
     again = strategy.plan(after, len)
     assert again.empty, f"again: {again}"
     assert again.summary is None
-    assert strategy.plan(window, len) == asked, "equal windows have equal plans"
+    assert strategy.plan(window, len) == requested, "equal windows have equal plans"
 
 
 def _check_books(window: Window, plan: Plan, after: Window) -> None:

@@ -102,20 +102,20 @@ async def test_a_failure_names_file_case_step_path_both_values_and_the_response(
 
 
 async def test_a_step_may_be_repeated_until_the_expected_answer_comes(driver: Driver, tmp_path: Path) -> None:
-    asked: list[str] = []
+    requested: list[str] = []
     send = driver.send
 
     async def counted(op: str, **parameters: Any) -> drivers.Call:
-        asked.append(op)
+        requested.append(op)
         return await send(op, **parameters)
 
     driver.send = counted  # type: ignore[method-assign]
     late = "{call: SessionService/GetSession, within_ms: 1000, expect: {session: {last_seq: 4}}}"
     assert "at session.last_seq: expected 4, got 3" in await _run(tmp_path, driver, late)
-    assert asked.count("call") > 2
-    asked.clear()
+    assert requested.count("call") > 2
+    requested.clear()
     assert await _run(tmp_path, driver, late.replace("last_seq: 4", "last_seq: 3")) == ""
-    assert asked.count("call") == 1
+    assert requested.count("call") == 1
 
 
 async def test_unexpected_errors_and_missing_expected_ones_fail(driver: Driver, tmp_path: Path) -> None:

@@ -120,9 +120,9 @@ def test_a_missing_vocabulary_is_reported_at_once(monkeypatch: pytest.MonkeyPatc
 
     fake = SimpleNamespace(get_encoding=get_encoding, list_encoding_names=lambda: ["cl100k_base"])
     monkeypatch.setitem(sys.modules, "tiktoken", fake)
-    with pytest.raises(ValueError, match="set TIKTOKEN_CACHE_DIR") as told:
+    with pytest.raises(ValueError, match="set TIKTOKEN_CACHE_DIR") as reported:
         token_counter("tiktoken:cl100k_base")
-    assert type(trouble).__name__ in str(told.value)
+    assert type(trouble).__name__ in str(reported.value)
 
 
 def test_tiktoken_counts_ordinary_text_only(monkeypatch: pytest.MonkeyPatch) -> None:

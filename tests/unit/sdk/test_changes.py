@@ -20,13 +20,13 @@ class Steady(random.Random):
 def test_pauses_double_up_to_a_bound_and_start_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_backoff, "FIRST", 0.1)
     monkeypatch.setattr(_backoff, "LONGEST", 5.0)
-    lost, asked = errors.Unavailable("m"), errors.Unavailable("m", retry_after=2.0)
+    lost, requested = errors.Unavailable("m"), errors.Unavailable("m", retry_after=2.0)
     with monkeypatch.context() as patched:
         patched.setattr(random, "uniform", Steady().uniform)
         backoff = _backoff.Backoff()
         assert [round(backoff.pause(lost), 3) for _ in range(8)] == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0]
         backoff.reset()
-        assert [round(backoff.pause(asked), 3) for _ in range(2)] == [2.1, 2.2]
+        assert [round(backoff.pause(requested), 3) for _ in range(2)] == [2.1, 2.2]
     drawn = [_backoff.Backoff().pause(lost) for _ in range(300)]
     assert min(drawn) < 0.03 < 0.07 < max(drawn) <= 0.1
     # A reason of a newer server, with the code that says it all.

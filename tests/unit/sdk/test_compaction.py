@@ -45,16 +45,16 @@ def summarizer(flavor: str) -> Callable[..., Any]:
     """Makes a summarizer for the client's flavor, and the list of prompts that it received."""
 
     def make(*answers: str) -> tuple[Any, list[str]]:
-        left, asked = list(answers), []
+        left, requested = list(answers), []
 
         def answer(prompt: SummaryPrompt) -> str:
-            asked.append(prompt.prompt)
+            requested.append(prompt.prompt)
             return left.pop(0)
 
         async def answer_later(prompt: SummaryPrompt) -> str:
             return answer(prompt)
 
-        return (answer_later if flavor == "async" else answer), asked
+        return (answer_later if flavor == "async" else answer), requested
 
     return make
 
@@ -163,13 +163,13 @@ async def test_apply_compaction_of_a_context_archives_what_the_context_held(clie
     await client.apply_compaction("s1", context=CONTEXT, inserts=[insert], through_seq=30)
     first, second = fake.requests("ApplyCompaction")
     assert (first.from_seq, first.through_seq, first.expected_window_version) == (26, 40, 3)
-    asked, said = first.inserts[0].events
-    assert (threadkeep.text_of(said), said.message.role, asked.message.role) == (
+    requested, said = first.inserts[0].events
+    assert (threadkeep.text_of(said), said.message.role, requested.message.role) == (
         "They met.",
         Role.ROLE_ASSISTANT,
         Role.ROLE_USER,
     )
-    assert all(each.synthetic and each.compaction_source and each.branch == "b" for each in (asked, said))
+    assert all(each.synthetic and each.compaction_source and each.branch == "b" for each in (requested, said))
     assert (second.from_seq, second.through_seq, list(second.inserts)) == (26, 30, [insert])
 
 
@@ -210,11 +210,11 @@ async def test_a_mismatch_is_an_exception_unless_it_is_to_be_reported(client: An
 
 
 async def test_compacting_with_the_callers_model(client: Any, fake: FakeServer, summarizer: Callable[..., Any]) -> None:
-    summarize, asked = summarizer("They met.")
+    summarize, requested = summarizer("They met.")
     fake.answers["PlanCompaction"] = [planned()]
     fake.answers["ApplyCompaction"] = [cs.ApplyCompactionResponse(applied=True, compaction=c.Compaction(archived_events=2))]
     done = await client.compact_with("s1", summarize, compaction.recursive_summary(4), branch="b", actor="me")
-    assert (done.archived_events, asked) == (2, ["what was said"])
+    assert (done.archived_events, requested) == (2, ["what was said"])
     (request,) = fake.requests("ApplyCompaction")
     assert (threadkeep.text_of(request.inserts[0].events[1]), request.actor) == ("They met.", "me")
 
@@ -222,37 +222,37 @@ async def test_compacting_with_the_callers_model(client: Any, fake: FakeServer, 
 async def test_after_a_lost_race_the_same_prompt_is_not_sent_twice(
     client: Any, fake: FakeServer, summarizer: Callable[..., Any]
 ) -> None:
-    summarize, asked = summarizer("first", "second")
+    summarize, requested = summarizer("first", "second")
     fake.answers["PlanCompaction"] = [planned(version=3), planned(version=4), planned("d2", version=5)]
     fake.answers["ApplyCompaction"] = [LOST, LOST, cs.ApplyCompactionResponse(applied=True)]
     assert await client.compact_with("s1", summarize) is not None
     applied = fake.requests("ApplyCompaction")
     assert [each.expected_window_version for each in applied] == [3, 4, 5]
     texts = [threadkeep.text_of(each.inserts[0].events[1]) for each in applied]
-    assert (texts, len(asked)) == (["first", "first", "second"], 2)
+    assert (texts, len(requested)) == (["first", "first", "second"], 2)
 
 
 async def test_after_the_last_lost_race_the_mismatch_is_raised(
     client: Any, fake: FakeServer, summarizer: Callable[..., Any]
 ) -> None:
-    summarize, asked = summarizer("first")
+    summarize, requested = summarizer("first")
     fake.answers["PlanCompaction"] = [planned(), planned(), planned()]
     fake.answers["ApplyCompaction"] = [LOST, LOST, LOST]
     with pytest.raises(errors.VersionMismatch):
         await client.compact_with("s1", summarize, attempts=2)
-    assert (len(fake.requests("ApplyCompaction")), len(asked)) == (2, 1)
+    assert (len(fake.requests("ApplyCompaction")), len(requested)) == (2, 1)
     with pytest.raises(ValueError, match="attempts"):
         await client.compact_with("s1", summarize, attempts=0)
 
 
 async def test_no_model_is_called_without_need(client: Any, fake: FakeServer, summarizer: Callable[..., Any]) -> None:
-    summarize, asked = summarizer()
+    summarize, requested = summarizer()
     assert await client.compact_with("s1", summarize) is None
     assert fake.requests("ApplyCompaction") == []
     fake.answers["PlanCompaction"] = [trimming()]
     assert await client.compact_with("s1", summarize, compaction.trim_tool_results()) is not None
     assert len(fake.requests("ApplyCompaction")) == 1
-    assert asked == []
+    assert requested == []
 
 
 async def test_a_blank_summary_changes_nothing(client: Any, fake: FakeServer, summarizer: Callable[..., Any]) -> None:

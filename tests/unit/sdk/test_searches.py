@@ -104,11 +104,16 @@ async def test_memories_have_ids_that_retries_keep(client: Any, fake: FakeServer
     first, second = fake.requests("AddMemories")
     assert first == second
     assert first.scope == threadkeep.MemoryScope(app="shop", user_id="alice")
-    plain, told, given = first.memories
+    plain, reported, given = first.memories
     assert plain.content.parts[0].text == "hates fog"
-    assert (len({plain.id, told.id}), given.id, entry.id) == (2, "mine", "")
-    assert (told.author, told.session_id, told.event_id, told.metadata_json) == ("alice", "s1", "e1", '{"kind":"taste"}')
-    assert told.event_time.ToDatetime(UTC) == NOON
+    assert (len({plain.id, reported.id}), given.id, entry.id) == (2, "mine", "")
+    assert (reported.author, reported.session_id, reported.event_id, reported.metadata_json) == (
+        "alice",
+        "s1",
+        "e1",
+        '{"kind":"taste"}',
+    )
+    assert reported.event_time.ToDatetime(UTC) == NOON
 
 
 async def test_a_memory_is_of_one_user_and_app(client: Any, fake: FakeServer) -> None:
@@ -190,9 +195,9 @@ async def test_tools(client: Any, fake: FakeServer) -> None:
     assert [tool.name for tool in await client.list_tools()] == ["load_memory"]
     assert (await client.call_tool("load_memory", {"query": "tea"})).result_json == "{}"
     await client.call_tool("conversation_search", ' {"query": 1}', session="s1")
-    mine, told = fake.requests("CallTool")
+    mine, reported = fake.requests("CallTool")
     assert (mine.session, mine.arguments_json) == (SessionRef(app="shop", user_id="alice"), '{"query":"tea"}')
-    assert (told.session.session_id, told.arguments_json) == ("s1", ' {"query": 1}')
+    assert (reported.session.session_id, reported.arguments_json) == ("s1", ' {"query": 1}')
 
 
 async def test_their_errors_are_typed(client: Any, fake: FakeServer) -> None:

@@ -23,7 +23,7 @@ def candidate(key: int, text: str, **other: Any) -> Candidate:
     return Candidate(key=key, words="\n".join([text, *fields.values()]), **(known | other))
 
 
-def asked(text: str, **other: Any) -> Query:
+def requested(text: str, **other: Any) -> Query:
     terms = text.split()
     known: dict[str, Any] = {"terms": dict.fromkeys(terms, 1.0), "pairs": tuple(pairwise(terms))}
     return Query(text=text, **(known | other))
@@ -37,5 +37,5 @@ def order(
     frequencies: Mapping[str, int] | None = None,
 ) -> list[int]:
     """The keys, best first, in a scope that is much larger than what was found."""
-    told = dict.fromkeys(query.terms, 10) if frequencies is None else frequencies
-    return [scored.key for scored in rank(query, Candidates(found, documents, told), weights)]
+    reported = dict.fromkeys(query.terms, 10) if frequencies is None else frequencies
+    return [scored.key for scored in rank(query, Candidates(found, documents, reported), weights)]

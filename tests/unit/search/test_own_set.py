@@ -39,14 +39,14 @@ def pooled(separate: list[Conversation]) -> list[Conversation]:
 
 
 @pytest.fixture(scope="module", params=["separate", "pooled"])
-def asked(request: pytest.FixtureRequest) -> list[Conversation]:
+def requested(request: pytest.FixtureRequest) -> list[Conversation]:
     conversations: list[Conversation] = request.getfixturevalue(request.param)
     return conversations
 
 
 @pytest.fixture(scope="module")
-def found(asked: list[Conversation]) -> Figures:
-    return figures(asked, ranked(Weights()))
+def found(requested: list[Conversation]) -> Figures:
+    return figures(requested, ranked(Weights()))
 
 
 def test_the_set_has_the_documented_size(separate: list[Conversation]) -> None:
@@ -89,8 +89,8 @@ def test_recall_of_each_kind_of_question_is_at_least_the_minimum(
     assert found[kind][TEN_WITH_NEIGHBORS] >= floor_with_neighbors
 
 
-def test_recall_is_clearly_above_plain_full_text_search(asked: list[Conversation], found: Figures) -> None:
-    plain = figures(asked, fts5)
+def test_recall_is_clearly_above_plain_full_text_search(requested: list[Conversation], found: Figures) -> None:
+    plain = figures(requested, fts5)
     assert found[ALL][TEN] >= plain[ALL][TEN] + 0.15
     assert found[ALL][TEN_WITH_NEIGHBORS] >= plain[ALL][TEN_WITH_NEIGHBORS] + 0.15
 
@@ -104,11 +104,13 @@ def test_recall_is_above_plain_full_text_search_in_english(separate: list[Conver
     assert ours[ALL][TEN] >= plain[ALL][TEN] + 0.03
 
 
-def test_the_steps_together_are_better_than_bm25_alone(asked: list[Conversation], found: Figures) -> None:
-    assert found[ALL][FIVE] >= figures(asked, ranked(BARE))[ALL][FIVE] + 0.02
+def test_the_steps_together_are_better_than_bm25_alone(requested: list[Conversation], found: Figures) -> None:
+    assert found[ALL][FIVE] >= figures(requested, ranked(BARE))[ALL][FIVE] + 0.02
 
 
-def test_an_answer_without_words_of_the_question_is_found_by_its_neighbor(asked: list[Conversation], found: Figures) -> None:
-    with_neighbors = figures(asked, ranked(Weights(), reach=1))
+def test_an_answer_without_words_of_the_question_is_found_by_its_neighbor(
+    requested: list[Conversation], found: Figures
+) -> None:
+    with_neighbors = figures(requested, ranked(Weights(), reach=1))
     assert with_neighbors[ALL][TEN] >= found[ALL][TEN] + 0.04
     assert with_neighbors[ALL][TEN] >= 0.88

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from tests.unit.search.ranking_cases import BARE, asked, candidate, order
+from tests.unit.search.ranking_cases import BARE, candidate, order, requested
 from threadkeep_server.domain.search import Candidates
 from threadkeep_server.search.query import Query
 from threadkeep_server.search.ranking.scoring import DEFAULT, Weights, rank
 
 
 def test_no_candidates_give_no_hits() -> None:
-    assert rank(asked("tea"), Candidates([], 10)) == []
+    assert rank(requested("tea"), Candidates([], 10)) == []
 
 
 def test_a_question_without_terms_ranks_the_latest_first() -> None:
@@ -22,12 +22,12 @@ def test_a_question_without_terms_ranks_the_latest_first() -> None:
 
 
 def test_equals_are_ranked_later_key_first() -> None:
-    assert order(asked("tea"), [candidate(key, "green tea") for key in (4, 9, 2)]) == [9, 4, 2]
+    assert order(requested("tea"), [candidate(key, "green tea") for key in (4, 9, 2)]) == [9, 4, 2]
 
 
 def test_bm25_follows_its_formula() -> None:
     found = [candidate(1, "tea tea cake"), candidate(2, "tea")]
-    scores = {each.key: each.score for each in rank(asked("tea"), Candidates(found, 100, {"tea": 10}), BARE)}
+    scores = {each.key: each.score for each in rank(requested("tea"), Candidates(found, 100, {"tea": 10}), BARE)}
     rarity = math.log(1 + (100 - 10 + 0.5) / (10 + 0.5))
     for key, count, length in ((1, 2, 3), (2, 1, 1)):
         saturated = count * 1.9 / (count + 0.9 * (0.6 + 0.4 * length / 2))
@@ -43,7 +43,10 @@ def test_the_weight_of_a_term_is_a_factor() -> None:
 def test_rare_terms_count_more() -> None:
     assert (
         order(
-            asked("tea samovar"), [candidate(1, "samovar"), candidate(2, "tea")], BARE, frequencies={"tea": 300, "samovar": 3}
+            requested("tea samovar"),
+            [candidate(1, "samovar"), candidate(2, "tea")],
+            BARE,
+            frequencies={"tea": 300, "samovar": 3},
         )[0]
         == 1
     )
@@ -51,12 +54,12 @@ def test_rare_terms_count_more() -> None:
 
 def test_a_term_without_a_frequency_counts_by_its_occurrences() -> None:
     found = [candidate(1, "samovar"), candidate(2, "tea"), candidate(3, "tea")]
-    assert order(asked("tea samovar"), found, BARE, frequencies={})[0] == 1
+    assert order(requested("tea samovar"), found, BARE, frequencies={})[0] == 1
 
 
 def test_spoken_text_counts_more_than_tool_results() -> None:
     found = [candidate(1, "tea"), candidate(2, "", fields={"results": "tea"}), candidate(3, "", fields={"calls": "tea"})]
-    assert order(asked("tea"), found, replace(BARE, b=0, calls=0.7)) == [1, 3, 2]
+    assert order(requested("tea"), found, replace(BARE, b=0, calls=0.7)) == [1, 3, 2]
 
 
 def test_adjacent_terms_in_order_count_more_than_separate_ones() -> None:
@@ -65,21 +68,23 @@ def test_adjacent_terms_in_order_count_more_than_separate_ones() -> None:
     close = candidate(3, "red x x x kite x x x x x")
     apart = candidate(4, "red x x x x x x x x kite")
     found = [apart, close, swapped, together]
-    assert order(asked("red kite"), found, replace(BARE, ordered=0.4, near=0.2)) == [1, 3, 2, 4]
-    assert order(asked("red kite"), found, replace(BARE, near=0.2)) == [3, 2, 1, 4], "near in any order, and no nearer"
+    assert order(requested("red kite"), found, replace(BARE, ordered=0.4, near=0.2)) == [1, 3, 2, 4]
+    assert order(requested("red kite"), found, replace(BARE, near=0.2)) == [3, 2, 1, 4], "near in any order, and no nearer"
 
 
 def test_terms_of_two_fields_or_candidates_are_not_adjacent() -> None:
     weights = replace(BARE, ordered=1.0, results=1.0, text=1.0)
     across = [candidate(1, "x red", fields={"results": "kite"}), candidate(2, "red", fields={"results": "x kite"})]
-    assert len({scored.score for scored in rank(asked("red kite"), Candidates(across, 99), weights)}) == 1
+    assert len({scored.score for scored in rank(requested("red kite"), Candidates(across, 99), weights)}) == 1
     next_to = [candidate(2, "kite"), candidate(1, "red")]
     alone = [candidate(2, "kite"), candidate(1, "red")]
-    assert rank(asked("red kite"), Candidates(next_to, 99), weights) == rank(asked("red kite"), Candidates(alone, 99), BARE)
+    assert rank(requested("red kite"), Candidates(next_to, 99), weights) == rank(
+        requested("red kite"), Candidates(alone, 99), BARE
+    )
 
 
 def test_an_exact_quoted_phrase_counts_most() -> None:
-    query = asked("winter tale", phrases=(("the", "winter", "tale"),))
+    query = requested("winter tale", phrases=(("the", "winter", "tale"),))
     exact, close = candidate(1, "the winter tale x"), candidate(2, "winter tale the winter x")
     assert order(query, [close, exact], replace(BARE, phrases=2.0)) == [1, 2]
     assert order(query, [close, candidate(3, "x the winter"), candidate(4, "the winter")], replace(BARE, phrases=2.0))[0] == 2
@@ -89,16 +94,16 @@ def test_stop_words_do_not_make_a_phrase_rarer() -> None:
     found = [candidate(1, "the winter tale"), candidate(2, "winter tale")]
     candidates = Candidates(found, 1000, {"winter": 10, "tale": 10})
     weights = replace(BARE, b=0, phrases=2.0)
-    longer = asked("winter tale", phrases=(("the", "winter", "tale"),))
-    shorter = asked("winter tale", phrases=(("winter", "tale"),))
+    longer = requested("winter tale", phrases=(("the", "winter", "tale"),))
+    shorter = requested("winter tale", phrases=(("winter", "tale"),))
     scores = [{each.key: each.score for each in rank(query, candidates, weights)} for query in (longer, shorter)]
     assert scores[0][1] == scores[1][1]
-    only_such = asked("winter tale", phrases=(("the",),))
+    only_such = requested("winter tale", phrases=(("the",),))
     assert order(only_such, found, weights) == [1, 2]
 
 
 def test_a_speaker_named_in_the_question_ranks_higher() -> None:
-    query = asked("caroline camp", names=frozenset({"carolin"}), terms={"carolin": 1.0, "camp": 1.0})
+    query = requested("caroline camp", names=frozenset({"carolin"}), terms={"carolin": 1.0, "camp": 1.0})
     hers = candidate(1, "i went to camp yesterday", author="Caroline")
     called = candidate(2, "carolin how was your camp", author="Melanie")
     other = candidate(3, "i went to camp yesterday", author="Melanie")
@@ -108,14 +113,14 @@ def test_a_speaker_named_in_the_question_ranks_higher() -> None:
 
 
 def test_a_name_of_no_speaker_is_an_ordinary_term() -> None:
-    query = asked("porto", names=frozenset({"porto"}))
+    query = requested("porto", names=frozenset({"porto"}))
     found = [candidate(1, "porto", author="Ann"), candidate(2, "x", author="Ann")]
     candidates = Candidates(found, 100, {"porto": 5})
     assert rank(query, candidates, BARE) == rank(query, candidates, replace(BARE, speaker=2.0))
 
 
 def test_events_of_the_time_in_the_question_rank_higher() -> None:
-    query = asked("tea", spans=((100, 200), (900, 900)))
+    query = requested("tea", spans=((100, 200), (900, 900)))
     found = [candidate(key, "tea", time=time) for key, time in ((1, 100), (2, 200), (3, 900), (4, 99), (5, 201))]
     assert order(query, found, replace(BARE, spans=1.0)) == [3, 2, 1, 5, 4]
 
@@ -123,15 +128,15 @@ def test_events_of_the_time_in_the_question_rank_higher() -> None:
 def test_more_terms_count_more_than_one_repeated_term() -> None:
     found = [candidate(1, "tea tea tea tea"), candidate(2, "tea cake")]
     frequencies = {"tea": 5, "cake": 200}
-    assert order(asked("tea cake"), found, BARE, frequencies=frequencies) == [1, 2]
-    assert order(asked("tea cake"), found, replace(BARE, coverage=0.9), frequencies=frequencies) == [2, 1]
+    assert order(requested("tea cake"), found, BARE, frequencies=frequencies) == [1, 2]
+    assert order(requested("tea cake"), found, replace(BARE, coverage=0.9), frequencies=frequencies) == [2, 1]
 
 
 def test_common_terms_of_the_best_hits_join_the_query() -> None:
     best = [candidate(key, "kayak river kayak river paddle") for key in (1, 2, 3)]
     rest = [candidate(10 + n, f"river w{n} v{n} u{n}") for n in range(8)]
     alike, unlike = candidate(30, "river paddle z"), candidate(31, "river sofa z")
-    query = asked("kayak river", pairs=())
+    query = requested("kayak river", pairs=())
     placed = order(query, [*best, *rest, alike, unlike], replace(BARE, feedback=0.3))
     assert placed.index(30) < placed.index(31)
     assert order(query, [*best, *rest, alike, unlike], BARE).index(30) > placed.index(30)
@@ -142,15 +147,15 @@ def test_an_answer_is_found_by_its_question() -> None:
     answer, far = candidate(2, "buy x x x", session=7, seq=6), candidate(4, "buy x x x", session=7, seq=9)
     elsewhere = candidate(5, "buy x x x", session=8, seq=6)
     weights = replace(BARE, neighbors=0.5)
-    assert order(asked("kayak buy"), [far, elsewhere, answer, question], weights) == [1, 2, 5, 4]
+    assert order(requested("kayak buy"), [far, elsewhere, answer, question], weights) == [1, 2, 5, 4]
     inserted = candidate(6, "buy x x x", session=7, seq=5.5)
-    assert order(asked("kayak buy"), [far, inserted, question], weights)[:2] == [1, 6]
+    assert order(requested("kayak buy"), [far, inserted, question], weights)[:2] == [1, 6]
 
 
 def test_a_candidate_without_a_match_is_ranked_by_its_neighbors() -> None:
     strong, weak = candidate(1, "kayak", session=7, seq=5), candidate(2, "yes", session=7, seq=6)
     unrelated = candidate(3, "no", session=8, seq=6)
-    ranked = rank(asked("kayak"), Candidates([strong, weak, unrelated], 100, {"kayak": 3}))
+    ranked = rank(requested("kayak"), Candidates([strong, weak, unrelated], 100, {"kayak": 3}))
     scores = {each.key: each.score for each in ranked}
     assert scores[1] > scores[2] > scores[3] == 0
 
@@ -158,19 +163,19 @@ def test_a_candidate_without_a_match_is_ranked_by_its_neighbors() -> None:
 def test_a_session_with_good_candidates_lifts_all_of_its_own() -> None:
     good = [candidate(key, "kayak paddle", session=7, seq=key * 10) for key in (1, 2, 3)]
     inside, outside = candidate(4, "kayak x", session=7, seq=90), candidate(5, "kayak x", session=8, seq=90)
-    assert order(asked("kayak paddle"), [*good, outside, inside], BARE)[-2:] == [5, 4]
-    assert order(asked("kayak paddle"), [*good, outside, inside], replace(BARE, session=0.1))[-2:] == [4, 5]
+    assert order(requested("kayak paddle"), [*good, outside, inside], BARE)[-2:] == [5, 4]
+    assert order(requested("kayak paddle"), [*good, outside, inside], replace(BARE, session=0.1))[-2:] == [4, 5]
 
 
 def test_a_candidate_has_five_fields() -> None:
     broken = candidate(1, "tea")
     broken.words = "tea"
     with pytest.raises(ValueError, match="5 fields"):
-        rank(asked("tea"), Candidates([broken], 1))
+        rank(requested("tea"), Candidates([broken], 1))
 
 
 @pytest.mark.parametrize("weights", [DEFAULT, BARE, Weights(k1=1.2, b=1)])
 def test_terms_of_any_script_are_counted(weights: Weights) -> None:
     found = [candidate(1, "京都 都へ へ引"), candidate(2, "東京 京へ へ引"), candidate(3, "crème ภา าษ 🎉")]
     for wanted, key in (("京都", 1), ("東京", 2), ("crème", 3), ("าษ", 3), ("🎉", 3)):
-        assert order(asked(wanted), found, weights)[0] == key
+        assert order(requested(wanted), found, weights)[0] == key

@@ -23,10 +23,10 @@ def test_concurrent_searches_analyze_an_event_once() -> None:
 
     analysed = AnalysisCache(make)
     with ThreadPoolExecutor(8) as threads:
-        asked = [threads.submit(analysed.words, b"tea", 1) for _ in range(8)]
+        requested = [threads.submit(analysed.words, b"tea", 1) for _ in range(8)]
         assert begun.wait(10)
         go_on.set()
-        assert [each.result(10) for each in asked] == ["tea 1"] * 8
+        assert [each.result(10) for each in requested] == ["tea 1"] * 8
     assert analysed.words(b"tea", 1) == "tea 1"
     assert made == [b"tea"]
     assert analysed.words(b"tea", 2) == "tea 2"

@@ -26,14 +26,14 @@ class _Index:
         self.having = having
         self.pages: list[NewestPage] = []
 
-    def postings(self, _: Any, __: Any, asked: TermQuery, most: int) -> Postings:
-        postings = {term: list(self.having.get(term, ())) for term in asked.terms}
+    def postings(self, _: Any, __: Any, requested: TermQuery, most: int) -> Postings:
+        postings = {term: list(self.having.get(term, ())) for term in requested.terms}
         common = [term for term, keys in postings.items() if len(keys) >= most]
         return Postings({term: keys for term, keys in postings.items() if keys and term not in common}, common)
 
-    def newest(self, _: Any, __: Any, asked: TermQuery, page: NewestPage) -> Sequence[int]:
+    def newest(self, _: Any, __: Any, requested: TermQuery, page: NewestPage) -> Sequence[int]:
         self.pages.append(page)
-        sets = [set(self.having[term]) for term in asked.terms]
+        sets = [set(self.having[term]) for term in requested.terms]
         found = set.intersection(*sets) if page.every else set.union(*sets)
         return sorted((key for key in found if key < page.before), reverse=True)[: page.most]
 

@@ -15,8 +15,8 @@ def test_a_session_survives_the_encoding_of_a_change() -> None:
 
 
 def test_a_field_that_sessions_did_not_have_when_the_row_was_written_has_its_default() -> None:
-    told = json.loads(change_details.created(SESSION))
-    del told["after"]["context_bytes"]
-    after = change_details.read(json.dumps(told).encode()).after
+    reported = json.loads(change_details.created(SESSION))
+    del reported["after"]["context_bytes"]
+    after = change_details.read(json.dumps(reported).encode()).after
     assert after is not None
     assert (after.context_bytes, after.log_version) == (0, 3)

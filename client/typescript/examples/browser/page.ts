@@ -90,11 +90,11 @@ async function start(): Promise<void> {
   }
 }
 
-const asked = new URLSearchParams(location.search);
+const requested = new URLSearchParams(location.search);
 const defaults: Record<string, string> = { address: "http://127.0.0.1:7480" };
-for (const input of form.querySelectorAll("input")) input.value = asked.get(input.name) ?? defaults[input.name] ?? "";
+for (const input of form.querySelectorAll("input")) input.value = requested.get(input.name) ?? defaults[input.name] ?? "";
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   void start();
 });
-if (asked.has("session")) void start();
+if (requested.has("session")) void start();

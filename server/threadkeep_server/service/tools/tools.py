@@ -111,10 +111,10 @@ class RecallTools:
             return nothing
         try:
             who = await self._user_of(caller, ref)
-            asked = given["text"] if given["text"] is not None else await self._last_said(caller, ref)
+            requested = given["text"] if given["text"] is not None else await self._last_said(caller, ref)
         except SessionNotFound:
             return nothing
-        query = MemoryQuery(who, asked[:_MOST_ASKED], top_k=given["max_entries"])
+        query = MemoryQuery(who, requested[:_MOST_ASKED], top_k=given["max_entries"])
         found = (await self._memory.search(caller, query)).entries
         if not found:
             return nothing

@@ -18,8 +18,8 @@ RESULT = message_pb2.Part(tool_result=message_pb2.ToolResultPart(call_id="c", na
 MEDIA = message_pb2.Part(media=message_pb2.MediaPart(name="map pdf"))
 
 
-def counts(told: Candidates) -> dict[str, int]:
-    return dict(told.frequencies)
+def counts(reported: Candidates) -> dict[str, int]:
+    return dict(reported.frequencies)
 
 
 class MemoryCandidateRows:
@@ -30,10 +30,10 @@ class MemoryCandidateRows:
             memory("red wool red"),
             memory("green grass"),
         )
-        told = await candidates(store, "red", "wool", "blue", "red")
-        assert (told.documents, counts(told), told.complete) == (3, {"red": 2, "wool": 1}, True)
+        reported = await candidates(store, "red", "wool", "blue", "red")
+        assert (reported.documents, counts(reported), reported.complete) == (3, {"red": 2, "wool": 1}, True)
         _, wool, shoes = await remembered(store)
-        by_key = {each.key: each for each in told.found}
+        by_key = {each.key: each for each in reported.found}
         assert by_key.keys() == {wool.key, shoes.key}
         for memory_, each in ((wool, by_key[wool.key]), (shoes, by_key[shoes.key])):
             assert (each.session, each.position, each.role) == (0, 0, 0)
@@ -42,11 +42,11 @@ class MemoryCandidateRows:
             assert [line.split() for line in each.words.split("\n")] == [list(field) for field in words]
 
     async def test_without_terms_there_is_nothing(self, store: Store) -> None:
-        told = await candidates(store, "red")
-        assert (list(told.found), told.documents, counts(told), told.complete) == ([], 1, {}, True)
+        reported = await candidates(store, "red")
+        assert (list(reported.found), reported.documents, counts(reported), reported.complete) == ([], 1, {}, True)
         await remember(store, memory("red"))
-        told = await candidates(store)
-        assert (list(told.found), told.documents, counts(told), told.complete) == ([], 1, {}, True)
+        reported = await candidates(store)
+        assert (list(reported.found), reported.documents, counts(reported), reported.complete) == ([], 1, {}, True)
 
     @pytest.mark.parametrize(
         ("fields", "terms"),
@@ -64,9 +64,9 @@ class MemoryCandidateRows:
         spelled = {term for field in sought for term in field}
         for term in ("shoe", "find", "harbour", "quay", "map"):
             assert term in spelled
-            told = await candidates(store, term, fields=fields)
-            assert counts(told) == ({term: 1} if term in terms else {})
-            for each in told.found:
+            reported = await candidates(store, term, fields=fields)
+            assert counts(reported) == ({term: 1} if term in terms else {})
+            for each in reported.found:
                 lines = each.words.split("\n")
                 assert len(lines) == 5
                 wanted = [Field.TEXT in fields, Field.TOOL_CALLS in fields, Field.TOOL_RESULTS in fields, Field.MEDIA in fields]
@@ -88,10 +88,10 @@ class MemoryCandidateRows:
     async def test_beyond_the_limit_those_with_the_rarest_terms_are_returned(self, store: Store) -> None:
         texts = [f"common {'rare' if number in (3, 5) else 'x'}" for number in range(20)]
         await remember(store, *(memory(text) for text in texts))
-        told = await candidates(store, "common", "rare", limit=4)
-        assert (len(told.found), told.complete) == (4, False)
-        assert counts(told) == {"common": 20, "rare": 2}
-        assert sum("rare" in each.words.split() for each in told.found) == 2
+        reported = await candidates(store, "common", "rare", limit=4)
+        assert (len(reported.found), reported.complete) == (4, False)
+        assert counts(reported) == {"common": 20, "rare": 2}
+        assert sum("rare" in each.words.split() for each in reported.found) == 2
         exact = await candidates(store, "common", limit=20)
         assert (len(exact.found), exact.complete) == (20, True)
 
@@ -102,22 +102,22 @@ class MemoryCandidateRows:
         few = {number: memory(f"common {number}", author="Ann", metadata={"n": number}) for number in (0, 1, total // 2)}
         await remember(store, *(few.get(number) or memory(f"common {number}", author="Bob") for number in range(total)))
         ann = MemoryFilter(authors=frozenset(("Ann",)))
-        told = await candidates(store, "common", wanted=ann, limit=3)
-        assert (len(told.found), told.complete) == (3, True)
-        assert counts(told) == {"common": most_counted(total, 3)}
+        reported = await candidates(store, "common", wanted=ann, limit=3)
+        assert (len(reported.found), reported.complete) == (3, True)
+        assert counts(reported) == {"common": most_counted(total, 3)}
         assert await found(store, "common", wanted=MemoryFilter(metadata={"n": "1"})) == {"common 1"}
-        told = await candidates(store, "common", wanted=ann, limit=2)
-        assert (len(told.found), told.complete) == (2, False)
+        reported = await candidates(store, "common", wanted=ann, limit=2)
+        assert (len(reported.found), reported.complete) == (2, False)
 
     async def test_deleted_entries_are_not_counted(self, store: Store) -> None:
         await remember(store, memory("red", id="a"), memory("red"))
         await forget(store, ids=["a"])
-        told = await candidates(store, "red")
-        assert (told.documents, counts(told)) == (1, {"red": 1})
+        reported = await candidates(store, "red")
+        assert (reported.documents, counts(reported)) == (1, {"red": 1})
 
     async def test_a_long_entry_is_found_by_all_of_its_words(self, store: Store) -> None:
         words = [f"w{number:05}" for number in range(30_000)]
         await remember(store, memory(" ".join(words)))
-        told = await candidates(store, words[0], words[15_000], words[-1])
-        assert counts(told) == {words[0]: 1, words[15_000]: 1, words[-1]: 1}
-        assert len(told.found) == 1
+        reported = await candidates(store, words[0], words[15_000], words[-1])
+        assert counts(reported) == {words[0]: 1, words[15_000]: 1, words[-1]: 1}
+        assert len(reported.found) == 1

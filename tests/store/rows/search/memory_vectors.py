@@ -9,7 +9,18 @@ import pytest
 from tests.store.rows.durable import Opener
 from tests.support.codec import draft
 from tests.support.memories import ALICE, forget, memory, of_event, remember
-from tests.support.models.vectors import DIMENSION, EVENTS, MEMORIES, caught_up, embed_all, put, queue, texts_of, told, vector
+from tests.support.models.vectors import (
+    DIMENSION,
+    EVENTS,
+    MEMORIES,
+    caught_up,
+    embed_all,
+    put,
+    queue,
+    reported,
+    texts_of,
+    vector,
+)
 from tests.support.sessions import TENANT, append, ref, session_with
 from threadkeep_server.domain.memories import MemoryScope
 from threadkeep_server.domain.scopes import UserScope
@@ -35,15 +46,15 @@ class MemoryVectorRows:
         waiting = await queue(store, small, source=MEMORIES)
         assert await put(store, small, waiting[1:], source=MEMORIES) == 2
         assert await put(store, small, waiting, source=MEMORIES) == 1
-        assert texts_of(await told(store, ALICE), texts) == texts
+        assert texts_of(await reported(store, ALICE), texts) == texts
         large = await store.vector_model("large", DIMENSION)
         assert await put(store, small, waiting, source=MEMORIES) == 0
         assert await put(store, large, waiting[:1], "large", source=MEMORIES) == 1
-        assert texts_of(await told(store, ALICE, number=large), texts, "large") == ["one"]
-        assert texts_of(await told(store, ALICE, number=small), texts) == ["two", "three"]
+        assert texts_of(await reported(store, ALICE, number=large), texts, "large") == ["one"]
+        assert texts_of(await reported(store, ALICE, number=small), texts) == ["two", "three"]
         assert await store.vector_model("small", DIMENSION) == small
         assert await embed_all(store, small, source=MEMORIES) == ["one"]
-        assert texts_of(await told(store, ALICE), texts) == texts
+        assert texts_of(await reported(store, ALICE), texts) == texts
 
     async def test_memories_without_text_need_no_vector(self, store: Store) -> None:
         number = await store.vector_model("small", DIMENSION)
@@ -51,7 +62,7 @@ class MemoryVectorRows:
         waiting = await queue(store, number, source=MEMORIES)
         assert await store.put_embeddings(MEMORIES, number, [waiting[0].key], None) == 1
         assert await embed_all(store, number, source=MEMORIES) == ["two"]
-        assert texts_of(await told(store, ALICE), ["one", "two"]) == ["two"]
+        assert texts_of(await reported(store, ALICE), ["one", "two"]) == ["two"]
 
     async def test_events_and_memories_that_wait_are_counted_together(self, store: Store) -> None:
         number = await store.vector_model("small", DIMENSION)
@@ -76,11 +87,11 @@ class MemoryVectorRows:
         await embed_all(store, number, source=MEMORIES)
         for tenant, scope in set(places.values()):
             inside = [text for text, place in places.items() if place == (tenant, scope)]
-            found = await told(store, scope, tenant=tenant)
+            found = await reported(store, scope, tenant=tenant)
             assert texts_of(found, places) == inside
             assert set(found.sessions.tolist()) == {0}
-            assert texts_of(await told(store, scope, tenant=tenant, limit=2), places) == inside[:2]
-            assert texts_of(await told(store, scope, tenant=tenant, after=int(found.keys[1])), places) == inside[2:]
+            assert texts_of(await reported(store, scope, tenant=tenant, limit=2), places) == inside[:2]
+            assert texts_of(await reported(store, scope, tenant=tenant, after=int(found.keys[1])), places) == inside[2:]
             near = await store.nearest(MEMORIES, tenant, scope, number, vector("question"), 10)
             assert near is None or sorted(key for key, _ in near) == found.keys.tolist()
 
@@ -91,7 +102,7 @@ class MemoryVectorRows:
         assert (await forget(store, ids=["a"])).embeddings == 0
         assert await put(store, number, waiting, source=MEMORIES) == 2
         assert (await forget(store)).embeddings == 2
-        assert len((await told(store, ALICE)).keys) == 0
+        assert len((await reported(store, ALICE)).keys) == 0
         assert await store.waiting_for("small", [EVENTS, MEMORIES]) == 0
 
 
@@ -106,8 +117,8 @@ class DurableVectorRows:
             await embed_all(store, number, source=MEMORIES)
         async with open_again() as store:
             assert await store.vector_model("small", DIMENSION) == number
-            assert texts_of(await told(store, number=number), ["one", "two"]) == ["one"]
-            assert texts_of(await told(store, ALICE, number=number), ["a"]) == ["a"]
+            assert texts_of(await reported(store, number=number), ["one", "two"]) == ["one"]
+            assert texts_of(await reported(store, ALICE, number=number), ["a"]) == ["a"]
             assert await store.waiting_for("small", [EVENTS, MEMORIES]) == 1
             assert await embed_all(store, number) == ["two"]
         async with open_again() as store:
@@ -126,7 +137,7 @@ class SharedVectorRows:
             more = [append(store, draft(text)) for store, text in zip((one, other) * 20, texts[20:], strict=True)]
             stored = await asyncio.gather(*work, *more)
             assert sum(count for count in stored if isinstance(count, int)) == len(texts)
-            found = await told(other, number=numbers[0])
+            found = await reported(other, number=numbers[0])
             assert sorted(texts_of(found, texts)) == sorted(texts)
             assert await one.waiting_for("small", [EVENTS, MEMORIES]) == 0
 
@@ -145,8 +156,8 @@ class SharedVectorRows:
                 )
                 assert await queue(other, number) == []
                 assert await queue(other, number, source=MEMORIES) == []
-                assert len((await told(other, ALICE, number=number)).keys) == 0
-                assert len((await told(other, UserScope("alice"), number=number)).keys) == 0
+                assert len((await reported(other, ALICE, number=number)).keys) == 0
+                assert len((await reported(other, UserScope("alice"), number=number)).keys) == 0
             assert await one.waiting_for("small", [EVENTS, MEMORIES]) == 0
 
 
@@ -154,7 +165,7 @@ async def _embed_until(store: Store, number: int, count: int) -> int:
     """Embeds, a few at a time, until there are so many vectors; how many of them it has stored."""
     stored = 0
     async with asyncio.timeout(60):
-        while len((await told(store, number=number)).keys) < count:
+        while len((await reported(store, number=number)).keys) < count:
             stored += await put(store, number, await store.unembedded(EVENTS, number, 7))
             await asyncio.sleep(0.01)
     return stored

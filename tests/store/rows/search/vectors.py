@@ -17,8 +17,8 @@ from tests.support.models.vectors import (
     embed_all,
     put,
     queue,
+    reported,
     texts_of,
-    told,
     vector,
     vectors,
 )
@@ -68,8 +68,8 @@ class VectorModelRows:
         waiting = await queue(store, large)
         assert [each.text for each in waiting] == list(TEXTS)
         assert await put(store, large, waiting[:2], "large") == 2
-        assert texts_of(await told(store, number=large), TEXTS, "large") == ["one", "two"]
-        assert texts_of(await told(store, number=small), TEXTS) == ["three", "four", "five"]
+        assert texts_of(await reported(store, number=large), TEXTS, "large") == ["one", "two"]
+        assert texts_of(await reported(store, number=small), TEXTS) == ["three", "four", "five"]
         assert [each.text for each in await queue(store, large)] == ["three", "four", "five"]
 
     async def test_returning_to_a_model_uses_its_remaining_vectors(self, store: Store) -> None:
@@ -80,8 +80,8 @@ class VectorModelRows:
         assert await store.vector_model("small", DIMENSION) == small
         assert await store.waiting_for("small", [EVENTS]) == 2
         assert await embed_all(store, small) == ["two", "three"]
-        assert texts_of(await told(store, number=small), TEXTS) == list(TEXTS)
-        assert len((await told(store, number=large)).keys) == 0
+        assert texts_of(await reported(store, number=small), TEXTS) == list(TEXTS)
+        assert len((await reported(store, number=large)).keys) == 0
 
     async def test_documents_without_embedding_are_counted_by_model_name_known_or_not(self, store: Store) -> None:
         small = await filled(store)
@@ -141,7 +141,7 @@ class EmbeddingRows:
         number = await filled(store, ["one", "", " \n"])
         assert await embed_all(store, number) == ["one", "", " \n"]
         assert await store.waiting_for("small", [EVENTS]) == 0
-        assert texts_of(await told(store), ["one"]) == ["one"]
+        assert texts_of(await reported(store), ["one"]) == ["one"]
 
     async def test_inserted_events_wait_for_vectors_and_archived_ones_keep_theirs(self, store: Store) -> None:
         await session_with(store, draft("one", event_id="e1"), draft("two", event_id="e2"))
@@ -149,25 +149,25 @@ class EmbeddingRows:
         await embed_all(store, number)
         await compact(store, ["e1"], placed("e2", draft("summary", synthetic=True)))
         assert await embed_all(store, number) == ["summary"]
-        assert texts_of(await told(store), ["one", "two", "summary"]) == ["one", "two", "summary"]
+        assert texts_of(await reported(store), ["one", "two", "summary"]) == ["one", "two", "summary"]
 
     async def test_a_vector_is_stored_to_the_bit(self, store: Store) -> None:
         number = await filled(store, ["one"])
         (waiting,) = await queue(store, number)
         odd = np.array([[0.1, -0.0, 1e-38, 1e38, 3.14159274, -1.5, 0.333333343, 0.0]], np.float32)
         assert await store.put_embeddings(EVENTS, number, [waiting.key], odd) == 1
-        assert (await told(store)).vectors.tobytes() == odd.tobytes()
+        assert (await reported(store)).vectors.tobytes() == odd.tobytes()
 
     async def test_embedding_again_changes_nothing(self, store: Store) -> None:
         number = await filled(store)
         waiting = await queue(store, number)
         assert await put(store, number, waiting) == len(TEXTS)
-        before = await told(store)
+        before = await reported(store)
         again = await store.put_embeddings(EVENTS, number, [each.key for each in waiting], vectors("abcde"))
         assert again == 0
         assert await store.put_embeddings(EVENTS, number, [waiting[0].key], None) == 0
         assert await store.put_embeddings(EVENTS, number, [], None) == 0
-        after = await told(store)
+        after = await reported(store)
         assert (after.keys.tolist(), after.vectors.tobytes()) == (before.keys.tolist(), before.vectors.tobytes())
 
     async def test_stopping_before_storing_loses_and_duplicates_nothing(self, store: Store) -> None:
@@ -178,7 +178,7 @@ class EmbeddingRows:
         # Another took the same batch.
         assert await put(store, number, lost) == 1
         assert await embed_all(store, number, limit=1) == ["four", "five"]
-        assert texts_of(await told(store), TEXTS) == list(TEXTS)
+        assert texts_of(await reported(store), TEXTS) == list(TEXTS)
 
     async def test_a_gap_in_the_embedded_events_is_returned_first(self, store: Store) -> None:
         number = await filled(store)
@@ -211,7 +211,7 @@ class VectorDeletionRows:
         assert await put(store, number, waiting) == 1
         assert await queue(store, number) == []
         assert await store.waiting_for("small", [EVENTS]) == 0
-        assert texts_of(await told(store, UserScope("alice")), [*TEXTS, "kept"]) == ["kept"]
+        assert texts_of(await reported(store, UserScope("alice")), [*TEXTS, "kept"]) == ["kept"]
 
     async def test_recently_deleted_events_are_not_found(self, store: Store) -> None:
         number = await filled(store)
@@ -220,7 +220,7 @@ class VectorDeletionRows:
         await embed_all(store, number)
         await store.delete_session(TENANT, ref())
         for scope in (UserScope("alice"), AppScope("shop"), ref("s2")):
-            assert texts_of(await told(store, scope), [*TEXTS, "kept"]) == ["kept"]
+            assert texts_of(await reported(store, scope), [*TEXTS, "kept"]) == ["kept"]
             near = await store.nearest(EVENTS, TENANT, scope, number, vector("two"), 10)
             assert near is None or len(near) == 1
 
@@ -229,9 +229,9 @@ class VectorDeletionRows:
         await embed_all(store, number)
         await store.delete_session(TENANT, ref())
         await session_with(store, draft("new life"))
-        assert len((await told(store)).keys) == 0
+        assert len((await reported(store)).keys) == 0
         assert await embed_all(store, number) == ["new life"]
-        assert texts_of(await told(store), ["new life"]) == ["new life"]
+        assert texts_of(await reported(store), ["new life"]) == ["new life"]
 
 
 class VectorScopeRows:
@@ -260,17 +260,17 @@ class VectorScopeRows:
         for scope in scopes:
             for tenant in (TENANT, "other"):
                 inside = [text for text, (owner, at) in places.items() if owner == tenant and _holds(scope, at)]
-                assert texts_of(await told(store, scope, tenant=tenant), places) == inside
+                assert texts_of(await reported(store, scope, tenant=tenant), places) == inside
                 near = await store.nearest(EVENTS, tenant, scope, number, vector("question"), 100)
                 if near is not None:
-                    found = await told(store, scope, tenant=tenant)
+                    found = await reported(store, scope, tenant=tenant)
                     assert sorted(key for key, _ in near) == found.keys.tolist()
 
     async def test_vectors_have_the_keys_of_their_events_and_sessions(self, store: Store) -> None:
         number = await filled(store, ["one"])
         await session_with(store, draft("two"), draft("three"), session_id="s2")
         await embed_all(store, number)
-        found = await told(store, UserScope("alice"))
+        found = await reported(store, UserScope("alice"))
         events = await store.events_by_key(TENANT, UserScope("alice"), found.keys.tolist())
         assert [(each.key, each.session) for each in events] == list(zip(found.keys, found.sessions, strict=True))
         assert [each.ref.session_id for each in events] == ["s1", "s2", "s2"]
@@ -280,15 +280,15 @@ class VectorScopeRows:
         await embed_all(store, number)
         keys: list[int] = []
         pages = []
-        while len(page := (await told(store, after=keys[-1] if keys else 0, limit=2)).keys):
+        while len(page := (await reported(store, after=keys[-1] if keys else 0, limit=2)).keys):
             keys += page.tolist()
             pages.append(len(page))
         assert pages == [2, 2, 1]
-        assert keys == (await told(store)).keys.tolist()
+        assert keys == (await reported(store)).keys.tolist()
 
     async def test_no_texts_give_no_vectors(self, store: Store) -> None:
         number = await filled(store)
-        found = await told(store)
+        found = await reported(store)
         assert found.vectors.shape == (0, DIMENSION)
         assert found.keys.shape == found.sessions.shape == (0,)
         near = await store.nearest(EVENTS, TENANT, ref(), number, vector("two"), 10)
@@ -299,12 +299,12 @@ class VectorScopeRows:
         await create(store, user="bob")
         for missing, error in ((ref("none"), SessionNotFound), (SessionRef("", "", "s1"), AmbiguousSession)):
             with pytest.raises(error):
-                await told(store, missing, number=number)
+                await reported(store, missing, number=number)
 
     async def test_a_bare_name_of_one_session_is_accepted(self, store: Store) -> None:
         number = await filled(store)
         await embed_all(store, number)
-        assert texts_of(await told(store, SessionRef("", "", "s1")), TEXTS) == list(TEXTS)
+        assert texts_of(await reported(store, SessionRef("", "", "s1")), TEXTS) == list(TEXTS)
 
     async def test_the_stores_own_index_finds_what_a_full_comparison_finds(self, store: Store) -> None:
         texts = [f"text {n}" for n in range(60)]
@@ -314,7 +314,7 @@ class VectorScopeRows:
         near = await store.nearest(EVENTS, TENANT, ref(), number, question, 10)
         if near is None:
             return  # the caller compares, see recall.vectors
-        found = await told(store)
+        found = await reported(store)
         cosines = found.vectors @ question
         best = np.argsort(-cosines)[:10]
         assert [key for key, _ in near] == found.keys[best].tolist()

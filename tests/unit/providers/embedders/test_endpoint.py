@@ -239,7 +239,7 @@ async def test_canceling_closes_the_connection_at_once(model: EmbeddingEndpoint,
     async with opened(timeout=60.0) as embedder:
         asking = asyncio.create_task(embedder.embed([TEXT]))
         async with asyncio.timeout(60):
-            await model.asked.wait()
+            await model.requested.wait()
             asking.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await asking
@@ -301,8 +301,8 @@ async def test_errors_contain_neither_key_nor_address_nor_text(
             failed = await failure(embedder)
             assert failed.__cause__ is None
             assert failed.__context__ is None
-            told = "".join(traceback.format_exception(failed, chain=True)) + repr(failed)
-            assert not [secret for secret in (KEY, model.url, SECRET, TEXT) if secret in told]
+            reported = "".join(traceback.format_exception(failed, chain=True)) + repr(failed)
+            assert not [secret for secret in (KEY, model.url, SECRET, TEXT) if secret in reported]
         assert KEY not in repr(embedder)
     lines = [record.getMessage() for record in caplog.records if record.name != "asyncio"]
     assert f"{model.provider}:embedding-small:5 refused (401) (attempt 1), giving up" in lines

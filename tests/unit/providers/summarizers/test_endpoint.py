@@ -197,7 +197,7 @@ async def test_canceling_closes_the_connection_at_once(model: ModelEndpoint, ope
     async with opened(timeout=60.0) as summarizer:
         asking = asyncio.create_task(summarize(summarizer))
         async with asyncio.timeout(60):
-            await model.asked.wait()
+            await model.requested.wait()
             asking.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await asking
@@ -304,8 +304,8 @@ async def test_errors_contain_neither_key_nor_address_nor_the_providers_text(
                 await summarize(summarizer)
             assert failed.value.__cause__ is None
             assert failed.value.__context__ is None
-            told = "".join(traceback.format_exception(failed.value, chain=True)) + repr(failed.value)
-            assert not [secret for secret in (KEY, model.url, SECRET, PROMPT) if secret in told]
+            reported = "".join(traceback.format_exception(failed.value, chain=True)) + repr(failed.value)
+            assert not [secret for secret in (KEY, model.url, SECRET, PROMPT) if secret in reported]
         assert KEY not in repr(summarizer)
     ours = [record.getMessage() for record in caplog.records if record.name.startswith("threadkeep_server")]
     assert "small refused (401) (attempt 1), giving up" in ours

@@ -195,9 +195,9 @@ async def test_a_failing_model_is_retried_after_growing_delays(bench: Bench, cap
         for number, delay in enumerate(delays):
             longest = min(2.0**number, 300)
             assert longest / 2 <= delay <= longest
-        asked = len(bench.model.prompts)
+        requested = len(bench.model.prompts)
         await working.say("U6")
-        assert len(bench.model.prompts) == asked, "an append does not cut the wait short"
+        assert len(bench.model.prompts) == requested, "an append does not cut the wait short"
         bench.model.problem = ""
         working.timers.fire()
         await working.settle()

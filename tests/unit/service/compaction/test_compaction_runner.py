@@ -328,15 +328,15 @@ async def test_an_unusable_summary_changes_nothing(bench: Bench, text: str) -> N
 async def test_a_cancel_during_the_summary_changes_nothing(bench: Bench) -> None:
     await bench.session("U1 A1 U2 A2")
     before = await bench.everything()
-    asked = asyncio.Event()
+    requested = asyncio.Event()
 
     async def hang() -> None:
-        asked.set()
+        requested.set()
         await asyncio.Event().wait()
 
     bench.model.meanwhile = hang
     task = asyncio.create_task(bench.run(summarizing(2)))
-    await asked.wait()
+    await requested.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

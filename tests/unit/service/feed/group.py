@@ -137,9 +137,9 @@ class Working:
         got: list[Delivery] = []
         async with asyncio.timeout(600):
             while len(got) < number or not self.confirmed.issuperset(each.delivery_id for each in got):
-                told = await self.hear()
-                got += told.deliveries
-                self.membership.acknowledge([each.delivery_id for each in told.deliveries])
+                reported = await self.hear()
+                got += reported.deliveries
+                self.membership.acknowledge([each.delivery_id for each in reported.deliveries])
         assert len(got) == number
         return got
 
@@ -203,9 +203,9 @@ class Worker:
 
     async def run(self) -> None:
         try:
-            async for told in self._member.updates():
-                self._record.confirm([self._told.pop(each) for each in told.acknowledged])
-                for delivery in told.deliveries:
+            async for reported in self._member.updates():
+                self._record.confirm([self._told.pop(each) for each in reported.acknowledged])
+                for delivery in reported.deliveries:
                     self._told[delivery.delivery_id] = delivery
                     self._queues.setdefault(delivery.partition, deque()).append(delivery)
                     if delivery.partition not in self._lanes:

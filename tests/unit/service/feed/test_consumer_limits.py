@@ -50,10 +50,10 @@ async def test_more_than_fits_is_read_in_parts() -> None:
         sizes: list[int] = []
         got: list[Delivery] = []
         while len(got) < 321:
-            told = await member.hear()
-            sizes.append(sum(each.change.size for each in told.deliveries))
-            got += told.deliveries
-            member.membership.acknowledge([each.delivery_id for each in told.deliveries])
+            reported = await member.hear()
+            sizes.append(sum(each.change.size for each in reported.deliveries))
+            got += reported.deliveries
+            member.membership.acknowledge([each.delivery_id for each in reported.deliveries])
         assert places(got) == list(range(1, 322))
         assert max(sizes) <= MOST_FRAME_BYTES
 

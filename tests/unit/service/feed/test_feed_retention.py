@@ -114,8 +114,8 @@ async def test_a_failure_is_logged_and_tried_again(clock: Clock, caplog: pytest.
     feed.failures = [StoreUnavailable("the disk is full"), RuntimeError("hush")]
     async with at_work(caring(feed, clock, interval=0.01)):
         await until(lambda: not feed.times)
-    told = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
-    assert [each.rpartition(": ")[2] for each in told] == ["RuntimeError", "StoreUnavailable"]
+    reported = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert [each.rpartition(": ")[2] for each in reported] == ["RuntimeError", "StoreUnavailable"]
     assert "hush" not in caplog.text
 
 

@@ -305,10 +305,10 @@ async def test_a_session_recreated_during_ingestion_is_ingested_once(
 
     async def taken_over(tenant: str, to: SessionRef) -> Session:
         monkeypatch.setattr(services.store, "get_session", get_session)
-        told = await get_session(tenant, to)
+        reported = await get_session(tenant, to)
         await services.store.delete_session(tenant, to)
         await services.session("s1", "new tea")
-        return told
+        return reported
 
     monkeypatch.setattr(services.store, "get_session", taken_over)
     with pytest.raises(errors.SessionNotFound):

@@ -61,14 +61,14 @@ class Meanings:
         self.dimension = DIMENSION if known else 0
         self.fails: EmbedFailed | None = None
         self.refused: Callable[[str], bool] = lambda text: False
-        self.asked: list[list[str]] = []
+        self.requested: list[list[str]] = []
         self.questions: list[str] = []
 
     async def embed(self, texts: Sequence[str], *, query: bool = False) -> Vectors:
         if query:
             self.questions += texts
         else:
-            self.asked.append(list(texts))
+            self.requested.append(list(texts))
         if self.fails is not None:
             raise self.fails
         if any(self.refused(text) for text in texts):

@@ -70,8 +70,8 @@ def test_embeddings_are_made_once_in_batches_the_oldest_first() -> None:
         await works.session(*[f"text {number}" for number in range(10)])
         async with works.working():
             await asyncio.sleep(60)
-        assert [len(batch) for batch in works.embedder.asked] == [4, 4, 2]
-        assert works.embedder.asked[0] == ["text 0", "text 1", "text 2", "text 3"]
+        assert [len(batch) for batch in works.embedder.requested] == [4, 4, 2]
+        assert works.embedder.requested[0] == ["text 0", "text 1", "text 2", "text 3"]
         assert await works.embedded() == 10
         assert works.worker.waiting == 0
 
@@ -87,7 +87,7 @@ def test_events_are_embedded_soon_after_they_are_committed_and_those_of_a_moment
             for number in range(3):
                 await works.say(f"text {number}")
             await asyncio.sleep(0.2)
-            assert works.embedder.asked == [["text 0", "text 1", "text 2"]]
+            assert works.embedder.requested == [["text 0", "text 1", "text 2"]]
 
     simulate(main())
 
@@ -101,14 +101,14 @@ def test_memories_are_found_by_the_poll_or_when_woken() -> None:
             await asyncio.sleep(1)
             await services.memory.add_session(ANYONE, ref())
             await asyncio.sleep(1)
-            assert works.embedder.asked == []
+            assert works.embedder.requested == []
             works.worker.wake()
             await asyncio.sleep(1)
-            assert works.embedder.asked == [["a car"]]
+            assert works.embedder.requested == [["a car"]]
             await works.say("a boat")
             await services.memory.add_session(ANYONE, ref())
             await asyncio.sleep(100)
-            assert works.embedder.asked == [["a car"], ["a boat"]]
+            assert works.embedder.requested == [["a car"], ["a boat"]]
         assert await works.embedded() == 0
 
     simulate(main())
@@ -125,7 +125,7 @@ def test_texts_that_are_blank_need_no_vector_and_no_request() -> None:
         )
         async with works.working():
             await asyncio.sleep(30)
-        assert works.embedder.asked == [["a car"]]
+        assert works.embedder.requested == [["a car"]]
         assert await works.embedded() == 1
         assert await works.store.waiting_for(works.embedder.model, [EVENTS]) == 0
 
@@ -157,7 +157,7 @@ def test_an_embedder_that_is_down_delays_and_loses_nothing(caplog: pytest.LogCap
         await works.session("a car", "a boat")
         async with works.working():
             await asyncio.sleep(3600)
-            tried = len(works.embedder.asked)
+            tried = len(works.embedder.requested)
             assert works.worker.failures == tried
             assert await works.embedded() == 0
             works.embedder.fails = None
@@ -169,8 +169,8 @@ def test_an_embedder_that_is_down_delays_and_loses_nothing(caplog: pytest.LogCap
 
     with caplog.at_level(logging.INFO):
         simulate(main())
-    told = [(record.levelname, record.getMessage()) for record in caplog.records]
-    assert told == [
+    reported = [(record.levelname, record.getMessage()) for record in caplog.records]
+    assert reported == [
         ("WARNING", "embedding failed (the endpoint does not answer); retrying until it succeeds"),
         ("INFO", "embedding succeeded again; 0 documents are pending"),
     ]
@@ -200,9 +200,9 @@ def test_the_retry_waits_for_the_endpoints_delay() -> None:
         await works.session("a car")
         async with works.working():
             await asyncio.sleep(119)
-            assert len(works.embedder.asked) == 1
+            assert len(works.embedder.requested) == 1
             await asyncio.sleep(120)
-            assert len(works.embedder.asked) == 2
+            assert len(works.embedder.requested) == 2
 
     simulate(main())
 
@@ -216,9 +216,9 @@ def test_a_refused_text_does_not_stop_the_queue(caplog: pytest.LogCaptureFixture
             await asyncio.sleep(60)
             assert await works.embedded() == 6
             assert await works.store.waiting_for(works.embedder.model, [EVENTS]) == 0
-            asked = len(works.embedder.asked)
+            requested = len(works.embedder.requested)
             await asyncio.sleep(600)
-            assert len(works.embedder.asked) == asked
+            assert len(works.embedder.requested) == requested
 
     with caplog.at_level(logging.WARNING):
         simulate(main())
@@ -292,7 +292,7 @@ def test_a_changed_model_embeds_everything_again_in_the_background() -> None:
         async with other.working():
             await asyncio.sleep(30)
         assert await other.embedded() == 2
-        assert other.embedder.asked == [["a car", "a boat"]]
+        assert other.embedder.requested == [["a car", "a boat"]]
         assert await works.embedded() == 0
 
     simulate(main())
@@ -364,7 +364,7 @@ def test_the_backlog_is_counted_while_the_embedder_is_down() -> None:
             await works.say("a cat")
             await asyncio.sleep(10)
             assert works.worker.waiting == 3
-            assert works.embedder.asked == [["probe"]] * works.worker.failures
+            assert works.embedder.requested == [["probe"]] * works.worker.failures
             works.embedder.fails = None
             await asyncio.sleep(301)
             assert works.worker.waiting == 0

@@ -29,14 +29,14 @@ class Counting(InMemoryStore):
     def __init__(self) -> None:
         super().__init__(CODEC)
         self.waits = 5
-        self.asked: list[tuple[Source, Caller | None]] = []
+        self.requested: list[tuple[Source, Caller | None]] = []
         self.free = asyncio.Event()
         self.free.set()
         self.fails = False
 
     async def waiting_for(self, name: str, sources: Sequence[Source], whose: Caller | None = None) -> int:
         assert name == "m"
-        self.asked += [(source, whose) for source in sources]
+        self.requested += [(source, whose) for source in sources]
         waits = self.waits
         await self.free.wait()
         if self.fails:
@@ -58,20 +58,20 @@ async def test_a_count_is_kept_for_a_second() -> None:
     assert await counted.counts.recent(ALICE, EVENTS) == 5
     counted.clock.advance(0.01)
     assert await counted.counts.recent(ALICE, EVENTS) == 3
-    assert counted.store.asked == [(EVENTS, ALICE)] * 2
+    assert counted.store.requested == [(EVENTS, ALICE)] * 2
 
 
 async def test_the_second_begins_when_it_has_been_counted() -> None:
     counted = Counted()
     counted.store.free.clear()
-    asked = asyncio.create_task(counted.counts.recent(ALICE, EVENTS))
+    requested = asyncio.create_task(counted.counts.recent(ALICE, EVENTS))
     await asyncio.sleep(0)
     counted.clock.advance(30)
     counted.store.free.set()
-    assert await asked == 5
+    assert await requested == 5
     counted.clock.advance(0.5)
     assert await counted.counts.recent(ALICE, EVENTS) == 5
-    assert len(counted.store.asked) == 1
+    assert len(counted.store.requested) == 1
 
 
 async def test_each_credential_and_source_has_a_count_of_its_own() -> None:
@@ -81,18 +81,18 @@ async def test_each_credential_and_source_has_a_count_of_its_own() -> None:
         counted.store.waits = number
         assert await counted.counts.recent(caller, source) == number
     assert [await counted.counts.recent(*each) for each in everyone] == list(range(len(everyone)))
-    assert counted.store.asked == [(source, caller) for caller, source in everyone]
+    assert counted.store.requested == [(source, caller) for caller, source in everyone]
 
 
 async def test_concurrent_callers_share_a_count() -> None:
     counted = Counted()
     counted.store.free.clear()
-    asked = [asyncio.create_task(counted.counts.recent(ALICE, EVENTS)) for _ in range(20)]
+    requested = [asyncio.create_task(counted.counts.recent(ALICE, EVENTS)) for _ in range(20)]
     other = asyncio.create_task(counted.counts.recent(OTHER, EVENTS))
     await asyncio.sleep(0)
     counted.store.free.set()
-    assert await asyncio.gather(*asked, other) == [5] * 21
-    assert counted.store.asked == [(EVENTS, ALICE), (EVENTS, OTHER)]
+    assert await asyncio.gather(*requested, other) == [5] * 21
+    assert counted.store.requested == [(EVENTS, ALICE), (EVENTS, OTHER)]
 
 
 async def test_a_canceled_caller_does_not_cancel_the_shared_count() -> None:
@@ -143,7 +143,7 @@ async def test_no_more_counts_are_kept_than_a_bound(monkeypatch: pytest.MonkeyPa
     counted = Counted()
     for name in "abcda":
         await counted.counts.recent(Caller(TENANT, name), EVENTS)
-    assert [caller.user_id for _, caller in counted.store.asked if caller] == ["a", "b", "c", "d", "a"]
+    assert [caller.user_id for _, caller in counted.store.requested if caller] == ["a", "b", "c", "d", "a"]
     assert len(counted.counts._counts) == 3
     assert not counted.counts._counting
 
@@ -152,18 +152,18 @@ async def test_searches_of_a_moment_count_once(monkeypatch: pytest.MonkeyPatch) 
     services = SearchServices(Meanings())
     await services.session("s1", "my automobile")
     await services.embed_all()
-    asked: list[Sequence[Source]] = []
+    requested: list[Sequence[Source]] = []
     count = services.store.waiting_for
 
     async def noted(name: str, sources: Sequence[Source], whose: Caller | None = None) -> int:
-        asked.append(sources)
+        requested.append(sources)
         return await count(name, sources, whose)
 
     monkeypatch.setattr(services.store, "waiting_for", noted)
     for mode in (SearchMode.SEMANTIC, SearchMode.HYBRID) * 5:
         await services.find("car", mode=mode)
         await services.remembered("car", mode)
-    assert asked == [[EVENTS], [MEMORIES]]
+    assert requested == [[EVENTS], [MEMORIES]]
     services.clock.advance(1)
     await services.find("car", mode=SearchMode.HYBRID)
-    assert asked == [[EVENTS], [MEMORIES], [EVENTS]]
+    assert requested == [[EVENTS], [MEMORIES], [EVENTS]]

@@ -324,7 +324,7 @@ async def test_an_unknown_dimension_is_determined_once_by_a_probe() -> None:
     embedder = Meanings(known=False)
     model = VectorModel(store, embedder)
     assert await asyncio.gather(*(model.number() for _ in range(3))) == [1, 1, 1]
-    assert embedder.asked == [["probe"]]
+    assert embedder.requested == [["probe"]]
     other = VectorModel(store, Meanings("other"))
     assert await other.number() == 2
 

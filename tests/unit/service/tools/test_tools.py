@@ -136,9 +136,9 @@ async def test_load_memory_returns_memories_of_the_user_in_the_app() -> None:
     await services.memory.add(ANYONE, SCOPE._replace(user_id="bob"), [entry("bob likes tea")])
     await services.memory.add(ANYONE, SCOPE._replace(app="bank"), [entry("tea at the bank")])
     found = await result(services, "load_memory", query="What tea?")
-    [told] = found["memories"]
-    assert told.pop("score") > 0
-    assert told == {
+    [reported] = found["memories"]
+    assert reported.pop("score") > 0
+    assert reported == {
         "id": "m1",
         "author": "alice",
         "time": "2025-06-15T15:06:40.000Z",
@@ -155,8 +155,8 @@ async def test_unreadable_metadata_is_returned_as_valid_json() -> None:
     await services.memory.add(ANYONE, SCOPE, [entry("likes tea", metadata_json=metadata)])
     found = await services.tools.call(ANYONE, ref(), "load_memory", '{"query": "tea"}')
     assert found.result_json.encode()
-    [told] = json.loads(found.result_json, parse_constant=pytest.fail)["memories"]
-    assert told["metadata"] == {"half": "a ?", "large": "1e400", "pair": "\U0001f600"}
+    [reported] = json.loads(found.result_json, parse_constant=pytest.fail)["memories"]
+    assert reported["metadata"] == {"half": "a ?", "large": "1e400", "pair": "\U0001f600"}
 
 
 async def test_load_memory_is_a_configuration_error_where_there_is_no_memory() -> None:

@@ -91,7 +91,9 @@ def results_of(conversation: Sequence[Message], new: int, *, unknown_calls: bool
         return {}
     found: dict[int, Results] = {}
     for at, pairs in answers(conversation, since=places[0]).items():
-        known = [(conversation[asked].id, result) for asked, result in pairs if conversation[asked].id or unknown_calls]
+        known = [
+            (conversation[requested].id, result) for requested, result in pairs if conversation[requested].id or unknown_calls
+        ]
         if at >= new and known:
             found[at] = _results(conversation[at], known)
     return found

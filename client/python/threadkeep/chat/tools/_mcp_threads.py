@@ -58,10 +58,10 @@ class Connection:
         if server is None or loop is None or loop.is_closed():
             raise ChatError(NOT_CONNECTED)
 
-        async def asked() -> _T:
+        async def requested() -> _T:
             return await call(server)
 
-        future = asyncio.run_coroutine_threadsafe(asked(), loop)
+        future = asyncio.run_coroutine_threadsafe(requested(), loop)
         try:
             return future.result()
         except CancelledError:

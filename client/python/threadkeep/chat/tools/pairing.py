@@ -82,13 +82,13 @@ def paired(messages: Sequence[Message]) -> Paired:
     for at, message in enumerate(messages):
         if message.role is Role.TOOL:
             continue
-        asked = message.tool_calls if message.role is Role.ASSISTANT else ()
-        if not asked:
+        requested = message.tool_calls if message.role is Role.ASSISTANT else ()
+        if not requested:
             kept.append(message)
             continue
-        answered = {place for place in range(len(asked)) if (at, place) in calls.answered}
-        dropped += len(asked) - len(answered)
-        shown = message if len(answered) == len(asked) else with_calls(message, answered)
+        answered = {place for place in range(len(requested)) if (at, place) in calls.answered}
+        dropped += len(requested) - len(answered)
+        shown = message if len(answered) == len(requested) else with_calls(message, answered)
         if not shown.is_blank:
             kept.append(shown)
         kept += _results(messages, calls.claims.get(at, ()))
@@ -118,9 +118,9 @@ def answers(messages: Sequence[Message], *, since: int = 0) -> dict[int, list[tu
     if 0 < since == len(messages) - 1 and _in_order(messages[since - 1 :]):
         return {since: [(since - 1, result) for result in messages[since].tool_results]}
     found: dict[int, list[tuple[int, ToolResult]]] = {}
-    for asked, claims in _Calls(messages).claims.items():
+    for requested, claims in _Calls(messages).claims.items():
         for claim in claims:
-            found.setdefault(claim.at, []).append((asked, claim.result))
+            found.setdefault(claim.at, []).append((requested, claim.result))
     return found
 
 
@@ -131,11 +131,11 @@ def unanswered(messages: Sequence[Message]) -> Message | None:
         if message.role is Role.TOOL:
             results |= {result.call_id for result in message.tool_results}
             continue
-        asked = message.tool_calls if message.role is Role.ASSISTANT else ()
-        waiting = {place for place, call in enumerate(asked) if call.id not in results}
+        requested = message.tool_calls if message.role is Role.ASSISTANT else ()
+        waiting = {place for place, call in enumerate(requested) if call.id not in results}
         if not waiting:
             return None
-        return message if len(waiting) == len(asked) else with_calls(message, waiting)
+        return message if len(waiting) == len(requested) else with_calls(message, waiting)
     return None
 
 

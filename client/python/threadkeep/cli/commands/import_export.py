@@ -22,7 +22,7 @@ from ..options import Address, AllUsers, App, Cli, Json, Token, User, check_user
 from ..progress import Meter, meter
 from ..render.output import print_json
 
-_TOLD = 20  # problems shown one by one
+_READ_COLUMNS = 20  # problems shown one by one
 
 
 class ImportFormat(StrEnum):
@@ -223,9 +223,9 @@ def _raise_for(cli: Cli, tally: Tally, *, stopped: bool) -> None:
         after = "what precedes it is imported; mend the file and import it again"
         skip = "" if first.fatal or not stopped else ", or skip this with --on-error skip"
         raise CliError(f"{_problem_text(first)}; {after}{skip}", reason=first.reason, metadata=metadata)
-    for each in tally.problems[:_TOLD]:
+    for each in tally.problems[:_READ_COLUMNS]:
         print(f"skipped: {_problem_text(each)}", file=sys.stderr)
-    more = len(tally.problems) - _TOLD
+    more = len(tally.problems) - _READ_COLUMNS
     shown = f" ({more:,} more not shown)" if more > 0 else ""
     skipped = counted(len(tally.problems), "record")
     raise CliError(f"{skipped} could not be imported{shown}; the rest is in", reason=first.reason, metadata=metadata)
@@ -249,7 +249,7 @@ def _problem_json(problem: Problem) -> dict[str, object]:
 
 
 def _tell_export(cli: Cli, done: Exported, seconds: float, output: Path | None) -> None:
-    for each in done.changed[:_TOLD]:
+    for each in done.changed[:_READ_COLUMNS]:
         print(f"note: session {each} was deleted or changed while it was read", file=sys.stderr)
     if cli.json:
         print_json(

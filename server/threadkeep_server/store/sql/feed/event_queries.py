@@ -23,7 +23,7 @@ _e = events.c
 # Events of a session between two positions, or between two row ids.
 _SPAN = ("number", "session", "low", "high")
 _LOW, _HIGH = _SPAN.index("low"), _SPAN.index("high")
-_TOLD = (_e.seq, _e.time, _e.role, _e.author, _e.author_role, _e.branch, _e.synthetic, _e.archived, _e.body)
+_READ_COLUMNS = (_e.seq, _e.time, _e.role, _e.author, _e.author_role, _e.branch, _e.synthetic, _e.archived, _e.body)
 
 # For each index of a change: the span of its events, and the first and last row in it.
 _Places = dict[int, tuple[int, int, int | None]]
@@ -89,7 +89,7 @@ def _rows(scanner: Scanner, kind: ChangeKind, spans: Sequence[list[int]]) -> Seq
 
     def build() -> Select[Any]:
         table = given.build()
-        return sql.each(table, _TOLD, _within(kind, table))
+        return sql.each(table, _READ_COLUMNS, _within(kind, table))
 
     prepared = scanner.statements.get(("added", kind, given.shape), scanner.connection, build)
     return prepared.rows(scanner.connection, given.values)

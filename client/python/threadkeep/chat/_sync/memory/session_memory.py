@@ -208,8 +208,8 @@ class SessionMemoryAdvisor:
         stored = self._log.append(round_.turn, [new_events[at] for at in places], request.context)
         conversation = list(round_.turn.messages)
         for at, message in zip(places, stored.messages, strict=True):
-            asked = new_events[at].message
-            partly = asked is not conversation[at] and message.says_the_same(asked)
+            requested = new_events[at].message
+            partly = requested is not conversation[at] and message.says_the_same(requested)
             conversation[at] = replace(conversation[at], id=message.id) if partly else message
         return replace(round_, turn=replace(stored.turn, messages=tuple(conversation)))
 
@@ -267,12 +267,12 @@ class SessionMemoryAdvisor:
         return None if looped else self._open_calls(turn, request)
 
     def _open_calls(self, turn: Turn, request: ChatClientRequest) -> ChatClientResponse | None:
-        asked = unanswered(self._own_messages(turn))
-        if asked is None:
+        requested = unanswered(self._own_messages(turn))
+        if requested is None:
             return None
         instructions = [message for message in request.messages if message.role is Role.SYSTEM]
         return self._with_turn(
-            _response_of(asked), request, replace(turn, started=True, extra_instructions=tuple(instructions[1:]))
+            _response_of(requested), request, replace(turn, started=True, extra_instructions=tuple(instructions[1:]))
         )
 
     def _own_messages(self, turn: Turn) -> list[Message]:

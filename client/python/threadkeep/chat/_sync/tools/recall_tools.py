@@ -52,14 +52,14 @@ class RecallTools:
         """
         arguments = {"max_entries": max_entries, **({} if text is None else {"text": text})}
         answer = self._client.call_tool("preload_memory", arguments, session=session)
-        told = json.loads(answer.result_json)
+        reported = json.loads(answer.result_json)
         if answer.is_error:
-            raise ValueError(told["error"])
-        return str(told["text"])
+            raise ValueError(reported["error"])
+        return str(reported["text"])
 
-    def _tool(self, told: OfServer) -> Tool:
-        schema = json.loads(told.parameters_json_schema)
-        return Tool(ToolDefinition(told.name, told.description, schema), self._runs(told.name))
+    def _tool(self, reported: OfServer) -> Tool:
+        schema = json.loads(reported.parameters_json_schema)
+        return Tool(ToolDefinition(reported.name, reported.description, schema), self._runs(reported.name))
 
     def _runs(self, name: str) -> Callable[[str, ToolContext], Any]:
         def run(arguments: str, context: ToolContext) -> ToolOutput:

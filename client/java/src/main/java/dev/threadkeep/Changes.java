@@ -142,9 +142,9 @@ public final class Changes implements Iterator<Change>, Iterable<Change>, AutoCl
     if (over != null) {
       throw over;
     }
-    Runnable told = news.poll(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
-    if (told != null) {
-      told.run();
+    Runnable reported = news.poll(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
+    if (reported != null) {
+      reported.run();
     } else if (call != null) {
       var quiet = "no heartbeat from %s for %d s".formatted(connection.address(), silence.toSeconds());
       failed(call, ThreadkeepException.of(Status.Code.UNAVAILABLE, quiet));

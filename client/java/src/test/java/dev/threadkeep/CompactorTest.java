@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Timeout;
 
 @Timeout(30)
 class CompactorTest {
-  private final List<String> asked = new ArrayList<>();
+  private final List<String> requested = new ArrayList<>();
   private final AtomicInteger races = new AtomicInteger();
   private CompactionPlan plan =
       CompactionPlan.newBuilder()
@@ -64,7 +64,7 @@ class CompactorTest {
   }
 
   private String summarize(SummaryPrompt prompt) {
-    asked.add(prompt.getPrompt());
+    requested.add(prompt.getPrompt());
     return "a summary";
   }
 
@@ -76,7 +76,7 @@ class CompactorTest {
   void summaryFillsTheEmptyEventOfThePlan() {
     assertTrue(client.compactWith("s", this::summarize).orElseThrow().getApplied());
     assertEquals(client.ref("s"), last().getSession());
-    assertEquals(List.of("what was said"), asked);
+    assertEquals(List.of("what was said"), requested);
     assertEquals("Summarize", Events.textOf(last().getInserts(0).getEvents(0)));
     assertEquals("a summary", Events.textOf(last().getInserts(0).getEvents(1)));
     assertEquals(List.of("e1"), last().getEventIds().getIdsList());
@@ -89,7 +89,7 @@ class CompactorTest {
   void lostRaceIsPlannedAgainWithoutSummarizingTwice() {
     races.set(2);
     assertTrue(client.compactWith(client.ref("s"), this::summarize, null).isPresent());
-    assertEquals(1, asked.size());
+    assertEquals(1, requested.size());
     assertEquals(6, server.requests.size());
     assertEquals(5, last().getExpectedWindowVersion());
   }
@@ -108,7 +108,7 @@ class CompactorTest {
     assertTrue(client.compactWith(client.ref("s"), this::summarize, null).isPresent());
     plan = CompactionPlan.getDefaultInstance();
     assertTrue(client.compactWith(client.ref("s"), this::summarize, null).isEmpty());
-    assertEquals(List.of(), asked);
+    assertEquals(List.of(), requested);
     assertEquals(3, server.requests.size());
   }
 

@@ -54,7 +54,7 @@ public final class Driver {
       case "pages" -> ok.put("items", pages(p, client, request).map(Driver::packed).toList());
       case "context" -> ok.put("response", packed(client.context(session, ContextSpec.parseFrom(bytes(p, "spec")))));
       case "compact" -> ok.put("response", packed(client.compact(session, how)));
-      case "compact_with" -> ok.put("response", client.compactWith(session, asked -> text(p, "summary"), how).map(Driver::packed).orElse(""));
+      case "compact_with" -> ok.put("response", client.compactWith(session, requested -> text(p, "summary"), how).map(Driver::packed).orElse(""));
       case "compact_context" -> ok.put("response", packed(compactContext(p, client, session)));
       case "build" -> ok.put("event", packed(build(text(p, "builder"), p.getAsJsonObject("args"))));
       case "watch" -> follow(p, client, request);
@@ -140,10 +140,10 @@ public final class Driver {
   private static Map<String, Object> failure(Exception error) {
     var typed = ThreadkeepException.from(error); // a usage error has only empty fields
     var fields = typed.fields().stream().map(violation -> violation.getField()).toList();
-    var told = new HashMap<String, Object>(Map.of("code", typed == error ? typed.code() : "USAGE", "reason", typed.reasonName(),
+    var reported = new HashMap<String, Object>(Map.of("code", typed == error ? typed.code() : "USAGE", "reason", typed.reasonName(),
         "message", String.valueOf(error.getMessage()), "metadata", typed.metadata(), "fields", fields));
-    typed.retryAfter().ifPresent(delay -> told.put("retry_after_ms", delay.toMillis()));
-    return told;
+    typed.retryAfter().ifPresent(delay -> reported.put("retry_after_ms", delay.toMillis()));
+    return reported;
   }
 
   private static String text(JsonObject p, String name) {
