@@ -103,6 +103,10 @@ class Driver:
         """Compacts each session once."""
         return await windows.compact(self._channel(job), job)
 
+    async def do_append_while(self, job: Job) -> dict[str, Any]:
+        """Unary appends to one session while another one is compacted or deleted."""
+        return await windows.appends_beside(self._channel(job), job)
+
     async def do_turns(self, job: Job) -> dict[str, Any]:
         """Turns of conversations, through the agent kit or by hand."""
         return await turns.turns(job)

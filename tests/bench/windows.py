@@ -20,8 +20,10 @@ from threadkeep.v1 import (
 CONTEXT = "/threadkeep.v1.EventService/GetContext"
 GET_SESSION = "/threadkeep.v1.SessionService/GetSession"
 COMPACT = "/threadkeep.v1.CompactionService/CompactSession"
+DELETE = "/threadkeep.v1.SessionService/DeleteSession"
 APPLY = "/threadkeep.v1.CompactionService/ApplyCompaction"
 _BATCH = 500
+AFTER_SECONDS = 3.0
 Job = dict[str, Any]
 
 
@@ -80,6 +82,35 @@ async def appends_while_summarizing(channel: grpc.aio.Channel, job: Job, appendi
     if not answer.compacted:
         raise ValueError("the compaction changed nothing")
     return result | {"compaction": time.perf_counter() - before, "lost_races": answer.lost_races}
+
+
+async def appends_beside(channel: grpc.aio.Channel, job: Job) -> dict[str, Any]:
+    """Appends to a session, one at a time, while the session named like the work is compacted or deleted, and for
+    `AFTER_SECONDS` more: what is left to do then is done behind the call."""
+    append, template = loads.unary(channel, payloads.APPEND), payloads.append_template(job["sessions"][0], 1)
+    before = time.perf_counter()
+    working = asyncio.ensure_future(_work(channel, job["work"]))
+    working.add_done_callback(lambda _: ends.append(time.perf_counter()))
+    ends: list[float] = []
+    times: list[float] = []
+    while not ends or time.perf_counter() < ends[0] + AFTER_SECONDS:
+        began = time.perf_counter()
+        await append(template.fill(), timeout=loads.CALL_SECONDS)
+        times.append(time.perf_counter() - began)
+    await working
+    return loads.summary(times, time.perf_counter() - before, 1, 0) | {"work": ends[0] - before}
+
+
+async def _work(channel: grpc.aio.Channel, work: str) -> None:
+    ref, seconds = payloads.session(work), 10 * loads.CALL_SECONDS
+    if work == "delete":
+        await loads.unary(channel, DELETE)(
+            session_service_pb2.DeleteSessionRequest(session=ref).SerializeToString(), timeout=seconds
+        )
+        return
+    strategy = compaction_pb2.CompactionStrategy(sliding_window=compaction_pb2.SlidingWindow(max_events=20))
+    request = compaction_service_pb2.CompactSessionRequest(session=ref, strategy=strategy)
+    await loads.unary(channel, COMPACT)(request.SerializeToString(), timeout=seconds)
 
 
 class SlowModel:
