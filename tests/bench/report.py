@@ -20,7 +20,7 @@ _COMPARE = {">=": operator.ge, "<=": operator.le}
 
 @dataclass(frozen=True)
 class Target:
-    """A bound that a ratio (or, for memory, a number of MiB) must keep."""
+    """A bound that a ratio (or a number of MiB or milliseconds) must keep."""
 
     relation: str
     bound: float

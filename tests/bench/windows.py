@@ -89,10 +89,10 @@ async def appends_beside(channel: grpc.aio.Channel, job: Job) -> dict[str, Any]:
     `AFTER_SECONDS` more: what is left to do then is done behind the call."""
     append, template = loads.unary(channel, payloads.APPEND), payloads.append_template(job["sessions"][0], 1)
     before = time.perf_counter()
-    working = asyncio.ensure_future(_work(channel, job["work"]))
-    working.add_done_callback(lambda _: ends.append(time.perf_counter()))
     ends: list[float] = []
     times: list[float] = []
+    working = asyncio.ensure_future(_work(channel, job["work"]))
+    working.add_done_callback(lambda _: ends.append(time.perf_counter()))
     while not ends or time.perf_counter() < ends[0] + AFTER_SECONDS:
         began = time.perf_counter()
         await append(template.fill(), timeout=loads.CALL_SECONDS)
