@@ -228,7 +228,7 @@ async def test_a_slow_response_is_a_timeout_of_the_attempt(
     model: EmbeddingEndpoint, opened: Opened, behavior: Behaviour
 ) -> None:
     model.does(behavior)
-    async with opened(timeout=0.3, max_attempts=2) as embedder:
+    async with opened(timeout=1.0, max_attempts=2) as embedder:
         failed = await failure(embedder)
         assert (failed.problem, failed.retry) == ("timed out", True)
     assert len(model.requests) == 2
@@ -296,7 +296,7 @@ async def test_errors_contain_neither_key_nor_address_nor_text(
     caplog.set_level(logging.DEBUG)
     body = {"error": {"message": SECRET}}
     model.does(replies(body, status=401), replies(body, status=500), breaks_off(body), replies(SECRET), model.embeds(), hangs)
-    async with opened(max_attempts=1, timeout=0.2, dimensions=5) as embedder:
+    async with opened(max_attempts=1, timeout=1.0, dimensions=5) as embedder:
         for _ in range(6):
             failed = await failure(embedder)
             assert failed.__cause__ is None

@@ -177,7 +177,7 @@ async def test_an_unusable_retry_after_is_ignored(model: ModelEndpoint, opened: 
 @pytest.mark.parametrize("behavior", [hangs, never_ends(b" ", every=0.02)], ids=["silent", "dripping"])
 async def test_a_slow_response_is_a_timeout_of_the_attempt(model: ModelEndpoint, opened: Opened, behavior: Behaviour) -> None:
     model.does(behavior, replies(model.answer()))
-    async with opened(timeout=0.3) as summarizer:
+    async with opened(timeout=1.0) as summarizer:
         assert (await summarize(summarizer)).text == TEXT
     assert len(model.requests) == 2
 
@@ -298,7 +298,7 @@ async def test_errors_contain_neither_key_nor_address_nor_the_providers_text(
     caplog.set_level(logging.INFO)
     body = {"error": {"message": SECRET}}
     model.does(replies(body, status=401), replies(body, status=500), breaks_off(body), replies(SECRET), hangs)
-    async with opened(max_attempts=1, timeout=0.2) as summarizer:
+    async with opened(max_attempts=1, timeout=1.0) as summarizer:
         for _ in range(5):
             with pytest.raises(SummarizerFailed) as failed:
                 await summarize(summarizer)
@@ -326,7 +326,7 @@ async def test_the_possible_cost_of_a_failed_attempt_counts(
     model: ModelEndpoint, opened: Opened, behavior: Behaviour, spent: bool
 ) -> None:
     model.does(behavior, replies(model.answer()))
-    async with opened(max_tokens_per_hour=110, max_attempts=1, timeout=0.3) as summarizer:
+    async with opened(max_tokens_per_hour=110, max_attempts=1, timeout=1.0) as summarizer:
         with pytest.raises(SummarizerFailed):
             await summarize(summarizer)
         if spent:
