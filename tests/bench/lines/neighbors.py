@@ -21,7 +21,7 @@ def neighbors(bench: Bench, engine: str) -> list[Line]:
             bench.say(f"appends while {events:,} events are {done} on {engine}")
             found = bench.driver.run("append_while", 600.0, target=server.target, sessions=["mine"], work=work)
             text = f"an append while {events:,} events are {done}"
-            note = f"the {work} took {duration(found['work'])}; {found['count']:,} appends beside it"
+            note = f"the {work} took {duration(found['work'])}; {found['count']:,} appends meanwhile"
             for key, what, bound in (("p99", ": 99th percentile", P99_MS), ("slowest", ": the slowest", SLOWEST_MS)):
                 took, target = found[key] * 1e3, at_most(bound, " ms")
                 shown = (duration(found[key]), duration(alone[key]))
