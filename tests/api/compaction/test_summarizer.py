@@ -61,7 +61,7 @@ def settings(model: ModelEndpoint, **changes: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def opened(model: ModelEndpoint, tmp_path: Path) -> Iterator[Wire]:
-    with wire(tmp_path, **settings(model, summarizer_timeout="2s", summarizer_deadline="4s")) as each:
+    with wire(tmp_path, **settings(model, summarizer_timeout="5s", summarizer_deadline="10s")) as each:
         yield each
 
 
