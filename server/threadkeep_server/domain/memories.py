@@ -99,8 +99,8 @@ def top_values(metadata_json: str) -> Mapping[str, str]:
         return {}
     if not isinstance(values, dict):
         return {}
-    reported = {key: str(value).lower() if isinstance(value, bool) else value for key, value in values.items()}
-    return {key: value for key, value in reported.items() if isinstance(value, str)}
+    texts = {key: str(value).lower() if isinstance(value, bool) else value for key, value in values.items()}
+    return {key: value for key, value in texts.items() if isinstance(value, str)}
 
 
 @dataclass(frozen=True, slots=True)

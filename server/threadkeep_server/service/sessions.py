@@ -79,8 +79,8 @@ class SessionService:
         began = (
             draft.create_time if draft.create_time is None else validation.passed_time("create_time", draft.create_time, now)
         )
-        reported = (draft.metadata_json, draft.labels or {}, draft.context_bytes)
-        return NewSession(named, self._new_id(), now, expire_time, *reported, began=began)
+        details = (draft.metadata_json, draft.labels or {}, draft.context_bytes)
+        return NewSession(named, self._new_id(), now, expire_time, *details, began=began)
 
     def _expire_time(self, expiry: Expiry, now: int, within: str = "") -> int | None:
         if expiry.never:

@@ -208,8 +208,8 @@ class ConsumerService:
                 break
             page.append(each)
         read = await self._store.change_events([each.change for each in page], with_text=bool(wanted.terms))
-        reported = [(each, select(events, wanted)) for each, events in zip(page, read, strict=True)]
-        return ParkedPage(reported, page[-1].parked_id if len(page) < len(found) else None)
+        selected = [(each, select(events, wanted)) for each, events in zip(page, read, strict=True)]
+        return ParkedPage(selected, page[-1].parked_id if len(page) < len(found) else None)
 
     async def replay_parked(self, caller: Caller, name: str, parked_ids: Sequence[int] | None) -> int:
         """Returns how many of these changes (None: all) will be delivered again."""

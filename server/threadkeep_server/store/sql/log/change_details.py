@@ -30,6 +30,12 @@ def state_columns(versions: Versions) -> dict[str, int]:
     return columns | {f"window_{what}": getattr(versions.window, what) for what in COUNTED}
 
 
+def session_change(kind: int, session: int, time: int, after: Session, detail: bytes) -> dict[str, Any]:
+    """Returns the columns of a change of a session itself. `session` is the id of its row."""
+    row = {"kind": kind, "session": session, "time": time, "first": 0, "last": 0, "detail": detail}
+    return row | state_columns(after.versions)
+
+
 def created(after: Session) -> bytes:
     return _dump({"after": _snapshot(change_snapshot(after))})
 

@@ -41,6 +41,11 @@ def is_there(session: sa.ColumnElement[int]) -> sa.ColumnElement[bool]:
     return sa.exists().where(sessions.c.id == session)
 
 
+def has_event(key: sa.ColumnElement[int]) -> sa.ColumnElement[bool]:
+    """Whether an event has this row id, and its session exists."""
+    return sa.exists().where(events.c.id == key, is_there(events.c.session))
+
+
 def _waits(connection: Connection) -> bool:
     return connection.execute(sa.select(removals.c.session).limit(1)).scalar() is not None
 

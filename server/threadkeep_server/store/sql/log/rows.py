@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -130,16 +130,30 @@ _HEAD = ("id", "log_version", "window_version", "last_seq", "context_bytes", *(f
 
 def find_head(connection: Connection, statements: Statements, tenant: str, ref: SessionRef) -> Record | None:
     """Like find, for the columns that every read needs."""
+    return _find_prepared(connection, statements, tenant, ref, "head", _HEAD)
+
+
+def require_prepared(connection: Connection, statements: Statements, tenant: str, ref: SessionRef) -> Record:
+    """Like require, with a prepared statement."""
+    row = _find_prepared(connection, statements, tenant, ref, "session", sessions.c.keys())
+    if row is None:
+        raise SessionNotFound(ref)
+    return row
+
+
+def _find_prepared(
+    connection: Connection, statements: Statements, tenant: str, ref: SessionRef, shape: str, columns: Sequence[str]
+) -> Record | None:
     values = {"tenant": tenant, "session_id": ref.session_id}
     if not ref.is_bare:
         values |= {"app": ref.app, "user_id": ref.user_id}
-    prepared = statements.get(("head", *values), connection, lambda: _head_query(values))
+    prepared = statements.get((shape, *values), connection, lambda: _named_query(values, columns))
     found = prepared.run(connection, values)
     if len(found) > 1:
         raise AmbiguousSession(ref.session_id)
     return found[0] if found else None
 
 
-def _head_query(values: Mapping[str, str]) -> Select[Any]:
+def _named_query(values: Mapping[str, str], columns: Sequence[str]) -> Select[Any]:
     conditions = [sessions.c[name] == sa.bindparam(name, type_=sa.Text) for name in values]
-    return sa.select(*(sessions.c[name] for name in _HEAD)).where(*conditions).limit(sa.literal_column("2"))
+    return sa.select(*(sessions.c[name] for name in columns)).where(*conditions).limit(sa.literal_column("2"))

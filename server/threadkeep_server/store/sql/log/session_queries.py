@@ -19,12 +19,6 @@ from .removals import REMOVED_AT_ONCE, remove_events
 from .rows import find, ref_of, session_of
 
 
-def _record(connection: Connection, kind: int, key: int, time: int, after: Session, detail: bytes, **columns: Any) -> None:
-    """Adds a change to the feed."""
-    row = {"kind": kind, "session": key, "time": time, "first": 0, "last": 0, "detail": detail}
-    connection.execute(changes.insert(), row | change_details.state_columns(after.versions) | columns)
-
-
 def list_page(connection: Connection, tenant: str, query: SessionQuery) -> SessionPage:
     order = (sessions.c.create_time, sessions.c.id)
     wanted = [sessions.c.tenant == tenant]
@@ -120,7 +114,8 @@ def _delete_row(connection: Connection, row: Row[Any], now: int, *, expired: boo
     gone = session_of(row)
     name = {"tenant": row.tenant, "app": ref.app, "user_id": ref.user_id, "session_id": ref.session_id}
     span = {"first": first or 0, "last": last or 0}
-    _record(connection, DELETED, key, now, gone, change_details.deleted(gone, expired=expired), **name, **span)
+    change = change_details.session_change(DELETED, key, now, gone, change_details.deleted(gone, expired=expired))
+    connection.execute(changes.insert(), change | name | span)
     return removed
 
 

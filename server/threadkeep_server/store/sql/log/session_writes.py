@@ -6,19 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import sqlalchemy as sa
-from sqlalchemy import Connection, Text, bindparam
+from sqlalchemy import Connection, bindparam
 from sqlalchemy.dialects import postgresql
-from sqlalchemy.sql import ClauseElement, Select
+from sqlalchemy.sql import ClauseElement
 
-from ....domain.errors import AmbiguousSession, SessionAlreadyExists, SessionNotFound
+from ....domain.errors import SessionAlreadyExists
 from ....domain.model import NewSession, Session, SessionChange, SessionRef
-from ..engine.statements import Record, Statements
+from ..engine.statements import Statements
 from ..schema.tables import CREATED, UPDATED, changes, session_labels, sessions
 from . import change_details
 from .append_group import Name
 from .append_statements import insert_of
-from .rows import labels_bytes, session_of
+from .rows import labels_bytes, require_prepared, session_of
 
 Created = tuple[Session, bool]
 """A session, and whether it is new."""
@@ -79,7 +78,9 @@ class SessionWrites:
         for each in creations:
             wanted.setdefault((each.tenant, each.ref), each.new)
         keys = self.insert(connection, wanted)
-        existing = {name: session_of(self._one(connection, *name)) for name in wanted if name not in keys}
+        existing = {
+            name: session_of(require_prepared(connection, self._statements, *name)) for name in wanted if name not in keys
+        }
         outcomes: list[Created | SessionAlreadyExists] = []
         for each in creations:
             name = (each.tenant, each.ref)
@@ -102,7 +103,7 @@ class SessionWrites:
     def update(self, connection: Connection, update: SessionUpdate) -> Session:
         """Raises SessionNotFound and AmbiguousSession, before it writes."""
         tenant, ref, change = update.tenant, update.ref, update.change
-        row = self._one(connection, tenant, ref)
+        row = require_prepared(connection, self._statements, tenant, ref)
         before = session_of(row)
         fields = {"expiry": "expire_time"} | {name: name for name in ("metadata_json", "labels", "context_bytes")}
         changed: dict[str, Any] = {name: getattr(change, name) for field, name in fields.items() if field in change.fields}
@@ -116,16 +117,6 @@ class SessionWrites:
         return after
 
     # --- statements
-
-    def _one(self, connection: Connection, tenant: str, ref: SessionRef) -> Record:
-        values = dict(zip(_NAME, (tenant, *ref), strict=True))  # more than a bare name needs
-        prepared = self._statements.get(("session", ref.is_bare), connection, lambda: _session_query(ref.is_bare))
-        found = prepared.run(connection, values)
-        if len(found) > 1:
-            raise AmbiguousSession(ref.session_id)
-        if not found:
-            raise SessionNotFound(ref)
-        return found[0]
 
     def _insert_rows(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
         """Returns the ids of the rows that did not exist, by uid."""
@@ -186,14 +177,7 @@ def _mutable(session: Session) -> dict[str, Any]:
 
 def _change(kind: int, key: int, time: int, after: Session, before: Session | None = None) -> dict[str, Any]:
     detail = change_details.created(after) if before is None else change_details.updated(after, before)
-    row = {"kind": kind, "session": key, "time": time, "first": 0, "last": 0, "detail": detail}
-    return row | change_details.state_columns(after.versions)
-
-
-def _session_query(bare: bool) -> Select[Any]:
-    names = ("tenant", "session_id") if bare else _NAME
-    conditions = [sessions.c[name] == bindparam(name, type_=Text) for name in names]
-    return sa.select(sessions).where(*conditions).limit(sa.literal_column("2"))
+    return change_details.session_change(kind, key, time, after, detail)
 
 
 def _insert_sessions(size: int) -> ClauseElement:

@@ -51,8 +51,10 @@ class GroupedWrites:
 
     async def _append(self, requests: Sequence[Request]) -> Sequence[Outcome] | None:
         """Appends in one round trip. None if that is impossible."""
+        if self._function is None:
+            return None
         appends = [request for request in requests if isinstance(request, AppendRequest)]
-        if self._function is None or len(appends) < len(requests):
+        if len(appends) < len(requests):
             return None
         return await self._function.append(appends, self._group.keys)
 

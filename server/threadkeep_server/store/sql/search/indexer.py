@@ -23,7 +23,7 @@ from ...contract.codec import Codec
 from ..engine.base import Engine
 from ..log.change_order import beyond
 from ..log.markers import markers
-from ..log.removals import is_there
+from ..log.removals import has_event
 from ..schema.tables import (
     ADDING,
     APPENDED,
@@ -181,10 +181,11 @@ class Indexer:
 
     def _remove(self, connection: Connection, change: Row[Any]) -> None:
         """Removes derived data of a deleted session: rows in its span of ids without an event."""
-        left = sa.exists().where(events.c.id == event_text.c.id, is_there(events.c.session))
         query = sa.select(event_text, event_words.c.markers, event_words.c.words)
         query = query.outerjoin(event_words, event_words.c.id == event_text.c.id)
-        gone = connection.execute(query.where(event_text.c.id.between(change.first, change.last), ~left)).all()
+        gone = connection.execute(
+            query.where(event_text.c.id.between(change.first, change.last), ~has_event(event_text.c.id))
+        ).all()
         if gone:
             texts: list[TextRow] = [(row.id, row.scope, row.text) for row in gone]
             words = [TermRow(row.id, row.markers, row.words) for row in gone if row.words is not None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from ..log.removals import is_there
+from ..log.removals import has_event, is_there
 from ..schema.tables import events
 from .tables import event_vectors, vector_progress
 
@@ -39,5 +39,4 @@ def indexed(connection: Connection, first: int) -> None:
 def deleted(connection: Connection, first: int, last: int) -> None:
     """Deletes the vectors of a deleted session whose ids were in this span. Its texts are deleted already: a transaction that
     stores a vector locks the text (vector_queries.put_events), so none comes later."""
-    left = sa.exists().where(events.c.id == event_vectors.c.id, is_there(events.c.session))
-    connection.execute(event_vectors.delete().where(event_vectors.c.id.between(first, last), ~left))
+    connection.execute(event_vectors.delete().where(event_vectors.c.id.between(first, last), ~has_event(event_vectors.c.id)))

@@ -16,7 +16,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select
 from ....domain.model import Caller
 from ...contract.codec import Codec
 from ...contract.vectors import Source, Unembedded
-from ..log.removals import is_there
+from ..log.removals import has_event
 from ..schema.tables import event_text, events, memories, sessions, vector_models
 from .tables import event_vectors, vector_progress
 
@@ -66,8 +66,7 @@ def next_events(connection: Connection, codec: Codec, model: int, limit: int) ->
 
 def _waiting_ids(model: int, first: int, upto: int) -> Select[Any]:
     """Selects waiting ids whose events exist: deleted ones leave the index soon."""
-    there = sa.exists().where(events.c.id == event_text.c.id, is_there(events.c.session))
-    waits = (event_text.c.id.between(first, upto), ~_done(model), there)
+    waits = (event_text.c.id.between(first, upto), ~_done(model), has_event(event_text.c.id))
     return sa.select(event_text.c.id).where(*waits).order_by(event_text.c.id)
 
 

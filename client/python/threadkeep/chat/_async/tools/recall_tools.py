@@ -51,14 +51,14 @@ class AsyncRecallTools:
         """
         arguments = {"max_entries": max_entries, **({} if text is None else {"text": text})}
         answer = await self._client.call_tool("preload_memory", arguments, session=session)
-        reported = json.loads(answer.result_json)
+        answered = json.loads(answer.result_json)
         if answer.is_error:
-            raise ValueError(reported["error"])
-        return str(reported["text"])
+            raise ValueError(answered["error"])
+        return str(answered["text"])
 
-    def _tool(self, reported: OfServer) -> Tool:
-        schema = json.loads(reported.parameters_json_schema)
-        return Tool(ToolDefinition(reported.name, reported.description, schema), self._runs(reported.name))
+    def _tool(self, offered: OfServer) -> Tool:
+        schema = json.loads(offered.parameters_json_schema)
+        return Tool(ToolDefinition(offered.name, offered.description, schema), self._runs(offered.name))
 
     def _runs(self, name: str) -> Callable[[str, ToolContext], Any]:
         async def run(arguments: str, context: ToolContext) -> ToolOutput:

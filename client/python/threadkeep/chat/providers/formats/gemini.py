@@ -115,8 +115,8 @@ def _said(part: Part, names: Mapping[str, str]) -> Iterator[dict[str, Any]]:
 
 def _response(result: ToolResult, names: Mapping[str, str]) -> dict[str, Any]:
     """Returns a JSON object unchanged, and a text under the names of Google's guide for results and errors."""
-    reported = object_of(result.structured_json) if result.structured_json else {"output": result.text}
-    response = {"error": reported.get("output", reported)} if result.is_error else reported
+    output = object_of(result.structured_json) if result.structured_json else {"output": result.text}
+    response = {"error": output.get("output", output)} if result.is_error else output
     return {"id": result.call_id, "name": result.name or names.get(result.call_id, "unknown"), "response": response}
 
 
