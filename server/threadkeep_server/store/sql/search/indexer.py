@@ -134,8 +134,6 @@ class Indexer:
             rows += change.last - change.first + 1 if change.kind in ADDING else 1
             if rows >= most:
                 break
-        if not batch:
-            return _Step(0, True)
         # Creations and updates need no indexing: their data is read from the sessions.
         for kind in ADDING:
             self._add(connection, kind, [change.id for change in batch if change.kind == kind])
@@ -146,6 +144,8 @@ class Indexer:
             # A server without an index trimmed it. The missed changes are unknown, so the index is rebuilt.
             self._index.prepare(connection, self._engine, self._codec.words_version)
             return _Step(rows, False)
+        if not batch:
+            return _Step(0, True)
         last = batch[-1]
         reached = {"xid": last.xid, "change": last.id, "session": last.session, "time": last.time}
         connection.execute(index_progress.update().values(reached))

@@ -81,10 +81,11 @@ def _prepare_tables(connection: Connection, engine: Engine, words_version: int) 
 
 def _start(connection: Connection, engine: Engine) -> dict[str, int]:
     """Returns where the indexer begins. The feed may have been trimmed, so stored events are read directly, and the feed is
-    followed from its visible end."""
+    followed from its visible end, or from its floor if every change was trimmed."""
     newest = sa.select(changes.c.xid, changes.c.id, changes.c.session, changes.c.time).where(engine.sql.visible())
     head = connection.execute(newest.order_by(*(column.desc() for column in engine.sql.change_order)).limit(1)).one_or_none()
-    start = dict(zip(("xid", "change", "session", "time"), head or (0, 0, 0, 0), strict=True))
+    floor = connection.execute(sa.select(feed_floor.c.xid, feed_floor.c.change)).one()
+    start = dict(zip(("xid", "change", "session", "time"), head or (*floor, 0, 0), strict=True))
     # Read after the head, so that every event is among these or its change is after the head, or both.
     fill = connection.execute(sa.select(sa.func.coalesce(sa.func.max(events.c.id), 0))).scalar_one()
     return start | {"one": 1, "filled": 0, "fill": int(fill)}
