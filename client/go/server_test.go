@@ -155,7 +155,7 @@ func retryInfo(after time.Duration) protoadapt.MessageV1 {
 func settled(t *testing.T, before int) {
 	t.Helper()
 	var after int
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if after = runtime.NumGoroutine(); after <= before {
 			return
 		}

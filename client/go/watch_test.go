@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,7 +33,7 @@ func checkpointOf(token string) *Change {
 // collect returns the seqs of up to n changes of a subscription, and the error that ended it.
 func collect(t *testing.T, n int, changes func(func(*Change, error) bool)) (seen []string, last error) {
 	t.Helper()
-	within(t, 20*time.Second, func() {
+	within(t, 60*time.Second, func() {
 		for change, err := range changes {
 			if err != nil {
 				last = err
@@ -95,10 +96,9 @@ func TestCheckpointsAreDeliveredOnRequest(t *testing.T) {
 }
 
 func TestSilentStreamIsReopened(t *testing.T) {
-	opened := 0
+	var opened atomic.Int32
 	s := &script{watch: func(_ *watchRequest, stream watchStream) error {
-		opened++
-		if opened > 1 {
+		if opened.Add(1) > 1 {
 			send(stream, batchOf(1, "t", false, 1))
 		}
 		<-stream.Context().Done()
@@ -106,10 +106,15 @@ func TestSilentStreamIsReopened(t *testing.T) {
 	}}
 	client := serve(t, s)
 	client.silence = 100 * time.Millisecond
-	if seen, err := collect(t, 1, client.Session("s1").Watch(t.Context(), nil)); fmt.Sprint(seen) != "[[1]]" || err != nil || opened != 2 {
-		t.Error(seen, err, opened)
+	// On a loaded machine a later stream may be late, too, and be opened again.
+	if seen, err := collect(t, 1, client.Session("s1").Watch(t.Context(), nil)); fmt.Sprint(seen) != "[[1]]" || err != nil || opened.Load() < 2 {
+		t.Error(seen, err, opened.Load())
 	}
-	opened = 0
+	client = serve(t, &script{watch: func(_ *watchRequest, stream watchStream) error {
+		<-stream.Context().Done()
+		return nil
+	}})
+	client.silence = 100 * time.Millisecond
 	_, err := collect(t, 0, client.Session("s1").Watch(t.Context(), nil, MaxRetries(0)))
 	if status.Code(err) != codes.Unavailable || err.Error() != "threadkeep: Unavailable: no heartbeat from "+client.address+" for 100ms" {
 		t.Error(err)
@@ -117,18 +122,20 @@ func TestSilentStreamIsReopened(t *testing.T) {
 }
 
 func TestSlowReaderIsNotASilentServer(t *testing.T) {
-	opened := 0
+	var opened atomic.Int32
+	resumed := make(chan struct{})
 	s := &script{watch: func(_ *watchRequest, stream watchStream) error {
-		opened++
+		opened.Add(1)
 		send(stream, batchOf(1, "t", false, 1))
-		time.Sleep(500 * time.Millisecond)
+		<-resumed
+		time.Sleep(50 * time.Millisecond)
 		send(stream, batchOf(2, "t", false, 2))
 		<-stream.Context().Done()
 		return nil
 	}}
 	client := serve(t, s)
-	client.silence = 300 * time.Millisecond
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	client.silence = 5 * time.Second // a loaded machine takes its time for each message
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	defer cancel()
 	n := 0
 	for _, err := range client.Session("s1").Watch(ctx, nil) {
@@ -138,10 +145,11 @@ func TestSlowReaderIsNotASilentServer(t *testing.T) {
 		if n++; n == 2 {
 			break
 		}
-		time.Sleep(450 * time.Millisecond)
+		time.Sleep(client.silence + 100*time.Millisecond)
+		close(resumed)
 	}
-	if opened != 1 {
-		t.Error("opened", opened, "times")
+	if opened.Load() != 1 {
+		t.Error("opened", opened.Load(), "times")
 	}
 }
 
@@ -184,6 +192,18 @@ func TestWatchAllStartsWhereTheRequestSays(t *testing.T) {
 	}
 }
 
+// leftAfterTheFirst calls leave soon after the first change, while the loop waits for another.
+func leftAfterTheFirst(leave func(), changes func(func(*Change, error) bool)) func(func(*Change, error) bool) {
+	return func(yield func(*Change, error) bool) {
+		changes(func(change *Change, err error) bool {
+			if err == nil {
+				time.AfterFunc(50*time.Millisecond, leave)
+			}
+			return yield(change, err)
+		})
+	}
+}
+
 // Each way to leave ends the call at once, on both sides, and leaves no goroutine.
 func TestLeavingEndsTheCall(t *testing.T) {
 	before := runtime.NumGoroutine()
@@ -202,21 +222,20 @@ func TestLeavingEndsTheCall(t *testing.T) {
 			if seen, err := collect(t, 1, session.Watch(t.Context(), nil)); len(seen) != 1 || err != nil {
 				t.Fatal(seen, err)
 			}
-			within(t, 5*time.Second, func() { <-ended })
+			within(t, 30*time.Second, func() { <-ended })
 			if time.Sleep(10 * time.Millisecond); n == 4 {
 				connected = runtime.NumGoroutine()
 			}
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(50*time.Millisecond, cancel)
-		seen, err := collect(t, 0, session.Watch(ctx, nil))
+		seen, err := collect(t, 0, leftAfterTheFirst(cancel, session.Watch(ctx, nil)))
 		if len(seen) != 1 || !errors.Is(err, context.Canceled) {
 			t.Error("the context's end:", seen, err)
 		}
-		within(t, 5*time.Second, func() { <-ended })
+		within(t, 30*time.Second, func() { <-ended })
 		settled(t, connected)
-		time.AfterFunc(50*time.Millisecond, func() { _ = client.Close() })
-		seen, err = collect(t, 0, session.Watch(t.Context(), nil))
+		closes := func() { _ = client.Close() }
+		seen, err = collect(t, 0, leftAfterTheFirst(closes, session.Watch(t.Context(), nil)))
 		if len(seen) != 1 || !errors.Is(err, ErrClosed) || status.Code(err) != codes.Canceled {
 			t.Error("the client's end:", seen, err)
 		}

@@ -50,11 +50,11 @@ def running(**flags: Any) -> Iterator[Running]:
     thread = threading.Thread(target=target, name="server")
     thread.start()
     try:
-        yield asyncio.run_coroutine_threadsafe(started(), loop).result(30)
+        yield asyncio.run_coroutine_threadsafe(started(), loop).result(120)
     finally:
         if loop.is_running():
             loop.call_soon_threadsafe(stop.set)
-        thread.join(30)
+        thread.join(120)
 
 
 ServerFactory = Callable[..., Running]

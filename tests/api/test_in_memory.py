@@ -17,7 +17,7 @@ from threadkeep import Client, assistant, compaction, errors, text_of, user
 from threadkeep.cli import main as command_line
 from threadkeep.v1 import compaction_pb2
 
-_WITHIN_S = 20
+_WITHIN_S = 60
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ from .messages import BY_PATH
 
 _UNLIMITED = (("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1))
 _DETAILS = "grpc-status-details-bin"
-_READY_WITHIN = 20.0
+_READY_WITHIN = 60.0
 _CHUNK = 256 * 1024
 
 

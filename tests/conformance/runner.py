@@ -19,6 +19,8 @@ from .values import resolve
 
 _WHOLE = 3000
 """Characters of a response that a failure shows."""
+_HEARTBEAT = "CHECKPOINT_KIND_HEARTBEAT"
+"""The checkpoint that comes whenever a watch was idle for some time; cases do not expect it."""
 AGAIN_AFTER = 0.05
 """Seconds between the tries of a step that may be done again."""
 _numbers = count(1)
@@ -129,10 +131,12 @@ class _Runner:
         return {"ok": {"changes": got}}
 
     async def _change(self, name: Any, deadline: float, what: str, got: Sequence[Any]) -> Any:
-        came = await self._next(name, deadline, what, got)
-        if "item" not in came:
-            raise StepFailed(f"expected {what}, but the watch ended\n{_whole(came)}")
-        return came["item"]
+        while True:
+            came = await self._next(name, deadline, what, got)
+            if "item" not in came:
+                raise StepFailed(f"expected {what}, but the watch ended\n{_whole(came)}")
+            if came["item"].get("checkpoint", {}).get("kind") != _HEARTBEAT:
+                return came["item"]
 
     async def _next(self, name: Any, deadline: float, what: str, got: Sequence[Any]) -> Answer:
         try:

@@ -43,7 +43,7 @@ class Speaker:
 
     async def __aenter__(self) -> Self:
         whose = {"app": self._ref.app, "user_id": self._ref.user_id}
-        await self._ask("connect", address=self._address, token="", timeout_ms=10_000, **whose)
+        await self._ask("connect", address=self._address, token="", timeout_ms=30_000, **whose)
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Self
 
 from tests.support.documents import Block
+from threadkeep import Client
 
 BIN = Path(sys.executable).parent
 GRPC, HTTP = "127.0.0.1:7443", "127.0.0.1:7480"
@@ -27,6 +28,8 @@ _BLOCK_SECONDS, _START_SECONDS = 120.0, 120.0
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _SERVING = re.compile(rb"serving gRPC on ([\d.:]+), HTTP on ([\d.:]+);")
 _SERVE = re.compile(r"((?:\w+=\S+ )*)make serve\n")
+_PAUSE = re.compile(r"^sleep \d+$", re.MULTILINE)
+_UNTIL_PRINTED = "until [ -e printed ]; do sleep 0.1; done"
 
 
 class Terminal:
@@ -55,6 +58,8 @@ class Terminal:
         if serve:
             return ""
         code = block.code.replace(GRPC, self._grpc).replace(HTTP, self._http)
+        # A reader pauses until the program in the background has printed something; how long that is depends on the machine.
+        code = _PAUSE.sub(_UNTIL_PRINTED, code)
         if block.language == "python":
             (self._folder / "block.py").write_text(code, "utf-8")
             code = ".venv/bin/python block.py"
@@ -62,13 +67,15 @@ class Terminal:
         return printed.replace(self._grpc, GRPC).replace(self._http, HTTP)
 
     def _on_terminal(self, code: str, name: str) -> str:
+        printing = self._folder / "printed"
+        printing.unlink(missing_ok=True)
         terminal, inside = pty.openpty()
         fcntl.ioctl(inside, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 120, 0, 0))
         env = self._env | {"THREADKEEP_ADDRESS": self._grpc}
         command = ["timeout", str(_BLOCK_SECONDS), "bash", "-euo", "pipefail", "-c", code]
         process = subprocess.Popen(command, cwd=self._folder, env=env, stdin=subprocess.DEVNULL, stdout=inside, stderr=inside)
         os.close(inside)
-        printed = _all_of(terminal).decode("utf-8", "replace").replace("\r\n", "\n")
+        printed = _all_of(terminal, printing).decode("utf-8", "replace").replace("\r\n", "\n")
         status = process.wait()
         printed = _ESCAPE.sub("", printed)
         assert status == 0, f"{name} ended with {status}:\n{printed}"
@@ -87,19 +94,23 @@ class Terminal:
         found = _SERVING.search(_until_serving(self._server.stderr.fileno()))
         assert found, "the server does not serve"
         self._grpc, self._http = found[1].decode(), found[2].decode()
+        if "THREADKEEP_EMBEDDER" in settings:
+            _until_embedded(self._grpc)
 
     def _stop(self) -> None:
         if self._server is not None:
             self._server.terminate()
-            self._server.communicate(timeout=30)
+            self._server.communicate(timeout=_START_SECONDS)
             self._server = None
 
 
-def _all_of(terminal: int) -> bytes:
+def _all_of(terminal: int, printing: Path) -> bytes:
+    """Returns what is printed until the end. Makes the file when something is."""
     read = bytearray()
     with contextlib.suppress(OSError):  # reading from a terminal that nobody writes to any more
         while chunk := os.read(terminal, 65_536):
             read += chunk
+            printing.touch()
     os.close(terminal)
     return bytes(read)
 
@@ -113,3 +124,12 @@ def _until_serving(stream: int) -> bytes:
                 break
             read += chunk
     return read
+
+
+def _until_embedded(address: str) -> None:
+    """Waits for the embeddings of what was stored before: semantic search returns nothing without them."""
+    deadline = time.monotonic() + _START_SECONDS
+    with Client(address) as client:
+        while (info := client.info()).search_index.lag_batches or info.embeddings.waiting:
+            assert time.monotonic() < deadline, "the server does not embed"
+            time.sleep(0.1)

@@ -18,16 +18,23 @@ from threadkeep_server.app.server import Running, serve
 from threadkeep_server.config.settings import load_settings
 from threadkeep_server.store.sql.engine.base import Unit
 from threadkeep_server.store.sql.engine.sqlite import SqliteEngine
+from threadkeep_server.store.sql.log.group_commit import Writer
+from threadkeep_server.store.sql.log.group_unit import Request
 
 from .harness.ledger import connect
 
 T = TypeVar("T")
 
+SHORT = 5.0
+"""Seconds. A deadline that a call meets if it is not blocked."""
+
 
 class Gate:
-    """Blocks the writer before a unit of work or after its commit, while `closed`."""
+    """Blocks the writer before a unit of work or after its commit, while `closed`. `accepted`: the outcomes of the appends that
+    the server has accepted since then, in order."""
 
     def __init__(self) -> None:
+        self.accepted: list[asyncio.Future[Any]] = []
         self._before, self._after = threading.Event(), threading.Event()
         self.open()
 
@@ -36,10 +43,14 @@ class Gate:
         self._after.set()
 
     def close_before(self) -> None:
+        self.accepted.clear()
         self._before.clear()
 
     def close_after(self) -> None:
         self._after.clear()
+
+    async def until_accepted(self, number: int) -> None:
+        await until(lambda: len(self.accepted) == number)
 
     async def pass_through(self, write: Callable[[], Any]) -> Any:
         await asyncio.to_thread(self._before.wait)
@@ -56,7 +67,14 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Gate:
     async def gated(self: SqliteEngine, unit: Unit[T], **how: Any) -> T:
         return await gate.pass_through(lambda: write(self, unit, **how))
 
+    accept = Writer.write
+
+    def recorded(self: Writer, request: Request) -> asyncio.Future[Any]:
+        gate.accepted.append(accept(self, request))
+        return gate.accepted[-1]
+
     monkeypatch.setattr(SqliteEngine, "write", gated)
+    monkeypatch.setattr(Writer, "write", recorded)
     return gate
 
 
@@ -75,6 +93,12 @@ async def client(server: Running) -> AsyncIterator[threadkeep.AsyncClient]:
         yield opened
 
 
+async def until(happened: Callable[[], bool]) -> None:
+    async with asyncio.timeout(60):
+        while not happened():  # noqa: ASYNC110 - the server does it
+            await asyncio.sleep(0.005)
+
+
 async def _ids(client: threadkeep.AsyncClient) -> list[str]:
     return [event.event_id async for event in client.events("s")]
 
@@ -83,12 +107,12 @@ async def test_a_deadline_before_the_commit_stores_nothing(client: threadkeep.As
     """A call that ends before its turn is dropped, and its retry is a new append."""
     gate.close_before()
     first = asyncio.create_task(client.append("s", threadkeep.user("first", event_id="e1")))
-    await asyncio.sleep(0.1)  # the writer has e1; later calls wait for it
+    await gate.until_accepted(1)  # later calls wait for it
     late = threadkeep.user("late", event_id="e2")
     with pytest.raises(errors.DeadlineExceeded):
-        await client.append("s", late, timeout=0.2)
+        await client.append("s", late, timeout=SHORT)
     assert await _ids(client) == []
-    await asyncio.sleep(0.1)  # the server has noticed the cancellation
+    await until(lambda: gate.accepted[1].cancelled())
     gate.open()
     assert (await first).last_seq == 1
     assert await _ids(client) == ["e1"], "a caller that gave up before its turn stored nothing"
@@ -102,7 +126,7 @@ async def test_a_deadline_after_the_commit_stores_once(client: threadkeep.AsyncC
     gate.close_after()
     event = threadkeep.user("once", event_id="e1")
     with pytest.raises(errors.DeadlineExceeded) as outcome:
-        await client.append("s", event, timeout=0.3)
+        await client.append("s", event, timeout=SHORT)
     assert outcome.value.code is grpc.StatusCode.DEADLINE_EXCEEDED
     assert await _ids(client) == ["e1"]
     gate.open()
@@ -115,12 +139,12 @@ async def test_a_deadline_after_the_commit_stores_once(client: threadkeep.AsyncC
 async def test_a_cancel_before_the_commit_stores_nothing(client: threadkeep.AsyncClient, gate: Gate) -> None:
     gate.close_before()
     first = asyncio.create_task(client.append("s", threadkeep.user("first", event_id="e1")))
-    await asyncio.sleep(0.1)
+    await gate.until_accepted(1)
     second = asyncio.create_task(client.append("s", threadkeep.user("gone", event_id="e2")))
-    await asyncio.sleep(0.1)
+    await gate.until_accepted(2)
     second.cancel()
     await asyncio.gather(second, return_exceptions=True)
-    await asyncio.sleep(0.1)
+    await until(lambda: gate.accepted[1].cancelled())
     gate.open()
     await first
     assert await _ids(client) == ["e1"]
@@ -132,7 +156,9 @@ async def test_a_disconnect_during_the_commit_stores_once(client: threadkeep.Asy
     gate.close_after()
     batch = [threadkeep.user(str(n), event_id=f"e{n}") for n in range(3)]
     call = asyncio.create_task(client.append("s", *batch))
-    await asyncio.sleep(0.2)
+    async with asyncio.timeout(60):
+        while not await _ids(client):  # noqa: ASYNC110 - the server commits
+            await asyncio.sleep(0.005)
     call.cancel()
     await asyncio.gather(call, return_exceptions=True)
     gate.open()

@@ -23,7 +23,7 @@ from .conftest import ServerMaker
 from .harness.background_tasks import background
 from .harness.compactors import Score, TurnLedger, apply_each, replace_once, run_strategies
 from .harness.ledger import append_each, append_until_acknowledged, connect
-from .harness.policy import DEADLINE_S, TRIM, leases_of, set_policy, summarizer
+from .harness.policy import LEASE_S, TRIM, leases_of, set_policy, summarizer
 from .harness.window_invariants import check_session
 from .harness.wire import Wire, wire
 
@@ -45,7 +45,7 @@ async def test_a_compaction_interrupted_by_a_kill_is_atomic(
     async with endpoint("openai") as model:
         model.does(summarizing(model, slowest=0.05))
         settings = {**url_settings(database_url), **summarizer(model)}
-        server = await asyncio.to_thread(make_server(prelude=leases_of(2 * DEADLINE_S), **settings).start)
+        server = await asyncio.to_thread(make_server(prelude=leases_of(LEASE_S), **settings).start)
         async with connect(server.address) as client, wire(server.address) as to:
             for session in SESSIONS:
                 await client.create_session(session, never_expires=True)
@@ -121,12 +121,12 @@ async def test_a_lease_of_a_killed_server_is_taken_over(make_server: ServerMaker
     async with endpoint("openai") as model:
         model.does(hangs)
         settings = {**url_settings(database_url), **summarizer(model)}
-        server = await asyncio.to_thread(make_server(prelude=leases_of(3), **settings).start)
+        server = await asyncio.to_thread(make_server(prelude=leases_of(8), **settings).start)
         async with connect(server.address) as client, wire(server.address) as to:
             await client.create_session("policy")
             await set_policy(to, "policy")
             async with background(append_each(ledger, client, "policy", "w0")):
-                await asyncio.wait_for(model.requested.wait(), 10)
+                await asyncio.wait_for(model.requested.wait(), 60)
                 requested = asyncio.get_running_loop().time()
                 await asyncio.to_thread(server.kill)
             model.does(summarizing(model))

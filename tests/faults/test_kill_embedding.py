@@ -43,11 +43,14 @@ async def slowly(self, texts, *, query=False):
 HashingEmbedder.embed = slowly
 """
 INDEX_SLOWLY = """
-import time
+import os, time
 from threadkeep_server.store.sql.search import indexer
 indexer._EVENTS_AT_ONCE = indexer._EVENTS_AT_ONCE_BUSY = 4
+indexer._POLL_S = 0.05
 step = indexer.Indexer.step
 def slowly(self, *arguments, **how):
+    if os.path.exists("held"):
+        return indexer._Step(0, True)
     time.sleep(0.05)
     return step(self, *arguments, **how)
 indexer.Indexer.step = slowly
@@ -148,11 +151,14 @@ async def test_a_rebuilt_index_finds_everything_and_embeds_only_events(
             file.unlink()
 
         endpoint.requests.clear()
+        held = tmp_path / "held"  # the first search is made without an index, however late
+        held.touch()
         server, lags = make_server(prelude=INDEX_SLOWLY, **embedding_with(endpoint)), []
         await asyncio.to_thread(server.start)
         async with connect(server.address) as client:
             for _ in range(FEW_KILLS):
                 lags.append((await client.info()).search_index.lag_batches)
+                held.unlink(missing_ok=True)
                 await _find_each(client, logs)
                 server.kill()
                 await asyncio.to_thread(server.start)

@@ -126,7 +126,7 @@ async def test_policy_ingestion_stores_each_event_once_despite_kills(
 
 
 async def _until_settled(ledger: IngestionLedger, client: threadkeep.AsyncClient, *, every_session_goes: bool) -> None:
-    async with asyncio.timeout(40):
+    async with asyncio.timeout(180):
         while True:
             missing = ledger.sure - await _remembered(ledger, client)
             if not missing and not (every_session_goes and await _there(ledger, client)):

@@ -31,7 +31,7 @@ async def test_a_killed_database_loses_no_acknowledged_append(
             for _ in range(ROUNDS):
                 await load.until_acknowledged(50)
                 await asyncio.to_thread(durable_postgres.kill)
-                await asyncio.sleep(0.3)  # responses in flight arrive
+                await load.until_each_failed()  # responses in flight have arrived
                 result = ledger.acknowledged
                 await asyncio.sleep(0.2)
                 assert ledger.acknowledged == result, "nothing is acknowledged without a database"

@@ -191,7 +191,7 @@ async def test_sigterm_drains(make_server: ServerMaker, database_url: str | None
     """Calls in flight complete, later ones are rejected with draining, and the process exits with 0."""
     ledger = Ledger()
     settings = {} if database_url is None else {"database_url": database_url}
-    server = make_server(drain_grace="30s", **settings).start()
+    server = make_server(drain_grace="90s", **settings).start()
     async with connect(server.address) as client:
         async with Load(ledger, client, ("one", "two")) as load:
             await load.until_acknowledged(50)
@@ -202,5 +202,5 @@ async def test_sigterm_drains(make_server: ServerMaker, database_url: str | None
         await ledger.check(server.address)
     # gRPC may cancel a call that arrives while the port closes.
     assert set(ledger.problems) <= {"SERVER_DRAINING", "UNAVAILABLE", "CANCELLED"}, ledger.problems
-    assert took < 25, "an idle append stream must not take the whole grace"
+    assert took < 45, "an idle append stream must not take the whole grace"
     assert "stopped" in server.log

@@ -88,7 +88,7 @@ async def test_a_killed_subscriber_resumes_from_its_token(make_server: ServerMak
             )
             assert process.stdout is not None
             for _ in range(20):
-                line = await asyncio.wait_for(process.stdout.readline(), 20)
+                line = await asyncio.wait_for(process.stdout.readline(), 60)
                 version, token = line.decode().split()
                 seen.append(int(version))
             process.kill()

@@ -104,5 +104,5 @@ def _url(engine: str, request: pytest.FixtureRequest) -> Iterator[str | None]:
 
 
 def _settings(url: str | None) -> dict[str, Any]:
-    """Sets a heartbeat fifteen times as frequent as the default."""
-    return {"watch_heartbeat": "1s", **url_settings(url)}
+    """Sets a heartbeat fifteen times as frequent as the default. No sweep comes before the deletions of a test."""
+    return {"watch_heartbeat": "1s", "sweep_interval": "1h", **url_settings(url)}

@@ -23,7 +23,7 @@ from threadkeep.v1.subscription_service_pb2_grpc import SubscriptionServiceStub
 if TYPE_CHECKING:  # it exists in the stub files alone
     from threadkeep.v1.subscription_service_pb2_grpc import SubscriptionServiceAsyncStub
 
-WITHIN = 15.0
+WITHIN = 30.0
 """Seconds within which an expected frame must arrive."""
 APP, USER = "shop", "ann"
 LIVE: Mapping[str, Any] = {"live_only": True}

@@ -16,6 +16,7 @@ from .workload import VIEWS, Workload
 from .writing import REFS, key_of
 
 RESUMING_AT_ONCE = 8
+WITHIN = 240.0
 
 
 def assert_facts(received: list[Fact], expected: list[Fact]) -> None:
@@ -194,7 +195,7 @@ async def check_rests(workload: Workload, view: View, received: Transcript) -> N
             rest = facts_of(await taps[number % len(taps)].read(view, resume_token=mark.token))
         assert_facts(rest, received.rest(mark))
 
-    async with asyncio.timeout(60), AsyncExitStack() as stack:
+    async with asyncio.timeout(WITHIN), AsyncExitStack() as stack:
         taps = [await stack.enter_async_context(subscriber(address)) for address in workload.addresses]
         async with asyncio.TaskGroup() as group:
             for number in range(len(received.bookmarks)):

@@ -23,7 +23,7 @@ from .writing import CURTAIN, MORTAL, NEEDLE, REFS, Ledger, Writer, key_of, labe
 
 WRITERS = 4
 ACTIONS = 45
-SECONDS = 60.0
+SECONDS = 240.0
 
 VIEWS: dict[str, View] = {
     "everything": EVERYTHING,

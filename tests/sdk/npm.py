@@ -12,7 +12,7 @@ from . import readme
 PACKAGE = Path(__file__).parents[2] / "client" / "typescript"
 
 
-def run(*command: str, cwd: Path = PACKAGE, within: float = 120, **more: str) -> str:
+def run(*command: str, cwd: Path = PACKAGE, within: float = 300, **more: str) -> str:
     """What a command wrote. Fails with all that it said if it does not end well in time."""
     return readme.run(command, cwd, os.environ | more, seconds=within)
 

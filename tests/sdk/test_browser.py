@@ -29,8 +29,9 @@ ARGUMENTS = (
     "--disable-component-update",
     "--disable-sync",
 )
-PATIENCE = 20_000
-"""Milliseconds. A server that was killed is up again in two or three seconds, and the page looks for it every few."""
+PATIENCE = 60_000
+"""Milliseconds. A server that was killed is up again in two or three seconds, and the page looks for it every few. A loaded
+machine is much slower."""
 
 
 @pytest.fixture(scope="module")
@@ -56,8 +57,10 @@ def site() -> Iterator[str]:
 def page(site: str) -> Iterator[Page]:
     """An empty page of a browser."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=list(ARGUMENTS))
+        chromium = shutil.which("chromium")
+        browser = playwright.chromium.launch(executable_path=chromium, args=list(ARGUMENTS), timeout=3 * PATIENCE)
         opened = browser.new_page(viewport={"width": 900, "height": 860})
+        opened.set_default_timeout(PATIENCE)
         expect.set_options(timeout=PATIENCE)
         yield opened
         browser.close()

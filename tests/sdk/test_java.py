@@ -20,7 +20,10 @@ ROOT = Path(__file__).parents[2]
 CLIENT = ROOT / "client/java"
 REPOSITORY = CLIENT / "target/repository"
 ARTEFACT = "dev/threadkeep/threadkeep-client/0.1.0"
-WITHIN = 400.0
+WITHIN = 900.0
+
+# Maven takes minutes on a loaded machine.
+pytestmark = pytest.mark.timeout(2 * WITHIN)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -24,6 +24,9 @@ ENVIRONMENT = os.environ | {
 }
 BUILD_WITHIN = 900.0
 
+# A test may wait for more than one build.
+pytestmark = pytest.mark.timeout(2 * BUILD_WITHIN)
+
 
 @pytest.fixture(autouse=True)
 def _toolchain() -> None:

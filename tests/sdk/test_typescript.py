@@ -56,13 +56,13 @@ def shown_after(command: str) -> str:
 
 
 def test_its_own_tests_pass() -> None:
-    said = npm.run("npm", "test", within=180)
+    said = npm.run("npm", "test", within=500)
     assert re.search(r"^# pass [1-9]\d+$", said, re.MULTILINE), said
     assert re.search(r"^# fail 0$", said, re.MULTILINE), said
 
 
 def test_everything_is_typed() -> None:
-    npm.run("npm", "run", "check", within=180)
+    npm.run("npm", "run", "check", within=500)
 
 
 def test_the_lock_is_exact_and_names_no_host() -> None:
@@ -89,14 +89,14 @@ def test_the_readme_installs_what_is_packed() -> None:
 @pytest.mark.parametrize("example", ["quickstart", "agent-loop", "recall"])
 def test_an_example_prints_what_the_readme_shows(installed: Path, live_server: ServerProcess, example: str) -> None:
     command = f"node node_modules/@threadkeep/client/examples/{example}.mjs"
-    said = npm.run(*command.split(), cwd=installed, within=30, THREADKEEP_ADDRESS=live_server.address)
+    said = npm.run(*command.split(), cwd=installed, THREADKEEP_ADDRESS=live_server.address)
     assert said == shown_after(command)
 
 
 def test_the_five_line_example_runs(installed: Path, live_server: ServerProcess) -> None:
     five = next(text for text in blocks("ts") if "connect(" in text)
     (installed / "five.mjs").write_text(five)
-    said = npm.run("node", "five.mjs", cwd=installed, within=30, THREADKEEP_ADDRESS=live_server.address)
+    said = npm.run("node", "five.mjs", cwd=installed, THREADKEEP_ADDRESS=live_server.address)
     assert said == "Is BA117 on time?\n"
 
 
@@ -106,7 +106,7 @@ def test_the_web_half_runs_where_there_is_fetch(installed: Path, live_server: Se
         "connect({", f'connect({{ address: "{live_server.http_address}", '
     )
     (installed / "web.mjs").write_text(source.replace('"trip"', '"web trip"'))
-    assert npm.run("node", "web.mjs", cwd=installed, within=30) == "Is BA117 on time?\n"
+    assert npm.run("node", "web.mjs", cwd=installed) == "Is BA117 on time?\n"
 
 
 def test_a_program_that_imports_the_package_type_checks(installed: Path) -> None:

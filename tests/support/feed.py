@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Sequence
 
 from tests.support.sessions import TENANT
@@ -21,11 +22,11 @@ KINDS = {
 
 async def settled(store: Store) -> Position:
     """Returns the head once all committed changes are settled: transactions of other servers may delay it."""
-    for _ in range(1000):
-        if (await store.feed_state()).unsettled == 0:
-            return await store.feed_head()
+    deadline = time.monotonic() + 60
+    while (await store.feed_state()).unsettled:
+        assert time.monotonic() < deadline, "the feed does not settle"
         await asyncio.sleep(0.005)
-    raise AssertionError("the feed does not settle")
+    return await store.feed_head()
 
 
 async def pages(
@@ -80,8 +81,8 @@ async def seqs_of(store: Store, changes: Sequence[Change]) -> list[list[int]]:
 async def trim(store: Store, before: int, limit: int = 1000) -> int:
     """Trims after the store itself no longer needs the changes."""
     await settled(store)
-    for _ in range(1000):
-        if (await store.info(TENANT, totals=False)).index_lag == 0:
-            return await store.trim_feed(before, limit)
+    deadline = time.monotonic() + 60
+    while (await store.info(TENANT, totals=False)).index_lag:
+        assert time.monotonic() < deadline, "the index does not catch up"
         await asyncio.sleep(0.005)
-    raise AssertionError("the index does not catch up")
+    return await store.trim_feed(before, limit)

@@ -138,16 +138,22 @@ async fn a_missing_server_is_reported_with_address_and_remedy() {
     assert_eq!((error.code(), error.reason_name()), (Code::Unavailable, ""));
     assert!(error.to_string().starts_with("no server at 127.0.0.1:1 ("), "{error}");
     assert!(error.to_string().ends_with("start one with `make serve`"), "{error}");
-    let began = Instant::now();
-    let error = client.compact("s", None).await.expect_err("nobody listens");
-    assert!(error.to_string().starts_with("no server at") && began.elapsed() < Duration::from_millis(90), "{error}");
+    // A retry would wait for 80 ms or more each time; a loaded machine is slow only now and then.
+    let mut fastest = Duration::MAX;
+    for _ in 0..20 {
+        let began = Instant::now();
+        let error = client.compact("s", None).await.expect_err("nobody listens");
+        assert!(error.to_string().starts_with("no server at"), "{error}");
+        fastest = fastest.min(began.elapsed());
+    }
+    assert!(fastest < Duration::from_millis(80), "{fastest:?}");
 }
 
 #[tokio::test]
 async fn a_call_ends_at_its_deadline_in_every_case() {
     let (address, log) = serve(|_| Reply::Silence).await;
     let began = Instant::now();
-    let hurried = client(&address).with_timeout(Duration::from_millis(100));
+    let hurried = client(&address).with_timeout(Duration::from_secs(2));
     let error = hurried.context("s", None).await.expect_err("nobody answers");
     assert_eq!((error.code(), error.reason()), (Code::DeadlineExceeded, Some(ErrorReason::DeadlineExceeded)));
     log.ended(1, 0).await;
@@ -156,7 +162,7 @@ async fn a_call_ends_at_its_deadline_in_every_case() {
     request.set_timeout(Duration::from_millis(100));
     let status = client(&address).compaction().compact_session(request).await.expect_err("nobody answers");
     assert_eq!(Error::from(status).reason(), Some(ErrorReason::DeadlineExceeded));
-    assert!(began.elapsed() < Duration::from_secs(5));
+    assert!(began.elapsed() < Duration::from_secs(20));
 }
 
 #[tokio::test]
@@ -171,9 +177,7 @@ async fn closing_ends_calls_streams_and_the_connection() {
     });
     let mut changes = client.watch("s").stream();
     let watch = tokio::spawn(async move { changes.next().await.expect("an item") });
-    while log.seen().len() < 3 {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    log.arrived(3).await;
     client.close();
     client.close();
     let errors = [
@@ -194,9 +198,15 @@ async fn dropping_a_future_ends_its_call() {
     let (address, log) = serve(|_| Reply::Silence).await;
     let client = client(&address);
     let mut changes = client.watch("s").stream();
-    tokio::time::timeout(Duration::from_millis(100), changes.next()).await.expect_err("nobody answers");
+    tokio::select! {
+        _ = changes.next() => panic!("nobody answers"),
+        () = log.arrived(1) => {}
+    }
     drop(changes);
-    tokio::time::timeout(Duration::from_millis(100), client.context("s", None)).await.expect_err("nobody answers");
+    tokio::select! {
+        _ = client.context("s", None) => panic!("nobody answers"),
+        () = log.arrived(2) => {}
+    }
     log.ended(2, 0).await;
     drop(client);
     log.ended(2, 1).await;
@@ -214,7 +224,7 @@ async fn a_subscription_resumes_where_it_stopped() {
     })
     .await;
     let mut changes = client(&address).watch("s").start(Start::AfterSeq(4)).stream();
-    let first = tokio::time::timeout(Duration::from_secs(5), changes.next()).await;
+    let first = tokio::time::timeout(Duration::from_secs(30), changes.next()).await;
     let first = first.expect("in time").expect("an item").expect("a change");
     assert_eq!(first.resume_token, "t1");
     let starts = log.seen().into_iter().map(|each| v1::WatchSessionRequest::decode(&each.body[5..]).expect("a request").start);

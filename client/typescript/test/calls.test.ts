@@ -7,7 +7,7 @@ import { Code, type ConnectRouter } from "@connectrpc/connect";
 import { retryPause } from "../src/transport.js";
 import * as sdk from "../src/node.js";
 import { connect as connectWeb } from "../src/web.js";
-import { deadAddress, errorInfo, retryInfo, serve, serveHttp, serverError } from "./support.js";
+import { DEAD_ADDRESS, errorInfo, retryInfo, serve, serveHttp, serverError } from "./support.js";
 
 /** Records requests and returns the scripted errors in order, then success. */
 const requested: { appends: sdk.AppendEventsRequest[]; creates: number; headers: Headers[] } = { appends: [], creates: 0, headers: [] };
@@ -21,7 +21,7 @@ function routes(router: ConnectRouter): void {
       requested.headers.push(requestHeader);
       const error = errors.shift();
       if (error) throw error;
-      if (delayMs) await new Promise((resolve, reject) => (setTimeout(resolve, delayMs), signal.addEventListener("abort", reject)));
+      if (delayMs) await new Promise((resolve, reject) => (setTimeout(resolve, delayMs).unref(), signal.addEventListener("abort", reject)));
       return { logVersion: 2n ** 62n };
     },
   });
@@ -111,17 +111,17 @@ for (const [protocol, open] of protocols) {
       await client.append("s1", sdk.user("hi"));
       assert.ok(performance.now() - began >= 399);
       reset(away(retryInfo(60n, 0)));
-      await assert.rejects(client.append("s1", sdk.user("hi"), { timeoutMs: 500 }), (error) => sdk.isReason(error, "STORE_UNAVAILABLE") && error.retryAfterMs === 60_000);
+      await assert.rejects(client.append("s1", sdk.user("hi"), { timeoutMs: 30_000 }), (error) => sdk.isReason(error, "STORE_UNAVAILABLE") && error.retryAfterMs === 60_000);
       assert.equal(requested.appends.length, 1);
     });
 
     test("a timeout includes all retries", async () => {
       reset(away());
-      delayMs = 5000;
+      delayMs = 60_000;
       const began = performance.now();
-      const call = client.append("s1", sdk.user("hi"), { timeoutMs: 400 });
+      const call = client.append("s1", sdk.user("hi"), { timeoutMs: 2000 });
       await assert.rejects(call, (error) => sdk.isReason(error, "DEADLINE_EXCEEDED") && error.code === Code.DeadlineExceeded);
-      assert.ok(performance.now() - began < 2000);
+      assert.ok(performance.now() - began < 30_000);
     });
 
     test("a timeout of 0 means no limit", async () => {
@@ -136,12 +136,12 @@ for (const [protocol, open] of protocols) {
     test("an aborted call ends at once, also between retries", async () => {
       for (const next of [[], [away(retryInfo(20n, 0))]]) {
         reset(...next);
-        delayMs = 5000;
+        delayMs = 60_000;
         const stop = new AbortController();
         void arrived(() => stop.abort("enough"));
         const began = performance.now();
         await assert.rejects(client.append("s1", sdk.user("hi"), { signal: stop.signal }), { code: Code.Canceled, cause: "enough" });
-        assert.ok(performance.now() - began < 2000);
+        assert.ok(performance.now() - began < 15_000);
       }
     });
 
@@ -175,7 +175,7 @@ test("a retry reconnects after a broken connection", async () => {
 });
 
 test("a missing server is reported after the retries", async () => {
-  const client = sdk.connect({ ...who, address: await deadAddress() });
+  const client = sdk.connect({ ...who, address: DEAD_ADDRESS });
   await assert.rejects(client.append("s1", sdk.user("hi")), (error) => error instanceof sdk.ThreadkeepError && error.code === Code.Unavailable && /no server at 127/.test(error.message));
   client.close();
 });

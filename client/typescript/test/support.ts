@@ -47,12 +47,8 @@ export async function serveHttp(routes: (router: ConnectRouter) => void): Promis
   return { address: `127.0.0.1:${(server.address() as AddressInfo).port}`, cut, close };
 }
 
-/** Returns a port without a listener. */
-export async function deadAddress(): Promise<string> {
-  const server = await serve(() => {});
-  await server.close();
-  return server.address;
-}
+/** A port without a listener; one that was closed could have another by then. */
+export const DEAD_ADDRESS = "127.0.0.1:1";
 
 export function errorInfo(reason: string, metadata: Record<string, string> = {}, domain = "threadkeep.dev") {
   const writer = new BinaryWriter().tag(1, 2).string(reason).tag(2, 2).string(domain);

@@ -78,7 +78,7 @@ class Wire:
             f"/{method.containing_service.full_name}/{name}",
             response_deserializer=GetMessageClass(method.output_type).FromString,
         )
-        return invoke(raw, timeout=30, metadata=() if token is None else (("authorization", token),))
+        return invoke(raw, timeout=60, metadata=() if token is None else (("authorization", token),))
 
     def refused(
         self, name: str, request: Message | bytes | None = None, /, *, token: str | None = None, **fields: Any

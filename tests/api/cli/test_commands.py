@@ -260,13 +260,13 @@ def test_serve_runs_until_sigterm(tmp_path: Path) -> None:
             [*command, "--grpc-address", "127.0.0.1:0", "--http-address", ""], stderr=err, env=os.environ | {"NO_COLOR": "1"}
         )
         try:
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + 120
             while "serving gRPC" not in log.read_text() and time.monotonic() < deadline and process.poll() is None:
                 time.sleep(0.05)
             assert "synchronous=FULL" in log.read_text()
         finally:
             process.send_signal(signal.SIGTERM)
-            code = process.wait(30)
+            code = process.wait(60)
     assert code == 0
     assert "Traceback" not in log.read_text()
 

@@ -46,11 +46,11 @@ def member(address: str, handler: Callable[[Change], object]) -> Iterator[None]:
         yield
     finally:
         stop.set()
-        thread.join(30)
+        thread.join(60)
 
 
 def until(condition: Callable[[], Any]) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 90
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.05)
@@ -129,7 +129,8 @@ def test_parked_changes_are_replayed(cli: Cli, parked: None, address: str) -> No
     assert "(replaying)" in cli("parked", "index")[1]
     handled: list[str] = []
     with member(address, lambda change: handled.append(change.batch.events[0].message.parts[0].text)):
-        until(lambda: handled)
+        # Until the first is no longer parked: --all selects changes that are being replayed too.
+        until(lambda: handled and len(lines(cli("parked", "index", "--json")[1])) == 2)
         assert lines(cli("replay", "index", "--all", "--json")[1]) == [{"name": "index", "replayed": 2}]
         until(lambda: len(handled) == 3)
     assert sorted(handled) == ["line 0", "line 1", "line 2"]

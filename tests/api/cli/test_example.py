@@ -7,11 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-_RUN = Path(__file__).parents[3] / "examples" / "compactor" / "run.py"
+_FOLDER = Path(__file__).parents[3] / "examples" / "compactor"
+# Its time limit is for a reader's machine, not for one that runs other tests.
+_RUN = "import run; run.SECONDS = 240; raise SystemExit(run.main())"
 
 
 def test_two_compactors_share_the_sessions() -> None:
-    done = subprocess.run([sys.executable, str(_RUN)], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", _RUN], cwd=_FOLDER, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     counts = re.findall(r"^compactor-(\d) compacted (\d+) of 32 sessions$", done.stdout, re.MULTILINE)
     assert [name for name, _ in counts] == ["1", "2"]

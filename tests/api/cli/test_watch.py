@@ -17,6 +17,7 @@ import pytest
 
 import threadkeep
 from tests.api.conftest import Cli, running
+from tests.support.servers.server_process import free_port
 from threadkeep import Client, compaction
 
 
@@ -111,7 +112,7 @@ def test_tail_prints_the_newest_events_and_then_changes(filled: None, address: s
         with Client(address, user_id="alice", app="shop") as client:
             client.append("s", threadkeep.user("and now?"))
         assert "and now?" in line(tail.stdout)
-        assert tail.wait(30) == 0
+        assert tail.wait(60) == 0
 
 
 def test_an_unknown_session_is_reported_and_tail_waits_for_it(cli: Cli, filled: None, address: str) -> None:
@@ -129,7 +130,7 @@ def test_ctrl_c_prints_the_resume_token(filled: None, address: str, cli: Cli, as
         for _ in range(7 if as_json else 10):
             line(tail.stdout)
         tail.send_signal(signal.SIGINT)
-        _, err = tail.communicate(timeout=30)
+        _, err = tail.communicate(timeout=60)
     assert tail.returncode == 0
     if as_json:
         assert err == ""
@@ -143,8 +144,8 @@ def test_ctrl_c_prints_the_resume_token(filled: None, address: str, cli: Cli, as
 
 
 def test_watch_continues_after_a_server_restart(tmp_path: Path) -> None:
-    with running(data_dir=tmp_path) as server:
-        address = f"127.0.0.1:{server.grpc_port}"
+    address = f"127.0.0.1:{free_port()}"
+    with running(data_dir=tmp_path, grpc_address=address):
         with Client(address, user_id="bob") as client:
             client.append("t", threadkeep.user("before"), create=True)
         tail = process(address, "t", "--user", "bob", "--from-beginning", "--count", "3")
@@ -157,6 +158,6 @@ def test_watch_continues_after_a_server_restart(tmp_path: Path) -> None:
             client.append("t", threadkeep.user("after"))
             assert "after" in line(started.stdout)
             assert line(started.stderr) == "back\n"
-            assert started.wait(30) == 0
+            assert started.wait(60) == 0
     finally:
         tail.__exit__(None, None, None)

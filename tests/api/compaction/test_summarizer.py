@@ -43,10 +43,10 @@ def model() -> Iterator[ModelEndpoint]:
 
     thread = threading.Thread(target=work, name="model")
     thread.start()
-    assert started.wait(10)
+    assert started.wait(60)
     yield ready[0]
     loop.call_soon_threadsafe(stop.set)
-    thread.join(10)
+    thread.join(60)
 
 
 def settings(model: ModelEndpoint, **changes: Any) -> dict[str, Any]:
@@ -60,8 +60,11 @@ def settings(model: ModelEndpoint, **changes: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def opened(model: ModelEndpoint, tmp_path: Path) -> Iterator[Wire]:
-    with wire(tmp_path, **settings(model, summarizer_timeout="5s", summarizer_deadline="10s")) as each:
+def opened(request: pytest.FixtureRequest, model: ModelEndpoint, tmp_path: Path) -> Iterator[Wire]:
+    never_done = "trouble" in request.fixturenames and request.getfixturevalue("trouble") in {"slow", "dripping"}
+    # Other answers have the default of 60 s: the first call, and all on a busy machine, may take seconds.
+    timeouts = {"summarizer_timeout": "8s", "summarizer_deadline": "16s"} if never_done else {}
+    with wire(tmp_path, **settings(model, **timeouts)) as each:
         yield each
 
 
@@ -71,9 +74,12 @@ def conversation(wire: Wire) -> session_pb2.SessionRef:
     return ref
 
 
-def slowly(seconds: float, then: Behaviour) -> Behaviour:
+def held(released: threading.Event, then: Behaviour) -> Behaviour:
+    """Responds when the test has released it."""
+
     async def behave(writer: asyncio.StreamWriter) -> None:
-        await asyncio.sleep(seconds)
+        while not released.is_set():  # noqa: ASYNC110 - an event of threads
+            await asyncio.sleep(0.01)
         await then(writer)
 
     return behave
@@ -158,22 +164,20 @@ def test_a_prompt_that_is_too_long_is_not_sent(tmp_path: Path, model: ModelEndpo
 
 def test_appends_continue_during_a_summary(tmp_path: Path, model: ModelEndpoint) -> None:
     """Appends 64 events at once, repeatedly; the compaction succeeds at the first attempt and loses none."""
-    model.does(slowly(4, replies(model.answer())))
+    released = threading.Event()
+    model.does(held(released, replies(model.answer())))
     with wire(tmp_path, **settings(model)) as opened, ThreadPoolExecutor(65) as pool:
         ref = conversation(opened)
         compacting = pool.submit(opened.call, "CompactSession", session=ref, strategy=SUMMARIZING)
         eventually(lambda: len(model.requests) == 1)
-        slowest = 0.0
         appended = 0
-        while not compacting.done():
-            started = time.monotonic()
+        while appended < 128:
             for answer in pool.map(lambda n: opened.append(ref, user(f"more {n}")), range(64)):
                 assert len(answer.events) == 1
-            slowest = max(slowest, time.monotonic() - started)
             appended += 64
+        assert not compacting.done(), "appends wait for no model"
+        released.set()
         done = compacting.result()
-        assert appended >= 128
-        assert slowest < 3.5, "appends wait for no model"
         assert (done.compacted, done.lost_races) == (True, 0)
         assert len(model.requests) == 1
         assert done.compaction.archived_events == 2
@@ -183,13 +187,15 @@ def test_appends_continue_during_a_summary(tmp_path: Path, model: ModelEndpoint)
 
 
 def test_a_lost_race_requests_a_summary_once(tmp_path: Path, model: ModelEndpoint) -> None:
-    model.does(slowly(1, replies(model.answer())))
+    released = threading.Event()
+    model.does(held(released, replies(model.answer())))
     with wire(tmp_path, **settings(model)) as opened, ThreadPoolExecutor(1) as pool:
         ref = opened.new_session()
         opened.append(ref, user("u1"), assistant("a1"), user("u2"), assistant("a2", event_id="A2"))
         compacting = pool.submit(opened.call, "CompactSession", session=ref, strategy=SUMMARIZING)
         eventually(lambda: len(model.requests) == 1)
         assert opened.call("ApplyCompaction", session=ref, event_ids={"ids": ["A2"]}).applied
+        released.set()
         done = compacting.result()
         assert (done.compacted, done.lost_races, len(model.requests)) == (True, 1, 1)
         assert opened.call("GetSession", session=ref).session.usage.total_tokens == 62
@@ -213,8 +219,9 @@ def test_a_server_that_stops_does_not_wait_for_a_model(tmp_path: Path, model: Mo
         ref = conversation(opened)
         eventually(lambda: len(model.requests) == 1)
         stopping = time.monotonic()
-    assert time.monotonic() - stopping < 5
+    assert time.monotonic() - stopping < 30, "less than the timeout of the model, 60 s"
     model.does(replies(model.answer()))
     with wire(tmp_path, **settings(model)) as opened:
         opened.append(ref, user("u3"))
-        eventually(lambda: len(opened.call("ListCompactions", session=ref).compactions) == 1, seconds=4)
+        # Sooner than a lease of the stopped server would end, after 60 s.
+        eventually(lambda: len(opened.call("ListCompactions", session=ref).compactions) == 1, seconds=30)

@@ -110,6 +110,6 @@ def test_a_filter_without_matches_does_not_delay_others(wire: Streams) -> None:
         began = time.monotonic()
         wire.call("GetSession", session=session_pb2.SessionRef(app="app", user_id="alice", session_id="s"))
         slowest = max(slowest, time.monotonic() - began)
-    assert slowest < 5
+    assert slowest < 20
     for call in calls:
         call.cancel()

@@ -119,7 +119,7 @@ async def test_shutdown_lets_calls_in_flight_finish_and_frees_the_port() -> None
     gateway = Gateway()
     async with serve_http(gateway.app, "127.0.0.1", 0) as gateway.port:
         call = asyncio.create_task(gateway.call("POST", APPEND, '{"events":[{},{}]}', JSON))
-        await asyncio.sleep(0.1)
+        await asyncio.wait_for(gateway.servicer.called.wait(), 30)
     assert (await call).json == {"lastSeq": "2"}
     async with serve_http(gateway.app, "127.0.0.1", gateway.port):
         assert (await gateway.call("GET", "/healthz")).status == 200
@@ -129,7 +129,7 @@ async def test_a_call_that_outlives_the_grace_is_canceled_before_exit(caplog: py
     gateway = Gateway()
     async with serve_http(gateway.app, "127.0.0.1", 0, grace_s=0) as gateway.port:
         call = asyncio.create_task(gateway.call("POST", LIST, '{"session":{"sessionId":"slow"}}', JSON))
-        await asyncio.sleep(0.1)
+        await asyncio.wait_for(gateway.servicer.called.wait(), 30)
     assert gateway.servicer.cancelled.is_set()
     with contextlib.suppress(http.client.HTTPException, OSError):
         assert (await call).status == 499
@@ -142,7 +142,7 @@ async def test_a_probe_that_outlives_the_grace_reports_draining(caplog: pytest.L
     gateway.hangs = True
     async with serve_http(gateway.app, "127.0.0.1", 0, grace_s=0) as gateway.port:
         call = asyncio.create_task(gateway.call("GET", "/readyz"))
-        await asyncio.sleep(0.1)
+        await asyncio.wait_for(gateway.servicer.called.wait(), 30)
     assert (await call).json["reason"] == "SERVER_DRAINING"
     assert [each.exc_info for each in caplog.records if each.levelno >= logging.WARNING] == [None]
 

@@ -124,7 +124,7 @@ async def test_changes_are_sent_as_json(port: Port) -> None:
 
 async def test_a_change_is_sent_before_the_next_one_is_made(port: Port) -> None:
     async with port.watch("idle") as stream:
-        assert _token((await asyncio.wait_for(stream.frame(), 5))[1]).endswith("/idle")
+        assert _token((await asyncio.wait_for(stream.frame(), 30))[1]).endswith("/idle")
         assert port.servicer.open == 1
 
 
@@ -133,7 +133,7 @@ async def test_a_change_is_sent_before_the_next_one_is_made(port: Port) -> None:
 async def test_a_disconnect_releases_the_subscription(port: Port, session_id: str, kind: str) -> None:
     async with port.watch(session_id, kind) as stream:
         await stream.frame()
-    await asyncio.wait_for(port.servicer.freed.wait(), 5)
+    await asyncio.wait_for(port.servicer.freed.wait(), 30)
     assert port.servicer.open == 0
 
 
@@ -150,8 +150,9 @@ async def test_a_client_that_stops_reading_blocks_the_stream(port: Port) -> None
 
 async def test_an_idle_stream_ends_only_by_the_clients_deadline(port: Port) -> None:
     async with port.watch("idle", PROTO, "connect-timeout-ms: 100") as stream:
-        await stream.frame()
-        flags, end = await asyncio.wait_for(stream.frame(), 5)
+        flags = 0
+        while not flags:  # the deadline of a busy machine may come before the first change
+            flags, end = await asyncio.wait_for(stream.frame(), 30)
         assert (flags, json.loads(end)["error"]["code"]) == (2, "deadline_exceeded")
     async with port.watch("idle") as stream:
         await stream.frame()

@@ -275,8 +275,8 @@ def test_the_default_mode_without_an_embedder_is_ranked(start_server: ServerFact
 def test_expiring_sessions_are_ingested_automatically(start_server: ServerFactory) -> None:
     server = start_server(memory_ingest="on_expiry", sweep_interval="1s")
     with connected(server) as client:
-        client.create_session("brief", ttl=timedelta(seconds=1))
-        client.append("brief", user("my shoe size is 43"))
+        client.append("brief", user("my shoe size is 43"), create=True)
+        client.update_session("brief", ttl=timedelta(seconds=1))  # after the append, which may take longer
         eventually(lambda: listed(client.memory()) == ["my shoe size is 43"])
         eventually(lambda: not list(client.sessions()))
         assert listed(client.memory()) == ["my shoe size is 43"]
@@ -301,5 +301,5 @@ def test_memory_is_served_over_http(server: Running) -> None:
     with grpc.insecure_channel(f"127.0.0.1:{server.grpc_port}") as channel:
         check = health_pb2_grpc.HealthStub(channel).Check
         for name in ("threadkeep.v1.MemoryService", "threadkeep.v1.ToolService"):
-            answer = check(health_pb2.HealthCheckRequest(service=name), timeout=5)
+            answer = check(health_pb2.HealthCheckRequest(service=name), timeout=30)
             assert answer.status == health_pb2.HealthCheckResponse.SERVING

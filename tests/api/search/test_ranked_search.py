@@ -266,7 +266,7 @@ def test_an_embedder_outage_delays_embeddings_and_loses_none(
         hybrid = client.search_page("tea", mode="hybrid")
         assert (texts(hybrid.hits), hybrid.mode) == (["I like tea"], SearchMode.SEARCH_MODE_RANKED)
         with pytest.raises(errors.EmbedderFailed):
-            client.search_page("tea", mode="semantic", timeout=8)
+            client.search_page("tea", mode="semantic", timeout=30)
         assert client.info().embeddings.enabled
     with serving("sqlite", request, data, embedder="hashing", http_address="") as opened, connected(opened) as client:
         embedded(client)

@@ -13,6 +13,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 PIXEL = b"\x89PNG\r\n\x1a\n"
 server = MCPServer("demo")
+meetings: dict[int, asyncio.Barrier] = {}
 
 
 @server.tool()
@@ -57,6 +58,13 @@ def fail(why: str) -> str:
 async def wait(seconds: float) -> str:
     await asyncio.sleep(seconds)
     return "done"
+
+
+@server.tool(structured_output=False)
+async def meet(calls: int) -> str:
+    """Returns when this many calls run at the same time."""
+    await meetings.setdefault(calls, asyncio.Barrier(calls)).wait()
+    return "met"
 
 
 @server.tool(structured_output=False)

@@ -215,7 +215,10 @@ async def test_nested_agent_on_a_branch_stores_complete_pairs(talk: Talk, caplog
     assert text_of(await talk.ask_with_tools(model, memory, "find out", tools=[delegate])) == "the answer is 42"
     assert prompt_of(model) == ["user: find out", "assistant: [delegate c1]", "tool: c1=it is 42"]
     assert prompt_of(helper_model) == ["user: find out", "user: what is it?", "assistant: [look h1]", "tool: h1=found"]
-    assert not caplog.records, "an open call of the chief is no defect of the history"
+    # Other loggers may warn of a busy machine.
+    assert not [each for each in caplog.records if each.name == "threadkeep.chat"], (
+        "an open call of the chief is no defect of the history"
+    )
     branches = [event.branch for event in await talk.events()]
     assert branches == ["chief"] * 2 + ["chief.helper"] * 4 + ["chief"] * 2
     await talk.ask(model, memory, "once more")

@@ -368,7 +368,7 @@ async def test_resume_after_sigkill_during_a_tool_completes_the_turn(talk: Talk)
     command = [sys.executable, "-c", AGENT, talk.sdk.address, talk.session]
     agent = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
     assert agent.stdout is not None
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):  # the start of a process
         assert await agent.stdout.readline() == b"looking\n"
     agent.kill()
     await agent.communicate()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
 import traceback
 from collections.abc import AsyncIterator
@@ -21,6 +22,8 @@ from ..fakes.vendors import VENDORS, Vendor
 
 MOST_WAITED = 20.0
 """Upper limit in seconds, on a busy machine, for what should be immediate; far below the time of a failure."""
+MOST_IDLE = 5.0
+"""Seconds after which the clients close an idle connection; a busy machine may pause for longer."""
 QUICK = Prompt(HELLO.messages, ChatOptions(timeout=0.2))
 
 
@@ -53,6 +56,12 @@ async def failure_of(way: Way, model: Any, prompt: Prompt = HELLO) -> ModelFaile
     return raised.value
 
 
+async def hung_up(endpoint: Loopback) -> None:
+    """Waits until the client of a request has disconnected. A busy machine may not have sent the request in time."""
+    if endpoint.requests:
+        await asyncio.wait_for(endpoint.gone.wait(), MOST_WAITED)
+
+
 async def test_bad_request_error_quotes_the_provider(endpoint: Loopback, model: Any, way: Way) -> None:
     endpoint.does(refuses(400, "this model's context length is 8192 tokens"))
     failed = await failure_of(way, model)
@@ -81,8 +90,8 @@ async def test_too_many_requests_error_has_retry_after(endpoint: Loopback, kit: 
     endpoint.does(refuses(429, "slow down", headers={"retry-after": "7"}))
     failed = await failure_of(way, model)
     assert (failed.status, failed.retry, failed.retry_after) == (429, True, 7.0)
-    endpoint.does(refuses(429, "slow down", headers={"retry-after": formatdate(time.time() + 30, usegmt=True)}))
-    assert (await failure_of(way, model)).retry_after == pytest.approx(30, abs=5)
+    endpoint.does(refuses(429, "slow down", headers={"retry-after": formatdate(time.time() + 600, usegmt=True)}))
+    assert (await failure_of(way, model)).retry_after == pytest.approx(600, abs=60)
     await kit.of(model.close)
 
 
@@ -128,7 +137,7 @@ async def test_silent_endpoint_raises_model_timeout(endpoint: Loopback, model: A
     failed = await failure_of(way, model, QUICK)
     assert isinstance(failed, ModelTimeout)
     assert 0.2 <= time.monotonic() - begun < MOST_WAITED
-    await asyncio.wait_for(endpoint.gone.wait(), MOST_WAITED)
+    await hung_up(endpoint)
 
 
 async def test_stream_that_stalls_raises_model_timeout(endpoint: Loopback, model: Any, kit: Kit, vendor: Vendor) -> None:
@@ -137,7 +146,7 @@ async def test_stream_that_stalls_raises_model_timeout(endpoint: Loopback, model
     with pytest.raises(ModelTimeout):
         await kit.all(model.stream(QUICK))
     assert 0.2 <= time.monotonic() - begun < MOST_WAITED
-    await asyncio.wait_for(endpoint.gone.wait(), MOST_WAITED)
+    await hung_up(endpoint)
 
 
 async def test_slow_byte_by_byte_answer_raises_model_timeout(endpoint: Loopback, model: Any, way: Way) -> None:
@@ -190,9 +199,12 @@ async def test_stream_broken_before_its_first_chunk_is_retried(
 
 
 async def test_unreachable_endpoint_raises_retryable_failure(kit: Kit, vendor: Vendor, way: Way) -> None:
-    async with loopback(vendor.name) as endpoint:
+    endpoint = Loopback(vendor.name)
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))  # and does not listen; a port that is free could go to another process
+        endpoint.port = held.getsockname()[1]
         model = vendor.model(kit, endpoint, max_retries=0)
-    failed = await failure_of(way, model)
+        failed = await failure_of(way, model)
     assert (failed.status, failed.retry) == (0, True)
     assert "could not be reached" in str(failed)
     await kit.of(model.close)
@@ -270,9 +282,10 @@ async def test_closed_stream_closes_the_connection(endpoint: Loopback, model: An
 
 async def test_sequential_calls_reuse_one_connection(endpoint: Loopback, model: Any, vendor: Vendor, way: Way) -> None:
     endpoint.does(answer_saying(vendor, way))
+    begun = time.monotonic()
     for _ in range(3):
         assert merged(await answer_of(way, model, HELLO)).text == "Hello"
-    assert endpoint.connections == 1
+    assert endpoint.connections == 1 or time.monotonic() - begun > MOST_IDLE
 
 
 async def test_concurrent_calls_all_succeed(endpoint: Loopback, model: Any, vendor: Vendor, way: Way) -> None:

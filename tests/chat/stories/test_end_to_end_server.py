@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 from uuid import uuid4
@@ -13,7 +14,7 @@ from tests.support.models.model_endpoint import served
 from tests.support.servers.server_process import ServerProcess, fork_server
 from threadkeep.chat import Tool, ToolDefinition
 from threadkeep.chat.memory.events import from_event
-from threadkeep.errors import ThreadkeepError
+from threadkeep.errors import ThreadkeepError, Unavailable
 
 from ..async_and_sync import Kit, Way, text_of
 from ..conversations import lines
@@ -45,7 +46,7 @@ def session() -> str:
 
 @pytest.fixture
 async def sdk(kit: Kit, process: ServerProcess) -> AsyncIterator[Any]:
-    client = kit.Client(process.address, app="shop", user_id="alice", timeout=3)
+    client = kit.Client(process.address, app="shop", user_id="alice", timeout=60)
     yield client
     await kit.of(client.close)
 
@@ -75,6 +76,18 @@ class Looks:
         return Tool(ToolDefinition("look"), run)
 
 
+async def reconnected(kit: Kit, sdk: Any) -> None:
+    """Waits until the client has reconnected: it tries again after growing pauses, a call only for a second or two."""
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            await kit.of(sdk.info)
+        except Unavailable:
+            assert time.monotonic() < deadline, "the client does not reconnect"
+        else:
+            return
+
+
 async def log_of(kit: Kit, sdk: Any, session: str) -> list[str]:
     short = lines(from_event(event) for event in await kit.all(sdk.events(session)))
     return [each.split(" [")[0].split(": call-")[0] for each in short]
@@ -100,6 +113,7 @@ async def test_turn_with_unstored_results_resumes_and_repeats_its_tool(
     with pytest.raises(ThreadkeepError):
         await way.ask(client.prompt("Where is it?").session(session))
     await asyncio.to_thread(process.start)
+    await reconnected(kit, sdk)
     assert await log_of(kit, sdk, session) == TURN[:2]
     assert (await kit.of(client.prompt().session(session).resume)).text == "It is there."
     assert (look_tool.runs, await log_of(kit, sdk, session)) == (2, TURN)

@@ -45,7 +45,7 @@ def url() -> Iterator[str]:
     process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{port}/mcp"
     try:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while True:
             with contextlib.suppress(httpx2.TransportError):
                 httpx2.post(url, json={})
@@ -56,7 +56,7 @@ def url() -> Iterator[str]:
         yield url
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(60)
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def target(request: pytest.FixtureRequest) -> Any:
 
 @contextlib.asynccontextmanager
 async def connected(kit: Kit, target: Any, **settings: Any) -> AsyncIterator[Any]:
-    server = kit.McpServer(target, **settings)
+    server = kit.McpServer(target, **{"connect_timeout": 120} | settings)  # a program may start slowly
     if kit.is_async:
         async with server:
             yield server
@@ -136,15 +136,15 @@ async def test_mcp_tool_error_is_an_error_result(kit: Kit, url: str) -> None:
 
 
 async def test_mcp_calls_run_concurrently_and_time_out(kit: Kit, url: str) -> None:
-    async with connected(kit, url, timeout=30.0) as server:
+    async with connected(kit, url, timeout=60.0) as server:
         tools = await tools_of(kit, server)
-        begun = time.monotonic()
-        await asyncio.gather(*(ask(kit, tools["wait"], {"seconds": 2}) for _ in range(4)))
-        assert time.monotonic() - begun < 7.5, "in sequence they take 8 seconds"
+        met = await asyncio.gather(*(ask(kit, tools["meet"], {"calls": 4}) for _ in range(4)))
+        assert met == [ToolOutput((Text("met"),))] * 4, "in sequence they never meet"
     async with connected(kit, url, timeout=2.0) as server:
         tools = await tools_of(kit, server)
         with pytest.raises(MCPError):
             await ask(kit, tools["wait"], {"seconds": 30})
+        server._timeout = 60.0  # only the call above is to run out of time
         assert (await ask(kit, tools["add"], {"a": 1})).structured_json == '{"sum": 2}', "the connection still works"
 
 
@@ -162,16 +162,16 @@ async def test_dead_mcp_server_fails_the_call_without_hanging(kit: Kit) -> None:
     async with connected(kit, DEMO) as server:
         tools = await tools_of(kit, server)
         with pytest.raises((MCPError, ChatError)):
-            await asyncio.wait_for(ask(kit, tools["die"], {}), 20)
+            await asyncio.wait_for(ask(kit, tools["die"], {}), 60)
         with pytest.raises((MCPError, ChatError)):
-            await asyncio.wait_for(ask(kit, tools["add"], {"a": 1}), 20)
+            await asyncio.wait_for(ask(kit, tools["add"], {"a": 1}), 60)
 
 
 async def test_failed_mcp_connection_raises_within_connect_timeout(kit: Kit) -> None:
     broken = StdioServerParameters(command=sys.executable, args=["-c", "raise SystemExit(3)"])
     for target in (broken, f"http://127.0.0.1:{free_port()}/mcp", StdioServerParameters(command="/no/such/program")):
         with pytest.raises(Exception) as failed:
-            async with connected(kit, target, connect_timeout=20):
+            async with connected(kit, target, connect_timeout=60):
                 pass
         assert not isinstance(failed.value, TimeoutError | asyncio.CancelledError)
     silent = StdioServerParameters(command=sys.executable, args=["-c", "import time; time.sleep(60)"])
@@ -179,7 +179,7 @@ async def test_failed_mcp_connection_raises_within_connect_timeout(kit: Kit) -> 
     with pytest.raises(TimeoutError):
         async with connected(kit, silent, connect_timeout=0.5):
             pass
-    assert time.monotonic() - begun < 15
+    assert time.monotonic() - begun < 30, "it sleeps for 60 seconds"
 
 
 SILENT = """
@@ -196,11 +196,12 @@ for line in sys.stdin:
 
 async def test_mcp_server_that_never_lists_tools_times_out(kit: Kit) -> None:
     silent = StdioServerParameters(command=sys.executable, args=["-c", SILENT])
-    async with connected(kit, silent, connect_timeout=3) as server:
+    async with connected(kit, silent) as server:
+        server._connect_timeout = 3  # limits the list as well; the program itself may start more slowly
         begun = time.monotonic()
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(kit.of(server.tools), 30)
-        assert time.monotonic() - begun < 10
+            await asyncio.wait_for(kit.of(server.tools), 60)
+        assert time.monotonic() - begun < 30
 
 
 async def test_unknown_mcp_tool_in_only_is_rejected(kit: Kit, url: str) -> None:

@@ -45,7 +45,7 @@ async def look_up(question: int) -> str:
 
 async def live(settings: Settings) -> None:
     """Runs all remaining turns. Calling or streaming, and concurrent or serial tools, are chosen at random."""
-    async with threadkeep.AsyncClient(settings.address, app=APP, user_id=USER, timeout=10, options=RECONNECT) as client:
+    async with threadkeep.AsyncClient(settings.address, app=APP, user_id=USER, timeout=30, options=RECONNECT) as client:
         model = AsyncOpenAIModel("test-model", base_url=settings.model_url, api_key="none")
         manager = chat.AsyncToolCallingManager(concurrent=random.random() < 0.5)
         memory = chat.AsyncSessionMemoryAdvisor(client)

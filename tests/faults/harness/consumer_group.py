@@ -32,7 +32,7 @@ _REPOSITORY = Path(__file__).parents[3]
 def connect(address: str) -> threadkeep.AsyncClient:
     """Returns a client that reconnects at once and does not retry."""
     options = (*RECONNECT, ("grpc.enable_retries", 0))
-    return threadkeep.AsyncClient(address, app=APP, user_id=USER, timeout=5.0, options=options)
+    return threadkeep.AsyncClient(address, app=APP, user_id=USER, timeout=30.0, options=options)
 
 
 class Group:

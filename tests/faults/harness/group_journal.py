@@ -21,7 +21,7 @@ from threadkeep.v1.subscription_pb2 import SESSION_CHANGE_KIND_CREATED, Change
 CREATED = 0
 GONE = 1 << 62
 # A stopped member that continues does not notice at once that another member has its work.
-_FINDS_OUT_WITHIN = 2.0
+_FINDS_OUT_WITHIN = 10.0
 
 
 class Deed(StrEnum):

@@ -54,7 +54,7 @@ class Settings:
     cure: str
     on_stub: bool = False
     longest: float = 0.01
-    ack_timeout: float = 2.0
+    ack_timeout: float = 8.0
     max_attempts: int = 1000
     max_outstanding: int = 32
     partitions: int = 16
@@ -89,7 +89,7 @@ async def _suffer(change: Change, member: str, journal: Journal) -> None:
             raise threadkeep.Park(f"no use: {event.event_id}")
         if event.event_id.startswith(KILLS):
             # Waits for other deliveries first, which would otherwise count failed attempts and be parked.
-            await asyncio.sleep(0.5)
+            await asyncio.sleep(2)
             journal.note(member, Deed.ALL_KILLS)
             os.kill(os.getpid(), signal.SIGKILL)
 

@@ -21,7 +21,7 @@ from .background_tasks import background
 Batch = list[SessionEvent]
 
 
-def connect(address: str, *, timeout: float = 5.0) -> threadkeep.AsyncClient:
+def connect(address: str, *, timeout: float = 30.0) -> threadkeep.AsyncClient:
     """Returns a client that reconnects at once and leaves retries to its user."""
     options = (*RECONNECT, ("grpc.enable_retries", 0))
     return threadkeep.AsyncClient(address, app="faults", user_id="ledger", timeout=timeout, options=options)
@@ -29,12 +29,14 @@ def connect(address: str, *, timeout: float = 5.0) -> threadkeep.AsyncClient:
 
 @dataclass
 class Ledger:
-    """`requested`: batches as first sent, by session. `acks`: event id to acknowledged seq, by session."""
+    """`requested`: batches as first sent, by session. `acks`: event id to acknowledged seq, by session. `failed`: writers that
+    had an error, by session and name."""
 
     requested: dict[str, list[Batch]] = field(default_factory=dict)
     acks: dict[str, dict[str, int]] = field(default_factory=dict)
     replays: int = 0
     problems: Counter[str] = field(default_factory=Counter)
+    failed: set[tuple[str, str]] = field(default_factory=set)
 
     @property
     def acknowledged(self) -> int:
@@ -61,8 +63,17 @@ class Ledger:
         stored = 0
         async with connect(address) as client:
             for session in self.requested:
-                stored += self._check([event.pb async for event in client.events(session, page_size=1000)], session)
+                stored += self._check(await self._read(client, session), session)
         return stored
+
+    @staticmethod
+    async def _read(client: threadkeep.AsyncClient, session: str) -> Batch:
+        """Reads again if something came between two pages: a policy or an abandoned call may still be at work."""
+        while True:
+            version = (await client.get_session(session)).log_version
+            events = [event.pb async for event in client.events(session, page_size=1000)]
+            if (await client.get_session(session)).log_version == version:
+                return events
 
     def _check(self, events: Batch, session: str) -> int:
         said = [event for event in events if not event.synthetic]
@@ -102,6 +113,7 @@ async def append_until_acknowledged(ledger: Ledger, client: threadkeep.AsyncClie
             ledger.record(session, (await client.append(session, *batch)).events)
         except threadkeep.ThreadkeepError as error:
             ledger.problems[_name(error)] += 1
+            ledger.failed.add((session, batch[0].event_id.partition("-")[0]))
             await asyncio.sleep(0.05)
         else:
             return
@@ -129,6 +141,7 @@ async def append_streaming(ledger: Ledger, client: threadkeep.AsyncClient, sessi
                 ledger.record(session, result.appended.events)
         except threadkeep.ThreadkeepError as error:
             ledger.problems[_name(error)] += 1
+            ledger.failed.add((session, writer))
             await asyncio.sleep(0.05)
 
 
@@ -159,6 +172,11 @@ class Load:
         """Waits for this number of further acknowledged events; fails if a writer ends."""
         wanted = self._ledger.acknowledged + more
         await self._writers.until(lambda: self._ledger.acknowledged >= wanted, seconds)
+
+    async def until_each_failed(self) -> None:
+        """Waits until each writer had another error: it has received all earlier responses."""
+        self._ledger.failed.clear()
+        await self._writers.until(lambda: len(self._ledger.failed) == 3 * len(self._sessions))
 
     async def __aexit__(self, *_: object) -> None:
         await self._stack.aclose()

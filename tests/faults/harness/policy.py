@@ -11,7 +11,9 @@ from threadkeep.v1 import compaction_service_pb2 as cs
 from .wire import Wire, named
 
 TRIGGER = 600
-DEADLINE_S = 1
+DEADLINE_S = 20
+LEASE_S = 2
+"""Extended during a call."""
 
 TRIM = pb.CompactionStrategy(trim_tool_results=pb.TrimToolResults(keep_turns=1, min_tokens=16))
 SUMMARIZE = pb.CompactionStrategy(recursive_summary=pb.RecursiveSummary(max_events_to_keep=6, overlap=2))

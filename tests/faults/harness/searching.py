@@ -73,10 +73,10 @@ async def embeddings() -> AsyncIterator[Embeddings]:
         await endpoint.refuse()
 
 
-def embedding_with(endpoint: Embeddings) -> Mapping[str, object]:
+def embedding_with(endpoint: Embeddings, timeout: str = "30s") -> Mapping[str, object]:
     """The settings of a server."""
     named = {"embedder": "openai", "embedder_model": "small", "embedder_base_url": endpoint.url, "embedder_api_key": "key"}
-    return named | {"embedder_batch": BATCH, "embedder_timeout": "600ms"}
+    return named | {"embedder_batch": BATCH, "embedder_timeout": timeout}
 
 
 async def append_facts(client: threadkeep.AsyncClient, session: str, count: int) -> list[SessionEvent]:

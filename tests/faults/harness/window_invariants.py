@@ -22,7 +22,7 @@ async def check_session(
 ) -> list[Compaction]:
     """Checks the invariants of a session and returns its compactions. With `summarized`, every compaction
     listed what it archived."""
-    state, records, events = await _still(wire, session)
+    state, records, events = await still(wire, session)
     check_records(state, records, events)
     listed = {record.compaction_id: record for record in records}
     assert {name: listed.get(name) for name in acknowledged} == acknowledged, (
@@ -39,7 +39,7 @@ async def check_session(
     return records
 
 
-async def _still(wire: Wire, session: str) -> tuple[Session, list[Compaction], list[SessionEvent]]:
+async def still(wire: Wire, session: str) -> tuple[Session, list[Compaction], list[SessionEvent]]:
     """Reads a complete session at one instant: abandoned calls or a policy may still be running."""
     async with asyncio.timeout(60):
         while True:

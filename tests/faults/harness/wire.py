@@ -82,7 +82,7 @@ def named(session: str) -> SessionRef:
 
 
 @contextlib.asynccontextmanager
-async def wire(address: str, seconds: float = 5.0) -> AsyncIterator[Wire]:
+async def wire(address: str, seconds: float = 30.0) -> AsyncIterator[Wire]:
     """Connects without retries."""
     options = (*RECONNECT, ("grpc.enable_retries", 0), ("grpc.max_receive_message_length", ALL))
     async with grpc.aio.insecure_channel(address, options) as channel:

@@ -9,6 +9,8 @@ from typing import Any
 
 import asyncpg
 import pytest
+import sqlalchemy as sa
+from sqlalchemy.util import await_only
 
 from tests.support.clock import NOW
 from tests.support.codec import CODEC, draft
@@ -143,23 +145,36 @@ async def test_a_session_that_another_server_replaced_is_found_again(servers: Se
 
 
 async def test_calls_among_many_sessions_look_rows_up_by_index(servers: Servers, postgres_url: str) -> None:
-    store, _ = servers
+    store, other = servers
     await asyncio.gather(*(create(store, f"many{number}") for number in range(2000)))
     await append(store, draft("1"))
     database = await asyncpg.connect(postgres_url.replace("+asyncpg", ""))
     try:
+        await _report(store, other)
         before = await _scans(database)
         for number in range(20):
             await append(store, draft(f"{number}", event_id=f"e{number}"))
         await asyncio.gather(*(append(store, draft("x")) for _ in range(64)))
+        await _report(store, other)
         assert await _scans(database) == before
     finally:
         await database.close()
 
 
+async def _report(*stores: SqlStore) -> None:
+    """Every connection reports its counts; by itself it may do so ten seconds later."""
+    for store in stores:
+        all_taken = asyncio.Barrier(SqlOptions().postgres_pool_size)
+
+        def unit(connection: sa.Connection, all_taken: asyncio.Barrier = all_taken) -> None:
+            connection.exec_driver_sql("SELECT pg_stat_force_next_flush()")
+            await_only(all_taken.wait())
+
+        await asyncio.gather(*(store._engine.write(unit) for _ in range(all_taken.parties)))
+
+
 async def _scans(database: asyncpg.Connection) -> dict[str, int]:
-    """Returns how many times each table was read from end to end, once the servers' connections have reported it."""
-    await asyncio.sleep(1.2)  # they report at most once a second, and again when they are idle
+    """Returns how many times each table was read from end to end."""
     await database.execute("SELECT pg_stat_clear_snapshot()")
     rows = await database.fetch("SELECT relname, seq_scan FROM pg_stat_user_tables WHERE relname IN ('sessions', 'events')")
     return {row["relname"]: row["seq_scan"] for row in rows}

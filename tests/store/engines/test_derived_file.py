@@ -8,8 +8,6 @@ import stat
 import time
 from pathlib import Path
 
-import pytest
-
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, append, create
 from threadkeep_server.domain.filters import EventFilter
@@ -27,11 +25,9 @@ async def _found(store: Store, term: str) -> int:
 
 
 async def _indexed(store: Store) -> None:
-    for _ in range(200):
-        if not (await store.info(TENANT, totals=False)).index_lag:
-            return
-        await asyncio.sleep(0.05)
-    pytest.fail("the indexer did not catch up")
+    async with asyncio.timeout(60):
+        while (await store.info(TENANT, totals=False)).index_lag:  # noqa: ASYNC110 - the indexer sends no signal
+            await asyncio.sleep(0.05)
 
 
 async def _filled(path: Path, *texts: str) -> None:

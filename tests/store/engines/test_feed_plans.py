@@ -13,6 +13,7 @@ from sqlalchemy import Connection
 
 from tests.store.engines.test_plans import Recorder
 from tests.support.codec import CODEC, draft
+from tests.support.feed import settled
 from tests.support.sessions import TENANT, append, compact, create, placed, ref
 from threadkeep_server.domain.feed import BEGINNING, ChangeKind, FeedScope, Position
 from threadkeep_server.store.sql.engine.postgres import PostgresEngine
@@ -41,6 +42,7 @@ async def _grow(store: SqlStore, to: int) -> None:
 
 async def _middle(store: SqlStore) -> Position:
     """Where much of the feed lies before and behind."""
+    await settled(store)  # or its end moves between two reads
     return await store.locate(TENANT, ref(), (await store.get_session(TENANT, ref())).last_seq // 2)
 
 

@@ -20,6 +20,7 @@ from threadkeep_server.domain.feed import FeedScope
 from threadkeep_server.domain.scopes import UserScope
 from threadkeep_server.store.contract.maintenance import Totals
 from threadkeep_server.store.sql.log.removals import REMOVED_AT_ONCE, Remover, removals
+from threadkeep_server.store.sql.log.unit_runner import UnitRunner
 from threadkeep_server.store.sql.schema.tables import event_text, events
 from threadkeep_server.store.sql.store import SqlStore, open_store
 
@@ -34,12 +35,31 @@ def opener(request: pytest.FixtureRequest) -> Opener:
 
 @asynccontextmanager
 async def removing_nothing(opener: Opener) -> AsyncIterator[SqlStore]:
-    """A store that removes at its start only."""
+    """A store that removes nothing behind its deletions."""
+
+    async def idle(_: Remover) -> None:
+        """Nothing."""
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Remover, "hint", lambda _: None)
+        patch.setattr(Remover, "run", idle)
         async with opener() as store:
-            await asyncio.sleep(0)
             yield store
+
+
+class Paced:
+    """Units of a remover, which continues after each slice when somebody has looked."""
+
+    def __init__(self, units: UnitRunner) -> None:
+        self.read, self._write = units.read, units.write
+        self.looked = asyncio.Event()
+        self.free = False
+
+    async def write(self, unit: Callable[[sa.Connection], Any]) -> Any:
+        removed = await self._write(unit)
+        self.looked.clear()
+        if not self.free:
+            await self.looked.wait()
+        return removed
 
 
 async def filled(store: SqlStore, count: int, session_id: str = "s1", **fields: Any) -> None:
@@ -96,8 +116,10 @@ async def test_a_server_removes_what_another_one_left(opener: Opener) -> None:
         assert [event.seq for event in await read(store)] == [1, 2, 3]
 
 
-async def test_others_append_while_events_are_removed(opener: Opener) -> None:
+async def test_others_append_while_events_are_removed(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     async with opener() as store:
+        paced = Paced(store._units)
+        monkeypatch.setattr(store._remover, "_units", paced)
         await filled(store, 6 * REMOVED_AT_ONCE)
         await create(store, "other")
         assert await store.delete_session(TENANT, ref()) == 6 * REMOVED_AT_ONCE
@@ -105,7 +127,9 @@ async def test_others_append_while_events_are_removed(opener: Opener) -> None:
         for _ in range(1000):
             await append(store, draft("meanwhile"), to=ref("other"))
             left.append(await rows(store, events) - len(left) - 1)
-            if not left[-1]:
+            paced.free = not left[-1]
+            paced.looked.set()
+            if paced.free:
                 break
         assert {count for count in left if 0 < count < 6 * REMOVED_AT_ONCE}, "removed in one transaction"
         await removed(store, left=len(left))

@@ -106,14 +106,14 @@ async def test_unit_result_does_not_wait_for_the_next_unit(engine: SqliteEngine)
 
     def long(connection: Connection) -> str:
         raw = driver(connection)
-        raw.create_function("wait", 0, lambda: release.wait(10))
+        raw.create_function("wait", 0, lambda: release.wait(60))
         engine.fetch(connection, "SELECT wait()", ())
         return "long"
 
     first = asyncio.create_task(engine.read(_count))
     second = asyncio.create_task(engine.read(long))
     try:
-        assert await asyncio.wait_for(first, 5) == 0
+        assert await asyncio.wait_for(first, 30) == 0
         assert not second.done()
     finally:
         release.set()
@@ -152,8 +152,8 @@ async def test_a_canceled_read_is_interrupted(engine: SqliteEngine, endless: Cal
         await asyncio.sleep(wait)
         reading.cancel()
         with pytest.raises(asyncio.CancelledError):
-            await asyncio.wait_for(reading, 5)
-        assert await asyncio.wait_for(engine.read(_count), 5) == 0
+            await asyncio.wait_for(reading, 30)
+        assert await asyncio.wait_for(engine.read(_count), 30) == 0
 
 
 async def test_a_canceled_write_completes(engine: SqliteEngine) -> None:
@@ -183,6 +183,6 @@ async def test_closing_completes_accepted_appends(tmp_path: Path) -> None:
     await asyncio.sleep(0.05)
     await engine.aclose()
     assert [task.result() for task in running] == ["complete"] * 3
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while any("_connection_worker_thread" in thread.name for thread in threading.enumerate()):  # noqa: ASYNC110
             await asyncio.sleep(0.01)

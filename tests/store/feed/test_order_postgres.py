@@ -28,7 +28,8 @@ from threadkeep_server.store.sql.store import SqlStore, open_store
 
 pytestmark = pytest.mark.postgres
 
-_BLOCKED = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+# By the connection that looks. Not of pg_stat_activity: within a transaction it shows no connection that is made later.
+_BLOCKED = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))"
 
 
 @pytest.fixture
@@ -54,7 +55,7 @@ async def held(database: asyncpg.Connection, session_id: str) -> AsyncIterator[N
 
 
 async def blocked(database: asyncpg.Connection, count: int) -> None:
-    """Returns when as many transactions wait."""
+    """Returns when as many transactions wait for this one."""
     async with asyncio.timeout(60):
         while await database.fetchval(_BLOCKED) < count:  # noqa: ASYNC110 - the database sends no signal
             await asyncio.sleep(0.01)

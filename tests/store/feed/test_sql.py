@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.clock import NOW
 from tests.support.codec import CODEC, draft
+from tests.support.feed import settled
 from tests.support.sessions import TENANT, append, compact, create, placed, ref
 from threadkeep_server.domain.errors import SessionNotFound
 from threadkeep_server.domain.feed import BEGINNING, Change, ChangeKind, FeedScope, FeedTrimmed, Position
@@ -30,6 +31,7 @@ async def store(url: str) -> AsyncIterator[SqlStore]:
 
 async def _read(store: SqlStore, scope: FeedScope | None, limit: int, after: Position = BEGINNING) -> tuple[list[Change], int]:
     """Every change up to the end, and in how many pages."""
+    await settled(store)  # a notification is a transaction too, and may hold up later changes
     found: list[Change] = []
     pages = 0
     while True:
@@ -100,8 +102,9 @@ async def test_pages_without_matches_are_skipped_and_have_a_next_token(
 
 async def test_changes_end_at_the_given_limit(store: SqlStore) -> None:
     await create(store)
-    upto = await store.feed_head()
+    upto = await settled(store)
     await append(store, draft("hello"))
+    await settled(store)
     page = await store.changes(BEGINNING, 1, SCOPES["nobody"], upto)
     assert (list(page.changes), page.reached, page.more) == ([], upto, True)
 
@@ -112,6 +115,7 @@ async def test_changes_of_a_deleted_session_are_skipped(store: SqlStore) -> None
         await append(store, draft("hello"), to=ref("gone"))
     await create(store, "kept")
     await store.delete_session(TENANT, ref("gone"))
+    await settled(store)
     page = await store.changes(BEGINNING, 4)
     assert [change.kind for change in page.changes] == [ChangeKind.CREATED, ChangeKind.DELETED]
     assert not page.more
@@ -163,7 +167,7 @@ async def test_a_bare_name_without_a_session_has_no_position(store: SqlStore) ->
 
 
 async def _indexed(store: SqlStore) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         for wait in count():
             if not (await store.info(TENANT, totals=False)).index_lag:
                 return
@@ -191,7 +195,7 @@ async def test_retention_leaves_what_the_text_index_needs(url: str) -> None:
 async def test_no_change_is_delivered_beyond_an_open_transaction(postgres_url: str) -> None:
     async with open_store(postgres_url, CODEC, options=SqlOptions(search_index=False)) as store:
         await create(store)
-        head = await store.feed_head()
+        head = await settled(store)
         other = await asyncpg.connect(postgres_url.replace("postgresql+asyncpg", "postgresql"))
         try:
             held = other.transaction()
@@ -211,6 +215,7 @@ async def test_no_change_is_delivered_beyond_an_open_transaction(postgres_url: s
             await held.rollback()
         finally:
             await other.close()
+        await settled(store)
         page = await store.changes(head, 10)
         assert ([change.first for change in page.changes], page.unsettled) == ([1], False)
         assert page.reached == place

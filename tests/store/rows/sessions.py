@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.clock import NOW
 from tests.support.codec import draft, texts
+from tests.support.feed import settled
 from tests.support.sessions import TENANT, append, create, new_session, read, ref, search, session_with
 from threadkeep_server.domain.errors import AmbiguousSession, SessionAlreadyExists, SessionNotFound
 from threadkeep_server.domain.model import SECOND_NS, Counters, SessionChange, Usage
@@ -202,10 +203,11 @@ class SessionRows:
             assert found == wanted
 
     async def test_an_imported_session_is_as_old_as_its_conversation_and_changed_now(self, store: Store) -> None:
-        head = await store.feed_head()
+        head = await settled(store)
         session = await create(store, began=NOW - HOUR)
         assert session == await store.get_session(TENANT, ref())
         assert (session.create_time, session.update_time) == (NOW - HOUR, NOW)
+        await settled(store)
         [change] = (await store.changes(head, 10)).changes
         assert (change.time, change.after and change.after.create_time) == (NOW, NOW - HOUR)
         ahead = await create(store, "ahead", began=NOW + 5)

@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.candidates import caught_up
 from tests.support.codec import CODEC, draft
+from tests.support.feed import settled
 from tests.support.memories import candidates, memory, remember
 from tests.support.sessions import TENANT, append, session_with
 from threadkeep_server.domain.feed import BEGINNING, ChangeKind
@@ -76,7 +77,7 @@ class _Waiting(EventCodec):
 
     def words(self, body: bytes, time: int) -> Words:
         self.begun.set()
-        assert self.let.wait(20)
+        assert self.let.wait(120)  # longer than anything in the test waits
         return super().words(body, time)
 
 
@@ -85,8 +86,9 @@ async def test_the_feed_does_not_wait_for_analysis(postgres_url: str) -> None:
     codec = _Waiting()
     async with open_store(postgres_url, codec) as store:
         await session_with(store, draft("lions"))
-        assert await asyncio.to_thread(codec.begun.wait, 20)
+        assert await asyncio.to_thread(codec.begun.wait, 60)
         await append(store, draft("tigers"))
+        await settled(store)  # a notification may hold up the last change; the analysis still waits
         page = await store.changes(BEGINNING, 10)
         codec.let.set()
         assert [each.kind for each in page.changes] == [ChangeKind.CREATED, ChangeKind.APPENDED, ChangeKind.APPENDED]

@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 
 from tests.support.candidates import terms
 from tests.support.codec import CODEC, draft
+from tests.support.feed import settled
 from tests.support.sessions import TENANT, append, compact, create, placed, ref
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.scopes import UserScope
@@ -101,6 +102,7 @@ async def test_every_event_is_found_once_at_every_step(url: str) -> None:
         before = await lag(store)
         assert before >= EVENTS * 2
         await append(store, draft("needle more"))
+        await settled(store)  # or the last step finds nothing to do
         while left := await lag(store):
             assert await found(store) == await candidates(store) == EVENTS * 2 + 1
             await step(store)

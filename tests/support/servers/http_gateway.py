@@ -35,6 +35,7 @@ class FakeServicer:
     """Returns its request; some session ids cause errors."""
 
     def __init__(self) -> None:
+        self.called = asyncio.Event()  # a call that takes some time has begun
         self.cancelled = asyncio.Event()
 
     async def ListEvents(self, request: event_service_pb2.ListEventsRequest, caller: Caller) -> bytes:
@@ -44,6 +45,7 @@ class FakeServicer:
         if session_id == "fault":
             raise RuntimeError("postgresql://user:hush@host")
         if session_id == "slow":
+            self.called.set()
             try:
                 await asyncio.sleep(60)
             except asyncio.CancelledError:
@@ -60,6 +62,7 @@ class FakeServicer:
         return event_service_pb2.GetContextResponse()
 
     async def AppendEvents(self, request: event_service_pb2.AppendEventsRequest, _: Caller) -> Message:
+        self.called.set()
         await asyncio.sleep(0.2)
         return event_service_pb2.AppendEventsResponse(last_seq=len(request.events))
 
@@ -107,6 +110,7 @@ class Gateway:
 
     async def _ready(self) -> None:
         if self.hangs:
+            self.servicer.called.set()
             await asyncio.sleep(60)
         if self.not_ready is not None:
             raise self.not_ready
@@ -115,7 +119,7 @@ class Gateway:
         return await asyncio.to_thread(self._call, method, path, body, headers or {})
 
     def _call(self, method: str, path: str, body: bytes | str, headers: dict[str, str]) -> Answer:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
             data = body.encode() if isinstance(body, str) else body
             connection.request(method, path, data or None, headers)

@@ -79,7 +79,9 @@ async def test_filtered_changes_are_not_sent_but_advance_tokens(store: InMemoryS
             await watcher.lines(2)
             await append(store, draft())
             await append(store, draft(), draft(role=Role.TOOL))
-            assert await watcher.line() == "APPENDED s1 3 @3"
+            while (line := await watcher.line()).startswith("#HEARTBEAT"):  # how many there are depends on the machine
+                pass
+            assert line == "APPENDED s1 3 @3"
             await append(store, draft())
             while (line := await watcher.line()) == "#HEARTBEAT @3":
                 pass
@@ -186,13 +188,13 @@ async def test_a_failing_store_delays_changes_and_loses_none(
 async def test_wait_beyond_ends_with_a_change_or_with_time(store: InMemoryStore, tail: Tail) -> None:
     await filled(store, 1)
     head = await store.feed_head()
-    await asyncio.wait_for(tail.wait_beyond(BEGINNING, 60), 1)
+    await asyncio.wait_for(tail.wait_beyond(BEGINNING, 60), 30)
     waiting = asyncio.create_task(tail.wait_beyond(head, 60))
     await asyncio.sleep(0.02)
     assert not waiting.done()
     await append(store, draft())
-    await asyncio.wait_for(waiting, 1)
-    await asyncio.wait_for(tail.wait_beyond(await store.feed_head(), 0.05), 1)
+    await asyncio.wait_for(waiting, 30)
+    await asyncio.wait_for(tail.wait_beyond(await store.feed_head(), 0.05), 30)
 
 
 async def write_at_random(store: InMemoryStore, rng: random.Random) -> None:

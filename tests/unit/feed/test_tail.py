@@ -72,7 +72,7 @@ async def test_the_tail_survives_a_failure_after_trimming(store: InMemoryStore, 
         with monkeypatch.context() as patched:
             patched.setattr(store, "changes", trimmed)
             patched.setattr(store, "feed_head", gone)
-            await asyncio.wait_for(tried.wait(), 5)
+            await asyncio.wait_for(tried.wait(), 60)
         await append(store, draft())
         while (line := await watcher.line()).startswith("#"):
             pass

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain, repeat
 from typing import Any
 
 import grpc
+import pytest
 from google.protobuf.any_pb2 import Any as AnyProto
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
@@ -16,6 +17,7 @@ from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
 from google.rpc.status_pb2 import Status
 from grpc_status import rpc_status
 
+from threadkeep import _changes
 from threadkeep.v1 import (
     compaction_service_pb2,
     consumer_service_pb2,
@@ -71,7 +73,8 @@ class Fail(Exception):
 
 
 class FakeServer:
-    """`answers[method]` are given in turn: a message, a Fail, or seconds to sleep first; the default is an empty response.
+    """`answers[method]` are given in turn: a message, a Fail, or seconds to wait, at most until the call ends; the default is
+    an empty response.
 
     A stream of the server takes a list of these, or HANG, for each call; Consume takes a function like `stream`, which answers
     AppendStream. `calls` holds (method, request), `metadata` that of the latest call, `ended` counts their ends.
@@ -120,7 +123,9 @@ class FakeServer:
             answers = self.answers.get(method.name, [])
             answer = answers.pop(0) if answers else response()
             if isinstance(answer, float):
-                time.sleep(answer)
+                over = threading.Event()
+                if context.add_callback(over.set):
+                    over.wait(answer)
                 answer = response()
             if isinstance(answer, Fail):
                 answer.abort(context)
@@ -150,3 +155,17 @@ class FakeServer:
                 over.wait(item)
             else:
                 yield item
+
+
+def first_stream_breaks_after(seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So much silence breaks the client's first stream; later ones have time, however slow the machine is."""
+    silences = chain([seconds], repeat(600.0))
+
+    def silence(name: str) -> float:
+        """The client reads SILENCE once for each stream."""
+        if name != "SILENCE":
+            raise AttributeError(name)
+        return next(silences)
+
+    monkeypatch.delattr(_changes, "SILENCE")
+    monkeypatch.setattr(_changes, "__getattr__", silence, raising=False)

@@ -79,11 +79,13 @@ async def test_errors_are_typed_and_have_the_servers_details(client: Any, fake: 
 
 
 async def test_deadlines_come_from_the_call_or_from_the_client(connect: Callable[..., Any], fake: FakeServer) -> None:
-    fake.answers["GetServerInfo"] = [0.5, 0.5, 0.5]
     client = connect(timeout=0.1)
+    fake.answers["GetServerInfo"] = [60.0]
     with pytest.raises(errors.DeadlineExceeded):
         await client.info()
+    fake.answers["GetServerInfo"] = [0.5]
     await client.info(timeout=math.inf)
+    fake.answers["GetServerInfo"] = [60.0]
     with pytest.raises(errors.DeadlineExceeded):
         await connect().info(timeout=0.1)
 
@@ -92,10 +94,10 @@ async def test_an_unreachable_address_error_has_instructions(connect: Callable[.
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"
-    started = time.monotonic()
-    with pytest.raises(errors.Unavailable) as caught:
-        await connect(address).info()
-    assert time.monotonic() - started < 10
+        started = time.monotonic()
+        with pytest.raises(errors.Unavailable) as caught:  # while the port is held, so that nobody else listens there
+            await connect(address).info()
+    assert time.monotonic() - started < 25  # the deadline is 30
     assert str(caught.value) == f"no server at {address} (Connection refused); start one with `threadkeep serve`"
     shown = traceback.format_exception(caught.value)
     assert "RpcError" not in "".join(shown)

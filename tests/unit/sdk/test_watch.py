@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
 from collections.abc import AsyncIterator, Callable
 from typing import Any
@@ -9,12 +10,12 @@ import grpc
 import pytest
 
 import threadkeep
-from threadkeep import _backoff, _changes, errors
+from threadkeep import _backoff, errors
 from threadkeep.v1 import subscription_pb2 as su
 from threadkeep.v1.message_pb2 import ROLE_USER
 from threadkeep.v1.subscription_service_pb2 import WatchAllResponse, WatchSessionResponse
 
-from .fake import HANG, Fail, FakeServer
+from .fake import HANG, Fail, FakeServer, first_stream_breaks_after
 
 GONE = Fail(grpc.StatusCode.UNAVAILABLE)
 
@@ -250,15 +251,16 @@ async def test_the_retry_waits_for_the_servers_delay(client: Any, fake: FakeServ
 
 
 async def test_a_silent_stream_is_opened_again(client: Any, fake: FakeServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_changes, "SILENCE", 0.3)
-    fake.answers["WatchAll"] = [[frame(batch(1)), 0.2, frame(STARTED), 0.2, frame(batch(2)), HANG], [frame(batch(3)), HANG]]
+    first_stream_breaks_after(2.5, monkeypatch)
+    slow = [frame(batch(1)), *[0.125, frame(STARTED)] * 22, frame(batch(2)), frame(batch(3)), HANG]  # 2.75 s in all
+    fake.answers["WatchAll"] = [slow, [frame(batch(4)), HANG]]
     changes = client.watch()
     assert tokens(await take(changes, 2)) == ["t1", "t2"]
-    await asyncio.sleep(0.5)  # what the reader takes to handle a change is not the server's silence
-    began = time.monotonic()
+    await asyncio.sleep(2.75)  # what the reader takes to handle a change is not the server's silence
     assert tokens(await take(changes, 1)) == ["t3"]
-    assert time.monotonic() - began < 5
-    assert fake.ended.acquire(timeout=10), "the silent call was left open"
+    assert len(fake.requests("WatchAll")) == 1
+    assert tokens(await take(changes, 1)) == ["t4"]
+    assert fake.ended.acquire(timeout=60), "the silent call was left open"
     await changes.aclose()
     assert len(fake.requests("WatchAll")) == 2
 
@@ -307,7 +309,7 @@ async def test_closing_the_iterator_ends_the_call(client: Any, fake: FakeServer)
     changes = client.watch()
     await take(changes, 1)
     await changes.aclose()
-    assert await asyncio.to_thread(fake.ended.acquire, timeout=10)
+    assert await asyncio.to_thread(fake.ended.acquire, timeout=60)
 
 
 async def test_leaving_the_loop_ends_the_call(fake: FakeServer) -> None:
@@ -315,7 +317,7 @@ async def test_leaving_the_loop_ends_the_call(fake: FakeServer) -> None:
     async with threadkeep.AsyncClient(fake.address) as client:
         async for _ in client.watch():
             break
-        assert await asyncio.to_thread(fake.ended.acquire, timeout=10)
+        assert await asyncio.to_thread(fake.ended.acquire, timeout=60)
 
 
 def test_leaving_the_loop_ends_the_call_of_the_synchronous_client(fake: FakeServer) -> None:
@@ -323,7 +325,7 @@ def test_leaving_the_loop_ends_the_call_of_the_synchronous_client(fake: FakeServ
     with threadkeep.Client(fake.address) as client:
         for _ in client.watch():
             break
-        assert fake.ended.acquire(timeout=10)
+        assert fake.ended.acquire(timeout=60)
 
 
 async def test_canceling_the_task_ends_the_call(fake: FakeServer) -> None:
@@ -339,7 +341,7 @@ async def test_canceling_the_task_ends_the_call(fake: FakeServer) -> None:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert await asyncio.to_thread(fake.ended.acquire, timeout=10)
+        assert await asyncio.to_thread(fake.ended.acquire, timeout=60)
     assert len(fake.requests("WatchAll")) == 1
 
 
@@ -362,11 +364,14 @@ async def test_a_server_that_was_unreachable_is_reconnected(connect: Callable[..
     fake.answers["WatchAll"] = [[frame(batch(1)), HANG]]
     changes = connect().watch()
     await take(changes, 1)
-    port = fake.address.rpartition(":")[2]
-    await asyncio.to_thread(fake.stop)
-    reading = asyncio.create_task(take(changes, 1))
-    await asyncio.sleep(0.3)
-    again = FakeServer(int(port))
+    port = int(fake.address.rpartition(":")[2])
+    with socket.socket() as held:  # nobody else gets the port meanwhile; gRPC shares it
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        held.bind(("127.0.0.1", port))
+        await asyncio.to_thread(fake.stop)
+        reading = asyncio.create_task(take(changes, 1))
+        await asyncio.sleep(0.3)
+        again = FakeServer(port)
     try:
         again.answers["WatchAll"] = [[frame(batch(2)), HANG]]
         assert tokens(await reading) == ["t2"]

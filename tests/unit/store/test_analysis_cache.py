@@ -18,15 +18,15 @@ def test_concurrent_searches_analyze_an_event_once() -> None:
     def make(body: bytes, time: int) -> str:
         made.append(body)
         begun.set()
-        assert go_on.wait(10)
+        assert go_on.wait(30)
         return f"{body.decode()} {time}"
 
     analysed = AnalysisCache(make)
     with ThreadPoolExecutor(8) as threads:
         requested = [threads.submit(analysed.words, b"tea", 1) for _ in range(8)]
-        assert begun.wait(10)
+        assert begun.wait(30)
         go_on.set()
-        assert [each.result(10) for each in requested] == ["tea 1"] * 8
+        assert [each.result(30) for each in requested] == ["tea 1"] * 8
     assert analysed.words(b"tea", 1) == "tea 1"
     assert made == [b"tea"]
     assert analysed.words(b"tea", 2) == "tea 2"

@@ -151,7 +151,7 @@ async def test_drain_ends_an_open_stream_after_the_results_of_its_requests() -> 
             results.extend(response.results)
 
     reading = asyncio.create_task(read())
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while store.taken < 2:  # noqa: ASYNC110
             await asyncio.sleep(0.001)
         streams.drain()
@@ -169,7 +169,7 @@ async def test_drain_lets_a_stream_that_its_client_ended_complete() -> None:
         return sum([len(response.results) async for response in streams.open(store.append).responses(_requests("a", "b"))])
 
     reading = asyncio.create_task(read())
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while store.taken < 2:  # noqa: ASYNC110
             await asyncio.sleep(0.001)
         await asyncio.sleep(0)

@@ -48,6 +48,13 @@ impl Log {
         self.seen.lock().expect("no poison").clone()
     }
 
+    /// Waits until this many requests arrived.
+    pub async fn arrived(&self, count: usize) {
+        while self.seen.lock().expect("no poison").len() < count {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
     /// Waits until the client ended this many streams and connections.
     pub async fn ended(&self, streams: u32, connections: u32) {
         let reached = async {
@@ -55,7 +62,7 @@ impl Log {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        let waited = tokio::time::timeout(Duration::from_secs(5), reached).await;
+        let waited = tokio::time::timeout(Duration::from_secs(30), reached).await;
         assert!(waited.is_ok(), "it is {:?}", self.ended.lock());
     }
 }

@@ -34,7 +34,7 @@ def opened(model: EmbeddingEndpoint) -> Opened:
             "model": "embedding-small",
             "base_url": model.url,
             "api_key": KEY,
-            "timeout": 5.0,
+            "timeout": 60.0,
             "backoff": 0.01,
         }
         embedder = open_embedder(EmbedderOptions(**options | changes), stored_dimension=stored_dimension)

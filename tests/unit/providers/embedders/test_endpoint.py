@@ -225,13 +225,15 @@ async def test_a_retry_after_beyond_the_deadline_is_passed_to_the_caller(model: 
 
 @pytest.mark.parametrize("behavior", [hangs, never_ends(b" ", every=0.02)], ids=["silent", "dripping"])
 async def test_a_slow_response_is_a_timeout_of_the_attempt(
-    model: EmbeddingEndpoint, opened: Opened, behavior: Behaviour
+    model: EmbeddingEndpoint, opened: Opened, behavior: Behaviour, caplog: pytest.LogCaptureFixture
 ) -> None:
     model.does(behavior)
     async with opened(timeout=1.0, max_attempts=2) as embedder:
         failed = await failure(embedder)
         assert (failed.problem, failed.retry) == ("timed out", True)
-    assert len(model.requests) == 2
+    # The log counts attempts: on a slow machine one may end before the endpoint has read its request.
+    assert f"{embedder.model} timed out (attempt 2), giving up" in [record.getMessage() for record in caplog.records]
+    assert len(model.requests) <= 2
 
 
 async def test_canceling_closes_the_connection_at_once(model: EmbeddingEndpoint, opened: Opened) -> None:
@@ -295,15 +297,17 @@ async def test_errors_contain_neither_key_nor_address_nor_text(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     body = {"error": {"message": SECRET}}
-    model.does(replies(body, status=401), replies(body, status=500), breaks_off(body), replies(SECRET), model.embeds(), hangs)
-    async with opened(max_attempts=1, timeout=1.0, dimensions=5) as embedder:
-        for _ in range(6):
-            failed = await failure(embedder)
-            assert failed.__cause__ is None
-            assert failed.__context__ is None
-            reported = "".join(traceback.format_exception(failed, chain=True)) + repr(failed)
-            assert not [secret for secret in (KEY, model.url, SECRET, TEXT) if secret in reported]
-        assert KEY not in repr(embedder)
+    answers = [replies(body, status=401), replies(body, status=500), breaks_off(body), replies(SECRET), model.embeds()]
+    for timeout, behaviors in ((60.0, answers), (1.0, [hangs])):  # answers may take longer than a second
+        model.does(*behaviors)
+        async with opened(max_attempts=1, timeout=timeout, dimensions=5) as embedder:
+            for _ in behaviors:
+                failed = await failure(embedder)
+                assert failed.__cause__ is None
+                assert failed.__context__ is None
+                reported = "".join(traceback.format_exception(failed, chain=True)) + repr(failed)
+                assert not [secret for secret in (KEY, model.url, SECRET, TEXT) if secret in reported]
+            assert KEY not in repr(embedder)
     lines = [record.getMessage() for record in caplog.records if record.name != "asyncio"]
     assert f"{model.provider}:embedding-small:5 refused (401) (attempt 1), giving up" in lines
     assert not [line for line in lines for secret in (KEY, model.url, SECRET, TEXT) if secret in line]

@@ -39,7 +39,7 @@ def opened(model: ModelEndpoint) -> Opened:
             "model": "small",
             "base_url": model.url,
             "api_key": KEY,
-            "timeout": 5.0,
+            "timeout": 60.0,
             "backoff": 0.01,
         }
         summarizer = open_summarizer(SummarizerOptions(**options | changes), count_tokens)

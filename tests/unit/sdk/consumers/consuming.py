@@ -63,7 +63,7 @@ class Stream:
 
     async def hear(self) -> Any:
         """What the client said next."""
-        return await asyncio.to_thread(self.received.get, timeout=20)
+        return await asyncio.to_thread(self.received.get, timeout=60)
 
     async def joined(self) -> ns.JoinConsumer:
         return (await self.hear()).join

@@ -225,13 +225,19 @@ async def test_a_policy_that_is_removed_ends_the_attempts(bench: Bench) -> None:
 
 async def test_work_that_takes_too_long_is_canceled_and_its_lease_released(bench: Bench) -> None:
     await bench.session()
-    bench.model.meanwhile = asyncio.Event().wait
+    held: list[bool] = []
+
+    async def hang() -> None:  # looks itself: the work may be canceled before the test continues
+        held.append(not await bench.store.lease(TENANT, ref(), "another", bench.clock.now + SECOND_NS, 1 << 62))
+        await asyncio.Event().wait()
+
+    bench.model.meanwhile = hang
     async with background(bench, SUMMARIZING, longest_s=0.02) as working:
         await working.say("U1 U2 U3 U4 U5")
-        assert not await bench.store.lease(TENANT, ref(), "another", bench.clock.now + SECOND_NS, 1 << 62)
         async with asyncio.timeout(60):
             while not working.timers.pending:  # noqa: ASYNC110 - there is no signal for it
                 await asyncio.sleep(0.005)
+        assert held == [True]
         assert await bench.store.lease(TENANT, ref(), "another", bench.clock.now, 1 << 62)
 
 
