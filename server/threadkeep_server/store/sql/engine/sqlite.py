@@ -20,7 +20,7 @@ from ..schema.tables import DERIVED
 from .base import Capability, Dialect, Locks, Peers, SqlOptions, Unit
 from .running_units import RunningUnits
 from .sqlite_dialect import NoLocks, NoPeers, SqliteDialect
-from .sqlite_driver import Statements, Threads, driver, open_pool, roll_back
+from .sqlite_driver import UNITS, Statements, Threads, driver, open_pool, roll_back
 from .sqlite_local import LocalConnection
 
 T = TypeVar("T")
@@ -127,7 +127,7 @@ class SqliteEngine:
         self._units = RunningUnits()
 
     async def open(self) -> None:
-        with sa.create_engine("sqlite://").connect() as probe, contextlib.suppress(sa.exc.OperationalError):
+        with UNITS.connect() as probe, contextlib.suppress(sa.exc.OperationalError):
             probe.exec_driver_sql("CREATE VIRTUAL TABLE t USING fts5(x, tokenize='trigram case_sensitive 1')")
             self.capabilities = frozenset({Capability.FTS5})
 

@@ -17,7 +17,7 @@ import aiosqlite
 import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
-from sqlalchemy.pool import StaticPool
+from sqlalchemy.pool import NullPool, StaticPool
 
 from .base import Unit
 
@@ -70,11 +70,15 @@ class OpenConnection:
         aio = (await pooled.get_raw_connection()).driver_connection
         assert aio is not None  # noqa: S101 - it has just been taken from the pool
         raw = aio._conn  # noqa: SLF001 - as SQLAlchemy's adapter does
-        engine = sa.create_engine("sqlite://", creator=lambda: raw, poolclass=StaticPool, pool_reset_on_return=None)
-        event.listen(engine, "begin", _begin)
-        return cls(pooled, aio, engine.connect())
+        lent = StaticPool(lambda: raw, reset_on_return=None).connect()
+        return cls(pooled, aio, sa.Connection(UNITS, lent))
 
 
+UNITS: Final = sa.create_engine("sqlite://", poolclass=NullPool)
+"""The dialect of every unit, and the statements that SQLAlchemy compiled. Its own connections are databases in memory."""
+
+
+@event.listens_for(UNITS, "begin")
 def _begin(connection: sa.Connection) -> None:
     raw = driver(connection)
     if not raw.in_transaction:
