@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -36,6 +37,12 @@ __all__ = ["say"]
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     in_order(items)
+
+
+def pytest_collection_finish() -> None:
+    """The garbage collector passes over the tests and their modules, which took it a tenth of the run."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)
