@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import signal
 import sys
 
 import uvloop
 
-from .app.server import serve
+from .app.envoy import EnvoyFailed
+from .app.failures import EXPECTED, log_failure
+from .app.fronts import serve
+from .app.tuning import tune_interpreter
 from .config.settings import ConfigError, Settings, foreign_variables, load_settings
-from .domain.errors import StoreUnavailable, ThreadkeepError
 from .logs import setup_logging
-from .store.sql.engine.sqlite import DatabaseInUse
-from .store.sql.schema.versions import SchemaTooNew
 
 _log = logging.getLogger("threadkeep")
 
@@ -26,26 +25,16 @@ def run(settings: Settings) -> int:
     for line in foreign_variables():
         _log.warning("%s", line)
     try:
-        uvloop.run(_serve(settings))
-    except ConfigError as exc:
-        _log.error("cannot serve: %s", "; ".join(exc.problems))
-        return 2
-    except StoreUnavailable as exc:
-        _log.error("cannot serve: %s: %s", settings.shown_database_url, exc.metadata["problem"])
-        return 1
-    except OSError as exc:
-        reason = f"{exc.strerror}: {exc.filename}" if exc.filename else exc.strerror or str(exc)
-        _log.error("cannot serve: %s", reason)
-        return 1
-    except (DatabaseInUse, SchemaTooNew, ThreadkeepError, ValueError) as exc:
-        _log.error("cannot serve: %s", exc)
-        return 1
-    return 0
+        return uvloop.run(_serve(settings))
+    except EnvoyFailed as exc:  # it is logged
+        return exc.status
+    except EXPECTED as exc:
+        return log_failure(settings, exc)
 
 
-async def _serve(settings: Settings) -> None:
-    stop = asyncio.Event()
+async def _serve(settings: Settings) -> int:
     loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     async with serve(settings) as running:
@@ -59,19 +48,22 @@ async def _serve(settings: Settings) -> None:
             running.store.durability,
             running.store.store_id,
         )
-        _tune_interpreter()
-        await stop.wait()
+        if running.ended is None:
+            tune_interpreter()
+            await stop.wait()
+        elif not await _first(stop, running.ended):
+            _log.error("Envoy ended by itself")
+            return 1
         _log.info("draining: calls in flight have %g s to finish", settings.drain_grace.total_seconds())
     _log.info("stopped")
+    return 0
 
 
-def _tune_interpreter() -> None:
-    """Excludes the objects of start-up from garbage collection, and lowers the switch interval from 5 ms to 0.2 ms: a thread
-    that returns from the database waits that long for a busy event loop."""
-    sys.setswitchinterval(0.0002)
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000, 20, 20)
+async def _first(stop: asyncio.Event, ended: asyncio.Future[int]) -> bool:
+    """Returns whether the stop came first."""
+    ended.add_done_callback(lambda _: stop.set())
+    await stop.wait()
+    return not ended.done()
 
 
 def main() -> int:

@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 
 from tests.support.databases.scratch import scratch_folder
+from tests.support.servers.server_process import FRONTEND
 from threadkeep.cli import main as command_line
-from threadkeep_server.app.server import Running, serve
+from threadkeep_server.app.fronts import serve
+from threadkeep_server.app.server import Running
 from threadkeep_server.config.settings import load_settings
 
 Cli = Callable[..., tuple[int, str, str]]
@@ -23,7 +25,9 @@ Cli = Callable[..., tuple[int, str, str]]
 def running(**flags: Any) -> Iterator[Running]:
     """Runs a server in a thread with its own event loop, on free ports."""
     settings = load_settings(
-        **{"grpc_address": "127.0.0.1:0", "http_address": "127.0.0.1:0", "drain_grace": "1s", "log_format": "text"} | flags
+        **{"grpc_address": "127.0.0.1:0", "http_address": "127.0.0.1:0", "drain_grace": "1s", "log_format": "text"}
+        | {"frontend": FRONTEND}
+        | flags
     )
     loop = asyncio.new_event_loop()
     ready: asyncio.Future[Running] = loop.create_future()

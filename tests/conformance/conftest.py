@@ -11,7 +11,7 @@ import pytest_asyncio
 from tests.support.databases.postgres import PostgresCluster
 from tests.support.databases.scratch import scratch_folder
 from tests.support.runs.toolchains import require
-from tests.support.servers.server_process import ForkServer, fork_server
+from tests.support.servers.server_process import FRONTEND, ForkServer, fork_server
 
 from .drivers import BuildFailed, Driver, build
 from .engine import Engine
@@ -37,7 +37,8 @@ async def engine_of(request: pytest.FixtureRequest, conformance_fork_server: For
             if name not in engines:
                 root = stack.enter_context(scratch_folder())
                 urls = _databases(request) if name == "postgresql" else None
-                engines[name] = await stack.enter_async_context(Engine(conformance_fork_server, root, urls))
+                front = name if name == "envoy" else FRONTEND
+                engines[name] = await stack.enter_async_context(Engine(conformance_fork_server, root, urls, front))
             return engines[name]
 
         yield engine

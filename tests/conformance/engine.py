@@ -8,11 +8,13 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, Self
 
-from tests.support.servers.server_process import ForkServer, ServerProcess, url_settings
+from tests.support.servers.server_process import FRONTEND, ForkServer, ServerProcess, url_settings
 
 from .gateway import Gateway
 
 ENGINES = ("sqlite", "postgresql")
+SERVERS = (*ENGINES, "envoy")
+"""What the cases run against: the engines behind gRPC's own server, and SQLite behind Envoy."""
 
 
 class Engine:
@@ -21,13 +23,14 @@ class Engine:
     `urls`: where their databases are; None is SQLite.
     """
 
-    def __init__(self, fork_server: ForkServer, root: Path, urls: tuple[str, str] | None) -> None:
+    def __init__(self, fork_server: ForkServer, root: Path, urls: tuple[str, str] | None, frontend: str = FRONTEND) -> None:
         own, embedding = urls or (None, None)
-        self._server = ServerProcess(fork_server, root, **url_settings(own))
+        self._server = ServerProcess(fork_server, root, frontend=frontend, **url_settings(own))
         self._start_embedding = asyncio.Lock()
         self._embeds = False
         (root / "embedding").mkdir()
-        self._embedding = ServerProcess(fork_server, root / "embedding", embedder="hashing", **url_settings(embedding))
+        embeds = {"embedder": "hashing", "frontend": frontend}
+        self._embedding = ServerProcess(fork_server, root / "embedding", **embeds, **url_settings(embedding))
         self._stack = AsyncExitStack()
         self.address = self._server.address
         self.gateway_address = ""

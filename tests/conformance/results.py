@@ -13,7 +13,7 @@ import yaml
 from tests.support.runs.toolchains import LANGUAGES
 
 from .drivers import ROOT
-from .engine import ENGINES
+from .engine import SERVERS
 
 FOLDER = ROOT / "build" / "conformance-results"
 KNOWN_FAILURES = Path(__file__).with_name("known_failures.yaml")
@@ -38,7 +38,7 @@ def load_known_failures(cases: Collection[str], file: Path = KNOWN_FAILURES) -> 
     """Returns the list. Raises ValueError for an unknown language, engine or case, or an entry without a reason."""
     found = [KnownFailure(**entry) for entry in yaml.safe_load(file.read_text())]
     for each in found:
-        if each.language not in LANGUAGES or each.engine not in ("", *ENGINES) or not each.reason:
+        if each.language not in LANGUAGES or each.engine not in ("", *SERVERS) or not each.reason:
             raise ValueError(f"{file.name}: {each} has an unknown language or engine, or no reason")
         if each.case not in cases:
             raise ValueError(f"{file.name}: case {each.case} does not exist")

@@ -11,7 +11,7 @@ from tests.support.runs.thoroughness import LONG
 from . import cases, matrix
 from .conftest import DriverOf, EngineOf
 from .drivers import BUILD_WITHIN, CHOSEN, Driver
-from .engine import ENGINES, Engine
+from .engine import SERVERS, Engine
 from .results import KNOWN_FAILURES, KnownFailure, Results, known_reason, load_known_failures
 from .runner import StepFailed, run_case
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.timeout(2 * BUILD_WITHIN)
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "case" in metafunc.fixturenames:
-        every = [cell for cell in product(ENGINES, CHOSEN, CASES) if LONG or matrix.is_required(*cell)]
+        every = [cell for cell in product(SERVERS, CHOSEN, CASES) if LONG or matrix.is_required(*cell)]
         ids = [f"{language}-{engine}-{case.id}" for engine, language, case in every]
         metafunc.parametrize(("engine", "language", "case"), every, ids=ids)
 

@@ -14,7 +14,8 @@ import pytest
 
 import threadkeep
 from threadkeep import errors
-from threadkeep_server.app.server import Running, serve
+from threadkeep_server.app.fronts import serve
+from threadkeep_server.app.server import Running
 from threadkeep_server.config.settings import load_settings
 from threadkeep_server.store.sql.engine.base import Unit
 from threadkeep_server.store.sql.engine.sqlite import SqliteEngine

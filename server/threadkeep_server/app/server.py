@@ -38,11 +38,11 @@ from ..store.contract.store import Store
 from ..store.inmemory import InMemoryStore
 from ..store.sql.engine.base import SqlOptions
 from ..store.sql.store import open_store
+from ..transport.asgi import ASGIApp
 from ..transport.auth import DEFAULT_TENANT, Authenticator
 from ..transport.convert.events import DraftMaker
 from ..transport.convert.feed_encoder import delivery_change
 from ..transport.grpc.server import serve_grpc
-from ..transport.http.connect_adapter import ASGIApp
 from ..transport.http.memory_route import MemoryRoute
 from ..transport.http.metrics import Metrics
 from ..transport.http.server import http_app, serve_http
@@ -69,19 +69,42 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A running server. Ports are the bound ones; http_port is None without HTTP."""
+    """A running server. Ports are the bound ones; http_port is None without HTTP. `ended`: done if it ends by itself."""
 
     grpc_port: int
     http_port: int | None
     store: StoreInfo
+    ended: asyncio.Future[int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What a front end serves. `drains` end the open streams: without them, closing would wait for the whole grace."""
+
+    services: Sequence[Service]
+    authenticator: Authenticator
+    gateway: ASGIApp
+    drains: Sequence[Callable[[], None]]
+    store: StoreInfo
 
 
 @asynccontextmanager
-async def serve(settings: Settings) -> AsyncIterator[Running]:
+async def serve_grpc_and_http(settings: Settings) -> AsyncIterator[Running]:
     """Serves while the context is open, then drains.
 
     Raises CannotListen or AddressInUse for a port, DatabaseInUse, SchemaTooNew and StoreUnavailable for the database.
     """
+    async with open_services(settings) as opened:
+        ports = [_grpc(settings, opened.services, opened.authenticator)]
+        if settings.http_address:
+            ports.append(_http(settings, opened.gateway))
+        async with _together(ports, opened.drains) as (grpc_port, *http_port):
+            yield Running(grpc_port, http_port[0] if http_port else None, opened.store)
+
+
+@asynccontextmanager
+async def open_services(settings: Settings) -> AsyncIterator[Opened]:
+    """Opens the store and everything on it. Raises DatabaseInUse, SchemaTooNew and StoreUnavailable."""
     async with AsyncExitStack() as stack:
         counter = compaction.open_counter(settings)
         codec = EventCodec("" if counter.name == CHARACTER_ESTIMATE else counter.name)
@@ -97,16 +120,12 @@ async def serve(settings: Settings) -> AsyncIterator[Running]:
         sweeper = asyncio.create_task(_sweep(sessions, settings.sweep_interval.total_seconds()), name="sweeper")
         stack.callback(sweeper.cancel)
         authenticator = _authenticator(settings)
-        ports = [_grpc(settings, services, authenticator)]
-        if settings.http_address:
-            # Twice: a batch is a third larger in base64, and the rest of the request has a size as well.
-            most = settings.max_batch_bytes * 2
-            metrics = Metrics(replace(feed.sources(store), embedding=search.stats))
-            memory = MemoryRoute(search.memory, authenticator)
-            gateway = http_app(services, authenticator, ready=store.ping, max_bytes=most, metrics=metrics, memory=memory)
-            ports.append(_http(settings, gateway))
-        grpc_port, *http_port = await stack.enter_async_context(_together(ports, (feed.drain, append_streams.drain)))
-        yield Running(grpc_port, http_port[0] if http_port else None, info)
+        # Twice: a batch is a third larger in base64, and the rest of the request has a size as well.
+        most = settings.max_batch_bytes * 2
+        metrics = Metrics(replace(feed.sources(store), embedding=search.stats))
+        memory = MemoryRoute(search.memory, authenticator)
+        gateway = http_app(services, authenticator, ready=store.ping, max_bytes=most, metrics=metrics, memory=memory)
+        yield Opened(services, authenticator, gateway, (feed.drain, append_streams.drain), info)
 
 
 async def _open_store(stack: AsyncExitStack, settings: Settings, codec: EventCodec) -> Store:
@@ -120,10 +139,7 @@ async def _open_store(stack: AsyncExitStack, settings: Settings, codec: EventCod
 async def _together(
     ports: Sequence[AbstractAsyncContextManager[int]], drains: Sequence[Callable[[], None]]
 ) -> AsyncIterator[list[int]]:
-    """Opens ports in sequence and closes them at the same time, so that none accepts calls while another drains.
-
-    `drains` end the open streams: without them, closing would wait for the whole grace.
-    """
+    """Opens ports in sequence and closes them at the same time, so that none accepts calls while another drains."""
     opened: list[AbstractAsyncContextManager[int]] = []
     numbers: list[int] = []
     try:

@@ -105,6 +105,11 @@ class Settings(FeedSettings, SearchSettings, CompactionSettings):
         default="127.0.0.1:7443",
         description="host:port that gRPC listens on. Port 0 picks a free one; 0.0.0.0 listens on all interfaces.",
     )
+    frontend: Annotated[Literal["grpc", "envoy"], BeforeValidator(lower)] = Field(
+        default="grpc",
+        description="What accepts connections. `grpc`: gRPC and, on its own port, HTTP. `envoy`: an Envoy that serves both on "
+        "both ports; see operations.",
+    )
     http_address: str = Field(
         default="127.0.0.1:7480",
         description="host:port for JSON, Connect, gRPC-Web, /healthz, /readyz and /metrics. Empty: no HTTP.",

@@ -11,7 +11,7 @@ import pytest
 
 from threadkeep import user
 from threadkeep.v1 import compaction_service_pb2, session_pb2
-from threadkeep_server.app.server import serve
+from threadkeep_server.app.fronts import serve
 from threadkeep_server.config.settings import ConfigError, Settings, load_settings
 
 from ..bad_input.requests import Wire, eventually, wire, wire_on

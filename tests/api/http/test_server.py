@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from threadkeep.v1 import event_service_pb2
-from threadkeep_server.app.server import serve
+from threadkeep_server.app.fronts import serve
 from threadkeep_server.config.settings import Settings
 
 _SERVICE = "/threadkeep.v1.EventService/"

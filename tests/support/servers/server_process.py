@@ -46,6 +46,10 @@ def free_port() -> int:
             return port
 
 
+FRONTEND = os.environ.get("THREADKEEP_TEST_FRONTEND", "grpc")
+"""The front end of the servers of the tests."""
+
+
 class ForkServer:
     """The process of fork_server.py."""
 
@@ -86,7 +90,8 @@ class ServerProcess:
         self.address = f"127.0.0.1:{self.port}"
         self._root = root
         self._log = root / f"server-{self.port}.log"
-        values = {"data_dir": root / "data", "grpc_address": self.address, "http_address": "", "log_format": "text"} | settings
+        addresses = {"grpc_address": self.address, "http_address": ""}
+        values = {"frontend": FRONTEND, "data_dir": root / "data", "log_format": "text"} | addresses | settings
         self.http_address = str(values["http_address"])
         kept = {name: value for name, value in os.environ.items() if not name.startswith("THREADKEEP_")}
         self._env = kept | {f"THREADKEEP_{name.upper()}": str(value) for name, value in values.items()}

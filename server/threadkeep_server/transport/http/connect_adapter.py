@@ -7,7 +7,7 @@ of the library handles only error details.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
@@ -26,16 +26,11 @@ from protobuf.wkt import Struct
 
 from ...domain.errors import DeadlineExceeded, InvalidField, ThreadkeepError
 from ...domain.model import Caller
+from ..asgi import ASGIApp
 from ..auth import Authenticator
 from ..errors import as_domain_error, status_of
 from ..rpc import Method, Service, encode
 from ..wire.json_codec import from_json, to_json
-
-# The types of the ASGI specification.
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-ASGIApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from ...domain import validation
 from ...domain.errors import InvalidField, ThreadkeepError
 from ...domain.model import SessionRef
 from ...service.memory.memories import MemoryService
+from ..asgi import Receive, Scope, Send
 from ..auth import Authenticator
 from ..errors import as_domain_error
-from .connect_adapter import Receive, Scope, Send
 from .responses import respond_error, respond_json
 
 PATTERN = "/apps/{app}/users/{user}/memory"

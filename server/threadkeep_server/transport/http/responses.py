@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from google.protobuf import symbol_database
 
 from ...domain.errors import Kind, ThreadkeepError
+from ..asgi import Send
 from ..errors import status_of
 from ..wire.json_codec import to_json
-from .connect_adapter import Send
 
 JSON = b"application/json"
 TEXT = b"text/plain; charset=utf-8"

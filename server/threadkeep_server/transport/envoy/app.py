@@ -1,0 +1,205 @@
+"""The RPCs over gRPC as an ASGI app."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import aclosing
+from typing import Final, Self
+
+from google.protobuf.message import DecodeError, Message
+
+from ...domain.errors import DeadlineExceeded, InvalidField, ServerDraining
+from ...domain.model import Caller
+from ..asgi import Receive, Scope, Send
+from ..auth import Authenticator
+from ..errors import as_domain_error, status_of
+from ..rpc import Method, Service, encode
+from .frames import ENCODINGS, UNIMPLEMENTED, Disconnected, Messages, StatusError, framed
+from .headers import OK, Header, plain_status, status_headers, timeout_of
+
+# Above the largest append, so that the service rejects a batch that is too large, with its field and limit.
+_SLACK: Final = 4 << 20
+# Most calls are over by then, and need no task that waits for their client to leave.
+_WATCHED_AFTER_S: Final = 0.05
+_CANCELED_WITHIN_S: Final = 1.0
+_ANONYMOUS: Final = Caller("")
+_HEADERS: Final[list[Header]] = [(b"content-type", b"application/grpc"), (b"grpc-accept-encoding", ENCODINGS)]
+
+
+def is_grpc(content_type: bytes) -> bool:
+    """Returns whether a request is gRPC's, and not gRPC-Web's."""
+    return content_type.startswith(b"application/grpc") and not content_type.startswith(b"application/grpc-web")
+
+
+class GrpcApp:
+    """Serves each call in the task of its request."""
+
+    def __init__(
+        self, services: Sequence[Service], public: Sequence[Service], authenticator: Authenticator, *, max_request_bytes: int
+    ) -> None:
+        """`public`: served without a credential, and while the server drains."""
+        self._methods = {method.path: method for service in services for method in service.methods()}
+        self._public = {method.path: method for service in public for method in service.methods()}
+        self._authenticator = authenticator
+        self._most = max_request_bytes + _SLACK
+        self._running: set[asyncio.Task[None]] = set()
+        self._draining = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - an app runs in a task
+        response, headers = _Response(send), dict(scope["headers"])
+        self._running.add(task)
+        try:
+            async with asyncio.timeout(timeout_of(headers.get(b"grpc-timeout"))) as deadline:
+                method, caller = self._admit(scope["path"], headers)
+                messages = Messages(receive, headers.get(b"grpc-encoding", b"identity"), self._most)
+                with _Watch(receive, task) as watch:
+                    await _CALLS[method.client_streaming, method.server_streaming](method, caller, messages, response, watch)
+            await response.end(OK)
+        except Disconnected:
+            pass
+        except asyncio.CancelledError:
+            if self._draining:
+                await response.fail(ServerDraining())
+        except Exception as exc:
+            expired = isinstance(exc, TimeoutError) and deadline.expired()
+            await response.fail(DeadlineExceeded() if expired else exc)
+        finally:
+            self._running.discard(task)
+
+    def _admit(self, path: str, headers: dict[bytes, bytes]) -> tuple[Method, Caller]:
+        if method := self._public.get(path):
+            return method, _ANONYMOUS
+        if self._draining:
+            raise ServerDraining
+        if (method := self._methods.get(path)) is None:
+            raise StatusError(UNIMPLEMENTED, f"{path} is not a method of this server")
+        if self._authenticator.anonymous is not None:
+            return method, self._authenticator.anonymous
+        credential = headers.get(b"authorization")
+        return method, self._authenticator.caller(None if credential is None else credential.decode("latin-1"))
+
+    async def drain(self, grace: float) -> None:
+        """Refuses new calls, and cancels those that have not finished after so many seconds."""
+        self._draining = True
+        if self._running:
+            await asyncio.wait(self._running, timeout=grace)
+        for task in self._running:
+            task.cancel()
+        if self._running:
+            await asyncio.wait(self._running, timeout=_CANCELED_WITHIN_S)
+
+
+class _Watch:
+    """Cancels a call when its client leaves."""
+
+    def __init__(self, receive: Receive, call: asyncio.Task[None]) -> None:
+        self._receive = receive
+        self._call: asyncio.Task[None] | None = call
+        self._timer: asyncio.TimerHandle | None = None
+        self._watching: asyncio.Task[None] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def soon(self) -> None:
+        """The request is complete: from now on only the end of the call is received."""
+        self._timer = asyncio.get_running_loop().call_later(_WATCHED_AFTER_S, self._start)
+
+    def _start(self) -> None:
+        self._watching = asyncio.create_task(self._left())
+
+    async def _left(self) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+        if self._call is not None:
+            self._call.cancel()
+
+    def __exit__(self, *_: object) -> None:
+        """Leaves `_watching` alone, which the end of the call ends: pyvoy does not expect that receiving is canceled."""
+        self._call = None
+        if self._timer is not None:
+            self._timer.cancel()
+
+
+class _Response:
+    """The messages and the status of one call."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._began = False
+
+    async def message(self, message: Message | bytes) -> None:
+        if not self._began:
+            await self._begin()
+        await self._send({"type": "http.response.body", "body": framed(encode(message)), "more_body": True})
+
+    async def last(self, message: Message | bytes) -> None:
+        """Sends the only message and the end of the body together."""
+        await self._begin()
+        await self._send({"type": "http.response.body", "body": framed(encode(message)), "more_body": False})
+
+    async def end_body(self) -> None:
+        if not self._began:
+            await self._begin()
+        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def end(self, status: list[Header]) -> None:
+        await self._send({"type": "http.response.trailers", "headers": status, "more_trailers": False})
+
+    async def fail(self, exc: Exception) -> None:
+        if isinstance(exc, StatusError):
+            status = plain_status(exc.code, exc.message)
+        else:
+            status = status_headers(status_of(as_domain_error(exc)))
+        await self.end_body()
+        await self.end(status)
+
+    async def _begin(self) -> None:
+        self._began = True
+        await self._send({"type": "http.response.start", "status": 200, "headers": _HEADERS, "trailers": True})
+
+
+async def _unary(method: Method, caller: Caller, messages: Messages, response: _Response, watch: _Watch) -> None:
+    request = _parse(method, await messages.only())
+    watch.soon()
+    await response.last(await method.call(request, caller))
+
+
+async def _server_stream(method: Method, caller: Caller, messages: Messages, response: _Response, watch: _Watch) -> None:
+    request = _parse(method, await messages.only())
+    watch.soon()
+    await _respond(method.call(request, caller), response)
+
+
+async def _bidirectional(method: Method, caller: Caller, messages: Messages, response: _Response, watch: _Watch) -> None:
+    async def requests() -> AsyncIterator[Message]:
+        async for message in messages:
+            yield _parse(method, message)
+        watch.soon()
+
+    await _respond(method.call(requests(), caller), response)
+
+
+async def _respond(responses: AsyncGenerator[Message | bytes], response: _Response) -> None:
+    async with aclosing(responses):
+        async for each in responses:
+            await response.message(each)
+    await response.end_body()
+
+
+_CALLS: Final[dict[tuple[bool, bool], Callable[[Method, Caller, Messages, _Response, _Watch], Awaitable[None]]]] = {
+    (False, False): _unary,
+    (False, True): _server_stream,
+    (True, True): _bidirectional,
+}
+
+
+def _parse(method: Method, message: bytes) -> Message:
+    try:
+        return method.request_type.FromString(message)
+    except (DecodeError, UnicodeDecodeError):
+        name = method.request_type.DESCRIPTOR.full_name
+        raise InvalidField("request", f"is not a valid {name}: invalid encoding, or a string that is not UTF-8") from None
