@@ -298,7 +298,7 @@ def test_an_unknown_setting_is_refused_with_the_likely_name() -> None:
     _file("databse_url = 'x'\n")
     assert _problem() == "databse_url (from file threadkeep.toml): there is no such setting; did you mean database_url?"
     Path("threadkeep.toml").unlink()
-    assert "`threadkeep config`" in _problem(frobnicate=1)
+    assert "`threadkeep config`" in _problem(quux=1)
 
 
 def test_an_unusable_config_file_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:

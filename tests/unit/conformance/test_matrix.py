@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conformance import cases, matrix
-from tests.conformance.engine import ENGINES
+from tests.conformance.engine import SERVERS
 from tests.conformance.results import KnownFailure, Results, load
 from tests.support.runs.toolchains import LANGUAGES
 
@@ -20,7 +20,7 @@ def _results(**outcome: str) -> Results:
     """Returns results in which only the first case did not pass, in these languages."""
     found = Results()
     for language in LANGUAGES:
-        for engine in ENGINES:
+        for engine in SERVERS:
             for case in CASES:
                 of_first = outcome.get(language, "passed")
                 found.add(engine, language, case.id, of_first if case is CASES[0] else "passed")
@@ -33,11 +33,11 @@ def _matrix(**outcome: str) -> matrix.Matrix:
 
 def test_counts_are_one_line_per_language() -> None:
     assert list(matrix.counts(_matrix(go="known", java="failed"))) == [
-        "python: 2 of 2 cases passed on sqlite, 2 of 2 on postgresql",
-        "typescript: 2 of 2 cases passed on sqlite, 2 of 2 on postgresql",
-        "go: 1 of 2 cases passed on sqlite, 1 of 2 on postgresql; 2 known failures",
-        "java: 1 of 2 cases passed on sqlite, 1 of 2 on postgresql",
-        "rust: 2 of 2 cases passed on sqlite, 2 of 2 on postgresql",
+        "python: 2 of 2 cases passed on sqlite, 2 of 2 on postgresql, 2 of 2 on envoy",
+        "typescript: 2 of 2 cases passed on sqlite, 2 of 2 on postgresql, 2 of 2 on envoy",
+        "go: 1 of 2 cases passed on sqlite, 1 of 2 on postgresql, 1 of 2 on envoy; 3 known failures",
+        "java: 1 of 2 cases passed on sqlite, 1 of 2 on postgresql, 1 of 2 on envoy",
+        "rust: 2 of 2 cases passed on sqlite, 2 of 2 on postgresql, 2 of 2 on envoy",
     ]
 
 
@@ -47,7 +47,7 @@ def test_counts_report_a_language_that_was_not_run() -> None:
     partial = matrix.Matrix(CASES, found.outcomes, [])
     assert list(matrix.counts(partial))[1:3] == [
         "typescript: not run",
-        "go: 1 of 1 cases passed on sqlite, 0 of 0 on postgresql",
+        "go: 1 of 1 cases passed on sqlite, 0 of 0 on postgresql, 0 of 0 on envoy",
     ]
     assert not partial.is_full
     assert _matrix().is_full
@@ -56,10 +56,10 @@ def test_counts_report_a_language_that_was_not_run() -> None:
 def test_table_has_one_mark_per_engine_in_each_cell() -> None:
     lines = list(matrix.table(_matrix(go="known", java="failed")))
     assert [line.split() for line in lines[1:]] == [
-        ["smoke", "(1)", "1/1", "1/1", "1/1", "1/1", "1/1"],
-        ["three", "++", "++", "++", "++", "++"],
-        ["appends", "(1)", "1/1", "1/1", "0/0", "0/0", "1/1"],
-        ["one", "|", "two", "++", "++", "kk", "--", "++"],
+        ["smoke", "(1)", "1/1/1", "1/1/1", "1/1/1", "1/1/1", "1/1/1"],
+        ["three", "+++", "+++", "+++", "+++", "+++"],
+        ["appends", "(1)", "1/1/1", "1/1/1", "0/0/0", "0/0/0", "1/1/1"],
+        ["one", "|", "two", "+++", "+++", "kkk", "---", "+++"],
     ]
 
 
@@ -69,6 +69,7 @@ def test_page_has_a_row_per_language_and_engine_and_lists_known_failures() -> No
     assert "| Go | SQLite | 2 | 1 (not passed: appends 1) | 1 |" in page
     assert "| Java | SQLite | 2 | 1 (not passed: appends 1) | 0 |" in page
     assert "| Go | PostgreSQL | 1 | 1 | 0 |" in page, "the other languages run the smoke cases there"
+    assert "| Python | SQLite behind Envoy | 1 | 1 | 0 |" in page
     assert "\n\nsmoke 1, appends 1\n\n" in page
     assert page.endswith("## Known failures\n\n- Go, `appends-one-two`: it cannot count\n")
     assert matrix.page(_matrix()).endswith("## Known failures\n\nNone.\n")
@@ -79,7 +80,7 @@ def test_check_fails_for_an_outdated_page_a_failure_and_a_missing_case(
 ) -> None:
     monkeypatch.setattr(matrix, "PAGE", tmp_path / "conformance.md")
     runs = [_matrix(), _matrix(), _matrix(java="failed"), matrix.Matrix(CASES, {}, [])]
-    problems = ["is out of date", "", "2 cases failed", "some required cases were not run"]
+    problems = ["is out of date", "", "3 cases failed", "some required cases were not run"]
     for n, (run, problem) in enumerate(zip(runs, problems, strict=True)):
         monkeypatch.setattr(matrix, "last_run", lambda run=run: run)
         assert matrix.main(["--check"]) == (1 if problem else 0)
@@ -98,7 +99,7 @@ def test_save_keeps_the_results_of_one_run_and_removes_earlier_ones(tmp_path: Pa
     _results(go="failed").save(folder)
     monkeypatch.setenv("PYTEST_XDIST_TESTRUNUID", "run-2")
     whole, parts = _results(go="failed"), {"gw0": Results(), "gw1": Results()}
-    for n, (language, engine, case) in enumerate(product(LANGUAGES, ENGINES, CASES)):
+    for n, (language, engine, case) in enumerate(product(LANGUAGES, SERVERS, CASES)):
         parts[f"gw{n % 2}"].add(engine, language, case.id, whole.outcomes[language][engine][case.id])
     for worker, part in parts.items():
         monkeypatch.setenv("PYTEST_XDIST_WORKER", worker)
