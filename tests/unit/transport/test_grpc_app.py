@@ -16,6 +16,7 @@ from grpc_health.v1 import health_pb2
 from threadkeep.v1 import server_service_pb2, subscription_pb2, subscription_service_pb2
 from threadkeep_server.domain.errors import SessionNotFound
 from threadkeep_server.domain.model import Caller, SessionRef
+from threadkeep_server.transport.asgi import Send
 from threadkeep_server.transport.auth import Authenticator
 from threadkeep_server.transport.envoy.app import GrpcApp, is_grpc
 from threadkeep_server.transport.envoy.frames import framed
@@ -67,13 +68,14 @@ class Servicer:
 class Call:
     """One request, as an ASGI server passes it on."""
 
-    def __init__(self, app: GrpcApp, path: str, *body: bytes, **headers: str) -> None:
+    def __init__(self, app: GrpcApp, path: str, *body: bytes, send: Send | None = None, **headers: Any) -> None:
         self.sent: asyncio.Queue[Any] = asyncio.Queue()
         self.events: asyncio.Queue[Any] = asyncio.Queue()
         for number, part in enumerate(body, 1):
             self.events.put_nowait({"type": "http.request", "body": part, "more_body": number < len(body)})
-        named = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
-        self.task = asyncio.create_task(app({"type": "http", "path": path, "headers": named}, self.events.get, self.sent.put))
+        named = [(name.replace("_", "-").encode(), str(value).encode()) for name, value in headers.items()]
+        scope = {"type": "http", "path": path, "headers": named}
+        self.task = asyncio.create_task(app(scope, self.events.get, send or self.sent.put))
 
     def leave(self) -> None:
         self.events.put_nowait({"type": "http.disconnect"})
@@ -166,7 +168,7 @@ async def test_a_length_over_the_limit_is_rejected_before_the_message_arrives(ap
         (REQUEST, {"grpc_timeout": "123456789S"}, "3"),
     ],
 )
-async def test_a_malformed_request_is_rejected(app: GrpcApp, body: bytes, headers: dict[str, str], status: str) -> None:
+async def test_a_malformed_request_is_rejected(app: GrpcApp, body: bytes, headers: dict[str, Any], status: str) -> None:
     trailers, _ = await Call(app, INFO, body, **headers).response()
     assert trailers["grpc-status"] == status
 
@@ -202,7 +204,8 @@ async def test_an_unexpected_error_reveals_nothing(app: GrpcApp, servicer: Servi
 
 async def test_a_call_without_a_valid_token_is_rejected(servicer: Servicer) -> None:
     app = app_of(servicer, {"right": Caller("acme", "bob")})
-    for headers in ({}, {"authorization": "Bearer wrong"}, {"authorization": "Bearer righ\u00e9"}):
+    every: list[dict[str, Any]] = [{}, {"authorization": "Bearer wrong"}, {"authorization": "Bearer righ\u00e9"}]
+    for headers in every:
         trailers, _ = await Call(app, INFO, REQUEST, **headers).response()
         assert trailers["grpc-status"] == "16"
     assert not servicer.callers
@@ -233,6 +236,20 @@ async def test_a_call_whose_client_leaves_is_canceled(app: GrpcApp, servicer: Se
     call.leave()
     await call.response()
     assert servicer.canceled.is_set()
+
+
+async def test_a_response_to_a_client_that_is_gone_is_not_an_error(
+    app: GrpcApp, servicer: Servicer, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def gone(_: Any) -> None:
+        raise OSError
+
+    for path in (INFO, WATCH):
+        call = Call(app, path, REQUEST, send=gone)
+        async with asyncio.timeout(30):
+            await call.task
+    assert servicer.canceled.is_set()
+    assert not caplog.records
 
 
 async def test_a_stream_sends_each_response_as_it_comes(app: GrpcApp) -> None:

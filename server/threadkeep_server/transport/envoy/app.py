@@ -49,25 +49,32 @@ class GrpcApp:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 - an app runs in a task
-        response, headers = _Response(send), dict(scope["headers"])
         self._running.add(task)
         try:
+            await self._serve(scope["path"], dict(scope["headers"]), receive, _Response(send), task)
+        except Disconnected:
+            pass
+        finally:
+            self._running.discard(task)
+
+    async def _serve(
+        self, path: str, headers: dict[bytes, bytes], receive: Receive, response: _Response, task: asyncio.Task[None]
+    ) -> None:
+        try:
             async with asyncio.timeout(timeout_of(headers.get(b"grpc-timeout"))) as deadline:
-                method, caller = self._admit(scope["path"], headers)
+                method, caller = self._admit(path, headers)
                 messages = Messages(receive, headers.get(b"grpc-encoding", b"identity"), self._most)
                 with _Watch(receive, task) as watch:
                     await _CALLS[method.client_streaming, method.server_streaming](method, caller, messages, response, watch)
             await response.end(OK)
         except Disconnected:
-            pass
+            raise
         except asyncio.CancelledError:
             if self._draining:
                 await response.fail(ServerDraining())
         except Exception as exc:
             expired = isinstance(exc, TimeoutError) and deadline.expired()
             await response.fail(DeadlineExceeded() if expired else exc)
-        finally:
-            self._running.discard(task)
 
     def _admit(self, path: str, headers: dict[bytes, bytes]) -> tuple[Method, Caller]:
         if method := self._public.get(path):
@@ -125,10 +132,10 @@ class _Watch:
 
 
 class _Response:
-    """The messages and the status of one call."""
+    """The messages and the status of one call. Raises Disconnected if its client is gone."""
 
     def __init__(self, send: Send) -> None:
-        self._send = send
+        self._send_event = send
         self._began = False
 
     async def message(self, message: Message | bytes) -> None:
@@ -156,6 +163,12 @@ class _Response:
             status = status_headers(status_of(as_domain_error(exc)))
         await self.end_body()
         await self.end(status)
+
+    async def _send(self, event: dict[str, object]) -> None:
+        try:
+            await self._send_event(event)
+        except OSError:
+            raise Disconnected from None
 
     async def _begin(self) -> None:
         self._began = True
