@@ -23,7 +23,8 @@ from .server import Running
 
 _APP: Final = "threadkeep_server.app.envoy_app:app"
 _MANAGER: Final = "envoy.filters.network.http_connection_manager"
-_STARTS_WITHIN_S: Final = 60.0
+_STARTS_WITHIN_S: Final = 600.0  # a migration may take its time
+_DRAINED_WITHIN_S: Final = 10.0
 _MOST_STREAMS: Final = 1_000_000  # of a connection: the server limits subscriptions by caller
 _PR_SET_PDEATHSIG: Final = 1
 
@@ -54,7 +55,8 @@ async def serve_behind_envoy(settings: Settings) -> AsyncIterator[Running]:
             ended = asyncio.ensure_future(process.wait())
             yield Running(ports[0], ports[1] if settings.http_address else None, info, ended)
             writer.write(DRAIN)
-            await reader.readline()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(reader.readline(), settings.drain_grace.total_seconds() + _DRAINED_WITHIN_S)
         finally:
             writer.close()
             with contextlib.suppress(ProcessLookupError):
@@ -126,13 +128,14 @@ async def _started(
         line = await reader.readline()
         if not line:
             await process.wait()
-            raise CannotListen(f"Envoy ended with status {process.returncode}: it cannot listen on {settings.grpc_address}?")
+            raise OSError(f"Envoy ended with status {process.returncode} before the server started; its last lines say why")
         result = json.loads(line)
         if "store" not in result:
             raise EnvoyFailed(result["status"])
         while not (ports := await asyncio.to_thread(_ports, admin)):
             if process.returncode is not None:
-                raise CannotListen(f"Envoy cannot listen on {settings.grpc_address}")
+                addresses = " or ".join(filter(None, (settings.grpc_address, settings.http_address)))
+                raise CannotListen(f"Envoy cannot listen on {addresses}: in use, or not local; set another address")
             await asyncio.sleep(0.02)
     return StoreInfo(**result["store"]), ports
 

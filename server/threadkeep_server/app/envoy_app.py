@@ -12,13 +12,15 @@ import os
 import socket
 from contextlib import AsyncExitStack
 from dataclasses import asdict
-from typing import Final
+from typing import Any, Final
 
 from ..config.settings import Settings
+from ..domain.errors import ServerDraining
 from ..logs import setup_logging
 from ..transport.asgi import Receive, Scope, Send
 from ..transport.envoy.app import GrpcApp, is_grpc
 from ..transport.envoy.public import HealthServicer, health_service, reflection_service
+from ..transport.http.responses import respond_error
 from .failures import EXPECTED, log_failure
 from .server import Opened, open_services
 from .tuning import tune_interpreter
@@ -26,6 +28,8 @@ from .tuning import tune_interpreter
 SOCKET: Final = "THREADKEEP_ENVOY_SOCKET"
 """The variable with the number of the inherited socket."""
 DRAIN: Final = b"drain\n"
+_MOST_SETTINGS_BYTES: Final = 256 << 20  # fleets have many tokens
+_CANCELED_WITHIN_S: Final = 1.0
 
 _log = logging.getLogger(__name__)
 
@@ -35,25 +39,38 @@ class _App:
 
     def __init__(self) -> None:
         self._stack = AsyncExitStack()
+        self._running: set[asyncio.Task[Any]] = set()
+        self._draining = False
         self._opened: Opened
         self._grpc: GrpcApp
+        self._health: HealthServicer
         self._control: asyncio.Task[None]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
-        elif is_grpc(next((value for name, value in scope["headers"] if name == b"content-type"), b"")):
-            await self._grpc(scope, receive, send)
-        else:
-            await self._opened.gateway(scope, receive, send)
+            return
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - an app runs in a task
+        self._running.add(task)
+        try:
+            if is_grpc(next((value for name, value in scope["headers"] if name == b"content-type"), b"")):
+                await self._grpc(scope, receive, send)
+            elif self._draining:
+                await respond_error(send, ServerDraining())
+            else:
+                await self._opened.gateway(scope, receive, send)
+        finally:
+            self._running.discard(task)
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
-        reader, writer = await asyncio.open_connection(sock=socket.socket(fileno=int(os.environ[SOCKET])))
+        control = socket.socket(fileno=int(os.environ[SOCKET]))
+        reader, writer = await asyncio.open_connection(sock=control, limit=_MOST_SETTINGS_BYTES)
         settings = Settings.model_validate_json(await reader.readline())
         setup_logging(settings.log_level, settings.log_format)
         try:
-            health = await self._open(settings)
+            await self._open(settings)
         except Exception as exc:
             if not isinstance(exc, EXPECTED):
                 _log.exception("cannot serve")
@@ -63,34 +80,42 @@ class _App:
             await send({"type": "lifespan.startup.failed", "message": type(exc).__name__})
             return
         writer.write(json.dumps({"store": asdict(self._opened.store)}).encode() + b"\n")
-        self._control = asyncio.create_task(self._drain_on_request(settings, health, reader, writer))
+        self._control = asyncio.create_task(self._drain_on_request(settings, reader, writer))
         tune_interpreter()
         await send({"type": "lifespan.startup.complete"})
         await receive()
-        await self._stack.aclose()
+        await self._control
         await send({"type": "lifespan.shutdown.complete"})
 
-    async def _open(self, settings: Settings) -> HealthServicer:
+    async def _open(self, settings: Settings) -> None:
         self._opened = opened = await self._stack.enter_async_context(open_services(settings))
         names = [service.descriptor.full_name for service in opened.services]
-        health = HealthServicer(names)
-        public = [health_service(health), *([reflection_service(names)] if settings.reflection else [])]
-        most = settings.max_batch_bytes
-        self._grpc = GrpcApp(opened.services, public, opened.authenticator, max_request_bytes=most)
-        return health
+        self._health = HealthServicer(names)
+        public = [health_service(self._health), *([reflection_service(names)] if settings.reflection else [])]
+        self._grpc = GrpcApp(opened.services, public, opened.authenticator, max_request_bytes=settings.max_batch_bytes)
 
-    async def _drain_on_request(
-        self, settings: Settings, health: HealthServicer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
-        """Drains when the starting process says so, or is gone."""
+    async def _drain_on_request(self, settings: Settings, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Drains when the process that started Envoy requests it, or has ended."""
         await reader.readline()
-        health.drain()
+        self._draining = True
+        self._health.drain()
+        self._grpc.drain()
         for drain in self._opened.drains:
             drain()
-        await self._grpc.drain(settings.drain_grace.total_seconds())
+        # Gives clients that watch health time to reconnect elsewhere.
+        await asyncio.sleep(min(0.1, settings.drain_grace.total_seconds()))
+        await self._finish(settings.drain_grace.total_seconds())
         await self._stack.aclose()
         writer.write(b"drained\n")
         await writer.drain()
+
+    async def _finish(self, grace: float) -> None:
+        """Waits for the calls in flight, and cancels those that have not finished after so many seconds."""
+        for seconds in (grace, _CANCELED_WITHIN_S):
+            if self._running:
+                await asyncio.wait(self._running, timeout=seconds)
+            for task in self._running:
+                task.cancel()
 
 
 app = _App()

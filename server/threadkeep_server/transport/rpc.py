@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
-from google.protobuf.message import Message
+from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
+
+from ..domain.errors import InvalidField
 
 # Any: the request's class differs by method and is fixed by the descriptor.
 Handler = Callable[[Any, Any], Any]
@@ -40,6 +42,14 @@ class Method:
     @property
     def streaming(self) -> bool:
         return self.client_streaming or self.server_streaming
+
+    def parse(self, raw: bytes) -> Message:
+        """Returns the request. Raises InvalidField."""
+        try:
+            return self.request_type.FromString(raw)
+        except (DecodeError, UnicodeDecodeError):
+            name = self.request_type.DESCRIPTOR.full_name
+            raise InvalidField("request", f"is not a valid {name}: invalid encoding, or a string that is not UTF-8") from None
 
 
 @dataclass(frozen=True, slots=True)

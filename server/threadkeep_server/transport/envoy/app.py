@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from typing import Final, Self
 
-from google.protobuf.message import DecodeError, Message
+from google.protobuf.message import Message
 
-from ...domain.errors import DeadlineExceeded, InvalidField, ServerDraining
+from ...domain.errors import DeadlineExceeded, ServerDraining
 from ...domain.model import Caller
 from ..asgi import Receive, Scope, Send
 from ..auth import Authenticator
@@ -22,7 +23,6 @@ from .headers import OK, Header, plain_status, status_headers, timeout_of
 _SLACK: Final = 4 << 20
 # Most calls are over by then, and need no task that waits for their client to leave.
 _WATCHED_AFTER_S: Final = 0.05
-_CANCELED_WITHIN_S: Final = 1.0
 _ANONYMOUS: Final = Caller("")
 _HEADERS: Final[list[Header]] = [(b"content-type", b"application/grpc"), (b"grpc-accept-encoding", ENCODINGS)]
 
@@ -43,33 +43,23 @@ class GrpcApp:
         self._public = {method.path: method for service in public for method in service.methods()}
         self._authenticator = authenticator
         self._most = max_request_bytes + _SLACK
-        self._running: set[asyncio.Task[None]] = set()
         self._draining = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        task = asyncio.current_task()
-        assert task is not None  # noqa: S101 - an app runs in a task
-        self._running.add(task)
-        try:
-            await self._serve(scope["path"], dict(scope["headers"]), receive, _Response(send), task)
-        except Disconnected:
-            pass
-        finally:
-            self._running.discard(task)
+        with contextlib.suppress(Disconnected):
+            await self._serve(scope["path"], dict(scope["headers"]), receive, _Response(send))
 
-    async def _serve(
-        self, path: str, headers: dict[bytes, bytes], receive: Receive, response: _Response, task: asyncio.Task[None]
-    ) -> None:
+    async def _serve(self, path: str, headers: dict[bytes, bytes], receive: Receive, response: _Response) -> None:
         try:
             async with asyncio.timeout(timeout_of(headers.get(b"grpc-timeout"))) as deadline:
                 method, caller = self._admit(path, headers)
                 messages = Messages(receive, headers.get(b"grpc-encoding", b"identity"), self._most)
-                with _Watch(receive, task) as watch:
+                with _Watch(receive) as watch:
                     await _CALLS[method.client_streaming, method.server_streaming](method, caller, messages, response, watch)
             await response.end(OK)
         except Disconnected:
             raise
-        except asyncio.CancelledError:
+        except asyncio.CancelledError:  # of a client that has left, which reads nothing, or by the drain
             if self._draining:
                 await response.fail(ServerDraining())
         except Exception as exc:
@@ -88,23 +78,17 @@ class GrpcApp:
         credential = headers.get(b"authorization")
         return method, self._authenticator.caller(None if credential is None else credential.decode("latin-1"))
 
-    async def drain(self, grace: float) -> None:
-        """Refuses new calls, and cancels those that have not finished after so many seconds."""
+    def drain(self) -> None:
+        """Refuses new calls from now on. A call that is canceled later ends with ServerDraining."""
         self._draining = True
-        if self._running:
-            await asyncio.wait(self._running, timeout=grace)
-        for task in self._running:
-            task.cancel()
-        if self._running:
-            await asyncio.wait(self._running, timeout=_CANCELED_WITHIN_S)
 
 
 class _Watch:
     """Cancels a call when its client leaves."""
 
-    def __init__(self, receive: Receive, call: asyncio.Task[None]) -> None:
+    def __init__(self, receive: Receive) -> None:
         self._receive = receive
-        self._call: asyncio.Task[None] | None = call
+        self._call = asyncio.current_task()
         self._timer: asyncio.TimerHandle | None = None
         self._watching: asyncio.Task[None] | None = None
 
@@ -176,13 +160,13 @@ class _Response:
 
 
 async def _unary(method: Method, caller: Caller, messages: Messages, response: _Response, watch: _Watch) -> None:
-    request = _parse(method, await messages.only())
+    request = method.parse(await messages.only())
     watch.soon()
     await response.last(await method.call(request, caller))
 
 
 async def _server_stream(method: Method, caller: Caller, messages: Messages, response: _Response, watch: _Watch) -> None:
-    request = _parse(method, await messages.only())
+    request = method.parse(await messages.only())
     watch.soon()
     await _respond(method.call(request, caller), response)
 
@@ -190,7 +174,7 @@ async def _server_stream(method: Method, caller: Caller, messages: Messages, res
 async def _bidirectional(method: Method, caller: Caller, messages: Messages, response: _Response, watch: _Watch) -> None:
     async def requests() -> AsyncIterator[Message]:
         async for message in messages:
-            yield _parse(method, message)
+            yield method.parse(message)
         watch.soon()
 
     await _respond(method.call(requests(), caller), response)
@@ -208,11 +192,3 @@ _CALLS: Final[dict[tuple[bool, bool], Callable[[Method, Caller, Messages, _Respo
     (False, True): _server_stream,
     (True, True): _bidirectional,
 }
-
-
-def _parse(method: Method, message: bytes) -> Message:
-    try:
-        return method.request_type.FromString(message)
-    except (DecodeError, UnicodeDecodeError):
-        name = method.request_type.DESCRIPTOR.full_name
-        raise InvalidField("request", f"is not a valid {name}: invalid encoding, or a string that is not UTF-8") from None

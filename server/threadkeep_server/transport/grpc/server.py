@@ -9,12 +9,12 @@ from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 import grpc
-from google.protobuf.message import DecodeError, Message
+from google.protobuf.message import Message
 from grpc_channelz.v1 import channelz, channelz_pb2_grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from ...domain.errors import InvalidField, ServerDraining
+from ...domain.errors import ServerDraining
 from ..auth import Authenticator
 from ..errors import as_domain_error, status_of
 from ..rpc import Method, Service, encode
@@ -51,12 +51,10 @@ class _Boundary:
         return grpc.unary_unary_rpc_method_handler(self._unary(method), response_serializer=encode)
 
     def _unary(self, method: Method) -> Callable[[bytes, Context], Awaitable[Message | bytes]]:
-        parse = _parser(method)
-
         async def unary(raw: bytes, context: Context) -> Message | bytes:
             try:
                 caller = self._admit(context)
-                response: Message | bytes = await method.call(parse(raw), caller)
+                response: Message | bytes = await method.call(method.parse(raw), caller)
             except Exception as exc:
                 await _abort(context, exc)
                 raise  # unreachable: abort always raises
@@ -65,18 +63,14 @@ class _Boundary:
         return unary
 
     def _server_stream(self, method: Method) -> Callable[[bytes, Context], Awaitable[None]]:
-        parse = _parser(method)
-
         async def server_stream(raw: bytes, context: Context) -> None:
-            await self._respond(method, lambda: parse(raw), context)
+            await self._respond(method, lambda: method.parse(raw), context)
 
         return server_stream
 
     def _bidirectional(self, method: Method) -> Callable[[AsyncIterator[bytes], Context], Awaitable[None]]:
-        parse = _parser(method)
-
         async def bidirectional(raws: AsyncIterator[bytes], context: Context) -> None:
-            await self._respond(method, lambda: (parse(raw) async for raw in raws), context)
+            await self._respond(method, lambda: (method.parse(raw) async for raw in raws), context)
 
         return bidirectional
 
@@ -108,19 +102,6 @@ async def _write(context: Context, response: Message | bytes) -> None:
         # The client is gone. Waits for the cancellation that follows, so that it does not interrupt closing the responses.
         await asyncio.sleep(_CANCELLED_WITHIN_S)
         raise asyncio.CancelledError from None
-
-
-def _parser(method: Method) -> Callable[[bytes], Message]:
-    parse = method.request_type.FromString
-
-    def parsed(raw: bytes) -> Message:
-        try:
-            return parse(raw)
-        except (DecodeError, UnicodeDecodeError):
-            name = method.request_type.DESCRIPTOR.full_name
-            raise InvalidField("request", f"is not a valid {name}: invalid encoding, or a string that is not UTF-8") from None
-
-    return parsed
 
 
 async def _abort(context: Context, exc: Exception) -> None:
