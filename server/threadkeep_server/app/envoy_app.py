@@ -84,6 +84,7 @@ class _App:
         tune_interpreter()
         await send({"type": "lifespan.startup.complete"})
         await receive()
+        reader.feed_eof()  # Envoy may end before anyone requests it
         await self._control
         await send({"type": "lifespan.shutdown.complete"})
 
@@ -95,7 +96,7 @@ class _App:
         self._grpc = GrpcApp(opened.services, public, opened.authenticator, max_request_bytes=settings.max_batch_bytes)
 
     async def _drain_on_request(self, settings: Settings, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Drains when the process that started Envoy requests it, or has ended."""
+        """Drains when the process that started Envoy requests it, or when either process ends."""
         await reader.readline()
         self._draining = True
         self._health.drain()
