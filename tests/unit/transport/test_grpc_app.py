@@ -238,6 +238,23 @@ async def test_a_call_whose_client_leaves_is_canceled(app: GrpcApp, servicer: Se
     assert servicer.canceled.is_set()
 
 
+async def test_a_long_call_looks_seldom_for_the_departure_of_its_client(app: GrpcApp, servicer: Servicer) -> None:
+    """pyvoy's `receive` returns at once, also after the end of the request."""
+    servicer.answer = asyncio.Event().wait
+    received = 0
+
+    async def receive() -> dict[str, Any]:
+        nonlocal received
+        received += 1
+        return {"type": "http.request", "body": REQUEST if received == 1 else b"", "more_body": False}
+
+    call = asyncio.create_task(app({"type": "http", "path": INFO, "headers": []}, receive, asyncio.Queue[Any]().put))
+    await asyncio.sleep(0.5)
+    call.cancel()
+    await call
+    assert 2 <= received <= 6
+
+
 async def test_a_response_to_a_client_that_is_gone_is_not_an_error(
     app: GrpcApp, servicer: Servicer, caplog: pytest.LogCaptureFixture
 ) -> None:

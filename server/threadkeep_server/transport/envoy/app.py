@@ -23,6 +23,7 @@ from .headers import OK, Header, plain_status, status_headers, timeout_of
 _SLACK: Final = 4 << 20
 # Most calls are over by then, and need no task that waits for their client to leave.
 _WATCHED_AFTER_S: Final = 0.05
+_LOOKS_WITHIN_S: Final = 5.0
 _ANONYMOUS: Final = Caller("")
 _HEADERS: Final[list[Header]] = [(b"content-type", b"application/grpc"), (b"grpc-accept-encoding", ENCODINGS)]
 
@@ -84,32 +85,41 @@ class GrpcApp:
 
 
 class _Watch:
-    """Cancels a call when its client leaves."""
+    """Cancels a call when its client leaves.
+
+    It looks repeatedly: after the end of a request, pyvoy's `receive` returns at once, an empty part or the disconnect.
+    """
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive
         self._call = asyncio.current_task()
         self._timer: asyncio.TimerHandle | None = None
-        self._watching: asyncio.Task[None] | None = None
+        self._looking: asyncio.Task[None] | None = None
 
     def __enter__(self) -> Self:
         return self
 
     def soon(self) -> None:
         """The request is complete: from now on only the end of the call is received."""
-        self._timer = asyncio.get_running_loop().call_later(_WATCHED_AFTER_S, self._start)
+        self._wait(_WATCHED_AFTER_S)
 
-    def _start(self) -> None:
-        self._watching = asyncio.create_task(self._left())
+    def _wait(self, seconds: float) -> None:
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._start, seconds)
 
-    async def _left(self) -> None:
-        while (await self._receive())["type"] != "http.disconnect":
-            pass
-        if self._call is not None:
+    def _start(self, seconds: float) -> None:
+        self._looking = asyncio.create_task(self._look(seconds))
+
+    async def _look(self, seconds: float) -> None:
+        left = (await self._receive())["type"] == "http.disconnect"
+        if self._call is None:
+            return
+        if left:
             self._call.cancel()
+        else:
+            self._wait(min(2 * seconds, _LOOKS_WITHIN_S))
 
     def __exit__(self, *_: object) -> None:
-        """Leaves `_watching` alone, which the end of the call ends: pyvoy does not expect that receiving is canceled."""
+        """Never cancels `_looking`: pyvoy does not expect that receiving is canceled."""
         self._call = None
         if self._timer is not None:
             self._timer.cancel()
