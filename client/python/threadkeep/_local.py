@@ -55,7 +55,7 @@ class LocalServer:
         """The settings and the function that serves."""
         try:
             settings = importlib.import_module("threadkeep_server.config.settings").Settings
-            serve = importlib.import_module("threadkeep_server.app.server").serve
+            serve = importlib.import_module("threadkeep_server.app.fronts").serve
         except ModuleNotFoundError as error:
             missing = error.name or "threadkeep_server"
             raise ImportError(
