@@ -48,22 +48,18 @@ async def _serve(settings: Settings) -> int:
             running.store.durability,
             running.store.store_id,
         )
-        if running.ended is None:
+        ended = running.ended
+        if ended is None:
             tune_interpreter()
-            await stop.wait()
-        elif not await _first(stop, running.ended):
+        else:
+            ended.add_done_callback(lambda _: stop.set())
+        await stop.wait()
+        if ended is not None and ended.done():
             _log.error("Envoy ended by itself")
             return 1
         _log.info("draining: calls in flight have %g s to finish", settings.drain_grace.total_seconds())
     _log.info("stopped")
     return 0
-
-
-async def _first(stop: asyncio.Event, ended: asyncio.Future[int]) -> bool:
-    """Returns whether the stop came first."""
-    ended.add_done_callback(lambda _: stop.set())
-    await stop.wait()
-    return not ended.done()
 
 
 def main() -> int:

@@ -22,7 +22,6 @@ from .envoy_app import DRAIN, SOCKET
 from .server import Running
 
 _APP: Final = "threadkeep_server.app.envoy_app:app"
-_MANAGER: Final = "envoy.filters.network.http_connection_manager"
 _STARTS_WITHIN_S: Final = 600.0  # a migration may take its time
 _DRAINED_WITHIN_S: Final = 10.0
 _MOST_STREAMS: Final = 1_000_000  # of a connection: the server limits subscriptions by caller

@@ -17,7 +17,7 @@ from typing import Any, Final
 from ..config.settings import Settings
 from ..domain.errors import ServerDraining
 from ..logs import setup_logging
-from ..transport.asgi import Receive, Scope, Send
+from ..transport.asgi import ASGIApp, Receive, Scope, Send
 from ..transport.envoy.app import GrpcApp, is_grpc
 from ..transport.envoy.public import HealthServicer, health_service, reflection_service
 from ..transport.http.responses import respond_error
@@ -43,6 +43,7 @@ class _App:
         self._draining = False
         self._opened: Opened
         self._grpc: GrpcApp
+        self._gateway: ASGIApp
         self._health: HealthServicer
         self._control: asyncio.Task[None]
 
@@ -59,7 +60,7 @@ class _App:
             elif self._draining:
                 await respond_error(send, ServerDraining())
             else:
-                await self._opened.gateway(scope, receive, send)
+                await self._gateway(scope, receive, send)
         finally:
             self._running.discard(task)
 
@@ -72,9 +73,11 @@ class _App:
         try:
             await self._open(settings)
         except Exception as exc:
-            if not isinstance(exc, EXPECTED):
+            if isinstance(exc, EXPECTED):
+                status = log_failure(settings, exc)
+            else:
                 _log.exception("cannot serve")
-            status = log_failure(settings, exc) if isinstance(exc, EXPECTED) else 1
+                status = 1
             writer.write(json.dumps({"status": status}).encode() + b"\n")
             await writer.drain()
             await send({"type": "lifespan.startup.failed", "message": type(exc).__name__})
@@ -92,6 +95,7 @@ class _App:
         self._opened = opened = await self._stack.enter_async_context(open_services(settings))
         names = [service.descriptor.full_name for service in opened.services]
         self._health = HealthServicer(names)
+        self._gateway = opened.gateway()
         public = [health_service(self._health), *([reflection_service(names)] if settings.reflection else [])]
         self._grpc = GrpcApp(opened.services, public, opened.authenticator, max_request_bytes=settings.max_batch_bytes)
 

@@ -79,11 +79,12 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What a front end serves. `drains` end the open streams: without them, closing would wait for the whole grace."""
+    """What a front end serves. `gateway` makes the app of HTTP. `drains` end the open streams: without them, closing would wait
+    for the whole grace."""
 
     services: Sequence[Service]
     authenticator: Authenticator
-    gateway: ASGIApp
+    gateway: Callable[[], ASGIApp]
     drains: Sequence[Callable[[], None]]
     store: StoreInfo
 
@@ -97,7 +98,7 @@ async def serve_grpc_and_http(settings: Settings) -> AsyncIterator[Running]:
     async with open_services(settings) as opened:
         ports = [_grpc(settings, opened.services, opened.authenticator)]
         if settings.http_address:
-            ports.append(_http(settings, opened.gateway))
+            ports.append(_http(settings, opened.gateway()))
         async with _together(ports, opened.drains) as (grpc_port, *http_port):
             yield Running(grpc_port, http_port[0] if http_port else None, opened.store)
 
@@ -120,11 +121,14 @@ async def open_services(settings: Settings) -> AsyncIterator[Opened]:
         sweeper = asyncio.create_task(_sweep(sessions, settings.sweep_interval.total_seconds()), name="sweeper")
         stack.callback(sweeper.cancel)
         authenticator = _authenticator(settings)
-        # Twice: a batch is a third larger in base64, and the rest of the request has a size as well.
-        most = settings.max_batch_bytes * 2
-        metrics = Metrics(replace(feed.sources(store), embedding=search.stats))
-        memory = MemoryRoute(search.memory, authenticator)
-        gateway = http_app(services, authenticator, ready=store.ping, max_bytes=most, metrics=metrics, memory=memory)
+
+        def gateway() -> ASGIApp:
+            # Twice: a batch is a third larger in base64, and the rest of the request has a size as well.
+            most = settings.max_batch_bytes * 2
+            metrics = Metrics(replace(feed.sources(store), embedding=search.stats))
+            memory = MemoryRoute(search.memory, authenticator)
+            return http_app(services, authenticator, ready=store.ping, max_bytes=most, metrics=metrics, memory=memory)
+
         yield Opened(services, authenticator, gateway, (feed.drain, append_streams.drain), info)
 
 

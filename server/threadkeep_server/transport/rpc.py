@@ -16,6 +16,10 @@ from google.protobuf.message_factory import GetMessageClass
 
 from ..domain.errors import InvalidField
 
+MESSAGE_SLACK = 4 << 20
+"""Bytes that gRPC admits above the largest append, so that the service rejects a batch that is too large, with its field and
+limit."""
+
 # Any: the request's class differs by method and is fixed by the descriptor.
 Handler = Callable[[Any, Any], Any]
 

@@ -8,6 +8,7 @@ import stat
 import time
 from pathlib import Path
 
+from tests.support.candidates import caught_up
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, append, create
 from threadkeep_server.domain.filters import EventFilter
@@ -24,18 +25,12 @@ async def _found(store: Store, term: str) -> int:
     return len(page.hits)
 
 
-async def _indexed(store: Store) -> None:
-    async with asyncio.timeout(60):
-        while (await store.info(TENANT, totals=False)).index_lag:  # noqa: ASYNC110 - the indexer sends no signal
-            await asyncio.sleep(0.05)
-
-
 async def _filled(path: Path, *texts: str) -> None:
     async with open_store(f"sqlite:///{path}", CODEC) as store:
         await create(store)
         for text in texts:
             await append(store, draft(text), now=time.time_ns())
-        await _indexed(store)
+        await caught_up(store)
 
 
 async def test_a_log_restored_from_a_backup_is_searched_completely(tmp_path: Path) -> None:
@@ -45,11 +40,11 @@ async def test_a_log_restored_from_a_backup_is_searched_completely(tmp_path: Pat
     async with open_store(f"sqlite:///{path}", CODEC) as store:
         for n in range(3):
             await append(store, draft(f"later {n}"), now=time.time_ns())
-        await _indexed(store)
+        await caught_up(store)
     shutil.copy(tmp_path / "backup", path)
     async with open_store(f"sqlite:///{path}", CODEC) as store:
         await append(store, draft("giraffe"), now=time.time_ns())
-        await _indexed(store)
+        await caught_up(store)
         assert await _found(store, "giraffe") == 1
         assert await _found(store, "first") == 1
         assert await _found(store, "later") == 0
@@ -72,7 +67,7 @@ async def test_without_its_derived_file_everything_is_found_again(tmp_path: Path
     path.with_name(path.name + ".search").unlink()
     async with open_store(f"sqlite:///{path}", CODEC) as store:
         assert await _found(store, "second") == 1
-        await _indexed(store)
+        await caught_up(store)
         assert await _found(store, "first") == 1
 
 

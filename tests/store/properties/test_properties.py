@@ -5,7 +5,6 @@ Hypothesis generates logs, filters and sequences of calls, and shrinks them to t
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.store.conftest import Both
+from tests.support.candidates import caught_up
 from tests.support.clock import NOW
 from tests.support.codec import draft
 from tests.support.runs.thoroughness import on_stores
@@ -144,9 +144,7 @@ async def _hits(store: Store, wanted: EventFilter, scope: SessionRef | UserScope
 
 async def indexed(store: Store) -> None:
     """Until the index has caught up; otherwise what was just appended is always scanned."""
-    async with asyncio.timeout(60):
-        while (await store.info(TENANT, totals=False)).index_lag:  # noqa: ASYNC110 - the indexer sends no signal
-            await asyncio.sleep(0.005)
+    await caught_up(store)
 
 
 # One call each on two sessions that are made, filled, changed and deleted over and over. Ids are few, so that they collide.

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from tests.store.rows.compaction import flags, named, summary
+from tests.support.candidates import caught_up
 from tests.support.codec import draft, parse, texts
 from tests.support.runs.thoroughness import size
 from tests.support.sessions import TENANT, append, compact, create, placed, read, ref, search, session_with
@@ -97,9 +96,7 @@ class CompactedSearchRows:
     """`indexed` waits until the store's index, if it has one, has caught up."""
 
     async def indexed(self, store: Store) -> None:
-        async with asyncio.timeout(60):
-            while (await store.info(TENANT, totals=False)).index_lag:  # noqa: ASYNC110 - the indexer sends no signal
-                await asyncio.sleep(0.01)
+        await caught_up(store)
 
     @pytest.mark.parametrize("wait", ["never", "before", "after", "always"])
     async def test_archived_and_inserted_events_are_found_once(self, store: Store, wait: str) -> None:

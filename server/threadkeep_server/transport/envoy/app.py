@@ -15,12 +15,10 @@ from ...domain.model import Caller
 from ..asgi import Receive, Scope, Send
 from ..auth import Authenticator
 from ..errors import as_domain_error, status_of
-from ..rpc import Method, Service, encode
+from ..rpc import MESSAGE_SLACK, Method, Service, encode
 from .frames import ENCODINGS, UNIMPLEMENTED, Disconnected, Messages, StatusError, framed
 from .headers import OK, Header, plain_status, status_headers, timeout_of
 
-# Above the largest append, so that the service rejects a batch that is too large, with its field and limit.
-_SLACK: Final = 4 << 20
 # Most calls are over by then, and need no task that waits for their client to leave.
 _WATCHED_AFTER_S: Final = 0.05
 _LOOKS_WITHIN_S: Final = 5.0
@@ -43,7 +41,7 @@ class GrpcApp:
         self._methods = {method.path: method for service in services for method in service.methods()}
         self._public = {method.path: method for service in public for method in service.methods()}
         self._authenticator = authenticator
-        self._most = max_request_bytes + _SLACK
+        self._most = max_request_bytes + MESSAGE_SLACK
         self._draining = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -74,8 +72,6 @@ class GrpcApp:
             raise ServerDraining
         if (method := self._methods.get(path)) is None:
             raise StatusError(UNIMPLEMENTED, f"{path} is not a method of this server")
-        if self._authenticator.anonymous is not None:
-            return method, self._authenticator.anonymous
         credential = headers.get(b"authorization")
         return method, self._authenticator.caller(None if credential is None else credential.decode("latin-1"))
 

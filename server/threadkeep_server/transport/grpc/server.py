@@ -17,15 +17,13 @@ from grpc_reflection.v1alpha import reflection
 from ...domain.errors import ServerDraining
 from ..auth import Authenticator
 from ..errors import as_domain_error, status_of
-from ..rpc import Method, Service, encode
+from ..rpc import MESSAGE_SLACK, Method, Service, encode
 
 _log = logging.getLogger(__name__)
 
 _PING_INTERVAL_MS = 10_000
 _CONNECTION_AGE_MS = 3_600_000
 _CONNECTION_AGE_GRACE_MS = 60_000
-# Above the largest append, so that the service, not grpc, rejects a batch that is too large, with its field and limit.
-_MESSAGE_SLACK = 4 << 20
 _CANCELLED_WITHIN_S = 1.0
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
 
@@ -164,7 +162,7 @@ def _options(max_request_bytes: int) -> list[tuple[str, int]]:
     return [
         # By default a second server on the same port silently receives half of the calls.
         ("grpc.so_reuseport", 0),
-        ("grpc.max_receive_message_length", max_request_bytes + _MESSAGE_SLACK),
+        ("grpc.max_receive_message_length", max_request_bytes + MESSAGE_SLACK),
         ("grpc.max_send_message_length", -1),
         ("grpc.keepalive_permit_without_calls", 1),
         ("grpc.http2.min_recv_ping_interval_without_data_ms", _PING_INTERVAL_MS),
