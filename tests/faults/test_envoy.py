@@ -115,6 +115,14 @@ def test_a_port_in_use_is_reported(make_server: ServerMaker) -> None:
     assert f"Envoy cannot listen on {refused.address}" in refused.log
 
 
+def test_a_server_waits_for_the_port_of_one_that_is_ending(make_server: ServerMaker) -> None:
+    server = make_server(frontend="envoy")
+    with listening(server.port):
+        server.launch()
+        wait_until(lambda: "is in use" in server.log)
+    server.wait_until_serving()
+
+
 def test_a_database_in_use_is_reported_once(server: ServerProcess, make_server: ServerMaker) -> None:
     second = make_server(frontend="envoy")
     second.launch()

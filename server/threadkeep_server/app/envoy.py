@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ctypes
+import errno
 import json
+import logging
 import os
 import signal
 import socket
 import tempfile
+import time
 from collections.abc import AsyncIterator
 from http.client import HTTPConnection
 from pathlib import Path
@@ -21,9 +24,12 @@ from ..transport.grpc.server import CannotListen
 from .envoy_app import DRAIN, SOCKET
 from .server import Running
 
+_log = logging.getLogger(__name__)
+
 _APP: Final = "threadkeep_server.app.envoy_app:app"
 _STARTS_WITHIN_S: Final = 600.0  # a migration may take its time
 _DRAINED_WITHIN_S: Final = 10.0
+_FREE_WITHIN_S: Final = 10.0
 _MOST_STREAMS: Final = 1_000_000  # of a connection: the server limits subscriptions by caller
 _PR_SET_PDEATHSIG: Final = 1
 
@@ -42,6 +48,7 @@ async def serve_behind_envoy(settings: Settings) -> AsyncIterator[Running]:
 
     Raises EnvoyFailed, CannotListen, and OSError if Envoy is not installed.
     """
+    await _wait_until_free(settings)
     ours, theirs = socket.socketpair()
     with theirs, tempfile.TemporaryDirectory(prefix="threadkeep-") as directory:
         admin = Path(directory) / "admin"
@@ -61,6 +68,40 @@ async def serve_behind_envoy(settings: Settings) -> AsyncIterator[Running]:
             with contextlib.suppress(ProcessLookupError):
                 process.terminate()
             await process.wait()
+
+
+async def _wait_until_free(settings: Settings) -> None:
+    """Waits for the Envoy of a server that was killed: it may still be ending, and holds the port and the database until then.
+    Raises CannotListen."""
+    began = time.monotonic()
+    for address in _addresses(settings):
+        if _in_use(address):
+            _log.info("%s is in use; waiting up to %g s", address, _FREE_WITHIN_S)
+        while _in_use(address):
+            if time.monotonic() - began > _FREE_WITHIN_S:
+                raise _cannot_listen(settings)
+            await asyncio.sleep(0.05)
+
+
+def _in_use(address: str) -> bool:
+    host, port = split_address(address)
+    try:
+        family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(place)
+    except OSError as exc:
+        return exc.errno == errno.EADDRINUSE  # Envoy reports the others
+    return False
+
+
+def _addresses(settings: Settings) -> list[str]:
+    return list(filter(None, (settings.grpc_address, settings.http_address)))
+
+
+def _cannot_listen(settings: Settings) -> CannotListen:
+    addresses = " or ".join(_addresses(settings))
+    return CannotListen(f"Envoy cannot listen on {addresses}: in use, or not local; set another address")
 
 
 async def _start(settings: Settings, control: socket.socket, admin: Path) -> asyncio.subprocess.Process:
@@ -83,6 +124,8 @@ async def _start(settings: Settings, control: socket.socket, admin: Path) -> asy
     config = front.get_envoy_config()
     config["admin"] = {"address": {"pipe": {"path": str(admin), "mode": 0o600}}}
     [listener] = config["static_resources"]["listeners"]
+    # Otherwise a second server on the same port silently receives half of the calls.
+    listener["enable_reuse_port"] = False
     listener["filter_chains"][0]["filters"][0]["typed_config"] |= _limits(settings)
     if settings.http_address:
         # A second listener would be a second server.
@@ -133,8 +176,7 @@ async def _started(
             raise EnvoyFailed(result["status"])
         while not (ports := await asyncio.to_thread(_ports, admin)):
             if process.returncode is not None:
-                addresses = " or ".join(filter(None, (settings.grpc_address, settings.http_address)))
-                raise CannotListen(f"Envoy cannot listen on {addresses}: in use, or not local; set another address")
+                raise _cannot_listen(settings)
             await asyncio.sleep(0.02)
     return StoreInfo(**result["store"]), ports
 

@@ -122,6 +122,9 @@ class ServerProcess:
     def start(self) -> Self:
         """Starts the process and returns when its health is SERVING."""
         self.launch()
+        return self.wait_until_serving()
+
+    def wait_until_serving(self) -> Self:
         deadline = time.monotonic() + READY_WITHIN
         with grpc.insecure_channel(self.address, RECONNECT) as channel:
             check = health_pb2_grpc.HealthStub(channel).Check
