@@ -19,7 +19,7 @@ from threadkeep_server.domain.errors import SessionNotFound
 from threadkeep_server.domain.feed import FeedScope
 from threadkeep_server.domain.scopes import UserScope
 from threadkeep_server.store.contract.maintenance import Totals
-from threadkeep_server.store.sql.log.removals import REMOVED_AT_ONCE, Remover, removals
+from threadkeep_server.store.sql.log.slices.removals import REMOVED_AT_ONCE, Remover, removals
 from threadkeep_server.store.sql.log.unit_runner import UnitRunner
 from threadkeep_server.store.sql.schema.tables import event_text, events
 from threadkeep_server.store.sql.store import SqlStore, open_store

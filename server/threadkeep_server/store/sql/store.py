@@ -16,7 +16,7 @@ from .consumers.store import SqlConsumers
 from .engine.base import Engine, SqlOptions
 from .engine.factory import open_engine
 from .feed.store import SqlFeed
-from .log.removals import Remover
+from .log.slices.removals import Remover
 from .log.store import GroupedWrites, SqlEvents, SqlSessions
 from .log.unit_runner import UnitRunner, translate_errors
 from .maintenance import SqlMaintenance

@@ -12,8 +12,8 @@ from sqlalchemy.sql import ColumnElement
 
 from ....domain.feed import Change, ChangeKind, FeedEvent
 from ....domain.model import POSITION_STEP, ROLES
-from ..log.removals import is_there
 from ..log.scan import Scanner
+from ..log.slices.removals import is_there
 from ..schema.tables import APPENDED, INSERTED, events
 
 # Spans of one statement: a page of changes of as many sessions.

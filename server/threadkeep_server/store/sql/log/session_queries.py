@@ -15,8 +15,8 @@ from ...contract.sessions import EXPIRED, Expired, SessionPage, SessionQuery
 from ..engine.base import Engine
 from ..schema.tables import CREATED, DELETED, UPDATED, changes, compactions, events, leases, policies, session_labels, sessions
 from . import change_details
-from .removals import REMOVED_AT_ONCE, remove_events
 from .rows import find, ref_of, session_of
+from .slices.removals import REMOVED_AT_ONCE, remove_events
 
 
 def list_page(connection: Connection, tenant: str, query: SessionQuery) -> SessionPage:

@@ -18,9 +18,9 @@ from . import context_queries, list_queries, session_queries
 from .append_function import AppendFunction
 from .group_commit import Writer
 from .group_unit import GroupUnit, Outcome, Request
-from .removals import Remover
 from .rows import require, session_of
 from .session_writes import Created, SessionCreation, SessionUpdate
+from .slices.removals import Remover
 from .unit_runner import FEW_ROWS, UnitRunner
 
 

@@ -23,7 +23,7 @@ from ...contract.codec import Codec
 from ..engine.base import Engine
 from ..log.change_order import beyond
 from ..log.markers import markers
-from ..log.removals import has_event
+from ..log.slices.removals import has_event
 from ..schema.tables import (
     ADDING,
     APPENDED,

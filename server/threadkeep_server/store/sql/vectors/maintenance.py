@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from ..log.removals import has_event, is_there
+from ..log.slices.removals import has_event, is_there
 from ..schema.tables import events
 from .tables import event_vectors, vector_progress
 

@@ -16,7 +16,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select
 from ....domain.model import Caller
 from ...contract.codec import Codec
 from ...contract.vectors import Source, Unembedded
-from ..log.removals import has_event
+from ..log.slices.removals import has_event
 from ..schema.tables import event_text, events, memories, sessions, vector_models
 from .tables import event_vectors, vector_progress
 

@@ -14,8 +14,8 @@ import time
 import sqlalchemy as sa
 from sqlalchemy import BigInteger, Column, Connection, Table
 
-from ..schema.tables import events, metadata, sessions
-from .unit_runner import UnitRunner
+from ...schema.tables import events, metadata, sessions
+from ..unit_runner import UnitRunner
 
 REMOVED_AT_ONCE = 1000
 """Events that one transaction removes. A deletion of at most as many removes them itself."""
