@@ -150,7 +150,8 @@ def _downgrade(connection: Connection) -> None:
         connection.exec_driver_sql(f"DROP INDEX {name}")
         connection.exec_driver_sql(f"CREATE INDEX {name} ON sessions ({columns})")
     connection.exec_driver_sql("DROP INDEX sessions_created")
-    connection.exec_driver_sql("DROP TABLE removals")
+    for table in ("removals", "archivings"):
+        connection.exec_driver_sql(f"DROP TABLE {table}")
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("DROP FUNCTION threadkeep_append")
     connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0004'")

@@ -104,10 +104,13 @@ class Window:
 
 
 class Strategy(Protocol):
-    """A strategy. `name` is the name of its field in CompactionStrategy."""
+    """A strategy. `name` is the name of its field in CompactionStrategy; `reads_text`: whether it needs prompt texts."""
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def reads_text(self) -> bool: ...
 
     def plan(self, window: Window, count: Count) -> Plan: ...
 

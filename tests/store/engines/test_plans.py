@@ -57,9 +57,9 @@ class Recorder:
         return 0
 
     def walks(self) -> list[str]:
-        """The full scans. Excluded: hits, which are few enough to be sorted; progress, which is one row; and subqueries, whose
-        scans are listed separately."""
-        few = ("SCAN search.index_progress", "SCAN (subquery", "SCAN anon")
+        """The full scans. Excluded: hits, which are few enough to be sorted; progress, which is one row; archivings, whose
+        first row is enough; and subqueries, whose scans are listed separately."""
+        few = ("SCAN search.index_progress", "SCAN archivings", "SCAN (subquery", "SCAN anon")
         scans = [plan for plan in self.plans if plan.startswith("SCAN") and "VIRTUAL TABLE INDEX" not in plan]
         return [plan for plan in scans if not plan.startswith(few)]
 
@@ -185,7 +185,7 @@ async def _steps_of(store: SqlStore, names: Sequence[str]) -> int:
         raw = driver(connection)
         raw.set_progress_handler(step, 1)
         try:
-            compact_queries.compact(connection, store._engine, CODEC, request)
+            compact_queries.compact(connection, store._engine, CODEC, request, None)
         finally:
             raw.set_progress_handler(None, 0)
 

@@ -19,7 +19,8 @@ from threadkeep_server.domain.errors import SessionNotFound
 from threadkeep_server.domain.feed import FeedScope
 from threadkeep_server.domain.scopes import UserScope
 from threadkeep_server.store.contract.maintenance import Totals
-from threadkeep_server.store.sql.log.slices.removals import REMOVED_AT_ONCE, Remover, removals
+from threadkeep_server.store.sql.log.slices.removals import REMOVED_AT_ONCE, removals
+from threadkeep_server.store.sql.log.slices.worker import Slices
 from threadkeep_server.store.sql.log.unit_runner import UnitRunner
 from threadkeep_server.store.sql.schema.tables import event_text, events
 from threadkeep_server.store.sql.store import SqlStore, open_store
@@ -37,11 +38,11 @@ def opener(request: pytest.FixtureRequest) -> Opener:
 async def removing_nothing(opener: Opener) -> AsyncIterator[SqlStore]:
     """A store that removes nothing behind its deletions."""
 
-    async def idle(_: Remover) -> None:
+    async def idle(_: Slices) -> None:
         """Nothing."""
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Remover, "run", idle)
+        patch.setattr(Slices, "run", idle)
         async with opener() as store:
             yield store
 

@@ -181,7 +181,7 @@ class Log:
         drafts = [draft for placed in done.prepared.inserts for draft in placed.drafts]
         self._note(drafts, before.session.last_seq)
         assert after.session.window == done.prepared.after
-        check_untorn(parsed(before.bodies), parsed(after.bodies))
+        check_untorn(parsed(before.bodies.values()), parsed(after.bodies.values()))
         for world in self._worlds:
             assert (await world.compactor.run(run)).compaction is None, f"{strategy} found something to do twice"
         assert await self._window() == after
@@ -205,8 +205,12 @@ class Log:
         assert said == sorted(said), "what was appended keeps its order"
         window, reference_window = [await world.store.read_window(TENANT, self._name) for world in self._worlds]
         assert window.session.versions == reference_window.session.versions
-        assert list(window.bodies) == list(reference_window.bodies) == [event.body for event in events if not event.archived]
-        assert [event.event_id for event in window.events] == [event.event_id for event in parsed(window.bodies)]
+        assert (
+            list(window.bodies.values())
+            == list(reference_window.bodies.values())
+            == [event.body for event in events if not event.archived]
+        )
+        assert [event.event_id for event in window.events] == [event.event_id for event in parsed(window.bodies.values())]
         assert window.session.window == sum((event.counters for event in window.events), NO_COUNTERS)
         records, same = [await world.store.list_compactions(TENANT, self._name, 1000, None) for world in self._worlds]
         assert records == same
@@ -219,7 +223,7 @@ class Log:
         page, reference = [await world.store.get_context(TENANT, self._name, spec, ENOUGH) for world in self._worlds]
         assert page == reference
         window = await self._window()
-        talk = [body for event, body in zip(window.events, window.bodies, strict=True) if not is_lead(event)]
+        talk = [body for event, body in zip(window.events, window.bodies.values(), strict=True) if not is_lead(event)]
         known = {event.event_id for event in parsed(talk)}
         given_out = {event.event_id for event in parsed(event.body for event in page.events)} & known
         for call, result in answered(parsed(talk)):

@@ -48,10 +48,10 @@ class WindowRows:
         assert window.session == await store.get_session(TENANT, ref())
         in_order = [drafts[0], made, *drafts[1:]]
         events = await read(store, EventFilter(exclude_archived=True))
-        assert list(window.bodies) == [event.body for event in events]
+        assert list(window.bodies.values()) == [event.body for event in events]
         assert [event.seq for event in window.events] == [event.seq for event in events] == [2, 7, 3, 4, 5, 6]
         assert [event.position for event in window.events] == sorted(event.position for event in window.events)
-        for event, body, sent in zip(window.events, window.bodies, in_order, strict=True):
+        for event, body, sent in zip(window.events, window.bodies.values(), in_order, strict=True):
             reading = CODEC.reading(body)
             assert (event.event_id, event.role, event.author, event.author_role, event.branch, event.synthetic) == (
                 *(sent.event_id, sent.role, sent.author, sent.author_role, sent.branch, sent.synthetic),
@@ -69,7 +69,7 @@ class WindowRows:
         await session_with(store, *named("e1"))
         await compact(store, ["e1"])
         window = await store.read_window(TENANT, ref())
-        assert (list(window.events), list(window.bodies)) == ([], [])
+        assert (list(window.events), list(window.bodies.values())) == ([], [])
         await create(store, user="bob")
         with pytest.raises(AmbiguousSession):
             await store.read_window(TENANT, SessionRef("", "", "s1"))
@@ -227,7 +227,7 @@ class ContextConcurrencyRows:
         async def look() -> Seen:
             window = await store.read_window(TENANT, ref())
             reported = [event.event_id for event in window.events]
-            assert [parse(StoredEvent(0, body, archived=False)).event_id for body in window.bodies] == reported
+            assert [parse(StoredEvent(0, body, archived=False)).event_id for body in window.bodies.values()] == reported
             return window.session.window_version, reported
 
         await _watch(store, look)

@@ -35,6 +35,10 @@ class Pipeline:
             if isinstance(step, RecursiveSummary) and index != len(self.steps) - 1:
                 raise InvalidField(f"{at}[{index}].recursive_summary", "must be the last step")
 
+    @property
+    def reads_text(self) -> bool:
+        return any(step.reads_text for step in self.steps)
+
     def plan(self, window: Window, count: Count) -> Plan:
         made: dict[str, NewEvent] = {}
         summary = None

@@ -39,6 +39,7 @@ class RecursiveSummary:
     """
 
     name: ClassVar[str] = "recursive_summary"
+    reads_text: ClassVar[bool] = True
 
     max_events_to_keep: int = 10
     overlap: int = 2

@@ -19,6 +19,7 @@ class SlidingWindow:
     """
 
     name: ClassVar[str] = "sliding_window"
+    reads_text: ClassVar[bool] = False
 
     max_events: int = 20
     _: KW_ONLY

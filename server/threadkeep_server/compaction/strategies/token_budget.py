@@ -21,6 +21,7 @@ class TokenBudget:
     """
 
     name: ClassVar[str] = "token_budget"
+    reads_text: ClassVar[bool] = False
 
     max_tokens: int = 4000
     _: KW_ONLY

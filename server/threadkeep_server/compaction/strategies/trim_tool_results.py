@@ -22,6 +22,7 @@ class TrimToolResults:
     """
 
     name: ClassVar[str] = "trim_tool_results"
+    reads_text: ClassVar[bool] = False
 
     keep_turns: int = 1
     min_tokens: int = 64

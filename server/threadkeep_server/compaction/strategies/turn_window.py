@@ -19,6 +19,7 @@ class TurnWindow:
     """
 
     name: ClassVar[str] = "turn_window"
+    reads_text: ClassVar[bool] = False
 
     max_turns: int = 10
     _: KW_ONLY

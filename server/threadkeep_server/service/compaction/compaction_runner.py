@@ -93,24 +93,24 @@ class CompactionRunner:
 
     async def preview(self, run: StrategyRun) -> Outcome:
         """Returns the plan of `run` without applying it. Raises SessionNotFound."""
-        read = await self._store.read_window(run.tenant, run.ref)
+        read = await self._read(run)
         if run.trigger is not None and not run.trigger.fires(read.session.window):
             return Outcome()
-        return Outcome(self._prepare(read, await self._plan(run, _window(read, run))))
+        return Outcome(await self._prepare(read, await self._plan(run, _window(read, run))))
 
     async def run(self, run: StrategyRun) -> Outcome:
         """Runs the strategy. Raises SessionNotFound, SummarizerNotConfigured, SummarizerFailed, and VersionMismatch after 5
         attempts against concurrent compactions."""
         spent = _Spent({})
         for lost in range(_ATTEMPTS):
-            read = await self._store.read_window(run.tenant, run.ref)
+            read = await self._read(run)
             if run.trigger is not None and not run.trigger.fires(read.session.window):
                 return Outcome(lost_races=lost)
             window = _window(read, run)
             plan = await self._plan(run, window)
             if plan.summary is not None:
                 plan = await self._summarized(plan, plan.summary, window, spent)
-            prepared = self._prepare(read, plan)
+            prepared = await self._prepare(read, plan)
             if plan.empty:
                 return Outcome(prepared, lost_races=lost)
             try:
@@ -121,6 +121,9 @@ class CompactionRunner:
                 continue
             return Outcome(prepared, compacted.compaction, lost)
         raise latest
+
+    async def _read(self, run: StrategyRun) -> WindowRead:
+        return await self._store.read_window(run.tenant, run.ref, with_text=run.strategy.reads_text)
 
     async def _plan(self, run: StrategyRun, window: Window) -> Plan:
         return await run_in_thread(len(window.events), MOST_EVENTS, run.strategy.plan, window, self._count)
@@ -145,16 +148,14 @@ class CompactionRunner:
         except ModelFailed as failed:
             raise SummarizerFailed(failed.problem) from failed
 
-    def _prepare(self, read: WindowRead, plan: Plan) -> Prepared:
+    async def _prepare(self, read: WindowRead, plan: Plan) -> Prepared:
         now = self._clock()
-        bodies = {event.event_id: body for event, body in zip(read.events, read.bodies, strict=True)}
-        archived = set(plan.archive)
-        after = read.session.window - counted([event for event in read.events if event.event_id in archived])
+        after = read.session.window - await run_in_thread(len(read.events), MOST_EVENTS, _archived, read, plan)
         inserts: list[Placed] = []
         for insert in plan.inserts:
             drafts = []
             for new in insert.events:
-                draft = self._composer.compose(new, self._new_id(), now, bodies.get(new.stands_for))
+                draft = self._composer.compose(new, self._new_id(), now, read.bodies.get(new.stands_for))
                 after += NO_COUNTERS if new.pending else draft.counters
                 drafts.append(draft)
             inserts.append(Placed(insert.before, drafts))
@@ -178,3 +179,8 @@ class CompactionRunner:
 
 def _window(read: WindowRead, run: StrategyRun) -> Window:
     return Window(tuple(read.events), run.branch)
+
+
+def _archived(read: WindowRead, plan: Plan) -> Counters:
+    archived = set(plan.archive)
+    return counted([event for event in read.events if event.event_id in archived])

@@ -122,7 +122,7 @@ class CompactionService:
     async def apply(self, caller: Caller, wanted: Application) -> Applied:
         """Raises NothingToCompact, BrokenToolPair, EventNotFound, EventIdConflict, InvalidField."""
         ref = own_ref(caller, wanted.ref)
-        read = await self._store.read_window(caller.tenant, ref)
+        read = await self._store.read_window(caller.tenant, ref, with_text=False)
         # After the read of the window: a concurrent first attempt may change the window in between.
         if wanted.compaction_id:
             stored = await self._store.get_compaction(caller.tenant, read.session.ref, wanted.compaction_id)
@@ -269,8 +269,8 @@ def _merged(read: WindowRead, drafts: Sequence[EventDraft]) -> tuple[set[str], d
             continue
         if index <= previous:
             raise InvalidField(f"events[{place}]", "must not precede an event that it follows in the log")
-        event, body = read.events[index], read.bodies[index]
-        if body[: event.size] != draft.body:
+        event = read.events[index]
+        if read.bodies[event.event_id][: event.size] != draft.body:
             raise EventIdConflict(f"events[{place}].event_id", draft.event_id, event.seq)
         previous = index
         kept.add(draft.event_id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple, Protocol
@@ -13,10 +13,10 @@ from ...domain.model import NO_USAGE, Compaction, Counters, EventDraft, Session,
 
 @dataclass(frozen=True, slots=True)
 class WindowRead:
-    """Every active event in window order, with its sealed bytes, and the session at the time of the read."""
+    """Every active event in window order, and the session at the time of the read. `bodies`: sealed bytes by event id."""
 
     events: Sequence[WindowEvent]
-    bodies: Sequence[bytes]
+    bodies: Mapping[str, bytes]
     session: Session
 
 
@@ -102,8 +102,9 @@ class StoredPolicy:
 class CompactionStore(Protocol):
     """Reads and compacts windows; stores policies and leases."""
 
-    async def read_window(self, tenant: str, ref: SessionRef) -> WindowRead:
-        """Returns every active event. Raises SessionNotFound, AmbiguousSession."""
+    async def read_window(self, tenant: str, ref: SessionRef, *, with_text: bool = True) -> WindowRead:
+        """Returns every active event. Without text there may be no prompt texts, and no bodies but those of events with tool
+        calls or results. Raises SessionNotFound, AmbiguousSession."""
         ...
 
     async def compact(self, request: CompactionRequest) -> Compacted:

@@ -41,10 +41,10 @@ class InMemoryCompactions(InMemoryLogs):
         stored = {entry.position: entry.stored for entry in active}
         return context_page(context, [stored[event.position] for event in context.events], log.session.versions)
 
-    async def read_window(self, tenant: str, ref: SessionRef) -> WindowRead:
+    async def read_window(self, tenant: str, ref: SessionRef, *, with_text: bool = True) -> WindowRead:
         log = self._existing(tenant, ref)
         active = log.active
-        return WindowRead(active, [entry.sealed for entry in active], log.session)
+        return WindowRead(active, {entry.event_id: entry.sealed for entry in active}, log.session)
 
     async def compact(self, request: CompactionRequest) -> Compacted:
         log = self._existing(request.tenant, request.ref)

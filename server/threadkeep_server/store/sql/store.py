@@ -16,7 +16,9 @@ from .consumers.store import SqlConsumers
 from .engine.base import Engine, SqlOptions
 from .engine.factory import open_engine
 from .feed.store import SqlFeed
-from .log.slices.removals import Remover
+from .log.slices.archivings import archivings, mark_slice
+from .log.slices.removals import removals, remove_slice
+from .log.slices.worker import Slices
 from .log.store import GroupedWrites, SqlEvents, SqlSessions
 from .log.unit_runner import UnitRunner, translate_errors
 from .maintenance import SqlMaintenance
@@ -51,10 +53,11 @@ class SqlStore:
         self._vector_index = prepared.vectors
         self._tasks: list[asyncio.Task[None]] = []
         self._writes = GroupedWrites(self._units, self._commits, max_pending_bytes=options.max_pending_bytes)
-        self._remover = Remover(self._units)
+        self._remover = Slices(self._units, "removing events of deleted sessions", removals, remove_slice)
+        self._archiver = Slices(self._units, "marking archived events", archivings, mark_slice)
         self._use_sessions(SqlSessions(self._units, self._writes, self._remover, self._commits, clock))
         self._use_events(SqlEvents(self._units, self._writes, self._commits))
-        self._use_compactions(SqlCompactions(self._units, self._commits))
+        self._use_compactions(SqlCompactions(self._units, self._archiver, self._commits))
         self._use_feed(SqlFeed(self._units, self._commits, indexed=indexed))
         self._use_consumers(SqlConsumers(self._units))
         self._use_search(SqlSearch(self._units, prepared.events))
@@ -70,6 +73,7 @@ class SqlStore:
     def start(self) -> None:
         self._run("writer", self._writes.run())
         self._run("remover", self._remover.run())
+        self._run("archiver", self._archiver.run())
         if self._indexer is not None:
             self._run("indexer", self._indexer.run())
         self._run("memory index", self._memories.keep_index())

@@ -5,14 +5,14 @@ The cost depends on the archived and inserted events. The session's row is locke
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import Connection, Row
 
-from ....domain.errors import EventIdConflict, EventNotFound
-from ....domain.model import POSITION_STEP, Compaction, Counters, EventDraft, SessionRef, Versions
+from ....domain.errors import EventIdConflict
+from ....domain.model import POSITION_STEP, Compaction, EventDraft, SessionRef, Versions
 from ...contract.codec import Codec
 from ...contract.compaction import (
     Compacted,
@@ -27,61 +27,41 @@ from ...contract.compaction import (
 from ..engine.base import Engine
 from ..log import change_details
 from ..log.rows import compaction_row, counters_of, event_row, record_of, require
+from ..log.slices.archivings import archive, mark_all
 from ..schema.tables import COMPACTED, COUNTED, USED, changes, compactions, events, sessions
+from .selections import Selection, in_chunks, select_events
 
 _e = events.c
-_IDS_AT_ONCE = 500
 
 
-def compact(connection: Connection, engine: Engine, codec: Codec, request: CompactionRequest) -> Compacted:
+def compact(
+    connection: Connection, engine: Engine, codec: Codec, request: CompactionRequest, selection: Selection | None
+) -> Compacted:
+    """`selection`: what `select_ahead` returned."""
     engine.locks.acquire(connection, [(request.tenant, request.ref.session_id)])
     session = require(connection, request.tenant, request.ref, columns=sa.select(sessions).with_for_update())
     replayed = _stored(connection, session.id, request.compaction_id)
     if replayed is not None:
         return Compacted(replayed, replayed=True)
     check_versions(request, session.log_version, session.window_version)
-    archived = _active(connection, session.id, request, request.archive)
-    anchors = _active(connection, session.id, request, [each.before for each in request.inserts if each.before is not None])
-    if gone := archived.keys() & anchors.keys():
-        raise EventNotFound(request.ref, min(gone))
+    mark_all(connection, session.id)
+    if selection is None or selection.window_version != session.window_version:
+        selection = select_events(connection, session, request)
     _refuse_stored(connection, session.id, request)
     versions = Versions(session.log_version, session.window_version, session.last_seq, counters_of(session))
-    compaction = compaction_of(request, versions, [row.seq for row in archived.values()], _counters(archived.values()))
+    compaction = compaction_of(request, versions, selection.seqs, selection.counters)
     if not request.dry_run:
-        _Application(connection, codec, session, request).write(compaction, archived, anchors)
+        _Application(connection, codec, session, request).write(compaction, selection)
     return Compacted(compaction)
 
 
-def _active(connection: Connection, session: int, request: CompactionRequest, ids: Sequence[str]) -> dict[str, Row[Any]]:
-    """Returns the active events of these ids. Raises EventNotFound."""
-    columns = (_e.id, _e.event_id, _e.seq, _e.position, _e.turn_start, _e.size, _e.tokens, _e.archived)
-    found: dict[str, Row[Any]] = {}
-    for chunk in _chunks(ids):
-        # The statement does not select active events: the database might scan all of them.
-        query = sa.select(*columns).where(_e.session == session, _e.event_id.in_(chunk))
-        found |= {row.event_id: row for row in connection.execute(query) if not row.archived}
-    for event_id in ids:
-        if event_id not in found:
-            raise EventNotFound(request.ref, event_id)
-    return found
-
-
 def _refuse_stored(connection: Connection, session: int, request: CompactionRequest) -> None:
-    for chunk in _chunks([draft.event_id for draft in request.drafts]):
+    for chunk in in_chunks([draft.event_id for draft in request.drafts]):
         query = sa.select(_e.event_id, _e.seq).where(_e.session == session, _e.event_id.in_(chunk))
         stored = {row.event_id: row.seq for row in connection.execute(query)}
         for event_id in chunk:
             if event_id in stored:
                 raise EventIdConflict("inserts", event_id, stored[event_id])
-
-
-def _counters(rows: Collection[Row[Any]]) -> Counters:
-    return Counters(len(rows), *(sum(int(getattr(row, name)) for row in rows) for name in ("turn_start", "size", "tokens")))
-
-
-def _chunks(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    for start in range(0, len(items), _IDS_AT_ONCE):
-        yield items[start : start + _IDS_AT_ONCE]
 
 
 class _Application:
@@ -94,13 +74,16 @@ class _Application:
         self._request = request
         self._last_seq = int(session.last_seq)
 
-    def write(self, compaction: Compaction, archived: dict[str, Row[Any]], anchors: dict[str, Row[Any]]) -> None:
-        for chunk in _chunks([row.id for row in archived.values()]):
+    def write(self, compaction: Compaction, selection: Selection) -> None:
+        for chunk in in_chunks(selection.mark):
             self._connection.execute(events.update().where(_e.id.in_(chunk)).values(archived=True))
         inserted: list[int] = []
         for placed in self._request.inserts:
             if placed.drafts:
-                inserted += self._insert(placed, None if placed.before is None else anchors[placed.before].id)
+                inserted += self._insert(placed, None if placed.before is None else selection.anchors[placed.before].id)
+        if selection.through is not None:
+            # After the insertions, which may move it.
+            archive(self._connection, self._session.id, self._position(selection.through))
         self._write_session(compaction)
         row = compaction_row(compaction) | {"session": self._session.id}
         record = compactions.insert().values(row).returning(compactions.c.id)
@@ -162,11 +145,15 @@ class _Application:
         """
         if anchor is None:
             return self._last_seq * POSITION_STEP, (self._last_seq + 1) * POSITION_STEP
-        high = self._connection.execute(sa.select(_e.position).where(_e.id == anchor)).scalar_one()
+        high = self._position(anchor)
         floor = _floor(high)
         between = (_e.session == self._session.id, _e.position > floor, _e.position < high)
         low = self._connection.execute(sa.select(sa.func.max(_e.position)).where(*between)).scalar()
         return low or floor, high
+
+    def _position(self, key: int) -> int:
+        position: int = self._connection.execute(sa.select(_e.position).where(_e.id == key)).scalar_one()
+        return position
 
     def _make_room(self, high: int) -> None:
         """Spreads the events that compactions inserted between two appended ones, so that a wide gap is before `high`."""

@@ -8,26 +8,45 @@ from ....domain.model import Compaction, SessionRef
 from ...contract.compaction import Compacted, CompactionPage, CompactionRequest, StoredPolicy, WindowRead
 from ...notifier import CommitNotifier
 from ..log import context_queries
+from ..log.scan import Scanner
+from ..log.slices.archivings import mark_slice
+from ..log.slices.worker import Slices
 from ..log.unit_runner import UnitRunner
 from . import compact_queries, policy_queries
+from .selections import select_ahead, unmarked_session
 
 
 class SqlCompactions:
     """CompactionStore on a database."""
 
-    def __init__(self, units: UnitRunner, commits: CommitNotifier) -> None:
+    def __init__(self, units: UnitRunner, archiver: Slices, commits: CommitNotifier) -> None:
         self._units = units
+        self._archiver = archiver
         self._commits = commits
 
-    async def read_window(self, tenant: str, ref: SessionRef) -> WindowRead:
-        return await self._units.scan(lambda scanner: context_queries.read_window(scanner, tenant, ref), snapshot=True)
+    async def read_window(self, tenant: str, ref: SessionRef, *, with_text: bool = True) -> WindowRead:
+        def unit(scanner: Scanner) -> WindowRead:
+            return context_queries.read_window(scanner, tenant, ref, with_text=with_text)
+
+        return await self._units.scan(unit, snapshot=True)
 
     async def compact(self, request: CompactionRequest) -> Compacted:
+        engine, codec = self._units.engine, self._units.codec
+        await self._settle(request)
+        selection = await self._units.read(lambda connection: select_ahead(connection, request), snapshot=True)
         compacted = await self._units.write(
-            lambda connection: compact_queries.compact(connection, self._units.engine, self._units.codec, request)
+            lambda connection: compact_queries.compact(connection, engine, codec, request, selection)
         )
+        self._archiver.hint()
         self._commits.committed()
         return compacted
+
+    async def _settle(self, request: CompactionRequest) -> None:
+        """Marks the events that a compaction before this one archived; the transaction would mark them all at once."""
+        session = await self._units.read(lambda connection: unmarked_session(connection, request.tenant, request.ref))
+        if session is not None:
+            while await self._units.write(lambda connection: mark_slice(connection, session)):
+                pass
 
     async def get_compaction(self, tenant: str, ref: SessionRef, compaction_id: str) -> Compaction | None:
         return await self._units.read(lambda connection: compact_queries.get_compaction(connection, tenant, ref, compaction_id))

@@ -50,7 +50,7 @@ class SqliteDialect:
     def each(
         self, table: FromClause, columns: Sequence[ColumnElement[Any]], where: Sequence[ColumnElement[bool]]
     ) -> Select[Any]:
-        (source,) = {column.table for column in columns}
+        (source,) = {column.table for column in columns if isinstance(column, sa.Column)}
         return sa.select(table.c[0], *columns).select_from(table.join(source, sa.and_(*where)))
 
     def by_code_point(self, column: ColumnElement[str]) -> ColumnElement[str]:

@@ -13,6 +13,7 @@ from sqlalchemy.sql import ColumnElement
 from ....domain.feed import Change, ChangeKind, FeedEvent
 from ....domain.model import POSITION_STEP, ROLES
 from ..log.scan import Scanner
+from ..log.slices.archivings import is_archived
 from ..log.slices.removals import is_there
 from ..schema.tables import APPENDED, INSERTED, events
 
@@ -23,7 +24,11 @@ _e = events.c
 # Events of a session between two positions, or between two row ids.
 _SPAN = ("number", "session", "low", "high")
 _LOW, _HIGH = _SPAN.index("low"), _SPAN.index("high")
-_READ_COLUMNS = (_e.seq, _e.time, _e.role, _e.author, _e.author_role, _e.branch, _e.synthetic, _e.archived, _e.body)
+_READ_COLUMNS = (
+    *(_e.seq, _e.time, _e.role, _e.author, _e.author_role, _e.branch, _e.synthetic),
+    is_archived().label("archived"),
+    _e.body,
+)
 
 # For each index of a change: the span of its events, and the first and last row in it.
 _Places = dict[int, tuple[int, int, int | None]]

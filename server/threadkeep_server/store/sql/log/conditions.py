@@ -14,6 +14,7 @@ from ....domain.branches import visible_from
 from ....domain.filters import AuthorStep, EventFilter
 from ....domain.model import POSITION_STEP
 from ..schema.tables import INSERTED, event_text, events
+from .slices.archivings import is_active
 
 # No log is longer; keeps seq * POSITION_STEP within 64 bits for any request.
 _MAX_SEQ = 1 << 42
@@ -69,7 +70,7 @@ def conditions(wanted: EventFilter) -> Conditions:
     if wanted.exclude_synthetic:
         found.flag("real", lambda: _e.synthetic.is_(sa.false()))
     if wanted.exclude_archived:
-        found.flag("active", lambda: sa.literal_column("NOT events.archived", sa.Boolean))
+        found.flag("active", is_active)
     if wanted.from_time is not None:
         found.add(lambda: _e.time >= parameter("from_time", _e.time), from_time=wanted.from_time)
     if wanted.to_time is not None:

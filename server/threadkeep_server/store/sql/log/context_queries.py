@@ -18,6 +18,7 @@ from ..engine.statements import Record
 from ..schema.tables import ACTIVE_LEAD, LEAD, events
 from .rows import counters_of, find_head, require, session_of
 from .scan import EVENT_COLUMNS, Scanner
+from .slices.archivings import archived_through, window_of
 
 _e = events.c
 # Enough for most contexts; a larger one is read again with four times as many rows.
@@ -37,6 +38,23 @@ _COLUMNS = (
     _e.content_bytes,
     _e.tools,
 )
+
+_WINDOW_COLUMNS = (
+    _e.event_id,
+    _e.seq,
+    _e.position,
+    _e.time,
+    _e.role,
+    _e.author,
+    _e.author_role,
+    _e.branch,
+    _e.synthetic,
+    _e.tokens,
+    _e.size,
+    _e.content_bytes,
+)
+# Of events whose other columns do not have all that plans without text need.
+_TIED_BODY = sa.case((sa.or_(_e.tools != int(Tools.NONE), _e.content_bytes < 0), _e.body))
 
 
 def get_context(scanner: Scanner, tenant: str, ref: SessionRef, spec: ContextSpec, default_bytes: int) -> ContextPage:
@@ -90,45 +108,45 @@ def _with_ties(scanner: Scanner, event: ContextEvent, session: int) -> ContextEv
 
 def _window_query() -> ClauseElement:
     """The conditions equal those of the partial indexes, so that the engines use them."""
-    mine = _e.session == sa.bindparam("session", type_=BigInteger)
+    session = sa.bindparam("session", type_=BigInteger)
+    mine = _e.session == session
     lead = sa.select(*_COLUMNS, sa.literal_column("1").label("lead")).where(mine, sa.text(ACTIVE_LEAD))
     others = sa.select(*_COLUMNS, sa.literal_column("0").label("lead")).where(
-        mine, sa.text("NOT archived"), sa.text(f"NOT ({LEAD})")
+        mine, sa.text("NOT archived"), sa.text(f"NOT ({LEAD})"), _e.position > archived_through(session)
     )
     newest = others.order_by(_e.position.desc()).limit(sa.bindparam("limit", type_=BigInteger)).subquery()
     return sa.union_all(lead, sa.select(newest))
 
 
-def _event(row: Record, reading: Reading) -> WindowEvent:
+def read_window(scanner: Scanner, tenant: str, ref: SessionRef, *, with_text: bool) -> WindowRead:
+    session = require(scanner.connection, tenant, ref)
+    query = (
+        sa.select(*_WINDOW_COLUMNS, (_e.body if with_text else _TIED_BODY).label("body"))
+        .where(*window_of(session.id))
+        .order_by(_e.position)
+    )
+    found: list[WindowEvent] = []
+    bodies: dict[str, bytes] = {}
+    for row in scanner.connection.execute(query.execution_options(yield_per=_ROWS_AT_ONCE)):
+        reading = None if row.body is None else scanner.codec.reading(row.body)
+        found.append(_event(row, reading))
+        if reading is not None:
+            bodies[row.event_id] = row.body
+    return WindowRead(found, bodies, session_of(session))
+
+
+def _event(row: Record, reading: Reading | None) -> WindowEvent:
     return WindowEvent(
-        seq=row.seq,
-        time=row.time,
-        role=ROLES[row.role],
-        author=row.author,
-        author_role=row.author_role,
-        branch=row.branch,
-        synthetic=bool(row.synthetic),
+        row.seq,
+        row.time,
+        ROLES[row.role],
+        row.author,
+        row.author_role,
+        row.branch,
+        bool(row.synthetic),
         event_id=row.event_id,
         position=row.position,
         tokens=row.tokens,
         size=row.size,
-        content_bytes=reading.content_bytes,
-        calls=reading.calls,
-        results=reading.results,
-        prompt_text=reading.prompt_text,
+        **({"content_bytes": row.content_bytes} if reading is None else reading._asdict()),
     )
-
-
-def read_window(scanner: Scanner, tenant: str, ref: SessionRef) -> WindowRead:
-    session = require(scanner.connection, tenant, ref)
-    query = (
-        sa.select(*(column for column in events.c if column.name not in ("turn_start", "archived", "tools")))
-        .where(_e.session == session.id, sa.text("NOT archived"))
-        .order_by(_e.position)
-    )
-    found: list[WindowEvent] = []
-    bodies: list[bytes] = []
-    for row in scanner.connection.execute(query.execution_options(yield_per=_ROWS_AT_ONCE)):
-        found.append(_event(row, scanner.codec.reading(row.body)))
-        bodies.append(row.body)
-    return WindowRead(found, bodies, session_of(session))

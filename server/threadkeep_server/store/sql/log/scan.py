@@ -22,6 +22,7 @@ from ..engine.base import Engine
 from ..engine.statements import ROWS_AT_ONCE, Record, Statements
 from ..schema.tables import INSERTED, event_text, events
 from .conditions import Conditions, text_conditions
+from .slices.archivings import is_archived
 
 # Larger bodies are read one by one once they are needed, so that a page of them is never in memory.
 SMALL_BODY = 32_768
@@ -31,7 +32,7 @@ _e = events.c
 EVENT_COLUMNS: list[ColumnElement[Any]] = [
     _e.seq,
     _e.position,
-    _e.archived,
+    is_archived().label("archived"),
     _e.size,
     sa.case((_e.size <= sa.literal_column(str(SMALL_BODY)), _e.body)).label("body"),
 ]

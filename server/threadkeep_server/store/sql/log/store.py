@@ -20,7 +20,7 @@ from .group_commit import Writer
 from .group_unit import GroupUnit, Outcome, Request
 from .rows import require, session_of
 from .session_writes import Created, SessionCreation, SessionUpdate
-from .slices.removals import Remover
+from .slices.worker import Slices
 from .unit_runner import FEW_ROWS, UnitRunner
 
 
@@ -81,7 +81,7 @@ class SqlSessions:
         self,
         units: UnitRunner,
         writes: GroupedWrites,
-        remover: Remover,
+        remover: Slices,
         commits: CommitNotifier,
         clock: Callable[[], int],
     ) -> None:

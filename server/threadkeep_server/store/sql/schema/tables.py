@@ -29,9 +29,9 @@ from ....domain.feed import ChangeKind
 from ....domain.model import POSITION_STEP
 
 # The schema of a database, and the oldest schema number whose code can still run on it.
-SCHEMA_VERSION = 6
-# 6: older code keeps the search text of deleted sessions whose events wait for removal.
-OLDEST_CODE_THAT_CAN_RUN = 6
+SCHEMA_VERSION = 7
+# 7: older code returns archived events that wait to be marked as active.
+OLDEST_CODE_THAT_CAN_RUN = 7
 
 # The names of the fields of Counters and Usage, in columns.
 COUNTED = ("events", "turns", "bytes", "tokens")

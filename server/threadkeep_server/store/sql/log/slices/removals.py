@@ -1,27 +1,19 @@
 """Removal of the events of deleted sessions, in slices between which others write.
 
 A deletion removes the row of the session, so that nothing finds its events any more. The events of a long session are removed
-behind it. Removals are rows of a table, so a server that starts continues what another one left.
+behind it.
 """
 
 from __future__ import annotations
-
-import asyncio
-import contextlib
-import logging
-import time
 
 import sqlalchemy as sa
 from sqlalchemy import BigInteger, Column, Connection, Table
 
 from ...schema.tables import events, metadata, sessions
-from ..unit_runner import UnitRunner
+from .archivings import archivings
 
 REMOVED_AT_ONCE = 1000
 """Events that one transaction removes. A deletion of at most as many removes them itself."""
-
-_POLL_S = 60.0
-_log = logging.getLogger(__name__)
 
 # The row ids of deleted sessions that still have events.
 removals = Table("removals", metadata, Column("session", BigInteger, primary_key=True, autoincrement=False))
@@ -30,6 +22,7 @@ removals = Table("removals", metadata, Column("session", BigInteger, primary_key
 def remove_events(connection: Connection, session: int, count: int, room: int) -> int:
     """Removes the events of a session that is deleted in this transaction: now if they are at most `room`, otherwise later.
     Returns the number removed now."""
+    connection.execute(archivings.delete().where(archivings.c.session == session))
     if count > room:
         connection.execute(removals.insert(), {"session": session})
         return 0
@@ -46,10 +39,6 @@ def has_event(key: sa.ColumnElement[int]) -> sa.ColumnElement[bool]:
     return sa.exists().where(events.c.id == key, is_there(events.c.session))
 
 
-def _waits(connection: Connection) -> bool:
-    return connection.execute(sa.select(removals.c.session).limit(1)).scalar() is not None
-
-
 def remove_slice(connection: Connection) -> bool:
     """Removes the next events; a unit of work. Returns whether there were any that no other server is removing."""
     # Another server may be removing those of one session.
@@ -62,34 +51,3 @@ def remove_slice(connection: Connection) -> bool:
     if removed < REMOVED_AT_ONCE:
         connection.execute(removals.delete().where(removals.c.session == session))
     return True
-
-
-class Remover:
-    """Removes in the background. `run` must be running."""
-
-    def __init__(self, units: UnitRunner) -> None:
-        self._units = units
-        self._wake = asyncio.Event()
-
-    def hint(self) -> None:
-        """There may be something to remove."""
-        self._wake.set()
-
-    async def run(self) -> None:
-        """Removes until canceled. Rests after each slice for as long as it took, so that others have half of the time."""
-        while True:
-            self._wake.clear()
-            try:
-                await self._remove()
-            except Exception as exc:  # a full disk, a lost database, a defect: the remover must keep running
-                _log.warning("removing events of deleted sessions failed (%s), retrying in %g s", type(exc).__name__, _POLL_S)
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_POLL_S):
-                    await self._wake.wait()
-
-    async def _remove(self) -> None:
-        while await self._units.read(_waits):
-            began = time.monotonic()
-            if not await self._units.write(remove_slice):
-                return
-            await asyncio.sleep(time.monotonic() - began)
