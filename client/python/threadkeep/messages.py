@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import secrets
+import os
+import random
 import time
-import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypedDict, Unpack
@@ -176,11 +176,19 @@ def text_of(event: SessionEvent | Event) -> str:
     return Event(check(event, SessionEvent, "event")).text
 
 
+# Ids are unique, not secret. Asking the system for each would be a system call, in which another thread may take the GIL. The
+# generator of `random` itself would repeat ids in programs that seed it.
+_random = random.Random()  # noqa: S311
+if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
+    os.register_at_fork(after_in_child=_random.seed)
+
+
 def new_event_id() -> str:
     """A UUIDv7: ids sort by their creation time, to a quarter of a microsecond."""
     millis, rest = divmod(time.time_ns(), 1_000_000)
     fraction = rest * 4096 // 1_000_000
-    return str(uuid.UUID(int=millis << 80 | 7 << 76 | fraction << 64 | 2 << 62 | secrets.randbits(62)))
+    digits = f"{millis << 80 | 7 << 76 | fraction << 64 | 2 << 62 | _random.getrandbits(62):032x}"
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
 def with_ids(*events: Appendable | Iterable[Appendable]) -> list[SessionEvent]:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import random
 import time
 import uuid
 from datetime import UTC, datetime, timedelta, timezone
@@ -146,6 +148,23 @@ def test_wrong_types_name_the_argument(build: Any, problem: str) -> None:
 def test_wrong_values_name_the_argument(build: Any, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         build()
+
+
+def test_ids_differ_in_forked_processes_and_after_seeding(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "time_ns", lambda: 1_700_000_000_000_000_000)
+
+    def in_child() -> str:
+        random.seed(7)
+        reader, writer = os.pipe()
+        if not os.fork():
+            os.write(writer, threadkeep.new_event_id().encode())
+            os._exit(0)
+        os.wait()
+        return os.read(reader, 100).decode()
+
+    ids = {in_child(), in_child(), threadkeep.new_event_id()}
+    assert len(ids) == 3
+    assert all(uuid.UUID(each).version == 7 for each in ids)
 
 
 def test_ids_are_uuid7_in_order_of_time() -> None:
