@@ -191,7 +191,16 @@ class Bench:
     @contextlib.contextmanager
     def server(self, database: Database, *, index: bool = False, env: Mapping[str, str] | None = None) -> Iterator[Server]:
         """A server under test on the database."""
-        port, log = free_port(), database.directory / "server.log"
+        with self.started(database, index=index, env=env) as server:
+            self.info(server)
+            yield server
+            self.driver.run("forget", target=server.target)
+
+    @contextlib.contextmanager
+    def started(self, database: Database, *, index: bool = False, env: Mapping[str, str] | None = None) -> Iterator[Server]:
+        """The same for other load generators."""
+        port = free_port()
+        log = database.directory / "server.log"
         settings = {
             "THREADKEEP_DATABASE_URL": database.url,
             "THREADKEEP_DATA_DIR": str(database.directory),
@@ -201,16 +210,13 @@ class Bench:
         }
         with child(server_command(), log, settings | dict(env or {})) as process:
             wait_for_port(process, port, log, START_SECONDS)
-            server = Server(f"127.0.0.1:{port}", process, index)
             try:
-                self.info(server)
-                yield server
+                yield Server(f"127.0.0.1:{port}", process, index)
             except Exception as error:
                 if process.poll() is not None:
                     raise ChildError(f"the server ended with code {process.returncode}:\n{tail(log)}") from error
                 last = tail(log, 1)
                 raise ChildError(f"{error}; last in the server's log: {last}") from error
-            self.driver.run("forget", target=server.target)
 
     def info(self, server: Server) -> Result:
         """What the server says about itself."""

@@ -4,6 +4,7 @@ from tests.bench.lines import (
     appends,
     chat,
     flat,
+    fronts,
     fsync,
     indexing,
     memory,
@@ -21,6 +22,7 @@ from tests.bench.lines.base import Measurement
 
 MEASUREMENTS: dict[str, Measurement] = {
     "unary": Measurement("unary appends of 1 KB, 64 in flight, compared with the echo", appends.unary),
+    "fronts": Measurement("unary appends through each front end, by a load generator in Go", fronts.fronts),
     "create": Measurement("new sessions, 16 in flight, compared with appends", appends.create),
     "batch": Measurement("appends of 100 events, compared with raw rows", appends.batch),
     "stream": Measurement("append streams with acks, compared with raw rows", appends.stream),
