@@ -176,8 +176,8 @@ def text_of(event: SessionEvent | Event) -> str:
     return Event(check(event, SessionEvent, "event")).text
 
 
-# Ids are unique, not secret. Asking the system for each would be a system call, in which another thread may take the GIL. The
-# generator of `random` itself would repeat ids in programs that seed it.
+# Ids are unique, not secret. The system's randomness would cost a system call each, where another thread may take the GIL. The
+# generator of `random` repeats itself in programs that seed it.
 _random = random.Random()  # noqa: S311
 if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
     os.register_at_fork(after_in_child=_random.seed)

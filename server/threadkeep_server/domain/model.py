@@ -77,7 +77,8 @@ class Usage:
 NO_USAGE = Usage()
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen: see EventDraft.
+@dataclass(slots=True, unsafe_hash=True)
 class Counters:
     """Counts over the active window."""
 
@@ -113,7 +114,8 @@ class Versions:
 NOWHERE = Versions()
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen: see EventDraft.
+@dataclass(slots=True, unsafe_hash=True)
 class NewSession:
     """A session to create. The service sets `uid` and times, not the store. `began`: the creation time of an imported session;
     None: now."""

@@ -16,7 +16,8 @@ SWEEP_AT_MOST = 1000
 _SWEEP_AT_ONCE = 20
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen: see EventDraft.
+@dataclass(slots=True, unsafe_hash=True)
 class Expiry:
     """The expiry of a session; at most one is set, none is the server's default. Nanoseconds."""
 
@@ -28,7 +29,8 @@ class Expiry:
 DEFAULT_EXPIRY = Expiry()
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen: see EventDraft.
+@dataclass(slots=True, unsafe_hash=True)
 class SessionDraft:
     """The fields of a session to create."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from typing import Final, Self
@@ -19,8 +20,8 @@ from ..rpc import MESSAGE_SLACK, Method, Service, encode
 from .frames import ENCODINGS, UNIMPLEMENTED, Disconnected, Messages, StatusError, framed
 from .headers import OK, Header, plain_status, status_headers, timeout_of
 
-# Most calls are over by then, and need no task that waits for their client to leave.
-_WATCHED_AFTER_S: Final = 0.05
+# Most calls are over by then.
+_FIRST_LOOK_S: Final = 0.05
 _LOOKS_WITHIN_S: Final = 5.0
 _ANONYMOUS: Final = Caller("")
 _HEADERS: Final[list[Header]] = [(b"content-type", b"application/grpc"), (b"grpc-accept-encoding", ENCODINGS)]
@@ -49,21 +50,22 @@ class GrpcApp:
             await self._serve(scope["path"], dict(scope["headers"]), receive, _Response(send))
 
     async def _serve(self, path: str, headers: dict[bytes, bytes], receive: Receive, response: _Response) -> None:
+        guard = _Guard(receive)
         try:
-            async with asyncio.timeout(timeout_of(headers.get(b"grpc-timeout"))) as deadline:
+            with guard.within(timeout_of(headers.get(b"grpc-timeout"))):
                 method, caller = self._admit(path, headers)
                 messages = Messages(receive, headers.get(b"grpc-encoding", b"identity"), self._most)
-                with _Watch(receive) as watch:
-                    await _CALLS[method.client_streaming, method.server_streaming](method, caller, messages, response, watch)
+                await _CALLS[method.client_streaming, method.server_streaming](method, caller, messages, response, guard)
             await response.end(OK)
         except Disconnected:
             raise
-        except asyncio.CancelledError:  # of a client that has left, which reads nothing, or by the drain
-            if self._draining:
+        except asyncio.CancelledError:  # at the deadline, by the drain, or of a client that has left, which reads nothing
+            if guard.expired:
+                await response.fail(DeadlineExceeded())
+            elif self._draining:
                 await response.fail(ServerDraining())
         except Exception as exc:
-            expired = isinstance(exc, TimeoutError) and deadline.expired()
-            await response.fail(DeadlineExceeded() if expired else exc)
+            await response.fail(exc)
 
     def _admit(self, path: str, headers: dict[bytes, bytes]) -> tuple[Method, Caller]:
         if method := self._public.get(path):
@@ -80,45 +82,60 @@ class GrpcApp:
         self._draining = True
 
 
-class _Watch:
-    """Cancels a call when its client leaves.
+class _Guard:
+    """Cancels a call at its deadline, and when its client leaves. One timer, which few calls reach.
 
-    It looks repeatedly: after the end of a request, pyvoy's `receive` returns at once, an empty part or the disconnect.
+    It looks for the departure repeatedly: after the end of a request, pyvoy's `receive` returns at once, an empty part or the
+    disconnect.
     """
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive
+        self._loop = asyncio.get_running_loop()
         self._call = asyncio.current_task()
-        self._timer: asyncio.TimerHandle | None = None
+        self._deadline = math.inf
+        self._looks_after = _FIRST_LOOK_S
         self._looking: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle
+        self.request_ended = False
+        """From now on, only the end of the call is received."""
+        self.expired = False
+        """Whether the call was canceled at its deadline."""
 
-    def __enter__(self) -> Self:
+    def within(self, seconds: float | None) -> Self:
+        if seconds is not None:
+            self._deadline = self._loop.time() + seconds
         return self
 
-    def soon(self) -> None:
-        """The request is complete: from now on only the end of the call is received."""
-        self._wait(_WATCHED_AFTER_S)
+    def __enter__(self) -> None:
+        self._wait()
 
-    def _wait(self, seconds: float) -> None:
-        self._timer = asyncio.get_running_loop().call_later(seconds, self._start, seconds)
+    def _wait(self) -> None:
+        self._timer = self._loop.call_at(min(self._loop.time() + self._looks_after, self._deadline), self._wake)
 
-    def _start(self, seconds: float) -> None:
-        self._looking = asyncio.create_task(self._look(seconds))
-
-    async def _look(self, seconds: float) -> None:
-        left = (await self._receive())["type"] == "http.disconnect"
+    def _wake(self) -> None:
         if self._call is None:
             return
-        if left:
+        if self._loop.time() >= self._deadline:
+            self.expired = True
             self._call.cancel()
-        else:
-            self._wait(min(2 * seconds, _LOOKS_WITHIN_S))
+            return
+        if self.request_ended and (self._looking is None or self._looking.done()):
+            self._looking = asyncio.create_task(self._look())
+        self._looks_after = min(2 * self._looks_after, _LOOKS_WITHIN_S)
+        self._wait()
+
+    async def _look(self) -> None:
+        left = (await self._receive())["type"] == "http.disconnect"
+        if left and self._call is not None:
+            self._call.cancel()
 
     def __exit__(self, *_: object) -> None:
         """Never cancels `_looking`: pyvoy does not expect that receiving is canceled."""
+        if self._call is not None and self.expired:
+            self._call.uncancel()
         self._call = None
-        if self._timer is not None:
-            self._timer.cancel()
+        self._timer.cancel()
 
 
 class _Response:
@@ -165,23 +182,23 @@ class _Response:
         await self._send({"type": "http.response.start", "status": 200, "headers": _HEADERS, "trailers": True})
 
 
-async def _unary(method: Method, caller: Caller, messages: Messages, response: _Response, watch: _Watch) -> None:
+async def _unary(method: Method, caller: Caller, messages: Messages, response: _Response, guard: _Guard) -> None:
     request = method.parse(await messages.only())
-    watch.soon()
+    guard.request_ended = True
     await response.last(await method.call(request, caller))
 
 
-async def _server_stream(method: Method, caller: Caller, messages: Messages, response: _Response, watch: _Watch) -> None:
+async def _server_stream(method: Method, caller: Caller, messages: Messages, response: _Response, guard: _Guard) -> None:
     request = method.parse(await messages.only())
-    watch.soon()
+    guard.request_ended = True
     await _respond(method.call(request, caller), response)
 
 
-async def _bidirectional(method: Method, caller: Caller, messages: Messages, response: _Response, watch: _Watch) -> None:
+async def _bidirectional(method: Method, caller: Caller, messages: Messages, response: _Response, guard: _Guard) -> None:
     async def requests() -> AsyncIterator[Message]:
         async for message in messages:
             yield method.parse(message)
-        watch.soon()
+        guard.request_ended = True
 
     await _respond(method.call(requests(), caller), response)
 
@@ -193,7 +210,7 @@ async def _respond(responses: AsyncGenerator[Message | bytes], response: _Respon
     await response.end_body()
 
 
-_CALLS: Final[dict[tuple[bool, bool], Callable[[Method, Caller, Messages, _Response, _Watch], Awaitable[None]]]] = {
+_CALLS: Final[dict[tuple[bool, bool], Callable[[Method, Caller, Messages, _Response, _Guard], Awaitable[None]]]] = {
     (False, False): _unary,
     (False, True): _server_stream,
     (True, True): _bidirectional,
