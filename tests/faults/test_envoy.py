@@ -9,6 +9,7 @@ import signal
 import socket
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -68,6 +69,20 @@ async def test_one_port_serves_grpc_and_http(server: ServerProcess) -> None:
     for path in ("healthz", "readyz"):
         with await asyncio.to_thread(urlopen, f"http://{server.address}/{path}") as response:
             assert response.status == 200
+
+
+def test_a_path_that_is_no_utf8_is_refused(server: ServerProcess) -> None:
+    """pyvoy leaves such a request without an answer."""
+
+    def status(name: str) -> int:
+        with contextlib.closing(HTTPConnection(server.address, timeout=30)) as connection:
+            connection.request("GET", f"/no/{name}")
+            return connection.getresponse().status
+
+    refused = ("%FF", "%C3", "%C0%80", "%E0%80%80", "%ED%A0%80", "%F4%90%80%80")
+    assert {name: status(name) for name in refused} == dict.fromkeys(refused, 403)
+    served = ("%25", "%C3%A9", "%E2%82%AC", "%ED%9F%BF", "%F0%9F%8D%8F")
+    assert {name: status(name) for name in served} == dict.fromkeys(served, 404)
 
 
 async def test_sigterm_drains_and_exits_with_zero(server: ServerProcess) -> None:

@@ -130,7 +130,7 @@ class Memory:
     """The largest resident size of a server process in each phase, in bytes."""
 
     def __init__(self, server: ServerProcess) -> None:
-        self._status = Path(f"/proc/{server.pid}/statm")
+        self._status = Path(f"/proc/{server.serving_pid}/statm")
         self.most = 0
 
     async def watch(self) -> None:

@@ -31,6 +31,11 @@ _STARTS_WITHIN_S: Final = 600.0  # a migration may take its time
 _DRAINED_WITHIN_S: Final = 10.0
 _FREE_WITHIN_S: Final = 10.0
 _MOST_STREAMS: Final = 1_000_000  # of a connection: the server limits subscriptions by caller
+_STREAM_BUFFER_BYTES: Final = 1 << 20
+"""What Envoy keeps of a stream: of a response that its client does not read, and of a request that the server does not read. By
+default it keeps 16 MiB."""
+_CONNECTION_BUFFER_BYTES: Final = 16 << 20
+_TYPES: Final = "type.googleapis.com/envoy.extensions.filters.http"
 _PR_SET_PDEATHSIG: Final = 1
 
 
@@ -126,7 +131,9 @@ async def _start(settings: Settings, control: socket.socket, admin: Path) -> asy
     [listener] = config["static_resources"]["listeners"]
     # Otherwise a second server on the same port silently receives half of the calls.
     listener["enable_reuse_port"] = False
-    listener["filter_chains"][0]["filters"][0]["typed_config"] |= _limits(settings)
+    manager = listener["filter_chains"][0]["filters"][0]["typed_config"]
+    manager |= _limits(settings)
+    manager["http_filters"].insert(0, _path_filter())
     if settings.http_address:
         # A second listener would be a second server.
         listener["additional_addresses"] = [_address(settings.http_address)]
@@ -153,9 +160,28 @@ def _limits(settings: Settings) -> dict[str, Any]:
         "stream_idle_timeout": "0s",
         "request_headers_timeout": "10s",
         "common_http_protocol_options": {"max_connection_duration": "3600s", "idle_timeout": "3600s"},
-        "http2_protocol_options": {"max_concurrent_streams": _MOST_STREAMS},
+        "http2_protocol_options": {
+            "max_concurrent_streams": _MOST_STREAMS,
+            "initial_stream_window_size": _STREAM_BUFFER_BYTES,
+            "initial_connection_window_size": _CONNECTION_BUFFER_BYTES,
+        },
         "drain_timeout": f"{settings.drain_grace.total_seconds()}s",
     }
+
+
+def _path_filter() -> dict[str, Any]:
+    """Refuses paths that are no UTF-8: pyvoy would never answer them. The status is 403."""
+    rest = "%[89ABab][0-9A-Fa-f]"
+    characters = (
+        "[^%]|%[0-7][0-9A-Fa-f]",
+        f"(%[Cc][2-9A-Fa-f]|%[Dd][0-9A-Fa-f]){rest}",
+        f"(%[Ee]0%[ABab][0-9A-Fa-f]|%[Ee][1-9A-Ca-cEFef]{rest}|%[Ee][Dd]%[89][0-9A-Fa-f]){rest}",
+        f"(%[Ff]0%[9ABab][0-9A-Fa-f]|%[Ff][1-3]{rest}|%[Ff]4%8[0-9A-Fa-f]){rest}{rest}",
+    )
+    utf8 = {"url_path": {"path": {"safe_regex": {"regex": f"({'|'.join(characters)})*"}}}}
+    rule = {"permissions": [utf8], "principals": [{"any": True}]}
+    config = {"@type": f"{_TYPES}.rbac.v3.RBAC", "rules": {"action": "ALLOW", "policies": {"utf8": rule}}}
+    return {"name": "envoy.filters.http.rbac", "typed_config": config}
 
 
 def _die_with_parent() -> None:

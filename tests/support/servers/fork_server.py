@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import openai.resources.chat  # noqa: F401 - what a server with a summarizer imports as it starts
@@ -25,8 +26,18 @@ def _serve(request: dict[str, Any]) -> int:
     os.chdir(request["cwd"])
     os.environ.clear()
     os.environ.update(request["env"])
-    exec(request["prelude"], {})
+    if os.environ["THREADKEEP_FRONTEND"] == "envoy":
+        _run_in_envoy(request["prelude"], Path(request["cwd"]) / "prelude")
+    else:
+        exec(request["prelude"], {})
     return main()
+
+
+def _run_in_envoy(prelude: str, folder: Path) -> None:
+    """Makes the interpreter in Envoy, which gets our path, run the code first."""
+    folder.mkdir(exist_ok=True)
+    (folder / "sitecustomize.py").write_text(prelude)
+    sys.path.insert(0, str(folder))
 
 
 def _answer(request: dict[str, Any]) -> int:

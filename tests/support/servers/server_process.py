@@ -113,6 +113,12 @@ class ServerProcess:
         assert self._pid is not None, "it is not running"
         return self._pid
 
+    @property
+    def serving_pid(self) -> int:
+        """The process that has the server's memory: behind Envoy, the only child."""
+        children = [int(pid) for pid in Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()]
+        return children[0] if children else self.pid
+
     def launch(self) -> None:
         """Starts the process and does not wait for it."""
         assert self._pid is None, "it is running"
