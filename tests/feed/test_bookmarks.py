@@ -109,6 +109,18 @@ class TestWhatItIsBoundTo:
         assert facts_of(await scene.tap.read(same, resume_token=last.resume_token)) == []
 
 
+async def test_a_resume_next_to_a_live_subscriber_delivers_nothing_of_a_deleted_session(scene: Scene) -> None:
+    """The live one keeps its messages in the server's memory."""
+    async with scene.live(scene.view()) as live:
+        await scene.create("gone")
+        await scene.say("secret", to="gone")
+        await scene.client.delete_session("gone")
+        await scene.create("other")
+        assert [fact.kind for fact in facts_of(await live.changes(4))][1] == 0
+        resumed = facts_of(await scene.tap.read(scene.view(), resume_token=live.edge.resume_token))
+        assert [(fact.ref[2], fact.is_gone) for fact in resumed] == [("gone", True), ("other", False)]
+
+
 class TestLargeChanges:
     """A change larger than a message is sent in parts, and resumed as a whole."""
 

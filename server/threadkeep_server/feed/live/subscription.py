@@ -22,6 +22,7 @@ class Subscription:
 
     __slots__ = (
         "_beats",
+        "_began_at",
         "_behind",
         "_catch_up",
         "_channel",
@@ -40,6 +41,8 @@ class Subscription:
         self._channel = channel
         self._position = position
         self._skip_seq = skip_seq
+        # Frames from before are read from the log, where deleted sessions are gone.
+        self._began_at = tail.position
         self._catch_up: CatchUp | None = None
         self._number = channel.after(position)
         """The number of the next frame. Not used while the log is read."""
@@ -58,7 +61,7 @@ class Subscription:
                 raise ServerDraining
             if self._tail.draining:
                 return (self._last_checkpoint(),)
-            if self._catch_up is None and self._position < self._channel.covered:
+            if self._catch_up is None and self._position < max(self._channel.covered, self._began_at):
                 self._read_log(None)
                 if not self._behind:
                     self._set_behind(True)
