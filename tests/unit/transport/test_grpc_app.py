@@ -220,6 +220,21 @@ async def test_a_call_beyond_its_deadline_is_canceled(app: GrpcApp, servicer: Se
     assert servicer.canceled.is_set()
 
 
+async def test_a_deadline_after_the_body_ends_the_call_with_a_status_alone(app: GrpcApp, servicer: Servicer) -> None:
+    servicer.answer = server_service_pb2.GetServerInfoResponse
+    sent: list[Any] = []
+
+    async def send(event: Any) -> None:
+        sent.append(event)
+        if event["type"] == "http.response.body":
+            await asyncio.Event().wait()
+
+    async with asyncio.timeout(30):
+        await Call(app, INFO, REQUEST, send=send, grpc_timeout="20m").task
+    assert [event["type"] for event in sent] == ["http.response.start", "http.response.body", "http.response.trailers"]
+    assert (b"grpc-status", b"4") in sent[-1]["headers"]
+
+
 async def test_a_timeout_within_the_service_is_not_the_callers_deadline(app: GrpcApp, servicer: Servicer) -> None:
     async def fail() -> None:
         raise TimeoutError

@@ -144,6 +144,7 @@ class _Response:
     def __init__(self, send: Send) -> None:
         self._send_event = send
         self._began = False
+        self._ended = False
 
     async def message(self, message: Message | bytes) -> None:
         if not self._began:
@@ -153,11 +154,15 @@ class _Response:
     async def last(self, message: Message | bytes) -> None:
         """Sends the only message and the end of the body together."""
         await self._begin()
+        self._ended = True
         await self._send({"type": "http.response.body", "body": framed(encode(message)), "more_body": False})
 
     async def end_body(self) -> None:
+        if self._ended:  # its deadline passed between the body and the status
+            return
         if not self._began:
             await self._begin()
+        self._ended = True
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def end(self, status: list[Header]) -> None:
