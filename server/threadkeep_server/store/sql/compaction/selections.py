@@ -10,11 +10,11 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, Row
 
 from ....domain.errors import EventNotFound
-from ....domain.model import Counters, SessionRef
+from ....domain.model import Counters
 from ...contract.compaction import CompactionRequest
 from ..log.rows import require
-from ..log.slices.archivings import ARCHIVED_AT_ONCE, waits, window_of
-from ..schema.tables import LEAD, events, sessions
+from ..log.slices.archivings import ARCHIVED_AT_ONCE, window_of
+from ..schema.tables import LEAD, events
 
 _e = events.c
 _IDS_AT_ONCE = 500
@@ -35,10 +35,13 @@ class Selection:
     through: int | None = None
 
 
+def is_long(request: CompactionRequest) -> bool:
+    """Whether its events are selected before the transaction, and may be archived at once."""
+    return len(request.archive) > ARCHIVED_AT_ONCE
+
+
 def select_ahead(connection: Connection, request: CompactionRequest) -> Selection | None:
-    """Selects the events of a long compaction before its transaction. None if it is short, or a replay, or invalid."""
-    if len(request.archive) <= ARCHIVED_AT_ONCE:
-        return None
+    """Selects the events of a long compaction before its transaction. None if it is a replay, or invalid."""
     session = require(connection, request.tenant, request.ref)
     try:
         return _select_many(connection, session, request)
@@ -46,15 +49,9 @@ def select_ahead(connection: Connection, request: CompactionRequest) -> Selectio
         return None
 
 
-def unmarked_session(connection: Connection, tenant: str, ref: SessionRef) -> int | None:
-    """Returns the row id of the session if events of it wait to be marked."""
-    key = require(connection, tenant, ref, columns=sa.select(sessions.c.id)).id
-    return key if waits(connection, key) else None
-
-
 def select_events(connection: Connection, session: Row[Any], request: CompactionRequest) -> Selection:
     """Raises EventNotFound."""
-    if len(request.archive) > ARCHIVED_AT_ONCE:
+    if is_long(request):
         return _select_many(connection, session, request)
     archived = _active(connection, session.id, request, request.archive)
     anchors = _active(connection, session.id, request, _anchors(request))
@@ -67,7 +64,8 @@ def select_events(connection: Connection, session: Row[Any], request: Compaction
 
 def _select_many(connection: Connection, session: Row[Any], request: CompactionRequest) -> Selection:
     """Reads the whole window: the events of a prefix of the conversation need not be marked one by one."""
-    archive, wanted = set(request.archive), set(_anchors(request))
+    archive, before = set(request.archive), _anchors(request)
+    wanted = set(before)
     missing = archive | wanted
     found = _Found()
     query = sa.select(*_COLUMNS, sa.literal_column(f"({LEAD})", sa.Boolean).label("lead"))
@@ -80,13 +78,13 @@ def _select_many(connection: Connection, session: Row[Any], request: CompactionR
             if row.event_id in wanted:
                 found.anchors[row.event_id] = row
         missing.discard(row.event_id)
-    for event_id in (*request.archive, *_anchors(request)):
+    for event_id in (*request.archive, *before):
         if event_id in missing:
             raise EventNotFound(request.ref, event_id)
     if gone := archive & wanted:
         raise EventNotFound(request.ref, min(gone))
-    before = min((row.position for row in found.anchors.values()), default=None)
-    at_once = len(found.prefix) > ARCHIVED_AT_ONCE and (before is None or before > found.prefix_end)
+    behind = all(row.position > found.prefix_end for row in found.anchors.values())
+    at_once = behind and len(found.prefix) > ARCHIVED_AT_ONCE
     return Selection(
         window_version=session.window_version,
         seqs=found.seqs,

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import sqlalchemy as sa
+from sqlalchemy import Connection
+
 from ....domain.model import Compaction, SessionRef
 from ...contract.compaction import Compacted, CompactionPage, CompactionRequest, StoredPolicy, WindowRead
 from ...notifier import CommitNotifier
 from ..log import context_queries
+from ..log.rows import require
 from ..log.scan import Scanner
-from ..log.slices.archivings import mark_slice
 from ..log.slices.worker import Slices
 from ..log.unit_runner import UnitRunner
+from ..schema.tables import sessions
 from . import compact_queries, policy_queries
-from .selections import select_ahead, unmarked_session
+from .selections import is_long, select_ahead
 
 
 class SqlCompactions:
@@ -33,20 +37,27 @@ class SqlCompactions:
     async def compact(self, request: CompactionRequest) -> Compacted:
         engine, codec = self._units.engine, self._units.codec
         await self._settle(request)
-        selection = await self._units.read(lambda connection: select_ahead(connection, request), snapshot=True)
+        selection = None
+        if is_long(request):
+            selection = await self._units.read(lambda connection: select_ahead(connection, request), snapshot=True)
         compacted = await self._units.write(
             lambda connection: compact_queries.compact(connection, engine, codec, request, selection)
         )
-        self._archiver.hint()
+        if is_long(request):
+            self._archiver.hint()
         self._commits.committed()
         return compacted
 
     async def _settle(self, request: CompactionRequest) -> None:
         """Marks the events that a compaction before this one archived; the transaction would mark them all at once."""
-        session = await self._units.read(lambda connection: unmarked_session(connection, request.tenant, request.ref))
+
+        def unit(connection: Connection) -> int | None:
+            session: int = require(connection, request.tenant, request.ref, columns=sa.select(sessions.c.id)).id
+            return session if self._archiver.waits(connection, session) else None
+
+        session = await self._units.read(unit)
         if session is not None:
-            while await self._units.write(lambda connection: mark_slice(connection, session)):
-                pass
+            await self._archiver.finish(session)
 
     async def get_compaction(self, tenant: str, ref: SessionRef, compaction_id: str) -> Compaction | None:
         return await self._units.read(lambda connection: compact_queries.get_compaction(connection, tenant, ref, compaction_id))

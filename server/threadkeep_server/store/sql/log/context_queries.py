@@ -39,20 +39,7 @@ _COLUMNS = (
     _e.tools,
 )
 
-_WINDOW_COLUMNS = (
-    _e.event_id,
-    _e.seq,
-    _e.position,
-    _e.time,
-    _e.role,
-    _e.author,
-    _e.author_role,
-    _e.branch,
-    _e.synthetic,
-    _e.tokens,
-    _e.size,
-    _e.content_bytes,
-)
+_UNREAD = ("turn_start", "archived", "tools", "body")
 # Of events whose other columns do not have all that plans without text need.
 _TIED_BODY = sa.case((sa.or_(_e.tools != int(Tools.NONE), _e.content_bytes < 0), _e.body))
 
@@ -121,7 +108,9 @@ def _window_query() -> ClauseElement:
 def read_window(scanner: Scanner, tenant: str, ref: SessionRef, *, with_text: bool) -> WindowRead:
     session = require(scanner.connection, tenant, ref)
     query = (
-        sa.select(*_WINDOW_COLUMNS, (_e.body if with_text else _TIED_BODY).label("body"))
+        sa.select(
+            *(column for column in events.c if column.name not in _UNREAD), (_e.body if with_text else _TIED_BODY).label("body")
+        )
         .where(*window_of(session.id))
         .order_by(_e.position)
     )

@@ -7,9 +7,10 @@ marks may be missing, nobody compacts the session, and nothing is inserted befor
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import BigInteger, Boolean, Column, Connection, Integer, Table
+from sqlalchemy import BigInteger, Boolean, Column, Connection, Integer, Row, Table
 from sqlalchemy.sql import ColumnElement
 
 from ...schema.tables import LEAD, events, metadata
@@ -56,25 +57,9 @@ def archive(connection: Connection, session: int, through: int) -> None:
     connection.execute(archivings.insert(), {"session": session, "through": through})
 
 
-def waits(connection: Connection, session: int) -> bool:
-    """Whether events of the session wait to be marked."""
-    return connection.execute(sa.select(archivings.c.session).where(archivings.c.session == session)).scalar() is not None
-
-
-def mark_slice(connection: Connection, session: int | None = None) -> bool:
-    """Marks the next events, of any session by default; a unit of work. Returns whether there were any that no other server is
-    marking."""
-    query = sa.select(archivings).order_by(archivings.c.session).limit(1)
-    if session is None:
-        query = query.with_for_update(skip_locked=True)
-    else:
-        query = query.where(archivings.c.session == session).with_for_update()
-    row = connection.execute(query).one_or_none()
-    if row is None:
-        return False
-    if _mark(connection, row.session, row.through, ARCHIVED_AT_ONCE) < ARCHIVED_AT_ONCE:
-        connection.execute(archivings.delete().where(archivings.c.session == row.session))
-    return True
+def mark_slice(connection: Connection, archiving: Row[Any]) -> bool:
+    """Marks the next events of a session. Returns whether more may be left."""
+    return _mark(connection, archiving.session, archiving.through, ARCHIVED_AT_ONCE) == ARCHIVED_AT_ONCE
 
 
 def mark_all(connection: Connection, session: int) -> None:

@@ -6,8 +6,10 @@ behind it.
 
 from __future__ import annotations
 
+from typing import Any
+
 import sqlalchemy as sa
-from sqlalchemy import BigInteger, Column, Connection, Table
+from sqlalchemy import BigInteger, Column, Connection, Row, Table
 
 from ...schema.tables import events, metadata, sessions
 from .archivings import archivings
@@ -39,15 +41,7 @@ def has_event(key: sa.ColumnElement[int]) -> sa.ColumnElement[bool]:
     return sa.exists().where(events.c.id == key, is_there(events.c.session))
 
 
-def remove_slice(connection: Connection) -> bool:
-    """Removes the next events; a unit of work. Returns whether there were any that no other server is removing."""
-    # Another server may be removing those of one session.
-    next_one = sa.select(removals.c.session).order_by(removals.c.session).limit(1).with_for_update(skip_locked=True)
-    session = connection.execute(next_one).scalar()
-    if session is None:
-        return False
-    some = sa.select(events.c.id).where(events.c.session == session).limit(REMOVED_AT_ONCE)
-    removed = connection.execute(events.delete().where(events.c.id.in_(some))).rowcount
-    if removed < REMOVED_AT_ONCE:
-        connection.execute(removals.delete().where(removals.c.session == session))
-    return True
+def remove_slice(connection: Connection, removal: Row[Any]) -> bool:
+    """Removes the next events of a session. Returns whether more may be left."""
+    some = sa.select(events.c.id).where(events.c.session == removal.session).limit(REMOVED_AT_ONCE)
+    return connection.execute(events.delete().where(events.c.id.in_(some))).rowcount == REMOVED_AT_ONCE
