@@ -1,6 +1,7 @@
 """Child processes: started in their own group, always ended; and what /proc says about them."""
 
 import contextlib
+import json
 import os
 import signal
 import socket
@@ -10,6 +11,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 STOP_SECONDS = 15.0
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -92,6 +94,16 @@ def child(
 def module(name: str, *args: str) -> list[str]:
     """The command that runs a module of this repository with this interpreter."""
     return [sys.executable, "-m", name, *args]
+
+
+def output(name: str, command: Sequence[str], seconds: float, folder: Path | None = None) -> Any:
+    """Runs a program that ends within this time; the JSON that it prints."""
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=seconds, stdin=subprocess.DEVNULL, check=False
+    )
+    if done.returncode != 0:
+        raise ChildError(f"{name}: {' '.join(command)} ended with {done.returncode}:\n{done.stderr[-2000:]}")
+    return json.loads(done.stdout)
 
 
 def tail(log: Path, lines: int = 12) -> str:

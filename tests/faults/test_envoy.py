@@ -31,12 +31,6 @@ def server(make_server: ServerMaker) -> ServerProcess:
     return make_server(frontend="envoy", drain_grace="5s").start()
 
 
-def child(pid: int) -> int:
-    """Returns the only child: Envoy."""
-    [found] = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return int(found)
-
-
 def wait_until(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 60
     while not condition():
@@ -108,7 +102,7 @@ async def test_sigterm_drains_and_exits_with_zero(server: ServerProcess) -> None
 async def test_envoy_dies_with_its_parent_and_nothing_acknowledged_is_lost(server: ServerProcess) -> None:
     async with connect(server.address) as client:
         await client.append("s", threadkeep.user("kept"), create=True)
-    envoy = child(server.pid)
+    envoy = server.serving_pid
     server.kill()
     wait_until(lambda: not Path(f"/proc/{envoy}").exists() and is_free(server.port))
     server.start()
@@ -117,7 +111,7 @@ async def test_envoy_dies_with_its_parent_and_nothing_acknowledged_is_lost(serve
 
 
 def test_a_killed_envoy_ends_the_server_with_status_one(server: ServerProcess) -> None:
-    os.kill(child(server.pid), signal.SIGKILL)
+    os.kill(server.serving_pid, signal.SIGKILL)
     assert server.wait() == 1
     assert "Envoy ended by itself" in server.log
 

@@ -1,14 +1,13 @@
 """Appends through each front end, by a load generator in Go that costs less than one in Python."""
 
 import json
-import subprocess
 from collections.abc import Callable
 from contextlib import ExitStack
 
 from tests.bench.echo import UNARY
 from tests.bench.harness import Bench, Result, Skip
 from tests.bench.lines.base import compared
-from tests.bench.processes import ChildError
+from tests.bench.processes import output
 from tests.bench.report import Line, at_least
 from tests.conformance.drivers import CLIENT, ROOT, Recipe, build
 from tests.support.runs.toolchains import missing
@@ -61,8 +60,5 @@ def _load(bench: Bench, target: str, in_flight: int, *more: str) -> Result:
     scale = bench.scale
     command = [*PROGRAM.start, "-address", target, "-in-flight", str(in_flight), "-token", TOKEN]
     command += ["-warm-up", f"{scale.warmup:g}s", "-for", f"{scale.seconds:g}s", *more]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=scale.seconds + 120, check=False)
-    if done.returncode != 0:
-        raise ChildError(f"the load generator ended with {done.returncode}:\n{done.stderr[-2000:]}")
-    result: Result = json.loads(done.stdout)
+    result: Result = output("load", command, scale.seconds + 120)
     return result

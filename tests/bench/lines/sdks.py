@@ -1,15 +1,13 @@
 """The overhead of each language's SDK over its bare generated stubs, measured by a program in each language."""
 
-import json
 import statistics
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from tests.bench.harness import Bench, Result, Skip
-from tests.bench.processes import ChildError
+from tests.bench.processes import output
 from tests.bench.report import Line, at_least, at_most, duration, rate
 from tests.conformance.drivers import CLIENT, RECIPES, ROOT, Recipe, build
 from tests.support.runs.toolchains import missing
@@ -57,13 +55,7 @@ def sdks(bench: Bench, engine: str) -> list[Line]:
 def _measure(language: str, target: str, seconds: float) -> Result:
     program = PROGRAMS[language]
     command = [*program.start, target, f"{seconds:g}"]
-    limit = seconds * 2 + STREAM_SECONDS
-    done = subprocess.run(
-        command, cwd=program.folder, capture_output=True, text=True, timeout=limit, stdin=subprocess.DEVNULL, check=False
-    )
-    if done.returncode != 0:
-        raise ChildError(f"{language}: {' '.join(command)} ended with {done.returncode}:\n{done.stderr[-2000:]}")
-    result: Result = json.loads(done.stdout)
+    result: Result = output(language, command, seconds * 2 + STREAM_SECONDS, program.folder)
     return result
 
 

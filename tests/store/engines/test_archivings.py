@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 import pytest
 import sqlalchemy as sa
 
 from tests.store.rows.compaction import ACTIVE, named, summary
 from tests.support.clock import NOW
-from tests.support.codec import CODEC, draft, parse, texts
+from tests.support.codec import draft, parse, texts
 from tests.support.feed import follow
 from tests.support.sessions import TENANT, append, compact, create, placed, read, ref, search
 from threadkeep_server.domain.context import ContextSpec
@@ -28,11 +26,11 @@ from threadkeep_server.store.sql.compaction import store as compaction_store
 from threadkeep_server.store.sql.compaction.compact_queries import _Application
 from threadkeep_server.store.sql.log.slices import archivings as slices
 from threadkeep_server.store.sql.log.slices.archivings import archivings
-from threadkeep_server.store.sql.log.slices.worker import Slices
 from threadkeep_server.store.sql.schema.tables import events
-from threadkeep_server.store.sql.store import SqlStore, open_store
+from threadkeep_server.store.sql.store import SqlStore
 
-Opener = Callable[[], AbstractAsyncContextManager[SqlStore]]
+from .slices import Opener, emptied, rows, without_slices
+
 FEW = 3
 """What the patched store archives at once, so that tests need few events."""
 
@@ -43,24 +41,6 @@ def _few_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(selections, "ARCHIVED_AT_ONCE", FEW)
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
-def opener(request: pytest.FixtureRequest) -> Opener:
-    return partial(open_store, request.getfixturevalue("sqlite_url" if request.param == "sqlite" else "postgres_url"), CODEC)
-
-
-@asynccontextmanager
-async def marking_nothing(opener: Opener) -> AsyncIterator[SqlStore]:
-    """A store that marks nothing behind its compactions."""
-
-    async def idle(_: Slices) -> None:
-        """Nothing."""
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Slices, "run", idle)
-        async with opener() as store:
-            yield store
-
-
 def numbered(count: int) -> list[str]:
     return [f"e{number}" for number in range(1, count + 1)]
 
@@ -69,11 +49,6 @@ async def filled(store: Store, count: int, session_id: str = "s1") -> None:
     await create(store, session_id)
     await append(store, draft("prompt", event_id="prompt", role=Role.SYSTEM), to=ref(session_id))
     await append(store, *named(*numbered(count)), to=ref(session_id))
-
-
-async def rows(store: SqlStore, table: sa.Table, *where: sa.ColumnElement[bool]) -> int:
-    query = sa.select(sa.func.count()).select_from(table).where(*where)
-    return await store._units.read(lambda connection: connection.execute(query).scalar_one())
 
 
 async def marked(store: SqlStore) -> int:
@@ -89,7 +64,7 @@ async def window(store: Store) -> Sequence[str]:
 
 
 async def test_unmarked_events_are_archived_for_every_reader(opener: Opener) -> None:
-    async with marking_nothing(opener) as store:
+    async with without_slices(opener) as store:
         await filled(store, 10)
         await filled(store, 10, "other")
         appended = await follow(store)
@@ -114,20 +89,18 @@ async def test_unmarked_events_are_archived_for_every_reader(opener: Opener) -> 
 
 
 async def test_a_server_marks_what_another_one_left(opener: Opener) -> None:
-    async with marking_nothing(opener) as store:
+    async with without_slices(opener) as store:
         await filled(store, 10)
         await compact(store, numbered(8))
         before = await read(store)
     async with opener() as store:
-        async with asyncio.timeout(60):
-            while await rows(store, archivings):  # noqa: ASYNC110 - the store sends no signal
-                await asyncio.sleep(0.01)
+        await emptied(store, archivings)
         assert await marked(store) == 8
         assert await read(store) == before
 
 
 async def test_a_compaction_marks_what_the_one_before_left(opener: Opener) -> None:
-    async with marking_nothing(opener) as store:
+    async with without_slices(opener) as store:
         await filled(store, 12)
         await compact(store, numbered(5), placed("e6", summary("one")))
         with pytest.raises(EventNotFound):
@@ -142,7 +115,7 @@ async def test_a_compaction_marks_what_the_one_before_left(opener: Opener) -> No
 
 
 async def test_events_that_are_inserted_before_archived_ones_stay_active(opener: Opener) -> None:
-    async with marking_nothing(opener) as store:
+    async with without_slices(opener) as store:
         await filled(store, 10)
         await append(store, draft("late", event_id="late", role=Role.SYSTEM))
         await append(store, draft("end", event_id="end"))
@@ -162,7 +135,7 @@ async def test_room_made_among_unmarked_events_keeps_them_archived(opener: Opene
         make_room(application, high)
 
     monkeypatch.setattr(_Application, "_make_room", noted)
-    async with marking_nothing(opener) as store:
+    async with without_slices(opener) as store:
         await filled(store, 2)
         spaced, dense = [f"i{number}" for number in range(6)], [f"z{number}" for number in range(10)]
         for name in spaced:
@@ -177,7 +150,7 @@ async def test_room_made_among_unmarked_events_keeps_them_archived(opener: Opene
 
 
 async def test_a_deleted_session_leaves_nothing_to_mark(opener: Opener) -> None:
-    async with marking_nothing(opener) as store:
+    async with without_slices(opener) as store:
         await filled(store, 10)
         await compact(store, numbered(8))
         await store.delete_session(TENANT, ref())

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
+from tests.support.candidates import caught_up
 from tests.support.clock import NOW
-from tests.support.codec import CODEC, draft
+from tests.support.codec import draft
 from tests.support.feed import follow, kinds, settled
 from tests.support.sessions import TENANT, append, create, read, ref, search
 from threadkeep_server.domain.errors import SessionNotFound
@@ -20,31 +19,13 @@ from threadkeep_server.domain.feed import FeedScope
 from threadkeep_server.domain.scopes import UserScope
 from threadkeep_server.store.contract.maintenance import Totals
 from threadkeep_server.store.sql.log.slices.removals import REMOVED_AT_ONCE, removals
-from threadkeep_server.store.sql.log.slices.worker import Slices
 from threadkeep_server.store.sql.log.unit_runner import UnitRunner
 from threadkeep_server.store.sql.schema.tables import event_text, events
-from threadkeep_server.store.sql.store import SqlStore, open_store
+from threadkeep_server.store.sql.store import SqlStore
+
+from .slices import Opener, emptied, rows, without_slices
 
 MANY = 2 * REMOVED_AT_ONCE + 500
-Opener = Callable[[], AbstractAsyncContextManager[SqlStore]]
-
-
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
-def opener(request: pytest.FixtureRequest) -> Opener:
-    return partial(open_store, request.getfixturevalue("sqlite_url" if request.param == "sqlite" else "postgres_url"), CODEC)
-
-
-@asynccontextmanager
-async def removing_nothing(opener: Opener) -> AsyncIterator[SqlStore]:
-    """A store that removes nothing behind its deletions."""
-
-    async def idle(_: Slices) -> None:
-        """Nothing."""
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Slices, "run", idle)
-        async with opener() as store:
-            yield store
 
 
 class Paced:
@@ -69,28 +50,18 @@ async def filled(store: SqlStore, count: int, session_id: str = "s1", **fields: 
         await append(store, *(draft(f"hello {start + n}") for n in range(min(500, count - start))), to=ref(session_id))
 
 
-async def rows(store: SqlStore, table: sa.Table) -> int:
-    return await store._units.read(
-        lambda connection: connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one()
-    )
-
-
 async def indexed(store: SqlStore) -> None:
     await settled(store)
-    async with asyncio.timeout(60):
-        while (await store.info(TENANT, totals=False)).index_lag:  # noqa: ASYNC110 - the store sends no signal
-            await asyncio.sleep(0.01)
+    await caught_up(store)
 
 
 async def removed(store: SqlStore, left: int) -> None:
-    async with asyncio.timeout(60):
-        while await rows(store, removals):  # noqa: ASYNC110 - the store sends no signal
-            await asyncio.sleep(0.01)
+    await emptied(store, removals)
     assert await rows(store, events) == left
 
 
 async def test_nothing_finds_the_events_of_a_deleted_session_before_they_are_removed(opener: Opener) -> None:
-    async with removing_nothing(opener) as store:
+    async with without_slices(opener) as store:
         await filled(store, MANY)
         await indexed(store)
         changes = await follow(store)
@@ -108,7 +79,7 @@ async def test_nothing_finds_the_events_of_a_deleted_session_before_they_are_rem
 
 
 async def test_a_server_removes_what_another_one_left(opener: Opener) -> None:
-    async with removing_nothing(opener) as store:
+    async with without_slices(opener) as store:
         await filled(store, MANY)
         await store.delete_session(TENANT, ref())
         await filled(store, 3)
@@ -137,7 +108,7 @@ async def test_others_append_while_events_are_removed(opener: Opener, monkeypatc
 
 
 async def test_expired_sessions_are_removed_within_the_same_limit(opener: Opener) -> None:
-    async with removing_nothing(opener) as store:
+    async with without_slices(opener) as store:
         for number in range(3):
             await filled(store, REMOVED_AT_ONCE // 2 + 100, f"s{number}", expire_time=NOW + 1)
         assert await store.delete_expired(TENANT, NOW + 2, 10) == 3

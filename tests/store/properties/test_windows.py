@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.store.conftest import Both
+from tests.store.engines.slices import stop_slices
 from tests.store.properties.test_properties import AUTHORS, BRANCHES, DRAFTS, EXAMPLES, FILTERS, QUERIES, STEPS, WORDS, indexed
 from tests.support.clock import NOW
 from tests.support.codec import draft
@@ -26,7 +27,6 @@ from threadkeep_server.store.contract.search import SearchQuery
 from threadkeep_server.store.sql.compaction import selections
 from threadkeep_server.store.sql.log import context_queries
 from threadkeep_server.store.sql.log.slices import archivings
-from threadkeep_server.store.sql.log.slices.worker import Slices
 
 CALL_IDS = st.lists(st.sampled_from(["x", "y"]), max_size=2, unique=True)
 
@@ -103,11 +103,7 @@ def _few_rows_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True, params=[1, 1000])
 def _archived_at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """With 1, compactions of two events leave theirs to be marked, which nothing does before the next compaction."""
-
-    async def idle(_: Slices) -> None:
-        """Nothing."""
-
-    monkeypatch.setattr(Slices, "run", idle)
+    stop_slices(monkeypatch)
     for module in (archivings, selections):
         monkeypatch.setattr(module, "ARCHIVED_AT_ONCE", request.param)
 

@@ -116,8 +116,10 @@ class ServerProcess:
     @property
     def serving_pid(self) -> int:
         """The process that has the server's memory: behind Envoy, the only child."""
-        children = [int(pid) for pid in Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()]
-        return children[0] if children else self.pid
+        if self._env["THREADKEEP_FRONTEND"] != "envoy":
+            return self.pid
+        [child] = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
+        return int(child)
 
     def launch(self) -> None:
         """Starts the process and does not wait for it."""
