@@ -1,4 +1,4 @@
-"""Stores whose work in slices stands still, and what is in their tables."""
+"""Stores that do no work in slices, and the rows of their tables."""
 
 from __future__ import annotations
 
