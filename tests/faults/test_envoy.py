@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import signal
 import socket
+import struct
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from http.client import HTTPConnection
@@ -17,18 +19,40 @@ from urllib.request import urlopen
 import pytest
 
 import threadkeep
-from tests.support.servers.server_process import ServerProcess
+from tests.support.servers.server_process import ForkServer, ServerProcess
 from threadkeep import errors
 
 from .conftest import ServerMaker
 from .harness.ledger import connect
 
 BIG = "x" * 10_000_000
+APPEND = "/threadkeep.v1.EventService/AppendEvents"
+# RFC 9113: the preface of a client, an empty frame of settings, and the setting of a stream's window.
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+INITIAL_WINDOW_SIZE = 4
+# Again and again: Envoy handles the signal from some moment of its start on.
+IGNORE_SIGTERM = """
+import ctypes, threading, time
+
+def ignore():
+    while True:
+        ctypes.CDLL(None).signal(15, ctypes.c_void_p(1))
+        time.sleep(0.01)
+
+threading.Thread(target=ignore, daemon=True).start()
+"""
 
 
 @pytest.fixture
 def server(make_server: ServerMaker) -> ServerProcess:
     return make_server(frontend="envoy", drain_grace="5s").start()
+
+
+@pytest.fixture(scope="module")
+def shared(servers: ForkServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    """A server that no test ends."""
+    with ServerProcess(servers, tmp_path_factory.mktemp("envoy"), frontend="envoy") as opened:
+        yield opened.start()
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
@@ -53,23 +77,23 @@ def is_free(port: int) -> bool:
     return False
 
 
-async def test_one_port_serves_grpc_and_http(server: ServerProcess) -> None:
-    async with connect(server.address) as client:
+async def test_one_port_serves_grpc_and_http(shared: ServerProcess) -> None:
+    async with connect(shared.address) as client:
         await client.append("s", threadkeep.user(BIG), create=True)
         [event] = [event async for event in client.events("s")]
         assert event.text == BIG
         with pytest.raises(errors.SessionNotFound):
             await client.get_session("missing")
     for path in ("healthz", "readyz"):
-        with await asyncio.to_thread(urlopen, f"http://{server.address}/{path}") as response:
+        with await asyncio.to_thread(urlopen, f"http://{shared.address}/{path}") as response:
             assert response.status == 200
 
 
-def test_a_path_that_is_no_utf8_is_refused(server: ServerProcess) -> None:
+def test_a_path_that_is_no_utf8_is_refused(shared: ServerProcess) -> None:
     """pyvoy leaves such a request without an answer."""
 
     def status(name: str) -> int:
-        with contextlib.closing(HTTPConnection(server.address, timeout=30)) as connection:
+        with contextlib.closing(HTTPConnection(shared.address, timeout=30)) as connection:
             connection.request("GET", f"/no/{name}")
             return connection.getresponse().status
 
@@ -77,6 +101,59 @@ def test_a_path_that_is_no_utf8_is_refused(server: ServerProcess) -> None:
     assert {name: status(name) for name in refused} == dict.fromkeys(refused, 403)
     served = ("%25", "%C3%A9", "%E2%82%AC", "%ED%9F%BF", "%F0%9F%8D%8F")
     assert {name: status(name) for name in served} == dict.fromkeys(served, 404)
+
+
+def test_no_other_process_can_share_the_port(shared: ServerProcess) -> None:
+    """Two servers on one port would each receive half of the calls."""
+    with socket.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        with pytest.raises(OSError, match="Address already in use"):
+            other.bind(("127.0.0.1", shared.port))
+
+
+def test_a_client_may_send_one_mib_of_a_stream_that_is_not_read(shared: ServerProcess) -> None:
+    """Envoy's default is 16 MiB, for each of a client's streams."""
+    with socket.create_connection(("127.0.0.1", shared.port), timeout=30) as connection:
+        connection.sendall(PREFACE)
+        frame = connection.makefile("rb")
+        header = frame.read(9)
+        assert header[3] == INITIAL_WINDOW_SIZE  # the type of a frame of settings is 4 too
+        settings = dict(struct.iter_unpack(">HI", frame.read(int.from_bytes(header[:3]))))
+    assert settings[INITIAL_WINDOW_SIZE] == 1 << 20
+
+
+def test_an_http_call_in_flight_completes_while_the_server_drains(server: ServerProcess) -> None:
+    session = {"app": "faults", "userId": "u", "sessionId": "s"}
+    event = {"eventId": "e", "message": {"role": "ROLE_USER", "parts": [{"text": "hi"}]}}
+    body = json.dumps({"session": session, "events": [event], "createIfMissing": {}}).encode()
+
+    def health() -> int:
+        with contextlib.closing(HTTPConnection(server.address, timeout=30)) as other:
+            other.request("GET", "/healthz")
+            return other.getresponse().status
+
+    with contextlib.closing(HTTPConnection(server.address, timeout=30)) as connection:
+        connection.putrequest("POST", APPEND)
+        connection.putheader("Content-Type", "application/json")
+        connection.putheader("Content-Length", str(len(body)))
+        connection.endheaders(body[:20])
+        assert health() == 200  # so the call has begun
+        os.kill(server.pid, signal.SIGTERM)
+        wait_until(lambda: health() != 200)
+        time.sleep(0.5)  # a server with no calls in flight has ended by now
+        connection.send(body[20:])
+        response = connection.getresponse()
+        assert (response.status, json.load(response)["events"][0]["seq"]) == (200, "1")
+    assert server.wait() == 0
+
+
+async def test_settings_with_many_tokens_reach_the_server(make_server: ServerMaker, tmp_path: Path) -> None:
+    tokens = [f"{number:064}" for number in range(2_000)]
+    file = tmp_path / "tokens.toml"
+    file.write_text("\n".join(f'{token} = {{tenant = "default"}}' for token in tokens))
+    server = make_server(frontend="envoy", auth_tokens_file=file).start()
+    async with threadkeep.AsyncClient(server.address, app="faults", user_id="u", token=tokens[-1]) as client:
+        await client.append("s", threadkeep.user("hi"), create=True)
 
 
 async def test_sigterm_drains_and_exits_with_zero(server: ServerProcess) -> None:
@@ -99,7 +176,8 @@ async def test_sigterm_drains_and_exits_with_zero(server: ServerProcess) -> None
         assert (await client.get_session("s")).last_seq == 2
 
 
-async def test_envoy_dies_with_its_parent_and_nothing_acknowledged_is_lost(server: ServerProcess) -> None:
+async def test_envoy_dies_with_its_parent_and_nothing_acknowledged_is_lost(make_server: ServerMaker) -> None:
+    server = make_server(frontend="envoy", prelude=IGNORE_SIGTERM).start()
     async with connect(server.address) as client:
         await client.append("s", threadkeep.user("kept"), create=True)
     envoy = server.serving_pid

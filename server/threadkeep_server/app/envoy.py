@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
 import errno
 import json
 import logging
 import os
-import signal
 import socket
 import tempfile
 import time
@@ -36,7 +34,6 @@ _STREAM_BUFFER_BYTES: Final = 1 << 20
 default it keeps 16 MiB."""
 _CONNECTION_BUFFER_BYTES: Final = 16 << 20
 _TYPES: Final = "type.googleapis.com/envoy.extensions.filters.http"
-_PR_SET_PDEATHSIG: Final = 1
 
 
 class EnvoyFailed(Exception):
@@ -146,7 +143,6 @@ async def _start(settings: Settings, control: socket.socket, admin: Path) -> asy
         *arguments,
         env=environment,
         pass_fds=(control.fileno(),),
-        preexec_fn=_die_with_parent,
         start_new_session=True,  # Ctrl-C is for the process that drains
     )
 
@@ -184,11 +180,6 @@ def _path_filter() -> dict[str, Any]:
     rule = {"permissions": [utf8], "principals": [{"any": True}]}
     config = {"@type": f"{_TYPES}.rbac.v3.RBAC", "rules": {"action": "ALLOW", "policies": {"utf8": rule}}}
     return {"name": "envoy.filters.http.rbac", "typed_config": config}
-
-
-def _die_with_parent() -> None:
-    """A server whose parent was killed would hold the port and the database."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 async def _started(

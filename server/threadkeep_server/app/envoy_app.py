@@ -6,9 +6,11 @@ Over a socket of the process that started Envoy come the settings and the reques
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import json
 import logging
 import os
+import signal
 import socket
 from contextlib import AsyncExitStack
 from dataclasses import asdict
@@ -30,6 +32,7 @@ SOCKET: Final = "THREADKEEP_ENVOY_SOCKET"
 DRAIN: Final = b"drain\n"
 _MOST_SETTINGS_BYTES: Final = 256 << 20  # fleets have many tokens
 _CANCELED_WITHIN_S: Final = 1.0
+_PR_SET_PDEATHSIG: Final = 1
 
 _log = logging.getLogger(__name__)
 
@@ -66,9 +69,13 @@ class _App:
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
+        _die_with_starter()
         control = socket.socket(fileno=int(os.environ[SOCKET]))
         reader, writer = await asyncio.open_connection(sock=control, limit=_MOST_SETTINGS_BYTES)
-        settings = Settings.model_validate_json(await reader.readline())
+        line = await reader.readline()
+        if not line:  # the process that started Envoy was killed before
+            os.kill(os.getpid(), signal.SIGKILL)
+        settings = Settings.model_validate_json(line)
         setup_logging(settings.log_level, settings.log_format)
         try:
             await self._open(settings)
@@ -121,6 +128,14 @@ class _App:
                 await asyncio.wait(self._running, timeout=seconds)
             for task in self._running:
                 task.cancel()
+
+
+def _die_with_starter() -> None:
+    """Without the process that started it, Envoy would hold the port and the database.
+
+    pyvoy has requested SIGTERM for its own thread, at which Envoy waits for the calls in flight. The system sends both signals.
+    """
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 app = _App()
