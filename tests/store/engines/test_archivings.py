@@ -8,10 +8,11 @@ from dataclasses import replace
 
 import pytest
 import sqlalchemy as sa
+from sqlalchemy.util import await_only
 
 from tests.store.rows.compaction import ACTIVE, named, summary
 from tests.support.clock import NOW
-from tests.support.codec import draft, parse, texts
+from tests.support.codec import call, draft, parse, result, texts
 from tests.support.feed import follow
 from tests.support.sessions import TENANT, append, compact, create, placed, read, ref, search
 from threadkeep_server.domain.context import ContextSpec
@@ -169,6 +170,37 @@ async def test_others_append_while_events_are_marked(opener: Opener) -> None:
                 await append(store, draft("meanwhile"), to=ref("other"), now=NOW)
         assert await marked(store) == 60
         assert seen - {0, 60}, "marked in one transaction"
+
+
+async def test_a_window_without_text_has_the_bodies_of_tool_events_alone(opener: Opener) -> None:
+    async with opener() as store:
+        await filled(store, 5)
+        await append(store, call("c", event_id="call"), result("c", event_id="result"))
+        read = await store.read_window(TENANT, ref(), with_text=False)
+        assert [event.event_id for event in read.events] == ["prompt", *numbered(5), "call", "result"]
+        assert read.bodies.keys() == {"call", "result"}
+
+
+async def test_others_append_while_events_are_selected(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engines hold a session, and SQLite all of them, from the first write of a transaction to its end."""
+    loop = asyncio.get_running_loop()
+    selected: list[CompactionRequest] = []
+
+    def selecting(connection: sa.Connection, request: CompactionRequest) -> selections.Selection | None:
+        meanwhile = asyncio.wait_for(append(store, draft("meanwhile", event_id="meanwhile")), 30)
+        if connection.dialect.name == "sqlite":  # in the thread of its connection
+            asyncio.run_coroutine_threadsafe(meanwhile, loop).result()
+        else:
+            await_only(meanwhile)
+        selected.append(request)
+        return selections.select_ahead(connection, request)
+
+    monkeypatch.setattr(compaction_store, "select_ahead", selecting)
+    async with opener() as store:
+        await filled(store, 10)
+        await compact(store, numbered(8))
+        assert len(selected) == 1
+        assert await window(store) == ["prompt", "e9", "e10", "meanwhile"]
 
 
 async def test_an_outdated_selection_is_made_again(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
