@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
@@ -10,12 +11,13 @@ from tests.support.clock import NOW
 from threadkeep_server.domain.filters import ALL, EventFilter
 from threadkeep_server.domain.model import EventDraft, NewSession, Session, SessionRef, StoredEvent
 from threadkeep_server.domain.scopes import EventScope
-from threadkeep_server.store.contract.compaction import Compacted, CompactionRequest, Placed
+from threadkeep_server.store.contract.compaction import Compacted, CompactionRequest
 from threadkeep_server.store.contract.events import Appended, AppendRequest, EventQuery
 from threadkeep_server.store.contract.search import SearchHit, SearchQuery
 from threadkeep_server.store.contract.store import Store
 
 TENANT = "acme"
+Place = tuple[str | None, Sequence[EventDraft]]
 _numbers = count(1)
 
 
@@ -54,7 +56,7 @@ async def append(
 async def compact(
     store: Store,
     archive: Iterable[str] = (),
-    *inserts: Placed,
+    *inserts: Place,
     of: SessionRef | None = None,
     tenant: str = TENANT,
     now: int = NOW,
@@ -64,14 +66,17 @@ async def compact(
 ) -> Compacted:
     """Archives and inserts; `at` is the expected window version."""
     name = f"compaction-{next(_numbers)}" if compaction_id is None else compaction_id
+    places: defaultdict[str | None, list[EventDraft]] = defaultdict(list)
+    for before, drafts in inserts:
+        places[before] += drafts
     return await store.compact(
-        CompactionRequest(tenant, of or ref(), name, now, tuple(archive), inserts, expected_window_version=at, **options)
+        CompactionRequest(tenant, of or ref(), name, now, tuple(archive), places, expected_window_version=at, **options)
     )
 
 
-def placed(before: str | None, *drafts: EventDraft) -> Placed:
+def placed(before: str | None, *drafts: EventDraft) -> Place:
     """Returns events to insert before another, or at the end."""
-    return Placed(before, drafts)
+    return before, drafts
 
 
 async def session_with(store: Store, *drafts: EventDraft, session_id: str = "s1", **fields: Any) -> SessionRef:

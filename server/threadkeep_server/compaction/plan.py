@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import defaultdict
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count as numbers
 from typing import Protocol
@@ -52,14 +51,6 @@ class NewEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class Insert:
-    """New events, and the id of the active event that follows them; None: the end."""
-
-    before: str | None
-    events: tuple[NewEvent, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class SummaryRequest:
     """A request for a summary. `max_tokens` limits the summary."""
 
@@ -75,11 +66,12 @@ class SummaryRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """A plan. `archive` is in window order; `strategy` is the name of its strategy; `summary` is set while the summary is
-    pending, which `tokens_after` counts as 0. Tokens are those of all active events."""
+    """A plan. `archive` is in window order; `inserts` are new events by the id of the active event that follows them, None: the
+    end; `strategy` is the name of its strategy; `summary` is set while the summary is pending, which `tokens_after` counts as
+    0. Tokens are those of all active events."""
 
     archive: tuple[str, ...]
-    inserts: tuple[Insert, ...]
+    inserts: Mapping[str | None, Sequence[NewEvent]]
     strategy: str
     summary: SummaryRequest | None = None
     tokens_before: int
@@ -125,7 +117,7 @@ def derive(
 ) -> Plan:
     """Returns the plan that turns the window into `result`: events of the window in their order, and new ones."""
     kept = {event.event_id for event in result if isinstance(event, WindowEvent)}
-    inserts: list[Insert] = []
+    inserts: dict[str | None, list[NewEvent]] = {}
     run: list[NewEvent] = []
     tokens_after = 0
     for event in result:
@@ -135,13 +127,13 @@ def derive(
             continue
         tokens_after += event.tokens
         if run:
-            inserts.append(Insert(event.event_id, tuple(run)))
+            inserts[event.event_id] = run
             run = []
     if run:
-        inserts.append(Insert(None, tuple(run)))
+        inserts[None] = run
     return Plan(
         archive=tuple(event.event_id for event in window.events if event.event_id not in kept),
-        inserts=tuple(inserts),
+        inserts=inserts,
         strategy=strategy,
         summary=summary,
         tokens_before=window.counters.tokens,
@@ -152,15 +144,12 @@ def derive(
 def outcome(window: Window, plan: Plan) -> list[WindowEvent | NewEvent]:
     """Returns the events after the plan: the inverse of `derive`."""
     archived = set(plan.archive)
-    runs: defaultdict[str | None, list[NewEvent]] = defaultdict(list)
-    for insert in plan.inserts:
-        runs[insert.before].extend(insert.events)
     result: list[WindowEvent | NewEvent] = []
     for event in window.events:
-        result.extend(runs.get(event.event_id, ()))
+        result.extend(plan.inserts.get(event.event_id, ()))
         if event.event_id not in archived:
             result.append(event)
-    return [*result, *runs.get(None, ())]
+    return [*result, *plan.inserts.get(None, ())]
 
 
 def applied(window: Window, plan: Plan, count: Count) -> Window:

@@ -14,13 +14,13 @@ from sqlalchemy import Connection
 from tests.support.candidates import terms
 from tests.support.clock import NOW
 from tests.support.codec import CODEC, draft
-from tests.support.sessions import append, compact, create, new_session, placed, ref
+from tests.support.sessions import append, compact, create, new_session, ref
 from threadkeep_server.domain.context import ContextSpec
 from threadkeep_server.domain.filters import Authors, AuthorStep, EventFilter
 from threadkeep_server.domain.model import Role
 from threadkeep_server.domain.scopes import EventScope, UserScope
 from threadkeep_server.domain.search import WordQuery
-from threadkeep_server.store.contract.compaction import CompactionRequest
+from threadkeep_server.store.contract.compaction import CompactionRequest, Inserts
 from threadkeep_server.store.contract.events import Cursor, EventQuery
 from threadkeep_server.store.contract.search import SearchCursor, SearchQuery
 from threadkeep_server.store.sql.compaction import compact_queries
@@ -173,8 +173,8 @@ async def test_a_compaction_costs_what_it_archives_however_long_the_log(store: S
 async def _steps_of(store: SqlStore, names: Sequence[str]) -> int:
     """Steps of the compaction that archives all but the last of these, before which it inserts."""
     steps = 0
-    insert = placed(names[-1], draft("summary", role=Role.ASSISTANT, synthetic=True))
-    request = CompactionRequest("acme", ref(), f"before {names[-1]}", NOW, names[:-1], [insert], None)
+    insert: Inserts = {names[-1]: [draft("summary", role=Role.ASSISTANT, synthetic=True)]}
+    request = CompactionRequest("acme", ref(), f"before {names[-1]}", NOW, names[:-1], insert, None)
 
     def step() -> int:
         nonlocal steps

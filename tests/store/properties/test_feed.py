@@ -18,7 +18,7 @@ from tests.support.sessions import create, new_session, ref
 from threadkeep_server.domain.errors import ThreadkeepError
 from threadkeep_server.domain.feed import BEGINNING, Change, ChangeKind, FeedScope, FeedTrimmed, Position
 from threadkeep_server.domain.model import EventDraft, SessionChange, SessionRef
-from threadkeep_server.store.contract.compaction import CompactionRequest, Placed
+from threadkeep_server.store.contract.compaction import CompactionRequest
 from threadkeep_server.store.contract.events import AppendRequest
 from threadkeep_server.store.contract.sessions import SessionQuery
 from threadkeep_server.store.contract.store import Store
@@ -77,7 +77,7 @@ async def _call(store: Store, tenant: str, call: Sequence[Any], number: int) -> 
         kept = [event_id for event_id in ids if event_id not in archive]
         ends = [*kept[:1], None]
         shares = [pieces[:1], pieces[1:]]
-        placed = [Placed(end, _drafts(share, synthetic=True)) for end, share in zip(ends, shares, strict=False)]
+        placed = {end: _drafts(share, synthetic=True) for end, share in zip(ends, shares, strict=False)}
         await store.compact(CompactionRequest(tenant, name, f"c{number}", now, archive, placed, None, dry_run=dry_run))
     elif kind == "delete":
         await store.delete_session(tenant, details[0])

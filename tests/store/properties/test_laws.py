@@ -178,8 +178,8 @@ class Log:
             assert after == before
             return
         self.compactions += 1
-        drafts = [draft for placed in done.prepared.inserts for draft in placed.drafts]
-        self._note(drafts, before.session.last_seq)
+        inserted = [draft for drafts in done.prepared.inserts.values() for draft in drafts]
+        self._note(inserted, before.session.last_seq)
         assert after.session.window == done.prepared.after
         check_untorn(parsed(before.bodies.values()), parsed(after.bodies.values()))
         for world in self._worlds:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,7 +22,7 @@ from threadkeep_server.domain.context import ContextMode, ContextSpec, is_lead, 
 from threadkeep_server.domain.filters import EventFilter, select
 from threadkeep_server.domain.model import EventDraft, SessionRef, WindowEvent
 from threadkeep_server.domain.scopes import UserScope
-from threadkeep_server.store.contract.compaction import CompactionRequest, Placed, WindowRead
+from threadkeep_server.store.contract.compaction import CompactionRequest, WindowRead
 from threadkeep_server.store.contract.events import ContextPage, EventQuery
 from threadkeep_server.store.contract.search import SearchQuery
 from threadkeep_server.store.sql.compaction import selections
@@ -52,14 +53,14 @@ class Plan:
     def request(self, number: int, of: SessionRef, window: WindowRead) -> CompactionRequest:
         ids = [event.event_id for event in window.events]
         gone = {ids[place % len(ids)] for place in self.archive if ids}
-        inserts = [
-            # Each example makes new drafts; otherwise the ids of two plans would collide.
-            Placed(None if place is None or not ids else ids[place % len(ids)], _renamed(drafts, f"{number}-{index}"))
-            for index, (place, drafts) in enumerate(self.inserts)
-        ]
+        inserts: defaultdict[str | None, list[EventDraft]] = defaultdict(list)
+        for index, (place, drafts) in enumerate(self.inserts):
+            before = None if place is None or not ids else ids[place % len(ids)]
+            if before not in gone:
+                # Each example makes new drafts; otherwise the ids of two plans would collide.
+                inserts[before] += _renamed(drafts, f"{number}-{index}")
         expected = window.session.window_version + self.expected
-        kept = [each for each in inserts if each.before not in gone]
-        return CompactionRequest(TENANT, of, f"c{number}", NOW + number, sorted(gone), kept, expected)
+        return CompactionRequest(TENANT, of, f"c{number}", NOW + number, sorted(gone), inserts, expected)
 
 
 def _renamed(drafts: Sequence[EventDraft], name: str) -> list[EventDraft]:

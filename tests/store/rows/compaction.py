@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.clock import NOW
 from tests.support.codec import draft, parse, texts
-from tests.support.sessions import TENANT, append, compact, create, placed, read, ref, session_with
+from tests.support.sessions import TENANT, Place, append, compact, create, placed, read, ref, session_with
 from threadkeep_server.domain.errors import (
     AmbiguousSession,
     EventIdConflict,
@@ -21,7 +21,6 @@ from threadkeep_server.domain.errors import (
 )
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.model import NO_COUNTERS, SECOND_NS, Compaction, Counters, EventDraft, Role, SessionRef, Usage
-from threadkeep_server.store.contract.compaction import Placed
 from threadkeep_server.store.contract.store import Store
 
 ACTIVE = EventFilter(exclude_archived=True)
@@ -195,7 +194,7 @@ class RefusalRows:
         self,
         store: Store,
         archive: list[str],
-        inserts: tuple[Placed, ...],
+        inserts: tuple[Place, ...],
         error: type[ThreadkeepError],
         metadata: dict[str, str],
         dry_run: bool,

@@ -50,7 +50,7 @@ def test_a_pipeline_requests_the_summary_of_its_last_step() -> None:
     assert done.summary is None
     assert done.tokens_after - plan.tokens_after == len("Assistant: They met.")
     assert shown(before, done) == shown(before, plan)
-    assert [event.source for insert in done.inserts for event in insert.events] == [
+    assert [event.source for events in done.inserts.values() for event in events] == [
         "recursive-summarization",
         "recursive-summarization",
         "tool-result-trimming",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from threadkeep_server.compaction.plan import Insert, NewEvent, Plan, SummaryRejected, SummaryRequest, applied, complete
+from threadkeep_server.compaction.plan import NewEvent, Plan, SummaryRejected, SummaryRequest, applied, complete
 from threadkeep_server.compaction.strategies.recursive_summary import SHADOW_PROMPT, RecursiveSummary
 from threadkeep_server.domain.errors import InvalidField
 from threadkeep_server.domain.model import Role
@@ -17,9 +18,9 @@ from .notation import compacted, shown, window
 SOURCE = "recursive-summarization"
 
 
-def pair(plan: Plan) -> tuple[NewEvent, ...]:
-    (insert,) = plan.inserts
-    return insert.events
+def pair(plan: Plan) -> Sequence[NewEvent]:
+    [events] = plan.inserts.values()
+    return events
 
 
 def request(strategy: RecursiveSummary, events: str, branch: str = "") -> SummaryRequest:
@@ -72,11 +73,11 @@ def test_a_long_summary_before_a_window_that_fits_is_kept() -> None:
 def test_a_summary_is_a_turn_of_two_events() -> None:
     before = window("U1 U2")
     plan = RecursiveSummary(1, 0, shadow_prompt="What was that?").plan(before, len)
-    assert pair(plan) == (NewEvent(Role.USER, "What was that?", SOURCE), NewEvent(Role.ASSISTANT, "", SOURCE))
+    assert pair(plan) == [NewEvent(Role.USER, "What was that?", SOURCE), NewEvent(Role.ASSISTANT, "", SOURCE)]
     done = complete(plan, "They met.", before, len)
-    assert done.inserts == (
-        Insert("U2", (NewEvent(Role.USER, "What was that?", SOURCE), NewEvent(Role.ASSISTANT, "They met.", SOURCE))),
-    )
+    assert done.inserts == {
+        "U2": [NewEvent(Role.USER, "What was that?", SOURCE), NewEvent(Role.ASSISTANT, "They met.", SOURCE)],
+    }
     assert [event.summary for event in applied(before, done, len).events] == [True, True, False]
     assert SHADOW_PROMPT == "Summarize the conversation we had so far."
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from threadkeep_server.compaction.plan import Insert, Window, applied
+from threadkeep_server.compaction.plan import Window, applied
 from threadkeep_server.compaction.strategies.trim_tool_results import TrimToolResults
 from threadkeep_server.domain.errors import InvalidField
 from threadkeep_server.domain.model import Role
@@ -62,9 +62,8 @@ def test_only_large_results_are_trimmed() -> None:
 def test_a_stub_names_the_original_and_answers_its_calls() -> None:
     before = window("U1 A1(a,b)@x T1(a,b)@x=500 U2")
     plan = TrimToolResults().plan(before, len)
-    (insert,) = plan.inserts
-    (new,) = insert.events
-    assert insert == Insert("U2", (new,))
+    [(before_id, [new])] = plan.inserts.items()
+    assert before_id == "U2"
     assert (new.role, new.branch, new.stands_for, new.source) == (Role.TOOL, "x", "T1@x", "tool-result-trimming")
     assert "T1@x" in new.text
     assert "500 tokens" in new.text
@@ -74,8 +73,7 @@ def test_a_stub_names_the_original_and_answers_its_calls() -> None:
 
 
 def test_a_stub_at_the_end_precedes_no_event() -> None:
-    (insert,) = TrimToolResults(0).plan(window("A1(c) T1(c)=500"), len).inserts
-    assert insert.before is None
+    assert list(TrimToolResults(0).plan(window("A1(c) T1(c)=500"), len).inserts) == [None]
 
 
 @pytest.mark.parametrize(("keep", "least", "field"), [(-1, 1, "keep_turns"), (0, 0, "min_tokens")])

@@ -7,7 +7,7 @@ new window, and a summary of the same text is reused.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -17,7 +17,7 @@ from ...domain.errors import SummarizerFailed, SummarizerNotConfigured, VersionM
 from ...domain.model import NO_COUNTERS, NO_USAGE, Compaction, Counters, EventDraft, Session, SessionRef, Usage, counted
 from ...providers.summarizers.base import Summarizer, Summary
 from ...providers.summarizers.base import SummarizerFailed as ModelFailed
-from ...store.contract.compaction import CompactionRequest, CompactionStore, Placed, WindowRead
+from ...store.contract.compaction import CompactionRequest, CompactionStore, Inserts, WindowRead
 from ..run_in_thread import MOST_EVENTS, run_in_thread
 
 _log = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ class Prepared:
     """A plan with its new events, the session it was made for, and the counters after it."""
 
     plan: Plan
-    inserts: Sequence[Placed]
+    inserts: Inserts
     session: Session
     after: Counters
 
@@ -151,14 +151,13 @@ class CompactionRunner:
     async def _prepare(self, read: WindowRead, plan: Plan) -> Prepared:
         now = self._clock()
         after = read.session.window - await run_in_thread(len(read.events), MOST_EVENTS, _archived, read, plan)
-        inserts: list[Placed] = []
-        for insert in plan.inserts:
-            drafts = []
-            for new in insert.events:
+        inserts: dict[str | None, list[EventDraft]] = {}
+        for before, events in plan.inserts.items():
+            drafts = inserts[before] = []
+            for new in events:
                 draft = self._composer.compose(new, self._new_id(), now, read.bodies.get(new.stands_for))
                 after += NO_COUNTERS if new.pending else draft.counters
                 drafts.append(draft)
-            inserts.append(Placed(insert.before, drafts))
         return Prepared(plan, inserts, read.session, after)
 
     def _request(self, run: StrategyRun, prepared: Prepared, usage: Usage) -> CompactionRequest:

@@ -12,7 +12,7 @@ from ...compaction.validation import resulting, through, torn_pair
 from ...domain.errors import BrokenToolPair, EventIdConflict, EventNotFound, InvalidField, NothingToCompact, VersionMismatch
 from ...domain.model import Caller, Compaction, EventDraft, SessionRef, Versions, WindowEvent
 from ...store.contract.codec import Codec
-from ...store.contract.compaction import CompactionPage, CompactionRequest, CompactionStore, Placed, WindowRead
+from ...store.contract.compaction import CompactionPage, CompactionRequest, CompactionStore, Inserts, WindowRead
 from ...store.contract.events import EventStore
 from ...store.contract.sessions import SessionStore
 from ..access import own_ref
@@ -32,9 +32,8 @@ class Application:
     archive: Sequence[str] = ()
     through_seq: int | None = None
     from_seq: int = 0
-    inserts: Mapping[str | None, Sequence[EventDraft]] = field(default_factory=dict)
-    """New events by the id of the event that follows them; None: the end, or with through_seq before the first conversation
-    event that stays."""
+    inserts: Inserts = field(default_factory=dict)
+    """None: the end, or with through_seq before the first conversation event that stays."""
     places: Mapping[str, str] = field(default_factory=dict)
     """The request field of each of these ids."""
     branch: str = ""
@@ -146,7 +145,7 @@ class CompactionService:
             compaction_id=wanted.compaction_id or self._new_id(),
             now=self._clock(),
             archive=archive,
-            inserts=[Placed(before, drafts) for before, drafts in inserts.items()],
+            inserts=inserts,
             expected_window_version=wanted.expected_window_version,
             expected_log_version=wanted.expected_log_version,
             strategy=wanted.strategy,
@@ -188,7 +187,7 @@ class CompactionService:
             compaction_id=self._new_id(),
             now=self._clock(),
             archive=archive,
-            inserts=[Placed(before, drafts) for before, drafts in inserts.items()],
+            inserts=inserts,
             expected_window_version=versions.window_version,
             expected_log_version=wanted.expected_log_version,
             strategy=wanted.strategy,
@@ -219,7 +218,7 @@ class CompactionService:
         ref: SessionRef,
         read: WindowRead,
         archive: Sequence[str],
-        inserts: Mapping[str | None, Sequence[EventDraft]],
+        inserts: Inserts,
         branch: str,
     ) -> None:
         """Raises InvalidField for an event outside the branch, BrokenToolPair. All named events are active."""
@@ -244,7 +243,7 @@ def _at_versions(versions: Versions, window_version: int, log_version: int | Non
     return versions.window_version == window_version and log_version in (None, versions.log_version)
 
 
-def _placed(read: WindowRead, wanted: Application) -> tuple[Sequence[str], Mapping[str | None, Sequence[EventDraft]]]:
+def _placed(read: WindowRead, wanted: Application) -> tuple[Sequence[str], Inserts]:
     """Returns the ids to archive, and the inserts, with a place for those without one."""
     if wanted.through_seq is None:
         return wanted.archive, wanted.inserts

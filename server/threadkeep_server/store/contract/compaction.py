@@ -20,12 +20,8 @@ class WindowRead:
     session: Session
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """New events and the id of the active event to insert them before; None: the end of the window. One per place."""
-
-    before: str | None
-    drafts: Sequence[EventDraft]
+Inserts = Mapping[str | None, Sequence[EventDraft]]
+"""New events by the id of the active event to insert them before; None: the end of the window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +33,7 @@ class CompactionRequest:
     compaction_id: str
     now: int
     archive: Sequence[str]
-    inserts: Sequence[Placed]
+    inserts: Inserts
     expected_window_version: int | None
     expected_log_version: int | None = None
     strategy: str = "custom"
@@ -49,7 +45,7 @@ class CompactionRequest:
     @property
     def drafts(self) -> list[EventDraft]:
         """The inserted events, in order."""
-        return [draft for placed in self.inserts for draft in placed.drafts]
+        return [draft for drafts in self.inserts.values() for draft in drafts]
 
 
 @dataclass(frozen=True, slots=True)

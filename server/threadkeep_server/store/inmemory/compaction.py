@@ -13,7 +13,6 @@ from ..contract.compaction import (
     Compacted,
     CompactionPage,
     CompactionRequest,
-    Placed,
     PolicyScope,
     StoredPolicy,
     WindowRead,
@@ -53,7 +52,7 @@ class InMemoryCompactions(InMemoryLogs):
             return Compacted(stored, replayed=True)
         check_versions(request, log.session.log_version, log.session.window_version)
         archived = self._named(log, request, request.archive)
-        anchors = self._named(log, request, [placed.before for placed in request.inserts if placed.before is not None])
+        anchors = self._named(log, request, [before for before in request.inserts if before is not None])
         if gone := archived.keys() & anchors.keys():
             raise errors.EventNotFound(request.ref, min(gone))
         for draft in request.drafts:
@@ -76,8 +75,8 @@ class InMemoryCompactions(InMemoryLogs):
     def _compact(self, log: Log, request: CompactionRequest, compaction: Compaction, archived: Collection[str]) -> None:
         since = log.session.last_seq
         log.entries = [replace(entry, archived=entry.archived or entry.event_id in archived) for entry in log.entries]
-        for placed in request.inserts:
-            for draft, position in zip(placed.drafts, _places(log, placed), strict=True):
+        for before, drafts in request.inserts.items():
+            for draft, position in zip(drafts, _places(log, before, len(drafts)), strict=True):
                 self._add(log, draft, request.now, position)
             log.entries.sort(key=lambda entry: entry.position)
         log.session = replace(
@@ -125,14 +124,13 @@ class InMemoryCompactions(InMemoryLogs):
         self._commits.subscribe_appends(listener)
 
 
-def _places(log: Log, placed: Placed) -> list[int]:
+def _places(log: Log, before: str | None, count: int) -> list[int]:
     """Returns positions for events to insert; makes room first if there is none."""
-    count = len(placed.drafts)
-    low, high = _gap(log, placed.before)
+    low, high = _gap(log, before)
     found = spread(low, high, count)
     if found is None:
         _make_room(log, high)
-        found = spread(*_gap(log, placed.before), count)
+        found = spread(*_gap(log, before), count)
     assert found is not None  # noqa: S101 - nobody inserts a hundred thousand events between two others
     return found
 

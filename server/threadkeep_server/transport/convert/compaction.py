@@ -12,7 +12,7 @@ from ...domain.errors import BatchTooLarge, EventIdConflict, EventTooLarge, Inva
 from ...domain.model import Compaction, EventDraft
 from ...service.compaction.compaction_runner import Prepared
 from ...service.compaction.requests import Application, Replacement
-from ...store.contract.compaction import Placed, PolicyKey, PolicyScope
+from ...store.contract.compaction import PolicyKey, PolicyScope
 from .events import DraftMaker, drafts_of
 from .sessions import counters_to, ref_of, ref_to, set_time, usage_to
 
@@ -24,7 +24,7 @@ def plan_to(prepared: Prepared, branch: str) -> compaction_pb2.CompactionPlan:
     plan = prepared.plan
     result = compaction_pb2.CompactionPlan(
         archive_event_ids=plan.archive,
-        inserts=[_insert_to(placed) for placed in prepared.inserts],
+        inserts=[_insert_to(before, drafts) for before, drafts in prepared.inserts.items()],
         strategy=plan.strategy,
         branch=branch,
         before=counters_to(prepared.session.window),
@@ -38,9 +38,9 @@ def plan_to(prepared: Prepared, branch: str) -> compaction_pb2.CompactionPlan:
     return result
 
 
-def _insert_to(placed: Placed) -> compaction_pb2.CompactionInsert:
-    events = [event_pb2.SessionEvent.FromString(draft.body) for draft in placed.drafts]
-    return compaction_pb2.CompactionInsert(before_event_id=placed.before or "", events=events)
+def _insert_to(before: str | None, drafts: Sequence[EventDraft]) -> compaction_pb2.CompactionInsert:
+    events = [event_pb2.SessionEvent.FromString(draft.body) for draft in drafts]
+    return compaction_pb2.CompactionInsert(before_event_id=before or "", events=events)
 
 
 def compaction_to(compaction: Compaction) -> compaction_pb2.Compaction:

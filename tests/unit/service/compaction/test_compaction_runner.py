@@ -185,7 +185,7 @@ async def test_a_dry_run_reports_the_actions_and_does_nothing(bench: Bench, stra
     done = (await bench.run(strategy)).prepared
     assert done is not None
     assert done.plan.archive == promised.plan.archive
-    assert [placed.before for placed in done.inserts] == [placed.before for placed in promised.inserts]
+    assert list(done.inserts) == list(promised.inserts)
 
 
 async def test_a_preview_needs_no_model_and_counts_no_summary() -> None:

@@ -18,7 +18,6 @@ from ...contract.compaction import (
     Compacted,
     CompactionPage,
     CompactionRequest,
-    Placed,
     check_versions,
     compaction_of,
     parted,
@@ -78,9 +77,9 @@ class _Application:
         for chunk in in_chunks(selection.mark):
             self._connection.execute(events.update().where(_e.id.in_(chunk)).values(archived=True))
         inserted: list[int] = []
-        for placed in self._request.inserts:
-            if placed.drafts:
-                inserted += self._insert(placed, None if placed.before is None else selection.anchors[placed.before].id)
+        for before, drafts in self._request.inserts.items():
+            if drafts:
+                inserted += self._insert(drafts, None if before is None else selection.anchors[before].id)
         if selection.through is not None:
             # After the insertions, which may move it.
             archive(self._connection, self._session.id, self._position(selection.through))
@@ -103,11 +102,11 @@ class _Application:
         }
         self._connection.execute(changes.insert(), change | change_details.state_columns(after))
 
-    def _insert(self, placed: Placed, anchor: int | None) -> Sequence[int]:
+    def _insert(self, drafts: Sequence[EventDraft], anchor: int | None) -> Sequence[int]:
         """Returns the row ids of the inserted events."""
-        positions = self._positions(anchor, len(placed.drafts))
+        positions = self._positions(anchor, len(drafts))
         rows = []
-        for draft, position in zip(placed.drafts, positions, strict=True):
+        for draft, position in zip(drafts, positions, strict=True):
             self._last_seq += 1
             rows.append(self._event(draft, position))
         return self._connection.execute(events.insert().returning(_e.id), rows).scalars().all()

@@ -123,7 +123,7 @@ class _Found:
 
 
 def _anchors(request: CompactionRequest) -> list[str]:
-    return [each.before for each in request.inserts if each.before is not None]
+    return [before for before in request.inserts if before is not None]
 
 
 def _active(connection: Connection, session: int, request: CompactionRequest, ids: Sequence[str]) -> Mapping[str, Row[Any]]:
