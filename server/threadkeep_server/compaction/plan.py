@@ -29,14 +29,15 @@ class SummaryRejected(Exception):
 
 @dataclass(frozen=True, slots=True)
 class NewEvent:
-    """A synthetic event to insert. `source` is its compaction_source; `stands_for` the event_id of the tool result that a stub
-    replaces. A summary without text is pending."""
+    """A synthetic event to insert. `source` is its compaction_source; `stands_for` the event_id of the tool results that a stub
+    replaces, each with this text, and `result_names` their tools. A summary without text is pending."""
 
     role: Role
     text: str
     source: str
     branch: str = ""
     stands_for: str = ""
+    result_names: tuple[str, ...] = ()
 
     @property
     def pending(self) -> bool:
@@ -44,7 +45,9 @@ class NewEvent:
 
     @property
     def prompt_text(self) -> str:
-        return prompt_line(self.role, "", results=[self.text]) if self.stands_for else prompt_line(self.role, self.text)
+        if not self.stands_for:
+            return prompt_line(self.role, self.text)
+        return prompt_line(self.role, "", results=[f"{name} -> {self.text}" for name in self.result_names])
 
     def tokens(self, count: Count) -> int:
         return 0 if self.pending else count(self.prompt_text)
@@ -199,5 +202,6 @@ def _imagined(event: NewEvent, event_id: str, original: WindowEvent | None, coun
         size=size,
         content_bytes=size,
         results=original.results if original else (),
+        result_names=event.result_names,
         prompt_text=event.prompt_text,
     )

@@ -241,7 +241,8 @@ class WindowEvent(EventFacts):
     """An active event for context selection and compaction. `position` is its place in the order of the window.
 
     `content_bytes`: UTF-8 bytes of the content for a model; `size`: bytes as sent, in protobuf encoding. `calls` and `results`
-    are the ids of its tool calls and tool results. `prompt_text` is the event as a prompt line, the text for token counts.
+    are the ids of its tool calls and tool results, `result_names` the tools of the results. `prompt_text` is the event as a
+    prompt line, the text for token counts.
     """
 
     event_id: str
@@ -251,6 +252,7 @@ class WindowEvent(EventFacts):
     content_bytes: int = 0
     calls: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
+    result_names: tuple[str, ...] = ()
     prompt_text: str = ""
 
     @property

@@ -255,7 +255,7 @@ def said(made_up: WindowEvent, name: str) -> SessionEvent:
     parts = [Part(tool_call=ToolCallPart(id=call, name="f", arguments_json="{}")) for call in made_up.calls]
     text = [Part(text=made_up.text)]
     in_results = text if made_up.role is Role.TOOL else []
-    parts += [Part(tool_result=ToolResultPart(call_id=each, parts=in_results)) for each in made_up.results]
+    parts += [Part(tool_result=ToolResultPart(call_id=each, name=f"find_{each}", parts=in_results)) for each in made_up.results]
     return event(
         None if in_results else made_up.text,
         role=made_up.role,

@@ -60,6 +60,7 @@ class WindowRows:
             assert (event.tokens, event.size, event.archived) == (sent.token_estimate, len(sent.body), False)
             assert (event.content_bytes, event.prompt_text) == (sent.content_bytes, reading.prompt_text)
             assert (event.calls, event.results) == (reading.calls, reading.results)
+            assert event.result_names == reading.result_names
         assert [(event.calls, event.results) for event in window.events[3:5]] == [(("x", "y"), ()), ((), ("y", "x"))]
         assert sum((event.counters for event in window.events), Counters()) == window.session.window
 

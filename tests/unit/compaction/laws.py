@@ -27,6 +27,7 @@ def _events(draw: st.DrawFn) -> WindowEvent:
     role = draw(_roles)
     odd = draw(st.integers(0, 19)) == 0
     text = draw(st.sampled_from(["", "hi", "x" * 80, "y" * 300]))
+    results = draw(_call_ids) if role is Role.TOOL or odd else ()
     return WindowEvent(
         seq=0,
         time=0,
@@ -37,7 +38,8 @@ def _events(draw: st.DrawFn) -> WindowEvent:
         event_id="",
         tokens=len(text),
         calls=draw(_call_ids) if role is Role.ASSISTANT or odd else (),
-        results=draw(_call_ids) if role is Role.TOOL or odd else (),
+        results=results,
+        result_names=tuple(f"find_{each}" for each in results),
         prompt_text=prompt_line(role, text),
     )
 

@@ -40,6 +40,7 @@ def _event(seq: int, token: str) -> WindowEvent:
         size=len(words),
         calls=tools if role is not Role.TOOL else (),
         results=tools if role is Role.TOOL else (),
+        result_names=("",) * len(tools) if role is Role.TOOL else (),
         prompt_text=line,
     )
 

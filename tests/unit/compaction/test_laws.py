@@ -99,5 +99,6 @@ def _event(seq: int, message: dict[str, Any]) -> WindowEvent:
         tokens=estimate_tokens(len(line)),
         calls=tuple(call["id"] for call in calls),
         results=(message["tool_call_id"],) if role is Role.TOOL else (),
+        result_names=(message.get("name", ""),) if role is Role.TOOL else (),
         prompt_text=line,
     )

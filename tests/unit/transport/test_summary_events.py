@@ -57,7 +57,9 @@ def test_a_stub_has_a_result_for_each_call_of_the_original() -> None:
         result.call_id, result.name, result.is_error = call_id, f"name-{call_id}", error
         result.parts.add().text = "x" * 1000
         result.structured_json = '{"long": true}'
-    draft, event = composed(NewEvent(Role.TOOL, "Left out.", "tool-result-trimming", stands_for="T1"), original)
+    stub = NewEvent(Role.TOOL, "Left out.", "tool-result-trimming", stands_for="T1", result_names=("name-c1", "name-c2"))
+    draft, event = composed(stub, original)
+    assert stub.tokens(count) == draft.token_estimate
     assert (event.author, event.author_role, event.invocation_id, event.seq) == ("tools", "executor", "run", 0)
     results = [part.tool_result for part in event.message.parts]
     assert [(each.call_id, each.name, each.is_error) for each in results] == [

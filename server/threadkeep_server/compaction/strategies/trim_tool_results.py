@@ -49,5 +49,5 @@ class TrimToolResults:
         if event.calls:  # a stub has no calls: the results of these calls would lose them
             return None
         text = f"Left out to save space: a result of {event.tokens} tokens. Event {event.event_id} has it in full."
-        stub = NewEvent(Role.TOOL, text, SOURCE, event.branch, stands_for=event.event_id)
+        stub = NewEvent(Role.TOOL, text, SOURCE, event.branch, event.event_id, event.result_names)
         return stub if stub.tokens(count) < event.tokens else None

@@ -15,6 +15,7 @@ class Reading(NamedTuple):
     content_bytes: int
     calls: tuple[str, ...]
     results: tuple[str, ...]
+    result_names: tuple[str, ...]
 
 
 class Codec(Protocol):

@@ -161,6 +161,7 @@ class InMemoryLogs:
                 content_bytes=reading.content_bytes,
                 calls=reading.calls,
                 results=reading.results,
+                result_names=reading.result_names,
                 prompt_text=reading.prompt_text,
                 key=next(self._keys),
                 session=log.number,

@@ -51,7 +51,8 @@ class EventCodec:
     def reading(self, body: bytes) -> Reading:
         message = event_pb2.SessionEvent.FromString(body).message
         shown = measure(message)
-        return Reading(shown.prompt_text, shown.content_bytes, *message_ties(message))
+        names = tuple([part.tool_result.name for part in message.parts if part.HasField("tool_result")])
+        return Reading(shown.prompt_text, shown.content_bytes, *message_ties(message), names)
 
     def ties(self, body: bytes) -> tuple[tuple[str, ...], tuple[str, ...]]:
         return message_ties(event_pb2.SessionEvent.FromString(body).message)
