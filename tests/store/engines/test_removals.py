@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -13,11 +13,14 @@ from tests.support.candidates import caught_up
 from tests.support.clock import NOW
 from tests.support.codec import draft
 from tests.support.feed import follow, kinds, settled
-from tests.support.sessions import TENANT, append, create, read, ref, search
-from threadkeep_server.domain.errors import SessionNotFound
+from tests.support.sessions import TENANT, append, create, new_session, read, ref, search
+from threadkeep_server.domain.errors import AmbiguousSession, SessionNotFound
 from threadkeep_server.domain.feed import FeedScope
+from threadkeep_server.domain.model import SessionRef
 from threadkeep_server.domain.scopes import UserScope
+from threadkeep_server.store.contract.events import Appended
 from threadkeep_server.store.contract.maintenance import Totals
+from threadkeep_server.store.sql.log.group_unit import Decided, GroupUnit, Request
 from threadkeep_server.store.sql.log.slices.removals import REMOVED_AT_ONCE, removals
 from threadkeep_server.store.sql.log.unit_runner import UnitRunner
 from threadkeep_server.store.sql.schema.tables import event_text, events
@@ -116,3 +119,60 @@ async def test_expired_sessions_are_removed_within_the_same_limit(opener: Opener
         assert (await store.info(TENANT, totals=True)).totals == Totals(0, 0)
     async with opener() as store:
         await removed(store, left=0)
+
+
+async def test_deletions_at_the_same_time_are_one_transaction_within_the_same_limit(
+    opener: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    each = REMOVED_AT_ONCE // 2 + 100
+    groups: list[int] = []
+    decide = GroupUnit.__call__
+
+    def counted(unit: GroupUnit, connection: sa.Connection, requests: Sequence[Request]) -> Decided:
+        groups.append(len(requests))
+        return decide(unit, connection, requests)
+
+    async with without_slices(opener) as store:
+        for number in range(3):
+            await filled(store, each, f"s{number}", labels={"a": "b"})
+        monkeypatch.setattr(GroupUnit, "__call__", counted)
+        deletions = [store.delete_session(TENANT, ref(f"s{number}")) for number in (0, 1, 2, 2, 3)]
+        assert await asyncio.gather(*deletions) == [each, each, each, None, None]
+        assert groups == [5]
+        assert await rows(store, removals) == 2
+        assert (await store.info(TENANT, totals=True)).totals == Totals(0, 0)
+        assert kinds(await follow(store)).split().count("deleted") == 3
+    async with opener() as store:
+        await removed(store, left=0)
+
+
+async def test_a_session_is_created_again_in_the_transaction_that_deletes_it(opener: Opener) -> None:
+    async with opener() as store:
+        await filled(store, 3)
+        created, deleted, appended, missing = await asyncio.gather(
+            store.create_session(TENANT, new_session(), return_existing=False),
+            store.delete_session(TENANT, ref()),
+            append(store, draft("again")),
+            append(store, draft("lost"), to=ref("s2")),
+            return_exceptions=True,
+        )
+        assert deleted == 3
+        assert isinstance(created, tuple)
+        assert created[1]
+        assert isinstance(appended, Appended)
+        assert [event.seq for event in appended.events] == [1]
+        assert isinstance(missing, SessionNotFound)
+        assert [event.seq for event in await read(store)] == [1]
+
+
+async def test_a_deletion_of_an_ambiguous_session_fails_alone(opener: Opener) -> None:
+    async with opener() as store:
+        await filled(store, 1)
+        for user in ("alice", "bob"):
+            await create(store, "same", user=user)
+        bare = store.delete_session(TENANT, SessionRef("", "", "same"))
+        ambiguous, deleted = await asyncio.gather(bare, store.delete_session(TENANT, ref()), return_exceptions=True)
+        assert isinstance(ambiguous, AmbiguousSession)
+        assert deleted == 1
+        for user in ("alice", "bob"):
+            assert await store.delete_session(TENANT, SessionRef("shop", user, "same")) == 0

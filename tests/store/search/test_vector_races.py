@@ -17,7 +17,7 @@ from tests.support.memories import forget, memory, remember
 from tests.support.models.vectors import DIMENSION, EVENTS, MEMORIES, caught_up, embed_all, queue, vectors
 from tests.support.sessions import TENANT, ref, session_with
 from threadkeep_server.store.contract.vectors import Source
-from threadkeep_server.store.sql.log import session_queries
+from threadkeep_server.store.sql.log.session_deletions import SessionDeletion, SessionDeletions
 from threadkeep_server.store.sql.schema.tables import event_text, memory_vectors
 from threadkeep_server.store.sql.store import SqlStore, open_store
 from threadkeep_server.store.sql.vectors import vector_queries
@@ -69,7 +69,8 @@ async def test_deleting_an_event_while_its_vector_is_stored_deletes_the_vector(s
     deletion, storing = Held(), Held()
 
     def delete(connection: Connection) -> None:
-        session_queries.delete(connection, store._engine, TENANT, ref(), NOW)
+        deletions = SessionDeletions(store._engine, store._units.statements)
+        assert len(deletions.delete(connection, [SessionDeletion(TENANT, ref(), NOW)])) == 1
         deletion()
 
     # The deletion begins first: one that began later would not be followed before the vectors are there.

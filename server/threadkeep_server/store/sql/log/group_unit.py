@@ -1,8 +1,8 @@
 """The unit of work of a group commit: many writes, to any sessions, in one transaction.
 
-It locks the names of all sessions (see Locks.acquire), then creates and updates sessions, then appends. The requests of a group
-were waiting at the same time, so their callers cannot expect another order. A request that fails gets its error and writes
-nothing.
+It locks the names of all sessions (see Locks.acquire), then deletes, creates and updates sessions, then appends. The requests
+of a group were waiting at the same time, so their callers cannot expect another order. A request that fails gets its error and
+writes nothing.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from ..engine.base import Engine
 from ..engine.statements import Statements
 from .append_group import Head, Keys, Name
 from .append_queries import AppendQueries
+from .session_deletions import Deleted, SessionDeletion, SessionDeletions
 from .session_writes import Created, SessionCreation, SessionUpdate, SessionWrites
 
-Request = AppendRequest | SessionCreation | SessionUpdate
-Outcome = Appended | Created | Session | ThreadkeepError
+Request = AppendRequest | SessionCreation | SessionUpdate | SessionDeletion
+Outcome = Appended | Created | Session | Deleted | ThreadkeepError
 _KEYS_REMEMBERED = 100_000
 
 
@@ -45,6 +46,7 @@ class GroupUnit:
 
     def __init__(self, engine: Engine, codec: Codec, statements: Statements) -> None:
         self._engine = engine
+        self._deletions = SessionDeletions(engine, statements)
         self._sessions = SessionWrites(statements)
         self._append = AppendQueries(codec, statements, self._sessions)
         self.keys: dict[Name, int] = {}
@@ -54,6 +56,9 @@ class GroupUnit:
         outcomes: dict[int, Outcome] = {}
         learned: dict[Name, int] = {}
         heads: Collection[Head] = ()
+        deletions = {i: request for i, request in enumerate(requests) if isinstance(request, SessionDeletion)}
+        if deletions:
+            outcomes |= zip(deletions, self._deletions.delete(connection, list(deletions.values())), strict=True)
         creations = {i: request for i, request in enumerate(requests) if isinstance(request, SessionCreation)}
         if creations:
             created, learned = self._sessions.create(connection, list(creations.values()))

@@ -8,15 +8,13 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Connection, Row
 
-from ....domain.model import Session, SessionRef
-from ...contract.compaction import PolicyScope
+from ....domain.model import Session
 from ...contract.maintenance import Totals
 from ...contract.sessions import EXPIRED, Expired, SessionPage, SessionQuery
 from ..engine.base import Engine
-from ..schema.tables import CREATED, DELETED, UPDATED, changes, compactions, events, leases, policies, session_labels, sessions
-from . import change_details
-from .rows import find, ref_of, session_of
-from .slices.removals import REMOVED_AT_ONCE, remove_events
+from ..schema.tables import session_labels, sessions
+from .rows import find, session_of
+from .session_deletions import SessionDeletions
 
 
 def list_page(connection: Connection, tenant: str, query: SessionQuery) -> SessionPage:
@@ -38,33 +36,30 @@ def list_page(connection: Connection, tenant: str, query: SessionQuery) -> Sessi
     return SessionPage([session_of(row) for row in page], cursor)
 
 
-def delete(connection: Connection, engine: Engine, tenant: str, ref: SessionRef, now: int) -> int | None:
-    engine.locks.acquire(connection, [(tenant, ref.session_id)])
-    row = find(connection, tenant, ref)
-    if row is None:
-        return None
-    _delete_row(connection, row, now, expired=False)
-    return int(row.last_seq)  # events never leave a log, so this is their number
-
-
 def delete_expired(
-    connection: Connection, engine: Engine, tenant: str | None, now: int, limit: int, which: Expired = EXPIRED
+    connection: Connection,
+    engine: Engine,
+    deletions: SessionDeletions,
+    tenant: str | None,
+    now: int,
+    limit: int,
+    which: Expired = EXPIRED,
 ) -> int:
     rows = _free_expired(connection, engine, expired(tenant, now, which), limit)
-    room = REMOVED_AT_ONCE
-    for row in rows:
-        room -= _delete_row(connection, row, now, expired=True, room=room)
+    deletions.remove(connection, rows, now, expired=True)
     return len(rows)
 
 
-def delete_seen(connection: Connection, engine: Engine, tenant: str, seen: Session, now: int) -> bool:
+def delete_seen(
+    connection: Connection, engine: Engine, deletions: SessionDeletions, tenant: str, seen: Session, now: int
+) -> bool:
     engine.locks.acquire(connection, [(tenant, seen.ref.session_id)])
     row = find(connection, tenant, seen.ref)
     if row is None or (row.uid, row.last_seq) != (seen.uid, seen.last_seq):
         return False
     if row.expire_time is None or row.expire_time > now:
         return False
-    _delete_row(connection, row, now, expired=True)
+    deletions.remove(connection, [row], now, expired=True)
     return True
 
 
@@ -92,38 +87,6 @@ def _free_expired(connection: Connection, engine: Engine, expired: Sequence[Colu
         taken += connection.execute(sa.select(sessions).where(*expired, sessions.c.id.in_(keys))).all()
         ahead = [sa.tuple_(*order) > sa.tuple_(sa.literal(candidates[-1].expire_time), sa.literal(candidates[-1].id))]
     return taken
-
-
-def _delete_row(connection: Connection, row: Row[Any], now: int, *, expired: bool, room: int = REMOVED_AT_ONCE) -> int:
-    """Deletes a session, whose name is locked, with its log. Returns how many events this removed: see remove_events."""
-    key = row.id
-    # Locked, because writers of policies and leases lock the row and not the name.
-    connection.execute(sa.select(sessions.c.id).where(sessions.c.id == key).with_for_update())
-    # In a subquery, or PostgreSQL would look for the lowest and the highest id among all events.
-    ids = sa.select(events.c.id).where(events.c.session == key).offset(sa.literal_column("0")).subquery()
-    first, last = connection.execute(sa.select(sa.func.min(ids.c.id), sa.func.max(ids.c.id))).one()
-    removed = remove_events(connection, key, row.last_seq, room)
-    for table in (session_labels, compactions, leases):
-        connection.execute(table.delete().where(table.c.session == key))
-    ref = ref_of(row)
-    _forget_policy(connection, row.tenant, ref, now)
-    connection.execute(sessions.delete().where(sessions.c.id == key))
-    # They are not read any more, and their session data must not remain.
-    stale = (changes.c.session == key, changes.c.kind.in_((CREATED, UPDATED)))
-    connection.execute(changes.update().where(*stale).values(detail=None))
-    gone = session_of(row)
-    name = {"tenant": row.tenant, "app": ref.app, "user_id": ref.user_id, "session_id": ref.session_id}
-    span = {"first": first or 0, "last": last or 0}
-    change = change_details.session_change(DELETED, key, now, gone, change_details.deleted(gone, expired=expired))
-    connection.execute(changes.insert(), change | name | span)
-    return removed
-
-
-def _forget_policy(connection: Connection, tenant: str, ref: SessionRef, now: int) -> None:
-    """Removes the policy of a session, if it has one."""
-    of = policies.c
-    mine = (of.tenant == tenant, of.scope == PolicyScope.SESSION, of.app == ref.app, of.user_id == ref.user_id)
-    connection.execute(policies.update().where(*mine, of.session_id == ref.session_id).values(body=None, time=now))
 
 
 def totals(connection: Connection, tenant: str) -> Totals:

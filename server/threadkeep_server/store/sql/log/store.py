@@ -19,7 +19,9 @@ from .append_function import AppendFunction
 from .group_commit import Writer
 from .group_unit import GroupUnit, Outcome, Request
 from .rows import require, session_of
+from .session_deletions import Deleted, SessionDeletion, SessionDeletions
 from .session_writes import Created, SessionCreation, SessionUpdate
+from .slices.removals import REMOVED_AT_ONCE
 from .slices.worker import Slices
 from .unit_runner import FEW_ROWS, UnitRunner
 
@@ -37,6 +39,7 @@ class GroupedWrites:
         self.append: Callable[[AppendRequest], Awaitable[Appended]] = writer.write
         self.create: Callable[[SessionCreation], Awaitable[Created]] = writer.write
         self.update: Callable[[SessionUpdate], Awaitable[Session]] = writer.write
+        self.delete: Callable[[SessionDeletion], Awaitable[Deleted]] = writer.write
         self.run = writer.run
         self.busy = writer.busy
         self.close = writer.close
@@ -68,9 +71,11 @@ class GroupedWrites:
 
 
 def _rows(request: Request) -> int:
-    """Returns about as many rows as the request writes."""
+    """Returns about as many rows as the request writes, or the most."""
     if isinstance(request, AppendRequest):
         return len(request.drafts)
+    if isinstance(request, SessionDeletion):
+        return REMOVED_AT_ONCE
     return 1 + len(request.new.labels if isinstance(request, SessionCreation) else request.change.labels)
 
 
@@ -87,6 +92,7 @@ class SqlSessions:
     ) -> None:
         self._units = units
         self._engine = units.engine
+        self._deletions = SessionDeletions(units.engine, units.statements)
         self._writes = writes
         self._remover = remover
         self._commits = commits
@@ -105,10 +111,10 @@ class SqlSessions:
         return await self._writes.update(SessionUpdate(tenant, ref, change))
 
     async def delete_session(self, tenant: str, ref: SessionRef) -> int | None:
-        now = self._clock()
-        deleted = await self._units.write(lambda connection: session_queries.delete(connection, self._engine, tenant, ref, now))
-        self._deleted(deleted is not None)
-        return deleted
+        deleted = await self._writes.delete(SessionDeletion(tenant, ref, self._clock()))
+        if deleted.events is not None:
+            self._remover.hint()
+        return deleted.events
 
     async def expired_sessions(
         self, tenant: str | None, now: int, limit: int, skip: int = 0, which: Expired = EXPIRED
@@ -120,13 +126,17 @@ class SqlSessions:
 
     async def delete_expired(self, tenant: str | None, now: int, limit: int, which: Expired = EXPIRED) -> int:
         deleted = await self._units.write(
-            lambda connection: session_queries.delete_expired(connection, self._engine, tenant, now, limit, which)
+            lambda connection: session_queries.delete_expired(
+                connection, self._engine, self._deletions, tenant, now, limit, which
+            )
         )
         self._deleted(deleted > 0)
         return deleted
 
     async def delete_seen(self, tenant: str, seen: Session, now: int) -> bool:
-        unit = partial(session_queries.delete_seen, engine=self._engine, tenant=tenant, seen=seen, now=now)
+        unit = partial(
+            session_queries.delete_seen, engine=self._engine, deletions=self._deletions, tenant=tenant, seen=seen, now=now
+        )
         deleted = await self._units.write(unit)
         self._deleted(deleted)
         return deleted

@@ -12,23 +12,12 @@ import sqlalchemy as sa
 from sqlalchemy import BigInteger, Column, Connection, Row, Table
 
 from ...schema.tables import events, metadata, sessions
-from .archivings import archivings
 
 REMOVED_AT_ONCE = 1000
 """Events that one transaction removes. A deletion of at most as many removes them itself."""
 
 # The row ids of deleted sessions that still have events.
 removals = Table("removals", metadata, Column("session", BigInteger, primary_key=True, autoincrement=False))
-
-
-def remove_events(connection: Connection, session: int, count: int, room: int) -> int:
-    """Removes the events of a session that is deleted in this transaction: now if they are at most `room`, otherwise later.
-    Returns the number removed now."""
-    connection.execute(archivings.delete().where(archivings.c.session == session))
-    if count > room:
-        connection.execute(removals.insert(), {"session": session})
-        return 0
-    return connection.execute(events.delete().where(events.c.session == session)).rowcount
 
 
 def is_there(session: sa.ColumnElement[int]) -> sa.ColumnElement[bool]:
