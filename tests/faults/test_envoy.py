@@ -122,6 +122,44 @@ def test_a_client_may_send_one_mib_of_a_stream_that_is_not_read(shared: ServerPr
     assert settings[INITIAL_WINDOW_SIZE] == 1 << 20
 
 
+async def test_connections_beyond_the_limit_are_closed_and_the_others_served(make_server: ServerMaker) -> None:
+    server = make_server(frontend="envoy")
+    server.open_files = 400
+    server.start()
+
+    def is_closed(connection: socket.socket) -> bool:
+        try:
+            return connection.recv(1) == b""
+        except ConnectionResetError:
+            return True
+        except BlockingIOError:
+            return False
+
+    async with connect(server.address) as client, contextlib.AsyncExitStack() as opened:
+        await client.append("s", threadkeep.user("before"), create=True)
+        idle = [opened.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=30)) for _ in range(400)]
+        for connection in idle:
+            connection.setblocking(False)
+        wait_until(lambda: sum(map(is_closed, idle)) >= len(idle) - 144)
+        assert sum(map(is_closed, idle)) == 400 - 144 + 1, "144 with the client's own"
+        await client.append("s", threadkeep.user("meanwhile"))
+    async with connect(server.address) as client:
+        assert len([event async for event in client.events("s")]) == 2
+
+
+async def test_thousands_of_streams_of_a_connection_receive_every_change(shared: ServerProcess) -> None:
+    count = 2_000
+    async with connect(shared.address) as client:
+        await client.append("many", threadkeep.user("first"), create=True)
+        streams = [client.watch("many", after_seq=0) for _ in range(count)]
+        first = await asyncio.gather(*(anext(stream) for stream in streams))
+        await client.append("many", threadkeep.user("second"))
+        second = await asyncio.gather(*(anext(stream) for stream in streams))
+        for stream in streams:
+            await stream.aclose()
+    assert len(first) == len(second) == count
+
+
 def test_an_http_call_in_flight_completes_while_the_server_drains(server: ServerProcess) -> None:
     session = {"app": "faults", "userId": "u", "sessionId": "s"}
     event = {"eventId": "e", "message": {"role": "ROLE_USER", "parts": [{"text": "hi"}]}}

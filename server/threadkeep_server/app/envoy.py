@@ -8,6 +8,7 @@ import errno
 import json
 import logging
 import os
+import resource
 import socket
 import tempfile
 import time
@@ -33,7 +34,9 @@ _STREAM_BUFFER_BYTES: Final = 1 << 20
 """What Envoy keeps of a stream: of a response that its client does not read, and of a request that the server does not read. By
 default it keeps 16 MiB."""
 _CONNECTION_BUFFER_BYTES: Final = 16 << 20
-_TYPES: Final = "type.googleapis.com/envoy.extensions.filters.http"
+_OTHER_FILES: Final = 256
+"""Open files of the process that are no connections: the database's, libraries, sockets of the server itself."""
+_TYPES: Final = "type.googleapis.com/envoy.extensions"
 
 
 class EnvoyFailed(Exception):
@@ -127,6 +130,7 @@ async def _start(settings: Settings, control: socket.socket, admin: Path) -> asy
     )
     config = front.get_envoy_config()
     config["admin"] = {"address": {"pipe": {"path": str(admin), "mode": 0o600}}}
+    config["overload_manager"] = _most_connections(_raise_open_files() - _OTHER_FILES)
     [listener] = config["static_resources"]["listeners"]
     # Otherwise a second server on the same port silently receives half of the calls.
     listener["enable_reuse_port"] = False
@@ -167,6 +171,24 @@ def _limits(settings: Settings) -> dict[str, Any]:
     }
 
 
+def _raise_open_files() -> int:
+    """Raises the limit of open files of this process, which its children inherit, as far as it may. Returns it."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):  # the system's own limit may be lower
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+
+def _most_connections(count: int) -> dict[str, Any]:
+    """Closes connections beyond this number as they come. Without a limit they take the files that the database needs."""
+    config = {
+        "@type": f"{_TYPES}.resource_monitors.downstream_connections.v3.DownstreamConnectionsConfig",
+        "max_active_downstream_connections": max(1, count),
+    }
+    monitor = {"name": "envoy.resource_monitors.global_downstream_max_connections", "typed_config": config}
+    return {"resource_monitors": [monitor]}
+
+
 def _path_filter() -> dict[str, Any]:
     """Refuses paths that are no UTF-8: pyvoy would never answer them. The status is 403."""
     rest = "%[89ABab][0-9A-Fa-f]"
@@ -178,7 +200,7 @@ def _path_filter() -> dict[str, Any]:
     )
     utf8 = {"url_path": {"path": {"safe_regex": {"regex": f"({'|'.join(characters)})*"}}}}
     rule = {"permissions": [utf8], "principals": [{"any": True}]}
-    config = {"@type": f"{_TYPES}.rbac.v3.RBAC", "rules": {"action": "ALLOW", "policies": {"utf8": rule}}}
+    config = {"@type": f"{_TYPES}.filters.http.rbac.v3.RBAC", "rules": {"action": "ALLOW", "policies": {"utf8": rule}}}
     return {"name": "envoy.filters.http.rbac", "typed_config": config}
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import sys
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,8 @@ def _serve(request: dict[str, Any]) -> int:
         os.dup2(log, number)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.chdir(request["cwd"])
+    if request["open_files"]:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (request["open_files"], request["open_files"]))
     os.environ.clear()
     os.environ.update(request["env"])
     if os.environ["THREADKEEP_FRONTEND"] == "envoy":
