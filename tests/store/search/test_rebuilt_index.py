@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 
 import pytest
 import sqlalchemy as sa
@@ -30,13 +31,12 @@ EVENTS = 4  # in each
 
 @pytest.fixture(autouse=True)
 def idle(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stops the indexers; a test runs their steps, a few events at a time."""
+    """Stops the indexers; a test runs their steps."""
 
     async def nothing(_: Indexer) -> None:
         pass
 
     monkeypatch.setattr(Indexer, "run", nothing)
-    monkeypatch.setattr(indexer, "_EVENTS_AT_ONCE", 3)
 
 
 async def lag(store: SqlStore) -> int:
@@ -46,7 +46,7 @@ async def lag(store: SqlStore) -> int:
 async def step(store: SqlStore) -> None:
     made = store._indexer
     assert made is not None
-    await store._engine.index(made.step)
+    await store._engine.index(partial(made.step, most=3))
 
 
 async def finish(store: SqlStore) -> None:
@@ -133,6 +133,23 @@ async def test_a_change_with_events_already_read_adds_nothing(url: str) -> None:
         await store._engine.index(lambda connection: connection.execute(begin))
         await finish(store)
         assert await indexed(store) == await found(store) == 2
+
+
+async def test_large_events_are_indexed_in_smaller_steps(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One step reads a bounded number of bytes."""
+    async with filled(url) as store:
+        monkeypatch.setattr(indexer, "_BYTES_AT_ONCE", 1)
+        for expected in range(1, EVENTS * 2):
+            await step(store)
+            assert await indexed(store) == expected
+        await finish(store)
+        await append(store, draft("needle")), await append(store, draft("needle"))
+        await settled(store)
+        before = await indexed(store)
+        await step(store)
+        assert await indexed(store) == before + 1
+        await finish(store)
+        assert await indexed(store) == await found(store) == EVENTS * 2 + 2
 
 
 async def test_interrupted_work_is_resumed(url: str) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,7 @@ from tests.support.models.vectors import DIMENSION, EVENTS, embed_all, put, queu
 from tests.support.sessions import TENANT, append, create, ref, session_with
 from threadkeep_server.domain.scopes import UserScope
 from threadkeep_server.store.sql.schema.tables import events, index_progress
-from threadkeep_server.store.sql.search import indexer
-from threadkeep_server.store.sql.search.indexer import Indexer
+from threadkeep_server.store.sql.search.indexer import Indexer, _texts
 from threadkeep_server.store.sql.store import SqlStore, open_store
 from threadkeep_server.store.sql.vectors import queue as vector_queue
 from threadkeep_server.store.sql.vectors.tables import event_vectors
@@ -53,12 +53,11 @@ def stepping(monkeypatch: pytest.MonkeyPatch) -> Callable[[SqlStore], Awaitable[
         pass
 
     monkeypatch.setattr(Indexer, "run", nothing)
-    monkeypatch.setattr(indexer, "_EVENTS_AT_ONCE", 3)
 
     async def step(store: SqlStore) -> None:
         made = store._indexer
         assert made is not None
-        await store._engine.index(made.step)
+        await store._engine.index(partial(made.step, most=3))
 
     return step
 
@@ -171,8 +170,8 @@ async def test_events_committed_late_still_wait_for_embeddings(postgres_url: str
         await store._engine.write(lambda connection: commit_late(connection, low))
         made = store._indexer
         assert made is not None
-        late = indexer._texts().where(events.c.id == low)
-        await store._engine.index(lambda connection: made._derive(connection, connection.execute(late).all()))
+        late = _texts().where(events.c.id == low)
+        await store._engine.index(lambda connection: made._derive(connection, connection.execute(late).all(), False))
         assert [each.key for each in await store.unembedded(EVENTS, model, 10)] == [low]
         assert await store.waiting_for("small", [EVENTS]) == 1
         assert await embed_all(store, model) == ["first"]

@@ -20,7 +20,8 @@ from ..log.markers import memory_marker
 from ..log.scan import Scanner
 from ..schema.tables import memories
 from ..search.candidate_selection import Choice, Unindexed
-from ..search.term_index import TermIndex, TermRow, terms_text
+from ..search.derivation import terms_text
+from ..search.term_index import TermIndex, TermRow
 from .rows import batches, rows_of_keys, within
 
 _m = memories.c

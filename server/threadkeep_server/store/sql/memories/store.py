@@ -12,7 +12,8 @@ from ...contract.memories import MemoryPage
 from ..engine.base import Engine
 from ..log.unit_runner import UnitRunner
 from ..schema import versions
-from ..search.term_index import TermIndex, terms_text
+from ..search.derivation import terms_text
+from ..search.term_index import TermIndex
 from . import memory_queries, search
 from .rows import memories_of_keys
 

@@ -10,15 +10,17 @@ import asyncio
 import contextlib
 import logging
 import time
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Connection, Row, Select
 
 from ....domain.model import POSITION_STEP
-from ....domain.text import fold
 from ...contract.codec import Codec
 from ..engine.base import Engine
 from ..log.change_order import beyond
@@ -39,17 +41,20 @@ from ..schema.tables import (
     sessions,
 )
 from ..vectors import maintenance
-from .term_index import TermRow, terms_text
+from .deriver import Deriver
+from .term_index import TermRow
 from .text_index import TextIndex, TextRow, scope_of
 
 _log = logging.getLogger(__name__)
 
 _EVENTS_AT_ONCE = 128
 _EVENTS_AT_ONCE_BUSY = 32
+_BYTES_AT_ONCE = 16 << 20
 _POLL_S = 1.0
 _RETRY_S = 5.0
 # During appends the indexer rests this many times as long as it worked: it may lag, appends must not.
 _REST_FACTOR = 9
+_REST_FACTOR_OF_PROCESS = 4
 _LONGEST_REST_S = 2.0
 
 
@@ -63,9 +68,9 @@ _CHANGE = [changes.c[name] for name in ("id", "xid", "kind", "session", "time", 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """The result of one transaction."""
+    """The result of one transaction. `full`: more is left; `done`: nothing is."""
 
-    rows: int
+    full: bool
     done: bool
 
 
@@ -75,7 +80,8 @@ class Indexer:
     def __init__(self, engine: Engine, index: TextIndex, codec: Codec, *, busy: Callable[[], bool]) -> None:
         self._engine = engine
         self._index = index
-        self._codec = codec
+        self._deriver = Deriver(engine, codec, with_words=index.words is not None)
+        self._words_version = codec.words_version
         self._busy = busy
         self._hint = asyncio.Event()
 
@@ -84,6 +90,12 @@ class Indexer:
         self._hint.set()
 
     async def run(self) -> None:
+        try:
+            await self._run()
+        finally:
+            self._deriver.close()
+
+    async def _run(self) -> None:
         while True:
             try:
                 await self._catch_up()
@@ -94,90 +106,83 @@ class Indexer:
                 async with asyncio.timeout(_POLL_S):
                     await self._hint.wait()
             self._hint.clear()
+            self._deriver.close_idle()
 
     async def _catch_up(self) -> None:
+        far = False
         while True:
             busy = self._busy()
+            by_process = far and self._deriver.has_process
+            most = _EVENTS_AT_ONCE_BUSY if busy and not by_process else _EVENTS_AT_ONCE
+            if by_process and not busy:
+                most = self._index.most_at_once
             started = time.monotonic()
-            step = await self._engine.index(lambda connection, busy=busy: self.step(connection, busy=busy))  # type: ignore[misc]
+            step = await self._engine.index(partial(self.step, most=most, by_process=by_process))
             if step.done:
                 return
-            rest = (time.monotonic() - started) * _REST_FACTOR if busy else 0
+            far = step.full
+            rest = (time.monotonic() - started) * (_REST_FACTOR_OF_PROCESS if by_process else _REST_FACTOR) if busy else 0
             await asyncio.sleep(min(rest, _LONGEST_REST_S))
 
-    def step(self, connection: Connection, *, busy: bool = False) -> _Step:
-        """Indexes the next events or changes; a unit of work."""
+    def step(self, connection: Connection, *, most: int, by_process: bool = False) -> _Step:
+        """Indexes the next events or changes, about `most`; a unit of work. `by_process`: another process analyzes them."""
         if not self._engine.locks.try_acquire(connection, {_TURN}):
-            return _Step(0, True)  # another server is indexing
+            return _Step(full=False, done=True)  # another server is indexing
         at = connection.execute(sa.select(index_progress)).one()
-        most = _EVENTS_AT_ONCE_BUSY if busy else _EVENTS_AT_ONCE
-        return self._fill(connection, at, most) if at.filled < at.fill else self._follow(connection, at, most)
+        run = self._fill if at.filled < at.fill else self._follow
+        return run(connection, at, most, by_process)
 
-    def _fill(self, connection: Connection, at: Row[Any], most: int) -> _Step:
+    def _fill(self, connection: Connection, at: Row[Any], most: int, by_process: bool) -> _Step:
         """Reads the next events that existed when the index was created. If a session is deleted after its events were read,
         the deletion is followed later and removes them, because it comes after the change where following begins."""
-        ids = _texts().where(events.c.id > at.filled, events.c.id <= at.fill).order_by(events.c.id).limit(most)
-        found = connection.execute(ids).all()
-        self._derive(connection, found)
-        reached = found[-1].id if len(found) == most else at.fill
+        within = sa.and_(events.c.id > at.filled, events.c.id <= at.fill)
+        sizes = connection.execute(sa.select(events.c.id, events.c.size).where(within).order_by(events.c.id).limit(most)).all()
+        count = _affordable([row.size for row in sizes])
+        reached = sizes[count - 1].id if count == most or count < len(sizes) else at.fill
+        self._derive(connection, connection.execute(_texts().where(within, events.c.id <= reached)).all(), by_process)
         maintenance.keep_known(connection, at.filled, reached)
         connection.execute(index_progress.update().values(filled=reached))
-        return _Step(len(found), False)
+        return _Step(full=reached < at.fill, done=False)
 
-    def _follow(self, connection: Connection, at: Row[Any], most: int) -> _Step:
+    def _follow(self, connection: Connection, at: Row[Any], most: int, by_process: bool) -> _Step:
         """Indexes some of the next changes."""
         ahead = beyond(self._engine, sa.literal(at.xid), sa.literal(at.change))
         query = sa.select(*_CHANGE).where(ahead, self._engine.sql.visible()).order_by(*self._engine.sql.change_order)
-        batch, rows = [], 0
-        for change in connection.execute(query.limit(most)):
-            batch.append(change)
-            rows += change.last - change.first + 1 if change.kind in ADDING else 1
-            if rows >= most:
-                break
+        found = connection.execute(query.limit(most)).all()
+        rows = list(accumulate(change.last - change.first + 1 if change.kind in ADDING else 1 for change in found))
+        batch = found[: bisect_left(rows, most) + 1]
+        if len(batch) > 1:
+            batch = batch[: _affordable(_sizes(connection, batch))]
         # Creations and updates need no indexing: their data is read from the sessions.
-        for kind in ADDING:
-            self._add(connection, kind, [change.id for change in batch if change.kind == kind])
+        self._derive(connection, [row for kind in ADDING for row in _added(connection, batch, kind)], by_process)
         for change in batch:
             if change.kind == DELETED:
                 self._remove(connection, change)
         if self._is_trimmed_beyond(connection, at):
             # A server without an index trimmed it. The missed changes are unknown, so the index is rebuilt.
-            self._index.prepare(connection, self._engine, self._codec.words_version)
-            return _Step(rows, False)
+            self._index.prepare(connection, self._engine, self._words_version)
+            return _Step(full=False, done=False)
         if not batch:
-            return _Step(0, True)
+            return _Step(full=False, done=True)
         last = batch[-1]
         reached = {"xid": last.xid, "change": last.id, "session": last.session, "time": last.time}
         connection.execute(index_progress.update().values(reached))
-        return _Step(rows, False)
+        return _Step(full=len(batch) < len(found) or len(found) == most, done=False)
 
     def _is_trimmed_beyond(self, connection: Connection, at: Row[Any]) -> bool:
         """Checked after each read of changes, because the feed may be trimmed between two statements."""
         floor = connection.execute(sa.select(feed_floor.c.xid, feed_floor.c.change)).one()
         return tuple(floor) > (at.xid, at.change)
 
-    def _add(self, connection: Connection, kind: int, batch: list[int]) -> None:
-        if batch:
-            # Events of the first changes may have existed when the index was created.
-            fresh = ~sa.exists().where(event_text.c.id == events.c.id)
-            query = _texts().join(changes, added_by(kind)).where(changes.c.id.in_(batch), fresh)
-            self._derive(connection, connection.execute(query).all())
-
-    def _derive(self, connection: Connection, found: Sequence[Row[Any]]) -> None:
-        if not found:
-            return
+    def _derive(self, connection: Connection, found: Sequence[Row[Any]], by_process: bool) -> None:
         found = sorted(found, key=lambda row: row.id)
-        texts, words = self._engine.run_in_thread(lambda: self._derived(found))
-        self._index.add(connection, texts, words)
-        maintenance.indexed(connection, found[0].id)
-
-    def _derived(self, found: Sequence[Row[Any]]) -> tuple[list[TextRow], list[TermRow]]:
-        texts = [(row.id, scope_of(row.tenant, row.user_id), fold(self._codec.text(row.body))) for row in found]
-        return texts, [] if self._index.words is None else [self._words(row) for row in found]
-
-    def _words(self, row: Row[Any]) -> TermRow:
-        scopes = markers(row.tenant, row.app, row.user_id, row.session)
-        return TermRow(row.id, scopes, terms_text(self._codec.words(row.body, row.time)))
+        for chunk, derived in self._deriver.derive(found, by_process=by_process):
+            each = list(zip(chunk, derived, strict=True))
+            texts = [(row.id, scope_of(row.tenant, row.user_id), derived.text) for row, derived in each]
+            words = [_term_row(row, derived.words) for row, derived in each if derived.words is not None]
+            self._index.add(connection, texts, words)
+        if found:
+            maintenance.indexed(connection, found[0].id)
 
     def _remove(self, connection: Connection, change: Row[Any]) -> None:
         """Removes derived data of a deleted session: rows in its span of ids without an event."""
@@ -191,6 +196,36 @@ class Indexer:
             words = [TermRow(row.id, row.markers, row.words) for row in gone if row.words is not None]
             self._index.remove(connection, texts, words)
         maintenance.deleted(connection, change.first, change.last)
+
+
+def _added(connection: Connection, batch: Sequence[Row[Any]], kind: int) -> Sequence[Row[Any]]:
+    """Returns the events of the changes of this kind, without those that the index contains: events of the first changes may
+    have existed when it was created."""
+    ids = [change.id for change in batch if change.kind == kind]
+    fresh = ~sa.exists().where(event_text.c.id == events.c.id)
+    query = _texts().join(changes, added_by(kind)).where(changes.c.id.in_(ids), fresh)
+    return connection.execute(query).all() if ids else []
+
+
+def _term_row(row: Row[Any], words: str) -> TermRow:
+    return TermRow(row.id, markers(row.tenant, row.app, row.user_id, row.session), words)
+
+
+def _affordable(sizes: Sequence[int]) -> int:
+    """Returns how many of the first events or changes have at most _BYTES_AT_ONCE together; at least one if there are any."""
+    return min(len(sizes), max(1, bisect_right(list(accumulate(sizes)), _BYTES_AT_ONCE)))
+
+
+def _sizes(connection: Connection, batch: Sequence[Row[Any]]) -> list[int]:
+    """Returns the bytes of the events of each change."""
+    sizes: dict[int, int] = {}
+    for kind in ADDING:
+        added = sa.select(changes.c.id, sa.func.sum(events.c.size)).select_from(sa.join(changes, events, added_by(kind)))
+        ids = [change.id for change in batch if change.kind == kind]
+        if ids:
+            added = added.where(changes.c.id.in_(ids)).group_by(changes.c.id)
+            sizes |= dict(connection.execute(added).all())
+    return [int(sizes.get(change.id, 0)) for change in batch]
 
 
 def _texts() -> Select[Any]:

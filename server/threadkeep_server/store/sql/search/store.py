@@ -14,9 +14,9 @@ from ..log.scan import Scanner
 from ..log.unit_runner import UnitRunner
 from . import literal_queries
 from .analysis_cache import AnalysisCache
+from .derivation import terms_text
 from .event_keys import event_keys
 from .event_lookup import events_by_key, of_one_moment
-from .term_index import terms_text
 from .term_queries import neighbor_candidates, word_candidates
 from .text_index import TextIndex
 

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from sqlalchemy import Connection
 
-from ....domain.search import FIELDS, Field, Words
-from ...contract.terms import as_text
+from ....domain.search import FIELDS, Field
 
 if TYPE_CHECKING:
     from ..engine.base import Engine
@@ -23,8 +22,9 @@ from ..log.markers import digest
 from ..schema.tables import DERIVED
 
 # Only these ASCII characters, or the engines would split or fold terms, or need quotes; and short enough not to be truncated.
-_PLAIN = re.compile(r"[a-z0-9\u0080-\U0010ffff]{1,64}")
-_ODD = re.compile(r"[^a-z0-9\u0080-\U0010ffff \n]|[^ \n]{65}")
+_LONGEST = 64
+_PLAIN = re.compile(rf"[a-z0-9\u0080-\U0010ffff]{{1,{_LONGEST}}}")
+_PLAIN_TERMS = re.compile(r"[a-z0-9\u0080-\U0010ffff \n]*")
 
 
 class Postings(NamedTuple):
@@ -84,11 +84,6 @@ class TermIndex(Protocol):
         ...
 
 
-def terms_text(words: Words) -> str:
-    """Returns terms as they are stored: text columns cannot hold U+0000."""
-    return as_text(words).replace("\x00", "\ufffd")
-
-
 def _spelled(term: str) -> str:
     """Returns the indexed form of a term: itself, or a hash of a term that engines would not keep."""
     return term if _PLAIN.fullmatch(term) else "~t" + digest(term, 20)
@@ -96,9 +91,9 @@ def _spelled(term: str) -> str:
 
 def _spelled_fields(words: str) -> Sequence[str]:
     fields = words.split("\n")
-    if _ODD.search(words):
-        return [" ".join(map(_spelled, field.split(" "))) if field else "" for field in fields]
-    return fields
+    if _PLAIN_TERMS.fullmatch(words) and max(map(len, words.split()), default=0) <= _LONGEST:
+        return fields
+    return [" ".join(map(_spelled, field.split(" "))) if field else "" for field in fields]
 
 
 # --- SQLite

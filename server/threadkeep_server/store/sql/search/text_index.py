@@ -26,6 +26,7 @@ from .term_index import Fts5Terms, PgTerms, TermIndex, TermRow
 VERSION = 4
 
 _TRIGRAM = 3
+_HASH_BYTES = 32 << 20  # A transaction adds one segment up to this size. By default 1 MiB; segments are merged later.
 _MOST_TRIGRAMS = 24  # enough to be selective; a longer phrase narrows no further
 _PRIVATE_USE, _PRIVATE_USE_SIZE = 0xE000, 6400
 
@@ -45,6 +46,8 @@ class TextIndex(Protocol):
 
     words: TermIndex | None
     """The index of terms maintained with it. None: there is none, and no terms are derived."""
+    most_at_once: int
+    """Events to add in one transaction if many are waiting."""
 
     def prepare(self, connection: Connection, engine: Engine, words_version: int) -> None:
         """Creates missing tables; rebuilds them if another version created them, of the index or of the analyzer."""
@@ -113,6 +116,8 @@ def _continues(connection: Connection, at: Row[Any]) -> bool:
 class ScopedTexts:
     """No index except the one on scope: the derived text of the scope is scanned."""
 
+    most_at_once = 128  # the feed of PostgreSQL waits for the transaction
+
     def __init__(self, words: TermIndex | None = None) -> None:
         self.words = words
 
@@ -149,6 +154,8 @@ class ScopedTexts:
 class Fts5Trigrams(ScopedTexts):
     """SQLite's FTS5. Its tokenizer yields nothing for fewer than three characters, so shorter terms scan the scope."""
 
+    most_at_once = 1024  # a commit writes a segment; fewer are merged later
+
     def prepare(self, connection: Connection, engine: Engine, words_version: int) -> None:
         if self._prepare(connection, engine, words_version):
             connection.exec_driver_sql("DROP TABLE IF EXISTS search.event_fts")
@@ -156,6 +163,7 @@ class Fts5Trigrams(ScopedTexts):
             "CREATE VIRTUAL TABLE IF NOT EXISTS search.event_fts "
             "USING fts5(text, content='', detail='none', columnsize=0, tokenize='trigram case_sensitive 1')"
         )
+        connection.exec_driver_sql("INSERT INTO search.event_fts (event_fts, rank) VALUES ('hashsize', ?)", (_HASH_BYTES,))
 
     def add(self, connection: Connection, rows: Sequence[TextRow], words: Sequence[TermRow] = ()) -> None:
         super().add(connection, rows, words)
