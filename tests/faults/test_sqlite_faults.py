@@ -85,10 +85,10 @@ async def test_a_failing_disk_rejects_appends_until_it_recovers(make_server: Ser
     limit = resource.getrlimit(resource.RLIMIT_FSIZE)
 
     def fail() -> None:
-        resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (64 * 1024, limit[1]))
+        resource.prlimit(server.serving_pid, resource.RLIMIT_FSIZE, (64 * 1024, limit[1]))
 
     async with on_a_broken_disk(server, problem="the disk reports an I/O error", fail=fail):
-        resource.prlimit(server.pid, resource.RLIMIT_FSIZE, limit)
+        resource.prlimit(server.serving_pid, resource.RLIMIT_FSIZE, limit)
 
 
 @pytest.fixture

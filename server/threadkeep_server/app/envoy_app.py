@@ -69,7 +69,7 @@ class _App:
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
-        _die_with_starter()
+        _handle_signals()
         control = socket.socket(fileno=int(os.environ[SOCKET]))
         reader, writer = await asyncio.open_connection(sock=control, limit=_MOST_SETTINGS_BYTES)
         line = await reader.readline()
@@ -130,12 +130,15 @@ class _App:
                 task.cancel()
 
 
-def _die_with_starter() -> None:
-    """Without the process that started it, Envoy would hold the port and the database.
+def _handle_signals() -> None:
+    """Without the process that started it, Envoy would hold the port and the database. pyvoy has requested SIGTERM for its own
+    thread, at which Envoy waits for the calls in flight. The system sends both signals.
 
-    pyvoy has requested SIGTERM for its own thread, at which Envoy waits for the calls in flight. The system sends both signals.
+    At the limit of a file's size, writes must fail instead of ending the process, as a Python of its own arranges.
     """
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    library = ctypes.CDLL(None)
+    library.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    library.signal(signal.SIGXFSZ, ctypes.c_void_p(signal.SIG_IGN))
 
 
 app = _App()
