@@ -173,6 +173,14 @@ bench: setup ## Measure against raw baselines of the same run; writes bench.json
 bench-peers: setup ## Measure next to other session stores, each in its own environment
 	$(BIN)/python -m tests.bench.peers $(ARGS)
 
+# The files that `make bench-compare` compares.
+A ?=
+B ?=
+.PHONY: bench-compare
+bench-compare: setup ## Compare two runs of `make bench` (A=old.json B=new.json; ARGS="--threshold 5")
+	@test -n "$(A)" -a -n "$(B)" || { echo "usage: make bench-compare A=old.json B=new.json" >&2; exit 2; }
+	@$(BIN)/python -m tests.bench.compare "$(A)" "$(B)" $(ARGS)
+
 .PHONY: bench-recall
 bench-recall: setup ## Measure how much of the evidence searches find (ARGS="PATH --modes ranked,hybrid")
 	$(BIN)/python -m tests.recall_bench $(ARGS)

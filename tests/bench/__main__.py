@@ -7,7 +7,7 @@ import time
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from tests.bench import report
+from tests.bench import machine, report
 from tests.bench.harness import Bench, Skip, bench
 from tests.bench.lines import MEASUREMENTS, Measurement
 from tests.bench.options import parse
@@ -39,7 +39,8 @@ def main(argv: list[str]) -> int:
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(24), MofNCompleteColumn(), TimeElapsedColumn())
     begin = time.monotonic()
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    facts = {"scale": options.scale.name, "engines": options.engines, "started": started}
+    facts = {"scale": options.scale.name, "engines": options.engines, "only": options.only, "started": started}
+    facts |= machine.facts()
     lines: list[Line] = []
     interrupted = False
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:

@@ -2,7 +2,6 @@
 
 import json
 import operator
-import platform
 import statistics
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -148,6 +147,5 @@ def verdict(lines: Sequence[Line]) -> str:
 
 def write(path: Path, lines: Sequence[Line], run: dict[str, Any]) -> None:
     """Writes the results for machines."""
-    machine = {"python": platform.python_version(), "system": f"{platform.system()} {platform.machine()}"}
     entries = [asdict(line) | {"passed": line.passed, "target": str(line.target) if line.target else None} for line in lines]
-    path.write_text(json.dumps({"run": run | machine, "lines": entries}, indent=2, ensure_ascii=False) + "\n")
+    path.write_text(json.dumps({"run": run, "lines": entries}, indent=2, ensure_ascii=False) + "\n")

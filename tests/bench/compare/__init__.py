@@ -1,0 +1,1 @@
+"""`make bench-compare`: what changed between two runs of `make bench`."""
