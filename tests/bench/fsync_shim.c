@@ -1,4 +1,5 @@
-/* Makes fsync and fdatasync slower, for `make bench --only fsync`. Loaded with LD_PRELOAD.
+/* Counts fsync and fdatasync, for `make bench-peers`, and makes them slower, for `make bench ARGS="--only fsync"`. Loaded
+ * with LD_PRELOAD.
  *
  * THREADKEEP_BENCH_FSYNC names a file of two 64-bit numbers that is mapped into every process: how many microseconds to wait
  * after each call, which the benchmark changes while the server runs, and how many calls were made. */

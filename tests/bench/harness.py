@@ -117,6 +117,8 @@ class Bench:
         self.root = root
         self._stack = stack
         self._task: TaskID | None = None
+        # Added to the environment of the PostgreSQL cluster, which is started at first use.
+        self.cluster_env: Mapping[str, str] = {}
         self._databases = 0
         self._cluster: PostgresCluster | None = None
         self._driver: Driver | None = None
@@ -177,7 +179,7 @@ class Bench:
         """The PostgreSQL cluster, durable, started at first use."""
         if self._cluster is None:
             self.say("starting PostgreSQL")
-            self._cluster = self._stack.enter_context(postgres_cluster())
+            self._cluster = self._stack.enter_context(postgres_cluster(self.cluster_env))
         return self._cluster
 
     @contextlib.contextmanager

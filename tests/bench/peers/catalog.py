@@ -13,27 +13,36 @@ class Peer:
     name: str
     title: str
     script: str
-    # Tried in order; the first set of requirements that installs is used. Empty: our own environment.
-    requirements: tuple[tuple[str, ...], ...]
+    # What the script needs, tried in order; the first set that installs is used. Empty: our own environment.
+    requirements: tuple[tuple[str, ...], ...] = ()
+    # With a server the peer keeps its data in files of its own, and is compared with Threadkeep on SQLite.
     engines: tuple[str, ...] = ("sqlite", "postgres")
     # Lengths beyond this are left out, for the reason given.
     longest: int | None = None
     reason: str = ""
-    # A library that writes a file from within the agent's process: shown, but nothing a server is to beat.
-    in_process: bool = False
+    # Shown, but nothing a server of sessions is to beat: a library that writes a file from within the agent's process, or a
+    # general store of streams, which has no sessions, contexts or searches.
+    reference: bool = False
+    # The server that the script talks to: a name in `servers.py`. Empty: a library.
+    server: str = ""
     # For Threadkeep: with the background search index, as by default.
     index: bool = True
 
     @property
+    def own(self) -> bool:
+        """Whether this is Threadkeep."""
+        return self.name.startswith("threadkeep")
+
+    @property
     def to_beat(self) -> bool:
         """Whether Threadkeep is meant to be ahead of it."""
-        return bool(self.requirements) and not self.in_process
+        return not self.own and not self.reference
 
 
-THREADKEEP = Peer("threadkeep", "Threadkeep over gRPC", "peer_threadkeep.py", ())
-THREADKEEP_PLAIN = Peer("threadkeep-plain", "Threadkeep over gRPC, search index off", "peer_threadkeep.py", (), index=False)
+THREADKEEP = Peer("threadkeep", "Threadkeep over gRPC", "peer_threadkeep.py")
+THREADKEEP_PLAIN = Peer("threadkeep-plain", "Threadkeep over gRPC, search index off", "peer_threadkeep.py", index=False)
 
-PEERS = (
+LIBRARIES = (
     Peer(
         "adk",
         "google-adk DatabaseSessionService",
@@ -48,7 +57,7 @@ PEERS = (
         "peer_agents_sqlite.py",
         (AGENTS,),
         engines=("sqlite",),
-        in_process=True,
+        reference=True,
     ),
     Peer(
         "langgraph",
@@ -59,3 +68,41 @@ PEERS = (
         reason="every checkpoint may hold the whole state, so what is stored grows with the square of the length",
     ),
 )
+_REDIS = (("redis[hiredis]",),)
+SERVERS = (
+    Peer(
+        "memory-service",
+        "memory-service over REST, SQLite synchronous=FULL",
+        "peer_memory_service.py",
+        engines=("sqlite",),
+        server="memory-service",
+    ),
+    Peer(
+        "redis",
+        "Redis streams, appendfsync always",
+        "peer_redis.py",
+        _REDIS,
+        engines=("sqlite",),
+        reference=True,
+        server="redis-always",
+    ),
+    Peer(
+        "redis-everysec",
+        "Redis streams, appendfsync everysec (the default)",
+        "peer_redis.py",
+        _REDIS,
+        engines=("sqlite",),
+        reference=True,
+        server="redis-everysec",
+    ),
+    Peer(
+        "kurrentdb",
+        "KurrentDB over gRPC",
+        "peer_kurrentdb.py",
+        (("kurrentdbclient",),),
+        engines=("sqlite",),
+        reference=True,
+        server="kurrentdb",
+    ),
+)
+PEERS = (*LIBRARIES, *SERVERS)

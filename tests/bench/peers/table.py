@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tests.bench.peers.runner import OPERATIONS, Outcome
-from tests.bench.report import PLAIN_WIDTH, brief
+from tests.bench.report import PLAIN_WIDTH
 
 HEADINGS = {"append": "append", "last": "last 50", "whole": "whole session"}
 
@@ -22,8 +22,9 @@ def merged(outcomes: Sequence[Outcome]) -> Outcome:
     first = next((outcome for outcome in outcomes if outcome.times), outcomes[0])
     keys = {key: None for outcome in outcomes for key in outcome.times}
     times = {key: statistics.mean(o.times[key] for o in outcomes if key in o.times) for key in keys}
-    problems = [outcome.problem for outcome in outcomes if outcome.problem]
-    return replace(first, times=times, problem=problems[0] if problems else "")
+    syncs = [outcome.syncs for outcome in outcomes if outcome.syncs is not None]
+    error = next((outcome.error for outcome in outcomes if outcome.error), "")
+    return replace(first, times=times, syncs=statistics.mean(syncs) if syncs else None, error=error)
 
 
 def ratios(peer: Outcome, own: Outcome) -> list[dict[str, Any]]:
@@ -60,7 +61,10 @@ def show(console: Console, engine: str, own: Outcome, outcomes: Sequence[Outcome
     held = " / ".join(f"{length:,}" for length in lengths)
     table = Table(
         title=f"Threadkeep and other session stores on {engine}: ms per call in a session of {held} events; one call in flight",
-        caption="Second row of each: Threadkeep's time ÷ the peer's; below 1 Threadkeep is ahead, network hop included.",
+        caption=(
+            "Second row of each: Threadkeep's time ÷ the peer's; below 1 Threadkeep is ahead, network hop included.\n"
+            "Durability: calls of fsync and fdatasync per append, counted while it ran, and how the store is configured."
+        ),
         title_justify="left",
         caption_justify="left",
         header_style="bold",
@@ -70,17 +74,23 @@ def show(console: Console, engine: str, own: Outcome, outcomes: Sequence[Outcome
     for operation in OPERATIONS:
         table.add_column(HEADINGS[operation], justify="right")
     table.add_column("bytes an event", justify="right")
+    table.add_column("durability")
     for outcome in (own, *outcomes):
         name = Text(f"{outcome.peer.title} {outcome.version}".rstrip())
-        if outcome.problem:
-            name.append(f"\n{brief(outcome.problem)}", "yellow" if outcome.times else "red")
-        cells = [Text(_times(outcome, operation, lengths)) for operation in OPERATIONS]
-        if outcome is not own:
+        if outcome.state:
+            name.append(f"\n{outcome.state}", "red" if outcome.error else "yellow")
+        cells = [Text(_times(outcome, operation, lengths) if outcome.times else "") for operation in OPERATIONS]
+        if outcome is not own and outcome.times:
             for cell, operation in zip(cells, OPERATIONS, strict=True):
                 cell.append("\n").append_text(_compared(outcome, own, operation, lengths))
         stored = " / ".join(f"{outcome.stored[length]:,.0f}" if length in outcome.stored else "-" for length in lengths)
-        table.add_row(name, *cells, stored)
+        stored = stored if outcome.stored else ""
+        table.add_row(name, *cells, stored, Text(outcome.durability))
     console.print(table)
+    for outcome in (own, *outcomes):
+        if outcome.state:
+            reason = outcome.error.strip() or outcome.skipped or outcome.note
+            console.print(f"{outcome.state}: {outcome.peer.title}: {reason}", style="dim", markup=False, highlight=False)
 
 
 def entry(outcome: Outcome, own: Outcome) -> dict[str, Any]:
@@ -91,7 +101,10 @@ def entry(outcome: Outcome, own: Outcome) -> dict[str, Any]:
         "engine": outcome.engine,
         "version": outcome.version,
         "to_beat": outcome.peer.to_beat,
-        "problem": outcome.problem,
+        "skipped": outcome.skipped,
+        "error": outcome.error,
+        "note": outcome.note,
+        "durability": {"fsyncs_per_append": outcome.syncs, "setting": outcome.setting, "text": outcome.durability},
         "milliseconds": [{"operation": o, "events": n, "ms": ms} for (o, n), ms in outcome.times.items()],
         "bytes_per_event": outcome.stored,
         "threadkeep_divided_by_peer": compared,

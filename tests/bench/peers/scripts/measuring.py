@@ -48,6 +48,11 @@ def plan() -> Plan:
     return Plan(url, tuple(int(size) for size in sizes.split(",")), int(repeats), int(reads))
 
 
+def installed(distribution: str) -> str:
+    """The version of a package in this environment."""
+    return importlib.metadata.version(distribution)
+
+
 def tell(**fact: Any) -> None:
     """Prints a fact."""
     print(json.dumps(fact), flush=True)
@@ -69,9 +74,10 @@ async def timed(action: Callable[[], Awaitable[object]], repeats: int) -> float:
     return statistics.median(times) * 1000
 
 
-async def measure(distribution: str, store: Store, wanted: Plan) -> None:
-    """Fills the session to each length in turn, and times it there."""
-    tell(version=importlib.metadata.version(distribution))
+async def measure(version: str, store: Store, wanted: Plan, setting: str = "") -> None:
+    """Fills the session to each length in turn, and times it there. `setting` says how the store keeps what is appended, if the
+    benchmark cannot read that from the database."""
+    tell(version=version, setting=setting)
     await _stored(0)
     source = random.Random(11)
     held = 0

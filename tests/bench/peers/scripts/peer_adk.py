@@ -38,7 +38,7 @@ async def main() -> None:
     url = plan.url.replace("postgresql://", "postgresql+asyncpg://").replace("sqlite://", "sqlite+aiosqlite://")
     service = DatabaseSessionService(db_url=url)
     session = await service.create_session(**NAMES, session_id="s1")
-    await measuring.measure("google-adk", Adk(service, session), plan)
+    await measuring.measure(measuring.installed("google-adk"), Adk(service, session), plan)
 
 
 asyncio.run(main())

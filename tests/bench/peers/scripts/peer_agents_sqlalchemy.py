@@ -27,7 +27,7 @@ async def main() -> None:
     url = plan.url.replace("postgresql://", "postgresql+asyncpg://").replace("sqlite://", "sqlite+aiosqlite://")
     session = SQLAlchemySession.from_url("s1", url=url, create_tables=True)
     await session.get_items()
-    await measuring.measure("openai-agents", Agents(session), plan)
+    await measuring.measure(measuring.installed("openai-agents"), Agents(session), plan)
 
 
 asyncio.run(main())

@@ -25,7 +25,7 @@ class Agents:
 async def main() -> None:
     plan = measuring.plan()
     session = SQLiteSession("s1", plan.url.removeprefix("sqlite:///"))
-    await measuring.measure("openai-agents", Agents(session), plan)
+    await measuring.measure(measuring.installed("openai-agents"), Agents(session), plan)
     session.close()
 
 

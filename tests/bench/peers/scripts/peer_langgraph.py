@@ -48,7 +48,7 @@ async def main() -> None:
 
             saver = await stack.enter_async_context(AsyncPostgresSaver.from_conn_string(plan.url))
         await saver.setup()
-        await measuring.measure("langgraph", Langgraph(saver), plan)
+        await measuring.measure(measuring.installed("langgraph"), Langgraph(saver), plan)
 
 
 asyncio.run(main())

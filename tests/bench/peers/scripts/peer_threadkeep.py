@@ -43,7 +43,7 @@ class Threadkeep:
 async def main() -> None:
     plan = measuring.plan()
     async with grpc.aio.insecure_channel(plan.url) as channel:
-        await measuring.measure("threadkeep", Threadkeep(channel), plan)
+        await measuring.measure(measuring.installed("threadkeep"), Threadkeep(channel), plan)
 
 
 asyncio.run(main())
