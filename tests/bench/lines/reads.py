@@ -31,11 +31,12 @@ def single(bench: Bench, engine: str) -> list[Line]:
             },
         )
     echo, read = results["echo"], results["read"]
+    sized = f"{size:,} bytes"
     append = "latency of an append, one call in flight ÷ echo of 1 KB"
     return [
         compared("single", engine, append, "p50", results["append"], echo, at_most(3)),
         compared("single", engine, "latency of reading the last 50 ÷ echo of 1 KB", "p50", read, echo, at_most(2)),
-        compared("single", engine, f"  the same ÷ echo of {size:,} bytes", "p50", read, results["echo of the bytes"]),
+        compared("single", engine, "  the same ÷ echo of its bytes", "p50", read, results["echo of the bytes"], note=sized),
     ]
 
 
@@ -54,6 +55,6 @@ def last(bench: Bench, engine: str) -> list[Line]:
             },
         )
     mine, echo = results["threadkeep"], results["echo"]
-    text = f"last 50 events, {IN_FLIGHT} in flight ÷ echo of {size:,} bytes"
-    note = cpu_note(mine, echo).replace("per event", "per read")
+    text = f"last 50 events, {IN_FLIGHT} in flight ÷ echo of as many bytes"
+    note = f"{size:,} bytes; {cpu_note(mine, echo).replace('per event', 'per read')}"
     return [compared("last", engine, text, "rate", mine, echo, at_least(0.5), note)]
