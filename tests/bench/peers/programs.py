@@ -33,8 +33,8 @@ MEMORY_SERVICE = Program(
 )
 KURRENTDB = Program(
     ("kurrentd", "eventstored"),
-    "install KurrentDB from the packages of its maker, so that kurrentd is on the PATH; Debian, PyPI, npm, Maven and Go "
-    "have clients of it, not the server",
+    "install KurrentDB from the packages of its maker, so that kurrentd is on the PATH; Debian, PyPI, npm, Maven and Go have "
+    "at most clients of it",
 )
 
 
@@ -59,7 +59,8 @@ def _build(program: Program, go: str) -> Path:
         try:
             run(command, env, BUILD_SECONDS)
         except CannotInstall as error:
-            raise CannotInstall(f"the Go module {program.module} cannot be built: {error}") from error
+            otherwise = f"otherwise put {program.names[0]} on the PATH"
+            raise CannotInstall(f"the Go module {program.module} cannot be built: {error}; {otherwise}") from error
     return built
 
 

@@ -83,7 +83,10 @@ def test_a_module_that_does_not_build_gives_the_reason_without_hosts(tmp_path: P
     )
     with pytest.raises(CannotInstall) as error:
         programs.find(programs.MEMORY_SERVICE)
-    assert str(error.value) == ("the Go module github.com/chirino/memory-service cannot be built: reading /a/@v/list: 403")
+    assert str(error.value) == (
+        "the Go module github.com/chirino/memory-service cannot be built: reading /a/@v/list: 403; "
+        "otherwise put memory-service on the PATH"
+    )
 
 
 @pytest.mark.parametrize(
