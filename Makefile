@@ -181,6 +181,10 @@ bench-compare: setup ## Compare two runs of `make bench` (A=old.json B=new.json;
 	@test -n "$(A)" -a -n "$(B)" || { echo "usage: make bench-compare A=old.json B=new.json" >&2; exit 2; }
 	@$(BIN)/python -m tests.bench.compare "$(A)" "$(B)" $(ARGS)
 
+.PHONY: bench-charts
+bench-charts: setup ## Keep bench.json and bench-peers.json in docs/benchmarks and draw their charts
+	@$(BIN)/python -m tests.bench.charts $(ARGS)
+
 .PHONY: bench-recall
 bench-recall: setup ## Measure how much of the evidence searches find (ARGS="PATH --modes ranked,hybrid")
 	$(BIN)/python -m tests.recall_bench $(ARGS)

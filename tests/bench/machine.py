@@ -3,9 +3,11 @@
 import importlib.metadata
 import os
 import platform
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+BUSY = 0.5  # processes per core that ran before the first measurement, from which on a run is not worth much
 _CPUINFO = Path("/proc/cpuinfo")
 
 
@@ -27,3 +29,9 @@ def facts() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "load": round(os.getloadavg()[0], 1),
     }
+
+
+def busy(run: Mapping[str, Any]) -> str:
+    """How busy the machine was when a run began, in words; "" if it was quiet or the run does not say."""
+    load, cores = run.get("load") or 0, run.get("cores") or 1
+    return f"a load of {load:g} on {cores} cores" if load >= BUSY * cores else ""

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tests.bench import machine
 from tests.bench.results import LESS, MORE, Results, Row
 
 WORSE, BETTER, SAME, INFO, FAILED = "worse", "better", "same", "info", "failed"
@@ -84,6 +85,8 @@ def _warnings(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[s
         elif old != new:
             yield f"the runs differ in {word}: {old} and {new}"
     for run, word in ((before, "first"), (after, "second")):
+        if busy := machine.busy(run):
+            yield f"other work was running when the {word} run began: {busy}"
         if run.get("interrupted"):
             yield f"the {word} run was interrupted"
         if run.get("scale") == "quick":

@@ -75,10 +75,11 @@ def test_lines_with_one_text_are_compared_in_their_order(tmp_path: Path) -> None
 
 
 def test_runs_that_cannot_be_compared_are_reported(tmp_path: Path) -> None:
-    found = compared(tmp_path, [], [], scale="quick", processor="Another", interrupted=True)
+    found = compared(tmp_path, [], [], scale="quick", processor="Another", interrupted=True, load=1.0)
     assert found.warnings == (
         "the runs differ in scale: small and quick",
         "the runs differ in processor: A processor and Another",
+        "other work was running when the second run began: a load of 1 on 2 cores",
         "the second run was interrupted",
         "the second run has tiny sizes: nothing in it is a measurement",
     )
