@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import sqlalchemy as sa
@@ -16,7 +18,7 @@ from tests.support.codec import call, draft, parse, result, texts
 from tests.support.feed import follow
 from tests.support.sessions import TENANT, append, compact, create, placed, read, ref, search
 from threadkeep_server.domain.context import ContextSpec
-from threadkeep_server.domain.errors import EventNotFound
+from threadkeep_server.domain.errors import EventIdConflict, EventNotFound
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.model import Role
 from threadkeep_server.domain.scopes import UserScope
@@ -26,7 +28,7 @@ from threadkeep_server.store.sql.compaction import selections
 from threadkeep_server.store.sql.compaction import store as compaction_store
 from threadkeep_server.store.sql.compaction.compact_queries import _Application
 from threadkeep_server.store.sql.log.slices import archivings as slices
-from threadkeep_server.store.sql.log.slices.archivings import archivings
+from threadkeep_server.store.sql.log.slices.archivings import archivings, listed
 from threadkeep_server.store.sql.schema.tables import events
 from threadkeep_server.store.sql.store import SqlStore
 
@@ -87,6 +89,110 @@ async def test_unmarked_events_are_archived_for_every_reader(opener: Opener) -> 
         assert session.window.events == 4
         await append(store, draft("next", event_id="next"))
         assert await context(store) == [*left, "next"]
+
+
+EVEN = [f"e{number}" for number in range(2, 11, 2)]
+ODD = [f"e{number}" for number in range(1, 11, 2)]
+"""Of ten events; neither is a prefix."""
+
+
+async def test_unmarked_events_between_active_ones_are_archived_for_every_reader(opener: Opener) -> None:
+    async with without_slices(opener) as store:
+        await filled(store, 10)
+        await filled(store, 10, "other")
+        appended = await follow(store)
+        await compact(store, EVEN, placed("e3", summary("sum")), at=0)
+        assert (await marked(store), await rows(store, archivings), await rows(store, listed)) == (0, 1, 5)
+        left = ["prompt", "e1", "sum", *ODD[1:]]
+        assert await window(store) == texts(await read(store, ACTIVE)) == left
+        assert set(await context(store)) == set(await context(store, last_n=7)) == set(left)
+        assert {parse(event).event_id for event in await read(store) if event.archived} == set(EVEN)
+        hits = await search(store, EventFilter(keyword="e", exclude_archived=True), UserScope("alice"))
+        assert len([hit for hit in hits if hit.ref.session_id == "s1"]) == len(ODD)
+        assert len([hit for hit in hits if hit.ref.session_id == "other"]) == 10
+        added = [event for change in await store.change_events(appended, with_text=False) for event in change]
+        assert sum(event.archived for event in added) == 5
+        assert (await store.get_session(TENANT, ref())).window.events == 7
+
+
+async def test_a_server_marks_what_another_one_listed(opener: Opener) -> None:
+    async with without_slices(opener) as store:
+        await filled(store, 10)
+        await compact(store, EVEN)
+        before = await read(store)
+    async with opener() as store:
+        await emptied(store, archivings)
+        assert (await marked(store), await rows(store, listed)) == (5, 0)
+        assert await read(store) == before
+
+
+async def test_a_compaction_marks_what_the_one_before_listed(opener: Opener) -> None:
+    async with without_slices(opener) as store:
+        await filled(store, 10)
+        await compact(store, EVEN)
+        await compact(store, ["e1"])
+        assert (await marked(store), await rows(store, archivings), await rows(store, listed)) == (6, 0, 0)
+        assert await window(store) == ["prompt", *ODD[1:]]
+
+
+async def test_a_prefix_and_a_listing_are_archived_together(opener: Opener) -> None:
+    async with without_slices(opener) as store:
+        await filled(store, 14)
+        await compact(store, [*numbered(4), *(f"e{number}" for number in range(6, 14, 2))])
+        assert (await marked(store), await rows(store, listed)) == (0, 4)
+        left = ["prompt", "e5", "e7", "e9", "e11", "e13", "e14"]
+        assert await window(store) == await context(store) == left
+    async with opener() as store:
+        await emptied(store, archivings)
+        assert (await marked(store), await rows(store, listed)) == (8, 0)
+        assert await window(store) == left
+
+
+async def test_the_listing_of_a_refused_compaction_is_removed(opener: Opener) -> None:
+    async with without_slices(opener) as store:
+        await filled(store, 10)
+        with pytest.raises(EventIdConflict):
+            await compact(store, EVEN, placed("e3", draft("again", event_id="e5")))
+        assert (await rows(store, archivings), await rows(store, listed)) == (0, 0)
+        assert await window(store) == ["prompt", *numbered(10)]
+
+
+@pytest.mark.parametrize(("hours", "kept"), [(0, 5), (2, 0)])
+async def test_the_listing_of_a_stopped_server_is_removed_after_an_hour(
+    opener: Opener, monkeypatch: pytest.MonkeyPatch, hours: int, kept: int
+) -> None:
+    async def stopped(*_: object) -> None:
+        raise ConnectionResetError
+
+    now = time.time_ns()
+    async with without_slices(opener) as store:
+        await filled(store, 10)
+        with monkeypatch.context() as patched:
+            patched.setattr(compaction_store, "compact_queries", SimpleNamespace())
+            patched.setattr(compaction_store.SqlCompactions, "_remove", stopped)
+            with pytest.raises(ConnectionResetError):
+                await compact(store, EVEN)
+        assert await rows(store, listed) == 5
+        monkeypatch.setattr(time, "time_ns", lambda: now + hours * 3600 * 10**9)
+        await compact(store, ODD)
+        assert await rows(store, listed) == kept + 5
+        assert await window(store) == ["prompt", *EVEN]
+
+
+async def test_others_append_while_events_are_listed(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    add, lengths = compaction_store.SqlCompactions._add, []
+
+    async def adding(self: compaction_store.SqlCompactions, listing: int, keys: Sequence[int]) -> None:
+        await add(self, listing, keys)
+        lengths.append(len(keys))
+        await append(store, draft("meanwhile"))
+
+    monkeypatch.setattr(compaction_store.SqlCompactions, "_add", adding)
+    async with without_slices(opener) as store:
+        await filled(store, 10)
+        await compact(store, EVEN)
+        assert lengths == [FEW, 2]
+        assert len(await window(store)) == 1 + 5 + 2
 
 
 async def test_a_server_marks_what_another_one_left(opener: Opener) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from threadkeep_server.compaction.plan import Window, applied
+from threadkeep_server.compaction.strategies import trim_tool_results
 from threadkeep_server.compaction.strategies.trim_tool_results import TrimToolResults
 from threadkeep_server.domain.errors import InvalidField
 from threadkeep_server.domain.model import Role
@@ -70,6 +71,12 @@ def test_a_stub_names_the_original_and_answers_its_calls() -> None:
     stub = applied(before, plan, len).events[2]
     assert (stub.role, stub.synthetic, stub.branch, stub.results) == (Role.TOOL, True, "x", ("a", "b"))
     assert plan.tokens_before - plan.tokens_after == 500 - stub.tokens
+
+
+def test_the_oldest_results_are_trimmed_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trim_tool_results, "RESULTS_AT_ONCE", 2)
+    events = f"A1(a) T1(a){LONG} A2(b) T2(b){LONG} A3(c) T3(c){LONG}"
+    assert compacted(TrimToolResults(0), events) == "A1 <T1> A2 <T2> A3 T3 | T1 T2"
 
 
 def test_a_stub_at_the_end_precedes_no_event() -> None:

@@ -462,7 +462,7 @@ func (x *RecursiveSummary) GetMaxPromptTokens() int32 {
 }
 
 // Replaces old tool results in the window with stubs that name the original event, which is archived. Events that also
-// call a tool are unchanged.
+// call a tool are unchanged. One compaction replaces at most 500 results, the oldest; repeat it for the next ones.
 type TrimToolResults struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Number of newest turns whose tool results are unchanged. Default: 1.

@@ -189,7 +189,7 @@ global___RecursiveSummary = RecursiveSummary
 @typing.final
 class TrimToolResults(google.protobuf.message.Message):
     """Replaces old tool results in the window with stubs that name the original event, which is archived. Events that also
-    call a tool are unchanged.
+    call a tool are unchanged. One compaction replaces at most 500 results, the oldest; repeat it for the next ones.
     """
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor

@@ -452,7 +452,7 @@ pub struct RecursiveSummary {
     pub max_prompt_tokens: i32,
 }
 /// Replaces old tool results in the window with stubs that name the original event, which is archived. Events that also
-/// call a tool are unchanged.
+/// call a tool are unchanged. One compaction replaces at most 500 results, the oldest; repeat it for the next ones.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct TrimToolResults {
     /// Number of newest turns whose tool results are unchanged. Default: 1.

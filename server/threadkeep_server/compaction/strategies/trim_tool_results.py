@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, InitVar, dataclass
+from itertools import islice
 from typing import ClassVar
 
 from ...domain.model import Role, WindowEvent
@@ -12,11 +13,16 @@ from ..plan import Count, NewEvent, Plan, Window, derive
 
 SOURCE = "tool-result-trimming"
 
+RESULTS_AT_ONCE = 500
+"""Results that one compaction replaces. Each stub has a place of its own, so inserting them holds the session for longer than
+archiving does."""
+
 
 @dataclass(frozen=True, slots=True)
 class TrimToolResults:
     """Archives tool results and inserts stubs with the id of the original event: results of at least `min_tokens` tokens that
-    at least `keep_turns` turn starts follow, if the stub is smaller.
+    at least `keep_turns` turn starts follow, if the stub is smaller. The oldest RESULTS_AT_ONCE of them; a repeated compaction
+    replaces the next ones.
 
     Not in Spring AI Session; like the "clear tool uses" context edit of Anthropic's API, but the results stay in the log.
     """
@@ -38,7 +44,8 @@ class TrimToolResults:
         # Counted from the end, so that archiving older turns does not make further results old.
         ends = [len(parts.conversation), *reversed(parts.starts)]
         old = parts.conversation[: ends[self.keep_turns]] if len(ends) > self.keep_turns else ()
-        stubs = {index: stub for index in old if (stub := self._stub(window.events[index], count))}
+        made = ((index, stub) for index in old if (stub := self._stub(window.events[index], count)))
+        stubs = dict(islice(made, RESULTS_AT_ONCE))
         gone = leaving(parts, ())
         result = [stubs.get(index, event) for index, event in enumerate(window.events) if index not in gone]
         return derive(window, result, strategy=self.name, count=count)

@@ -80,9 +80,10 @@ class _Application:
         for before, drafts in self._request.inserts.items():
             if drafts:
                 inserted += self._insert(drafts, None if before is None else selection.anchors[before].id)
-        if selection.through is not None:
+        if selection.through is not None or selection.listing is not None:
             # After the insertions, which may move it.
-            archive(self._connection, self._session.id, self._position(selection.through))
+            through = 0 if selection.through is None else self._position(selection.through)
+            archive(self._connection, self._session.id, through, selection.listing)
         self._write_session(compaction)
         row = compaction_row(compaction) | {"session": self._session.id}
         record = compactions.insert().values(row).returning(compactions.c.id)

@@ -25,7 +25,8 @@ _COLUMNS = (_e.id, _e.event_id, _e.seq, _e.position, _e.turn_start, _e.size, _e.
 @dataclass(frozen=True, slots=True)
 class Selection:
     """`mark`: row ids of events to mark in the transaction. `through`: the row id of the event through which the others, if
-    there are any, are archived at once. `anchors`: rows of the events that others are inserted before, by event id."""
+    there are any, are archived at once. `listing`: of events that are archived at once and not in `mark`. `anchors`: rows of
+    the events that others are inserted before, by event id."""
 
     window_version: int
     seqs: Sequence[int]
@@ -33,6 +34,7 @@ class Selection:
     mark: Sequence[int]
     anchors: Mapping[str, Row[Any]]
     through: int | None = None
+    listing: int | None = None
 
 
 def is_long(request: CompactionRequest) -> bool:

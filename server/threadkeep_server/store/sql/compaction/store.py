@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import secrets
+import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 import sqlalchemy as sa
 from sqlalchemy import Connection
@@ -13,11 +16,15 @@ from ...notifier import CommitNotifier
 from ..log import context_queries
 from ..log.rows import require
 from ..log.scan import Scanner
+from ..log.slices import archivings
 from ..log.slices.worker import Slices
 from ..log.unit_runner import UnitRunner
 from ..schema.tables import sessions
 from . import compact_queries, policy_queries
-from .selections import is_long, select_ahead
+from .selections import Selection, is_long, select_ahead
+
+_UNUSED_AFTER_NS = 3600 * 10**9
+"""The age of a listing that a stopped server left."""
 
 
 class SqlCompactions:
@@ -40,9 +47,15 @@ class SqlCompactions:
         selection = None
         if is_long(request):
             selection = await self._units.read(lambda connection: select_ahead(connection, request), snapshot=True)
-        compacted = await self._units.write(
-            lambda connection: compact_queries.compact(connection, engine, codec, request, selection)
-        )
+            if selection is not None and not request.dry_run:
+                selection = await self._list(selection)
+        try:
+            compacted = await self._units.write(
+                lambda connection: compact_queries.compact(connection, engine, codec, request, selection)
+            )
+        finally:
+            if selection is not None and selection.listing is not None:
+                await self._remove(selection.listing)
         if is_long(request):
             self._archiver.hint()
         self._commits.committed()
@@ -58,6 +71,29 @@ class SqlCompactions:
         session = await self._units.read(unit)
         if session is not None:
             await self._archiver.finish(session)
+
+    async def _list(self, selection: Selection) -> Selection:
+        """Lists the events that are to be marked one by one if they are many, in slices."""
+        most = archivings.ARCHIVED_AT_ONCE
+        if len(selection.mark) <= most:
+            return selection
+        listing = time.time_ns() >> 20 << 20 | secrets.randbits(20)
+        await self._remove_left(listing - _UNUSED_AFTER_NS)
+        for start in range(0, len(selection.mark), most):
+            await self._add(listing, selection.mark[start : start + most])
+        return replace(selection, mark=(), listing=listing)
+
+    async def _add(self, listing: int, keys: Sequence[int]) -> None:
+        await self._units.write(lambda connection: archivings.add_to_listing(connection, listing, keys))
+
+    async def _remove(self, listing: int) -> None:
+        """Removes a listing that the compaction did not use."""
+        while await self._units.write(lambda connection: archivings.remove_unused(connection, listing)):
+            pass
+
+    async def _remove_left(self, before: int) -> None:
+        while (left := await self._units.read(lambda connection: archivings.unused_listing(connection, before))) is not None:
+            await self._remove(left)
 
     async def get_compaction(self, tenant: str, ref: SessionRef, compaction_id: str) -> Compaction | None:
         return await self._units.read(lambda connection: compact_queries.get_compaction(connection, tenant, ref, compaction_id))

@@ -18,7 +18,7 @@ from ..engine.statements import Record
 from ..schema.tables import ACTIVE_LEAD, LEAD, events
 from .rows import counters_of, find_head, require, session_of
 from .scan import EVENT_COLUMNS, Scanner
-from .slices.archivings import archived_through, window_of
+from .slices.archivings import archived_through, is_unlisted, window_of
 
 _e = events.c
 # Enough for most contexts; a larger one is read again with four times as many rows.
@@ -97,9 +97,9 @@ def _window_query() -> ClauseElement:
     """The conditions equal those of the partial indexes, so that the engines use them."""
     session = sa.bindparam("session", type_=BigInteger)
     mine = _e.session == session
-    lead = sa.select(*_COLUMNS, sa.literal_column("1").label("lead")).where(mine, sa.text(ACTIVE_LEAD))
+    lead = sa.select(*_COLUMNS, sa.literal_column("1").label("lead")).where(mine, sa.text(ACTIVE_LEAD), is_unlisted())
     others = sa.select(*_COLUMNS, sa.literal_column("0").label("lead")).where(
-        mine, sa.text("NOT archived"), sa.text(f"NOT ({LEAD})"), _e.position > archived_through(session)
+        mine, sa.text("NOT archived"), sa.text(f"NOT ({LEAD})"), _e.position > archived_through(session), is_unlisted()
     )
     newest = others.order_by(_e.position.desc()).limit(sa.bindparam("limit", type_=BigInteger)).subquery()
     return sa.union_all(lead, sa.select(newest))

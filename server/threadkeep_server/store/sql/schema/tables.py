@@ -29,9 +29,9 @@ from ....domain.feed import ChangeKind
 from ....domain.model import POSITION_STEP
 
 # The schema of a database, and the oldest schema number whose code can still run on it.
-SCHEMA_VERSION = 7
-# 7: older code returns archived events that wait to be marked as active.
-OLDEST_CODE_THAT_CAN_RUN = 7
+SCHEMA_VERSION = 8
+# 8: older code returns archived events that wait to be marked as active, or knows only some of them.
+OLDEST_CODE_THAT_CAN_RUN = 8
 
 # The names of the fields of Counters and Usage, in columns.
 COUNTED = ("events", "turns", "bytes", "tokens")

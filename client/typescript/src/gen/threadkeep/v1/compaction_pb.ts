@@ -238,7 +238,7 @@ export const RecursiveSummarySchema: GenMessage<RecursiveSummary> = /*@__PURE__*
 
 /**
  * Replaces old tool results in the window with stubs that name the original event, which is archived. Events that also
- * call a tool are unchanged.
+ * call a tool are unchanged. One compaction replaces at most 500 results, the oldest; repeat it for the next ones.
  *
  * @generated from message threadkeep.v1.TrimToolResults
  */

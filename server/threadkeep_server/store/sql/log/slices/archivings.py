@@ -1,7 +1,8 @@
 """Archiving of many events: at once for every reader, and marked behind it in slices.
 
-A row of `archivings` archives the events of a session up to a position, except for the leading ones. While it exists, their
-marks may be missing, nobody compacts the session, and nothing is inserted before that position.
+A row of `archivings` archives two kinds of events of a session: those up to a position, except for the leading ones; and those
+of a listing, which was written in slices before. While the row exists, their marks may be missing, nobody compacts the session,
+and nothing is inserted before the position.
 """
 
 from __future__ import annotations
@@ -23,13 +24,27 @@ archivings = Table(
     metadata,
     Column("session", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=False),
     Column("through", BigInteger, nullable=False),
+    Column("listing", BigInteger),
+)
+
+# The row ids of events that no prefix covers. A listing without a row of `archivings` archives nothing.
+listed = Table(
+    "listed_events",
+    metadata,
+    Column("listing", BigInteger, primary_key=True, autoincrement=False),
+    Column("event", BigInteger, primary_key=True, autoincrement=False),
+    sqlite_with_rowid=False,
 )
 
 _e = events.c
-# A statement looks once whether there are any.
+_IN_LISTING = """\
+EXISTS (SELECT 1 FROM archivings JOIN listed_events ON listed_events.listing = archivings.listing
+WHERE archivings.session = events.session AND listed_events.event = events.id)"""
+# Statements look once whether there are any.
+_IS_LISTED = f"CASE WHEN EXISTS (SELECT 1 FROM archivings WHERE listing IS NOT NULL) THEN {_IN_LISTING} ELSE false END"  # noqa: S608
 _UNMARKED = f"""\
 CASE WHEN EXISTS (SELECT 1 FROM archivings) THEN NOT ({LEAD}) AND events.position <= COALESCE(
-(SELECT through FROM archivings WHERE archivings.session = events.session), 0) ELSE false END"""  # noqa: S608 - constants
+(SELECT through FROM archivings WHERE archivings.session = events.session), 0) OR {_IN_LISTING} ELSE false END"""  # noqa: S608 - constants
 
 
 def is_archived() -> ColumnElement[bool]:
@@ -47,30 +62,79 @@ def archived_through(session: ColumnElement[int]) -> ColumnElement[int]:
     return sa.func.coalesce(through, sa.literal_column("0"))
 
 
+def is_unlisted() -> ColumnElement[bool]:
+    """Whether no listing archives the event."""
+    return sa.literal_column(f"NOT {_IS_LISTED}", Boolean)
+
+
 def window_of(session: int) -> Sequence[ColumnElement[bool]]:
     """Returns the conditions on the active events of a session."""
     beyond = sa.or_(sa.literal_column(f"({LEAD})", Boolean), _e.position > archived_through(sa.literal(session, BigInteger)))
-    return [_e.session == session, sa.literal_column("NOT archived", Boolean), beyond]
+    return [_e.session == session, sa.literal_column("NOT archived", Boolean), beyond, is_unlisted()]
 
 
-def archive(connection: Connection, session: int, through: int) -> None:
-    connection.execute(archivings.insert(), {"session": session, "through": through})
+def archive(connection: Connection, session: int, through: int, listing: int | None) -> None:
+    """Archives the events up to the position `through`, which may be 0, and those of the listing."""
+    connection.execute(archivings.insert(), {"session": session, "through": through, "listing": listing})
 
 
 def mark_slice(connection: Connection, archiving: Row[Any]) -> bool:
     """Marks the next events of a session. Returns whether more may be left."""
+    if archiving.listing is not None and _mark_listed(connection, archiving.listing):
+        return True
     return _mark(connection, archiving.session, archiving.through, ARCHIVED_AT_ONCE) == ARCHIVED_AT_ONCE
 
 
 def mark_all(connection: Connection, session: int) -> None:
     """Marks what waits in a session."""
-    ended = archivings.delete().where(archivings.c.session == session).returning(archivings.c.through)
-    through = connection.execute(ended).scalar()
-    if through is not None:
-        _mark(connection, session, through, None)
+    ended = archivings.delete().where(archivings.c.session == session).returning(archivings.c.through, archivings.c.listing)
+    row = connection.execute(ended).one_or_none()
+    if row is None:
+        return
+    while row.listing is not None and _mark_listed(connection, row.listing):
+        pass
+    _mark(connection, session, row.through, None)
 
 
 def _mark(connection: Connection, session: int, through: int, most: int | None) -> int:
     unmarked = (_e.session == session, sa.text("NOT archived"), sa.text(f"NOT ({LEAD})"), _e.position <= through)
     some = sa.select(_e.id).where(*unmarked).limit(most)
     return connection.execute(events.update().where(_e.id.in_(some)).values(archived=True)).rowcount
+
+
+def _mark_listed(connection: Connection, listing: int) -> bool:
+    """Marks the next events of a listing and removes them from it. Returns whether there were any."""
+    some = _next(listing)
+    connection.execute(events.update().where(_e.id.in_(some)).values(archived=True))
+    return _remove(connection, listing)
+
+
+# --- listings
+
+
+def add_to_listing(connection: Connection, listing: int, keys: Sequence[int]) -> None:
+    """`keys`: row ids of events, at most ARCHIVED_AT_ONCE."""
+    connection.execute(listed.insert(), [{"listing": listing, "event": key} for key in keys])
+
+
+def unused_listing(connection: Connection, before: int) -> int | None:
+    """Returns a listing below `before` that archives nothing, if there is one."""
+    used = sa.select(archivings.c.listing).where(archivings.c.listing.is_not(None))
+    query = sa.select(listed.c.listing).where(listed.c.listing < before, listed.c.listing.not_in(used)).limit(1)
+    found: int | None = connection.execute(query).scalar()
+    return found
+
+
+def remove_unused(connection: Connection, listing: int) -> bool:
+    """Removes the next events of a listing, unless it archives them. Returns whether there were any."""
+    used = sa.select(archivings.c.session).where(archivings.c.listing == listing).limit(1)
+    return connection.execute(used).scalar() is None and _remove(connection, listing)
+
+
+def _next(listing: int) -> sa.Select[tuple[int]]:
+    return sa.select(listed.c.event).where(listed.c.listing == listing).order_by(listed.c.event).limit(ARCHIVED_AT_ONCE)
+
+
+def _remove(connection: Connection, listing: int) -> bool:
+    gone = listed.delete().where(listed.c.listing == listing, listed.c.event.in_(_next(listing)))
+    return connection.execute(gone).rowcount > 0

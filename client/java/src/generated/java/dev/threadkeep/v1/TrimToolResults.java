@@ -8,7 +8,7 @@ package dev.threadkeep.v1;
 /**
  * <pre>
  * Replaces old tool results in the window with stubs that name the original event, which is archived. Events that also
- * call a tool are unchanged.
+ * call a tool are unchanged. One compaction replaces at most 500 results, the oldest; repeat it for the next ones.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.TrimToolResults}
@@ -267,7 +267,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Replaces old tool results in the window with stubs that name the original event, which is archived. Events that also
-   * call a tool are unchanged.
+   * call a tool are unchanged. One compaction replaces at most 500 results, the oldest; repeat it for the next ones.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.TrimToolResults}
