@@ -62,6 +62,7 @@ from ..transport.servicers.tools import ToolServicer
 from ..transport.wire.codec import EventCodec
 from . import compaction
 from .feed import FeedServices, open_feed
+from .quotas import limits_of, open_storage_quota
 from .search import SearchServices, open_search
 
 _log = logging.getLogger(__name__)
@@ -113,11 +114,16 @@ async def open_services(settings: Settings) -> AsyncIterator[Opened]:
         info = await store.info(DEFAULT_TENANT, totals=False)
         limits = _limits(settings)
         search = await stack.enter_async_context(open_search(settings, store, codec, limits))
-        sessions = SessionService(store, limits, time.time_ns, new_event_id, search.before_delete)
+        quota = await stack.enter_async_context(open_storage_quota(settings, store))
+        sessions = SessionService(store, limits, time.time_ns, new_event_id, search.before_delete, quota)
+        events = EventService(store, sessions, limits, time.time_ns, quota)
         compacting = await stack.enter_async_context(compaction.open_compaction(settings, store, codec, counter))
         feed = await stack.enter_async_context(open_feed(settings, store))
         append_streams = AppendStreams()
-        services = _services(store, sessions, limits, info.store_id, counter, compacting, feed, search, append_streams)
+        services = _services(store, sessions, events, limits, info.store_id, counter, compacting, feed, search, append_streams)
+        limiting = limits_of(settings)
+        if limiting is not None:
+            services = [replace(service, around=(*service.around, limiting)) for service in services]
         sweeper = asyncio.create_task(_sweep(sessions, settings.sweep_interval.total_seconds()), name="sweeper")
         stack.callback(sweeper.cancel)
         authenticator = _authenticator(settings)
@@ -173,6 +179,7 @@ def _grpc(settings: Settings, services: Sequence[Service], authenticator: Authen
 def _services(
     store: Store,
     sessions: SessionService,
+    events: EventService,
     limits: Limits,
     store_id: str,
     counter: TokenCounter,
@@ -183,7 +190,6 @@ def _services(
 ) -> list[Service]:
     tokens = PageTokens(store_id)
     make_draft = DraftMaker(new_event_id, counter.count)
-    events = EventService(store, sessions, limits, time.time_ns)
     compactions = CompactionServicer(compacting.compaction, compacting.policies, limits, tokens, make_draft)
     semantic = search.ranked.best_mode is SearchMode.HYBRID
     about = About(version("threadkeep"), counter.name, compacting.model, search.memory.enabled, semantic)

@@ -88,7 +88,7 @@ class QuotaExceeded(ThreadkeepError):
     reason, kind = "QUOTA_EXCEEDED", Kind.RESOURCE_EXHAUSTED
 
     def __init__(self, quota: str, limit: int) -> None:
-        message = f"the limit of {limit} {quota.replace('_', ' ')} is reached; close some, or have the limit raised"
+        message = f"the limit of {limit} {quota.replace('_', ' ')} is reached; close or delete some, or have the limit raised"
         super().__init__(message, quota=quota, limit=str(limit))
 
 
@@ -277,8 +277,9 @@ class StoreUnavailable(ThreadkeepError):
 class RateLimited(ThreadkeepError):
     reason, kind = "RATE_LIMITED", Kind.RESOURCE_EXHAUSTED
 
-    def __init__(self, limit: str) -> None:
+    def __init__(self, limit: str, *, retry_after_s: float = 1.0) -> None:
         super().__init__(f"too many {limit.replace('_', ' ')}; slow down and retry", limit=limit)
+        self.retry_after_s = retry_after_s
 
 
 class DeadlineExceeded(ThreadkeepError):

@@ -12,6 +12,7 @@ from ..domain.validation import Limits
 from ..store.contract.events import Appended, AppendRequest, ContextPage, EventPage, EventQuery, EventStore
 from .access import own_ref
 from .sessions import SessionDraft, SessionService
+from .storage_quota import StorageQuota
 
 
 @dataclass(slots=True)  # not frozen: one for each append
@@ -29,16 +30,26 @@ class Append:
 class EventService:
     """Use cases on the log. `clock` gives nanoseconds."""
 
-    def __init__(self, store: EventStore, sessions: SessionService, limits: Limits, clock: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        store: EventStore,
+        sessions: SessionService,
+        limits: Limits,
+        clock: Callable[[], int],
+        quota: StorageQuota | None = None,
+    ) -> None:
         self._store = store
         self._sessions = sessions
         self._limits = limits
         self._clock = clock
+        self._quota = quota
 
     def append(self, caller: Caller, append: Append) -> Awaitable[Appended]:
         """Validates the request at once; returns an awaitable of the store's result."""
         ref = own_ref(caller, append.ref)
         self._check_batch(append.drafts)
+        if self._quota is not None:
+            self._quota.admit(caller.tenant, events=len(append.drafts))
         request = AppendRequest(
             tenant=caller.tenant,
             ref=ref,

@@ -11,6 +11,7 @@ from ..domain.model import Caller, NewSession, Session, SessionChange, SessionRe
 from ..domain.validation import Limits
 from ..store.contract.sessions import EXPIRED, Expired, SessionPage, SessionQuery, SessionStore
 from .access import own_ref, own_user
+from .storage_quota import StorageQuota
 
 SWEEP_AT_MOST = 1000
 _SWEEP_AT_ONCE = 20
@@ -57,17 +58,21 @@ class SessionService:
         clock: Callable[[], int],
         new_id: Callable[[], str],
         before_delete: BeforeDelete | None = None,
+        quota: StorageQuota | None = None,
     ) -> None:
         self._store = store
         self._limits = limits
         self._clock = clock
         self._new_id = new_id
         self._before_delete = before_delete
+        self._quota = quota
 
     async def create(
         self, caller: Caller, ref: SessionRef, draft: SessionDraft, *, return_existing: bool
     ) -> tuple[Session, bool]:
         new = self.new_session(own_ref(caller, ref), draft)
+        if self._quota is not None:
+            self._quota.admit(caller.tenant, sessions=1)
         return await self._store.create_session(caller.tenant, new, return_existing=return_existing)
 
     def new_session(self, ref: SessionRef, draft: SessionDraft, *, within: str = "") -> NewSession:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import uuid
 
 from google.protobuf import any_pb2, duration_pb2
@@ -55,7 +56,8 @@ def status_of(error: ThreadkeepError) -> status_pb2.Status:
         kind, name = resource
         details.append(error_details_pb2.ResourceInfo(resource_type=kind, resource_name=error.metadata[name]))
     elif isinstance(error, ServerDraining | StoreUnavailable | RateLimited | WatchTooSlow):
-        details.append(error_details_pb2.RetryInfo(retry_delay=duration_pb2.Duration(seconds=_RETRY_AFTER_S)))
+        delay = math.ceil(error.retry_after_s) if isinstance(error, RateLimited) else _RETRY_AFTER_S
+        details.append(error_details_pb2.RetryInfo(retry_delay=duration_pb2.Duration(seconds=delay)))
     return status_pb2.Status(code=error.kind.value, message=error.message, details=[_packed(each) for each in details])
 
 

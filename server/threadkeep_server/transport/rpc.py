@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
@@ -62,9 +63,11 @@ class Service:
 
     descriptor: ServiceDescriptor
     servicer: object
+    around: tuple[Callable[[Method], Method], ...] = ()
+    """Applied to each method in turn, for what all front ends do around calls."""
 
     def methods(self) -> list[Method]:
-        return [self._method(descriptor) for descriptor in self.descriptor.methods]
+        return [reduce(lambda method, wrap: wrap(method), self.around, self._method(each)) for each in self.descriptor.methods]
 
     def _method(self, descriptor: MethodDescriptor) -> Method:
         options = descriptor.GetOptions()

@@ -74,7 +74,8 @@ const (
 	// Code UNAVAILABLE, with RetryInfo.
 	// {"reason":"STORE_UNAVAILABLE","domain":"threadkeep.dev","metadata":{"problem":"disk full"}}
 	ErrorReason_ERROR_REASON_STORE_UNAVAILABLE ErrorReason = 14
-	// More appends are pending than the server accepts. Slow down and retry. Code RESOURCE_EXHAUSTED, with RetryInfo.
+	// More appends are pending than the server accepts, or the caller or its tenant exceeds a rate. Slow down and retry. Code
+	// RESOURCE_EXHAUSTED, with RetryInfo.
 	// {"reason":"RATE_LIMITED","domain":"threadkeep.dev","metadata":{"limit":"pending_appends"}}
 	ErrorReason_ERROR_REASON_RATE_LIMITED ErrorReason = 15
 	// The deadline passed. An append may or may not be committed; retry it with the same event ids to find out. Code
@@ -109,7 +110,7 @@ const (
 	// time, or set a longer ack_timeout; then join again. Code RESOURCE_EXHAUSTED, with RetryInfo.
 	// {"reason":"WATCH_TOO_SLOW","domain":"threadkeep.dev","metadata":{"ack_timeout_s":"60"}}
 	ErrorReason_ERROR_REASON_WATCH_TOO_SLOW ErrorReason = 24
-	// The caller reached a quota. Close some of its streams, or raise the limit. Code RESOURCE_EXHAUSTED.
+	// The caller or its tenant reached a quota. Close streams or delete sessions, or raise the limit. Code RESOURCE_EXHAUSTED.
 	// {"reason":"QUOTA_EXCEEDED","domain":"threadkeep.dev","metadata":{"quota":"subscriptions_per_caller","limit":"10000"}}
 	ErrorReason_ERROR_REASON_QUOTA_EXCEEDED ErrorReason = 25
 	// The consumer does not exist. The first member that joins creates it. Code NOT_FOUND, with ResourceInfo.

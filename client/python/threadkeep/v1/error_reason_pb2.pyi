@@ -83,7 +83,8 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     {"reason":"STORE_UNAVAILABLE","domain":"threadkeep.dev","metadata":{"problem":"disk full"}}
     """
     ERROR_REASON_RATE_LIMITED: _ErrorReason.ValueType  # 15
-    """More appends are pending than the server accepts. Slow down and retry. Code RESOURCE_EXHAUSTED, with RetryInfo.
+    """More appends are pending than the server accepts, or the caller or its tenant exceeds a rate. Slow down and retry. Code
+    RESOURCE_EXHAUSTED, with RetryInfo.
     {"reason":"RATE_LIMITED","domain":"threadkeep.dev","metadata":{"limit":"pending_appends"}}
     """
     ERROR_REASON_DEADLINE_EXCEEDED: _ErrorReason.ValueType  # 16
@@ -128,7 +129,7 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     {"reason":"WATCH_TOO_SLOW","domain":"threadkeep.dev","metadata":{"ack_timeout_s":"60"}}
     """
     ERROR_REASON_QUOTA_EXCEEDED: _ErrorReason.ValueType  # 25
-    """The caller reached a quota. Close some of its streams, or raise the limit. Code RESOURCE_EXHAUSTED.
+    """The caller or its tenant reached a quota. Close streams or delete sessions, or raise the limit. Code RESOURCE_EXHAUSTED.
     {"reason":"QUOTA_EXCEEDED","domain":"threadkeep.dev","metadata":{"quota":"subscriptions_per_caller","limit":"10000"}}
     """
     ERROR_REASON_CONSUMER_NOT_FOUND: _ErrorReason.ValueType  # 26
@@ -224,7 +225,8 @@ Code UNAVAILABLE, with RetryInfo.
 {"reason":"STORE_UNAVAILABLE","domain":"threadkeep.dev","metadata":{"problem":"disk full"}}
 """
 ERROR_REASON_RATE_LIMITED: ErrorReason.ValueType  # 15
-"""More appends are pending than the server accepts. Slow down and retry. Code RESOURCE_EXHAUSTED, with RetryInfo.
+"""More appends are pending than the server accepts, or the caller or its tenant exceeds a rate. Slow down and retry. Code
+RESOURCE_EXHAUSTED, with RetryInfo.
 {"reason":"RATE_LIMITED","domain":"threadkeep.dev","metadata":{"limit":"pending_appends"}}
 """
 ERROR_REASON_DEADLINE_EXCEEDED: ErrorReason.ValueType  # 16
@@ -269,7 +271,7 @@ time, or set a longer ack_timeout; then join again. Code RESOURCE_EXHAUSTED, wit
 {"reason":"WATCH_TOO_SLOW","domain":"threadkeep.dev","metadata":{"ack_timeout_s":"60"}}
 """
 ERROR_REASON_QUOTA_EXCEEDED: ErrorReason.ValueType  # 25
-"""The caller reached a quota. Close some of its streams, or raise the limit. Code RESOURCE_EXHAUSTED.
+"""The caller or its tenant reached a quota. Close streams or delete sessions, or raise the limit. Code RESOURCE_EXHAUSTED.
 {"reason":"QUOTA_EXCEEDED","domain":"threadkeep.dev","metadata":{"quota":"subscriptions_per_caller","limit":"10000"}}
 """
 ERROR_REASON_CONSUMER_NOT_FOUND: ErrorReason.ValueType  # 26

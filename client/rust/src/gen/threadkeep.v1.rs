@@ -2535,7 +2535,8 @@ pub enum ErrorReason {
     /// Code UNAVAILABLE, with RetryInfo.
     /// {"reason":"STORE_UNAVAILABLE","domain":"threadkeep.dev","metadata":{"problem":"disk full"}}
     StoreUnavailable = 14,
-    /// More appends are pending than the server accepts. Slow down and retry. Code RESOURCE_EXHAUSTED, with RetryInfo.
+    /// More appends are pending than the server accepts, or the caller or its tenant exceeds a rate. Slow down and retry. Code
+    /// RESOURCE_EXHAUSTED, with RetryInfo.
     /// {"reason":"RATE_LIMITED","domain":"threadkeep.dev","metadata":{"limit":"pending_appends"}}
     RateLimited = 15,
     /// The deadline passed. An append may or may not be committed; retry it with the same event ids to find out. Code
@@ -2570,7 +2571,7 @@ pub enum ErrorReason {
     /// time, or set a longer ack_timeout; then join again. Code RESOURCE_EXHAUSTED, with RetryInfo.
     /// {"reason":"WATCH_TOO_SLOW","domain":"threadkeep.dev","metadata":{"ack_timeout_s":"60"}}
     WatchTooSlow = 24,
-    /// The caller reached a quota. Close some of its streams, or raise the limit. Code RESOURCE_EXHAUSTED.
+    /// The caller or its tenant reached a quota. Close streams or delete sessions, or raise the limit. Code RESOURCE_EXHAUSTED.
     /// {"reason":"QUOTA_EXCEEDED","domain":"threadkeep.dev","metadata":{"quota":"subscriptions_per_caller","limit":"10000"}}
     QuotaExceeded = 25,
     /// The consumer does not exist. The first member that joins creates it. Code NOT_FOUND, with ResourceInfo.

@@ -142,7 +142,8 @@ export enum ErrorReason {
   STORE_UNAVAILABLE = 14,
 
   /**
-   * More appends are pending than the server accepts. Slow down and retry. Code RESOURCE_EXHAUSTED, with RetryInfo.
+   * More appends are pending than the server accepts, or the caller or its tenant exceeds a rate. Slow down and retry. Code
+   * RESOURCE_EXHAUSTED, with RetryInfo.
    * {"reason":"RATE_LIMITED","domain":"threadkeep.dev","metadata":{"limit":"pending_appends"}}
    *
    * @generated from enum value: ERROR_REASON_RATE_LIMITED = 15;
@@ -227,7 +228,7 @@ export enum ErrorReason {
   WATCH_TOO_SLOW = 24,
 
   /**
-   * The caller reached a quota. Close some of its streams, or raise the limit. Code RESOURCE_EXHAUSTED.
+   * The caller or its tenant reached a quota. Close streams or delete sessions, or raise the limit. Code RESOURCE_EXHAUSTED.
    * {"reason":"QUOTA_EXCEEDED","domain":"threadkeep.dev","metadata":{"quota":"subscriptions_per_caller","limit":"10000"}}
    *
    * @generated from enum value: ERROR_REASON_QUOTA_EXCEEDED = 25;

@@ -154,7 +154,8 @@ public enum ErrorReason
   ERROR_REASON_STORE_UNAVAILABLE(14),
   /**
    * <pre>
-   * More appends are pending than the server accepts. Slow down and retry. Code RESOURCE_EXHAUSTED, with RetryInfo.
+   * More appends are pending than the server accepts, or the caller or its tenant exceeds a rate. Slow down and retry. Code
+   * RESOURCE_EXHAUSTED, with RetryInfo.
    * {"reason":"RATE_LIMITED","domain":"threadkeep.dev","metadata":{"limit":"pending_appends"}}
    * </pre>
    *
@@ -249,7 +250,7 @@ public enum ErrorReason
   ERROR_REASON_WATCH_TOO_SLOW(24),
   /**
    * <pre>
-   * The caller reached a quota. Close some of its streams, or raise the limit. Code RESOURCE_EXHAUSTED.
+   * The caller or its tenant reached a quota. Close streams or delete sessions, or raise the limit. Code RESOURCE_EXHAUSTED.
    * {"reason":"QUOTA_EXCEEDED","domain":"threadkeep.dev","metadata":{"quota":"subscriptions_per_caller","limit":"10000"}}
    * </pre>
    *
@@ -462,7 +463,8 @@ public enum ErrorReason
   public static final int ERROR_REASON_STORE_UNAVAILABLE_VALUE = 14;
   /**
    * <pre>
-   * More appends are pending than the server accepts. Slow down and retry. Code RESOURCE_EXHAUSTED, with RetryInfo.
+   * More appends are pending than the server accepts, or the caller or its tenant exceeds a rate. Slow down and retry. Code
+   * RESOURCE_EXHAUSTED, with RetryInfo.
    * {"reason":"RATE_LIMITED","domain":"threadkeep.dev","metadata":{"limit":"pending_appends"}}
    * </pre>
    *
@@ -557,7 +559,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_WATCH_TOO_SLOW_VALUE = 24;
   /**
    * <pre>
-   * The caller reached a quota. Close some of its streams, or raise the limit. Code RESOURCE_EXHAUSTED.
+   * The caller or its tenant reached a quota. Close streams or delete sessions, or raise the limit. Code RESOURCE_EXHAUSTED.
    * {"reason":"QUOTA_EXCEEDED","domain":"threadkeep.dev","metadata":{"quota":"subscriptions_per_caller","limit":"10000"}}
    * </pre>
    *
