@@ -25,7 +25,7 @@ from threadkeep.v1 import (
     tool_service_pb2,
 )
 
-from ..config.settings import Settings, split_address
+from ..config.settings import ConfigError, Settings, split_address
 from ..domain.model import SECOND_NS, Caller
 from ..domain.search import SearchMode
 from ..domain.validation import Limits
@@ -238,6 +238,8 @@ def _sql_options(settings: Settings) -> SqlOptions:
 
 
 def _authenticator(settings: Settings) -> Authenticator:
+    if settings.auth_tokens_file is not None and not settings.auth_tokens:
+        raise ConfigError(["auth_tokens_file: its tokens are not in auth_tokens; read the settings with load_settings"])
     return Authenticator({token: Caller(who.tenant, who.user_id) for token, who in settings.auth_tokens.items()})
 
 

@@ -205,16 +205,16 @@ def test_a_long_list_is_printed_before_all_pages_are_read(
 
 
 def test_a_token_is_sent(start_server: Any, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    server = start_server(data_dir=tmp_path / "auth", auth_tokens={"secret": {"tenant": "t"}})
+    server = start_server(data_dir=tmp_path / "auth", auth_tokens={"secret-0123456789": {"tenant": "t"}})
     address = f"127.0.0.1:{server.grpc_port}"
     assert main(["info", "--address", address]) == 1
     assert "THREADKEEP_TOKEN" in capfd.readouterr().err
-    assert main(["info", "--address", address, "--token", "secret"]) == 0
+    assert main(["info", "--address", address, "--token", "secret-0123456789"]) == 0
 
 
 def test_settings_are_printed_without_secrets(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("THREADKEEP_DATABASE_URL", "postgresql://me:hunter2@db/x")
-    monkeypatch.setenv("THREADKEEP_AUTH_TOKENS", '{"topsecret": {"tenant": "t"}}')
+    monkeypatch.setenv("THREADKEEP_AUTH_TOKENS", '{"topsecret-0123456789": {"tenant": "t"}}')
     assert main(["config"]) == 0
     table = capfd.readouterr().out
     assert main(["config", "--json"]) == 0
