@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
@@ -295,6 +297,30 @@ def test_serve_with_invalid_settings_prints_one_line_and_exits_with_2(
 ) -> None:
     code, said = refused(tmp_path, **variables)
     assert (code, says in said) == (2, True), said
+
+
+@pytest.mark.parametrize("frontend", ["grpc", "envoy"])
+def test_serve_with_what_it_cannot_use_prints_one_line(tmp_path: Path, frontend: str) -> None:
+    """The database of another program is not changed."""
+    foreign = tmp_path / "foreign.db"
+    with contextlib.closing(sqlite3.connect(foreign)) as connection:
+        connection.execute("CREATE TABLE accounts (id)")
+    before = foreign.read_bytes()
+    code, said = refused(tmp_path, "--frontend", frontend, "--database-url", f"sqlite:///{foreign}")
+    assert (code, f"sqlite:///{foreign}: the database holds tables of another program (accounts); give" in said) == (1, True)
+    assert foreign.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == ["foreign.db"]
+
+    pem = tmp_path / "wrong.pem"
+    pem.touch(mode=0o600)
+    tls = {"THREADKEEP_TLS_CERTIFICATE": str(pem), "THREADKEEP_TLS_PRIVATE_KEY": str(pem)}
+    code, said = refused(tmp_path, "--frontend", frontend, **tls)
+    assert (code, "must be the PEM file of a certificate chain" in said) == (2, True)
+
+    code, said = refused(tmp_path, "--frontend", frontend, "--config", str(tmp_path))
+    assert (code, f"cannot read '{tmp_path}': Is a directory" in said) == (2, True)
+    code, said = refused(tmp_path, "--frontend", frontend, "--grpc-address", "0.0.0.0:0")
+    assert (code, "grpc_address (from flag): must be an address of this machine" in said) == (2, True)
 
 
 @pytest.mark.parametrize("port", ["grpc", "http"])
