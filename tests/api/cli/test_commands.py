@@ -212,6 +212,14 @@ def test_a_token_is_sent(start_server: Any, capfd: pytest.CaptureFixture[str], t
     assert main(["info", "--address", address]) == 1
     assert "THREADKEEP_TOKEN" in capfd.readouterr().err
     assert main(["info", "--address", address, "--token", "secret-0123456789"]) == 0
+    file = tmp_path / "token"
+    for content, code in (("secret-0123456789\n", 0), ("other-0123456789", 1), ("", 2), ("secret-0123456789\nmore", 2)):
+        file.write_text(content)
+        assert main(["info", "--address", address, "--token-file", str(file)]) == code
+        assert main([f"--token-file={file}", "info", "--address", address]) == code
+    capfd.readouterr()
+    assert main(["info", "--address", address, "--token-file", str(tmp_path / "no")]) == 1
+    assert capfd.readouterr().err == f"error: {tmp_path}/no: No such file or directory\n"
 
 
 def test_settings_are_printed_without_secrets(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
