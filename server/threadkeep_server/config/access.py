@@ -47,10 +47,22 @@ class AccessSettings(BaseSettings):
     )
     tls_private_key: Path | None = Field(default=None, description="PEM file with the certificate's private key.")
 
+    audit_log: str = Field(
+        default="",
+        description="File of the audit log: JSON lines, appended. It is created with mode 0600. `-`: standard error. "
+        "Empty: none.",
+    )
+    audit_reads: bool = Field(default=False, description="Record calls that only read in the audit log, too.")
+
     @field_validator("auth_tokens_file", "tls_certificate", "tls_private_key")
     @classmethod
     def _path(cls, value: Path | None) -> Path | None:
         return value if value is None else home(value)
+
+    @field_validator("audit_log")
+    @classmethod
+    def _audit_log(cls, value: str) -> str:
+        return str(home(Path(value))) if value else value
 
     @field_validator("grpc_address", "http_address")
     @classmethod

@@ -7,7 +7,7 @@ bytes. It raises domain errors and does not depend on gRPC or HTTP.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
@@ -58,13 +58,15 @@ class Method:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A proto service and its servicer."""
+    """A proto service and its servicer. `around` returns the handler of a method in place of the servicer's."""
 
     descriptor: ServiceDescriptor
     servicer: object
+    around: Callable[[Method], Handler] | None = None
 
     def methods(self) -> list[Method]:
-        return [self._method(descriptor) for descriptor in self.descriptor.methods]
+        methods = [self._method(descriptor) for descriptor in self.descriptor.methods]
+        return methods if self.around is None else [replace(each, call=self.around(each)) for each in methods]
 
     def _method(self, descriptor: MethodDescriptor) -> Method:
         options = descriptor.GetOptions()
