@@ -22,7 +22,7 @@ _log = logging.getLogger("threadkeep")
 def run(settings: Settings) -> int:
     """Serves until SIGTERM or SIGINT. Returns the exit status, 2 for invalid settings. Logs one line if it cannot serve."""
     setup_logging(settings.log_level, settings.log_format)
-    for line in foreign_variables():
+    for line in (*foreign_variables(), *settings.cautions):
         _log.warning("%s", line)
     try:
         return uvloop.run(_serve(settings))

@@ -198,6 +198,7 @@ def test_an_http_call_in_flight_completes_while_the_server_drains(server: Server
 async def test_settings_with_many_tokens_reach_the_server(make_server: ServerMaker, tmp_path: Path) -> None:
     tokens = [f"{number:064}" for number in range(2_000)]
     file = tmp_path / "tokens.toml"
+    file.touch(mode=0o600)
     file.write_text("\n".join(f'{token} = {{tenant = "default"}}' for token in tokens))
     server = make_server(frontend="envoy", auth_tokens_file=file).start()
     async with threadkeep.AsyncClient(server.address, app="faults", user_id="u", token=tokens[-1]) as client:

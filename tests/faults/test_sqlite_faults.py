@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import json
 import os
 import resource
 import sqlite3
 import subprocess
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, closing, suppress
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
 
 import threadkeep
-from tests.support.servers.server_process import ServerProcess
+from tests.support.servers.server_process import ServerProcess, free_port
 from threadkeep import errors
 
 from .conftest import ServerMaker
@@ -33,11 +35,24 @@ assert ctypes.CDLL(None, use_errno=True).capset(header, none) == 0
 """
 
 
+# A batch of these tests fits, and not much more.
+SMALL = {"max_event_bytes": 200_000, "max_batch_bytes": 1_100_000, "max_pending_bytes": 1_100_000}
+
+
+def ready(server: ServerProcess) -> tuple[int, dict[str, str]]:
+    """Returns status and body of /readyz."""
+    with closing(HTTPConnection(server.http_address, timeout=30)) as connection:
+        connection.request("GET", "/readyz")
+        response = connection.getresponse()
+        return response.status, json.load(response)
+
+
 @asynccontextmanager
 async def on_a_broken_disk(server: ServerProcess, *, problem: str, fail: Callable[[], None]) -> AsyncIterator[None]:
     """A session of one event on a disk that then fails, and everything that must hold meanwhile."""
     async with connect(server.address) as client:
         await client.append("s", threadkeep.user("before", event_id="before"), create=True)
+        assert await asyncio.to_thread(ready, server) == (200, {"status": "ready"})
         fail()
         batch = [threadkeep.user(BIG, event_id=f"big-{n}") for n in range(10)]
         for _ in range(2):
@@ -46,9 +61,13 @@ async def on_a_broken_disk(server: ServerProcess, *, problem: str, fail: Callabl
             assert problem in result.value.problem
         assert [event.event_id async for event in client.events("s")] == ["before"]
         assert (await client.get_session("s")).last_seq == 1
+        status, answer = await asyncio.to_thread(ready, server)
+        assert (status, answer["reason"]) == (503, "STORE_UNAVAILABLE")
+        assert "disk" in answer["message"]
         yield
         appended = await client.append("s", *batch)
         assert [(event.seq, event.replayed) for event in appended.events] == [(n, False) for n in range(2, 12)]
+        assert await asyncio.to_thread(ready, server) == (200, {"status": "ready"})
     assert server.terminate() == 0, server.log
     server.start()
     async with connect(server.address) as client:
@@ -75,13 +94,13 @@ async def test_a_full_disk_rejects_appends_until_space_is_free(make_server: Serv
             while True:
                 file.write(b"x" * 4096)
 
-    server = make_server(data_dir=small_disk).start()
+    server = make_server(data_dir=small_disk, http_address=f"127.0.0.1:{free_port()}", **SMALL).start()
     async with on_a_broken_disk(server, problem="the disk is full", fail=fill):
         ballast.unlink()
 
 
 async def test_a_failing_disk_rejects_appends_until_it_recovers(make_server: ServerMaker) -> None:
-    server = make_server().start()
+    server = make_server(http_address=f"127.0.0.1:{free_port()}").start()
     limit = resource.getrlimit(resource.RLIMIT_FSIZE)
 
     def fail() -> None:
@@ -128,6 +147,14 @@ def test_a_file_that_is_not_a_database_prevents_the_start(stored: Path, refused:
     said = refused()
     assert "cannot serve: " in said
     assert f"{stored}: the file is not a database" in said
+    assert "Traceback" not in said
+
+
+def test_a_full_disk_prevents_the_start(make_server: ServerMaker, refused: Refused, small_disk: Path) -> None:
+    (small_disk / "ballast").write_bytes(bytes((4 << 20) - (64 << 10)))
+    said = refused(data_dir=small_disk)
+    assert "cannot serve: " in said
+    assert "the disk is full" in said
     assert "Traceback" not in said
 
 

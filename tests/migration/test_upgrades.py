@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from sqlalchemy import Connection
+from sqlalchemy.ext.asyncio import create_async_engine
 
 from tests.support.codec import CODEC, draft, parse, texts
 from threadkeep_server.domain.filters import EventFilter
@@ -20,9 +21,10 @@ from threadkeep_server.store.contract.search import SearchQuery
 from threadkeep_server.store.contract.sessions import SessionQuery
 from threadkeep_server.store.sql.engine.base import Engine, SqlOptions
 from threadkeep_server.store.sql.engine.factory import open_engine
-from threadkeep_server.store.sql.engine.sqlite import DatabaseInUse
+from threadkeep_server.store.sql.engine.sqlite_lock import DatabaseInUse
+from threadkeep_server.store.sql.schema.foreign import ForeignDatabase
 from threadkeep_server.store.sql.schema.tables import SCHEMA_VERSION, changes, feed_floor, meta
-from threadkeep_server.store.sql.schema.versions import SchemaTooNew
+from threadkeep_server.store.sql.schema.versions import SchemaTooNew, current, upgrade
 from threadkeep_server.store.sql.store import SqlStore, open_store
 
 from . import first_schema
@@ -166,6 +168,39 @@ async def test_simultaneous_first_starts_create_one_store(postgres_url: str, rou
         ids = await asyncio.gather(*(_start(postgres_url, hold) for _ in range(8)))
     assert len(set(ids)) == 1
     assert ids[0]
+
+
+async def test_a_database_with_tables_of_another_program_is_refused_and_not_changed(empty_url: str) -> None:
+    raw = sa.make_url(empty_url).set(drivername="sqlite" if empty_url.startswith("sqlite") else "postgresql+asyncpg")
+    tables = ["accounts", "spatial_ref_sys", "users", "visits", "votes"]
+
+    async def names(*statements: str) -> list[str]:
+        if raw.drivername == "sqlite":
+            engine = sa.create_engine(raw)
+            with engine.begin() as connection:
+                for statement in statements:
+                    connection.exec_driver_sql(statement)
+                return sa.inspect(connection).get_table_names()
+        aio = create_async_engine(raw)
+        async with aio.begin() as connection:
+            for statement in statements:
+                await connection.exec_driver_sql(statement)
+            found = await connection.run_sync(lambda sync: sa.inspect(sync).get_table_names())
+        await aio.dispose()
+        return found
+
+    await names(*(f"CREATE TABLE {name} (id integer)" for name in tables))
+    says = r"tables of another program \(accounts, users, visits, ...\); give Threadkeep a database of its own"
+    with pytest.raises(ForeignDatabase, match=says):
+        await open_store(empty_url, CODEC).__aenter__()
+    with pytest.raises(ForeignDatabase, match=says):
+        await asyncio.to_thread(upgrade, empty_url)
+    with pytest.raises(ForeignDatabase, match=says):
+        await asyncio.to_thread(current, empty_url)
+    assert sorted(await names()) == tables
+    await names(*(f"DROP TABLE {name}" for name in tables if name != "spatial_ref_sys"))
+    async with open_store(empty_url, CODEC) as store:  # what is left is an extension's
+        assert await _use(store)
 
 
 async def test_simultaneous_first_starts_on_one_file_leave_one_server(tmp_path: Any) -> None:

@@ -6,10 +6,11 @@ import logging
 
 from ..config.settings import ConfigError, Settings
 from ..domain.errors import StoreUnavailable, ThreadkeepError
-from ..store.sql.engine.sqlite import DatabaseInUse
+from ..store.sql.engine.sqlite_lock import DatabaseInUse
+from ..store.sql.schema.foreign import ForeignDatabase
 from ..store.sql.schema.versions import SchemaTooNew
 
-EXPECTED = (ConfigError, OSError, DatabaseInUse, SchemaTooNew, ThreadkeepError, ValueError)
+EXPECTED = (ConfigError, OSError, DatabaseInUse, ForeignDatabase, SchemaTooNew, ThreadkeepError, ValueError)
 """The errors of a start that are not defects."""
 
 _log = logging.getLogger("threadkeep")
@@ -22,6 +23,8 @@ def log_failure(settings: Settings, exc: Exception) -> int:
         return 2
     if isinstance(exc, StoreUnavailable):
         _log.error("cannot serve: %s: %s", settings.shown_database_url, exc.metadata["problem"])
+    elif isinstance(exc, ForeignDatabase):
+        _log.error("cannot serve: %s: %s", settings.shown_database_url, exc)
     elif isinstance(exc, OSError):
         reason = f"{exc.strerror}: {exc.filename}" if exc.filename else exc.strerror or str(exc)
         _log.error("cannot serve: %s", reason)

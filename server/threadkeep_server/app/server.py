@@ -25,7 +25,7 @@ from threadkeep.v1 import (
     tool_service_pb2,
 )
 
-from ..config.settings import Settings, split_address
+from ..config.settings import ConfigError, Settings, split_address
 from ..domain.model import SECOND_NS, Caller
 from ..domain.search import SearchMode
 from ..domain.validation import Limits
@@ -39,6 +39,8 @@ from ..store.inmemory import InMemoryStore
 from ..store.sql.engine.base import SqlOptions
 from ..store.sql.store import open_store
 from ..transport.asgi import ASGIApp
+from ..transport.audit.file import AuditFile, audit_file
+from ..transport.audit.trail import Trail
 from ..transport.auth import DEFAULT_TENANT, Authenticator
 from ..transport.convert.events import DraftMaker
 from ..transport.convert.feed_encoder import delivery_change
@@ -108,6 +110,8 @@ async def serve_grpc_and_http(settings: Settings) -> AsyncIterator[Running]:
 async def open_services(settings: Settings) -> AsyncIterator[Opened]:
     """Opens the store and everything on it. Raises DatabaseInUse, SchemaTooNew and StoreUnavailable."""
     async with AsyncExitStack() as stack:
+        audit = _audit(stack, settings)
+        trail = None if audit is None else Trail(audit.write, reads=settings.audit_reads)
         counter = compaction.open_counter(settings)
         codec = EventCodec("" if counter.name == CHARACTER_ESTIMATE else counter.name)
         store = await _open_store(stack, settings, codec)
@@ -121,9 +125,8 @@ async def open_services(settings: Settings) -> AsyncIterator[Opened]:
         feed = await stack.enter_async_context(open_feed(settings, store))
         append_streams = AppendStreams()
         services = _services(store, sessions, events, limits, info.store_id, counter, compacting, feed, search, append_streams)
-        limiting = limits_of(settings)
-        if limiting is not None:
-            services = [replace(service, around=(*service.around, limiting)) for service in services]
+        around = [each for each in (limits_of(settings), None if trail is None else trail.audited) if each is not None]
+        services = [replace(service, around=tuple(around)) for service in services]
         sweeper = asyncio.create_task(_sweep(sessions, settings.sweep_interval.total_seconds()), name="sweeper")
         stack.callback(sweeper.cancel)
         authenticator = _authenticator(settings)
@@ -131,11 +134,23 @@ async def open_services(settings: Settings) -> AsyncIterator[Opened]:
         def gateway() -> ASGIApp:
             # Twice: a batch is a third larger in base64, and the rest of the request has a size as well.
             most = settings.max_batch_bytes * 2
-            metrics = Metrics(replace(feed.sources(store), embedding=search.stats))
-            memory = MemoryRoute(search.memory, authenticator)
+            lost = None if audit is None else audit.lost
+            metrics = Metrics(replace(feed.sources(store), embedding=search.stats, audit_lost=lost))
+            memory = MemoryRoute(search.memory, authenticator, trail)
             return http_app(services, authenticator, ready=store.ping, max_bytes=most, metrics=metrics, memory=memory)
 
         yield Opened(services, authenticator, gateway, (feed.drain, append_streams.drain), info)
+
+
+def _audit(stack: AsyncExitStack, settings: Settings) -> AuditFile | None:
+    if not settings.audit_log:
+        return None
+    try:
+        return stack.enter_context(audit_file(settings.audit_log))
+    except OSError as error:
+        raise ConfigError(
+            [f"audit_log: cannot open {settings.audit_log!r}: {error.strerror}; give the path of a file"]
+        ) from None
 
 
 async def _open_store(stack: AsyncExitStack, settings: Settings, codec: EventCodec) -> Store:
@@ -244,6 +259,8 @@ def _sql_options(settings: Settings) -> SqlOptions:
 
 
 def _authenticator(settings: Settings) -> Authenticator:
+    if settings.auth_tokens_file is not None and not settings.auth_tokens:
+        raise ConfigError(["auth_tokens_file: its tokens are not in auth_tokens; read the settings with load_settings"])
     return Authenticator({token: Caller(who.tenant, who.user_id) for token, who in settings.auth_tokens.items()})
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import difflib
 import os
 import sys
-import tomllib
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -32,9 +31,11 @@ from pydantic_settings import (
     SettingsError,
 )
 
+from .access import RANDOM_HEX, AccessSettings
 from .compaction import CompactionSettings
 from .environment import ENV_PREFIX, unknown_variables
 from .feed import FeedSettings
+from .files import ConfigError, exposed, home, is_there, read_toml
 from .quotas import QuotaSettings
 from .search import SearchSettings
 from .types import (
@@ -70,22 +71,16 @@ _MIB = 1024 * 1024
 _ENDPOINTS = ("summarizer", "embedder")
 _SECRETS = {"auth_tokens", "database_url", "database_listen_url", *(f"{name}_api_key" for name in _ENDPOINTS)}
 _SECRETS |= {f"{name}_base_url" for name in _ENDPOINTS}
+# What a file must not show to other users. Passwords in URLs are left to the owner of the file: many name no secret.
+_SECRETS_OF_FILES = {"auth_tokens", *(f"{name}_api_key" for name in _ENDPOINTS)}
 _EMPTY_MEANS_SOMETHING = frozenset({"http_address", "database_url"})
-
-
-class ConfigError(Exception):
-    """Invalid settings. Each problem names the field, the source of its value, and what to do."""
-
-    def __init__(self, problems: list[str]) -> None:
-        self.problems = problems
-        super().__init__("\n".join(problems))
 
 
 def _default_log_format() -> Literal["text", "json"]:
     return "text" if sys.stderr is not None and sys.stderr.isatty() else "json"
 
 
-class Settings(FeedSettings, SearchSettings, CompactionSettings, QuotaSettings):
+class Settings(FeedSettings, SearchSettings, CompactionSettings, AccessSettings, QuotaSettings):
     """Every setting of the server. `load_settings` creates it; the constructor reads neither environment nor file."""
 
     model_config = SettingsConfigDict(
@@ -102,34 +97,11 @@ class Settings(FeedSettings, SearchSettings, CompactionSettings, QuotaSettings):
         "`memory://` for tests and demos: nothing survives a restart. "
         "Empty: the SQLite file `threadkeep.db` inside `data_dir`.",
     )
-    grpc_address: str = Field(
-        default="127.0.0.1:7443",
-        description="host:port that gRPC listens on. Port 0 picks a free one; 0.0.0.0 listens on all interfaces.",
-    )
     frontend: Annotated[Literal["grpc", "envoy"], BeforeValidator(lower)] = Field(
         default="grpc",
         description="What accepts connections. `grpc`: gRPC and, on its own port, HTTP. `envoy`: an Envoy that serves both on "
         "both ports; see operations.",
     )
-    http_address: str = Field(
-        default="127.0.0.1:7480",
-        description="host:port for JSON, Connect, gRPC-Web, /healthz, /readyz and /metrics. Empty: no HTTP.",
-    )
-    auth_tokens: dict[str, Principal] = Field(
-        default_factory=dict,
-        repr=False,
-        description="Bearer tokens and their callers: a table of `token = {tenant, user_id}` (JSON in the environment); "
-        "`user_id` is optional and binds the caller to that user. Without tokens every caller is of tenant `default`.",
-    )
-    auth_tokens_file: Path | None = Field(
-        default=None,
-        description="TOML file with more tokens in the form of `auth_tokens`, to keep them out of the settings file.",
-    )
-    tls_certificate: Path | None = Field(
-        default=None,
-        description="PEM file with the certificate chain of both ports. Requires `tls_private_key`. Absent: no TLS.",
-    )
-    tls_private_key: Path | None = Field(default=None, description="PEM file with the certificate's private key.")
     sqlite_synchronous: Annotated[Literal["NORMAL", "FULL", "EXTRA"], BeforeValidator(upper)] = Field(
         default="FULL",
         description="SQLite's `synchronous`: with FULL and EXTRA an acknowledged append survives a power cut; with NORMAL it "
@@ -193,18 +165,10 @@ class Settings(FeedSettings, SearchSettings, CompactionSettings, QuotaSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         return (init_settings,)
 
-    @field_validator("data_dir", "auth_tokens_file", "tls_certificate", "tls_private_key")
+    @field_validator("data_dir")
     @classmethod
-    def _home(cls, value: Path | None) -> Path | None:
-        return value if value is None else value.expanduser()
-
-    @field_validator("grpc_address", "http_address")
-    @classmethod
-    def _address(cls, value: str) -> str:
-        value = value.strip()
-        if value:
-            split_address(value)
-        return value
+    def _home(cls, value: Path) -> Path:
+        return home(value)
 
     @field_validator("database_url")
     @classmethod
@@ -214,27 +178,9 @@ class Settings(FeedSettings, SearchSettings, CompactionSettings, QuotaSettings):
             normalize_url(value)
         return value
 
-    @field_validator("auth_tokens")
-    @classmethod
-    def _tokens(cls, value: dict[str, Principal]) -> dict[str, Principal]:
-        if any(not token.strip() or token != token.strip() for token in value):
-            raise ValueError("must not contain an empty token, or one that begins or ends with a blank")
-        return value
-
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         problems: list[str] = []
-        if not self.grpc_address:
-            problems.append("grpc_address: must not be empty: gRPC is always served; set host:port")
-        if self.grpc_address == self.http_address and split_address(self.grpc_address)[1] != 0:
-            problems.append("http_address: must differ from grpc_address; choose another port, or empty for no HTTP")
-        if (self.tls_certificate is None) != (self.tls_private_key is None):
-            absent = "tls_private_key" if self.tls_private_key is None else "tls_certificate"
-            problems.append(f"{absent}: must be set too: TLS needs both tls_certificate and tls_private_key")
-        for name in ("tls_certificate", "tls_private_key"):
-            path = getattr(self, name)
-            if path is not None and not path.is_file():
-                problems.append(f"{name}: there is no file {str(path)!r}; give the path of a PEM file")
         if self.max_event_bytes > self.max_batch_bytes:
             problems.append("max_batch_bytes: must be at least max_event_bytes; raise it or lower max_event_bytes")
         if self.max_batch_bytes > self.max_pending_bytes:
@@ -293,7 +239,7 @@ def load_settings(config_file: Path | None = None, **flags: object) -> Settings:
     if misspelt := unknown_variables(os.environ, Settings.model_fields).misspelt:
         raise ConfigError(misspelt)
     path = _config_path(config_file)
-    in_file = {} if path is None else _read_toml(path, "config file")
+    in_file = {} if path is None else read_toml(path, "config file")
     _refuse_unknown(in_file, f"file {path}")
     in_flags = {name: value for name, value in flags.items() if value is not None}
     _refuse_unknown(in_flags, "flag")
@@ -301,16 +247,29 @@ def load_settings(config_file: Path | None = None, **flags: object) -> Settings:
     sources = dict.fromkeys(in_file, f"file {path}")
     sources |= {name: f"environment {ENV_PREFIX}{name.upper()}" for name in in_environment}
     sources |= dict.fromkeys(in_flags, "flag")
-    settings = _checked({**in_file, **in_environment, **in_flags}, sources)
+    given = {**in_file, **in_environment, **in_flags}
+    settings = _checked(given, sources)
+    if path is not None and in_file.keys() & _SECRETS_OF_FILES and (problem := exposed(path)):
+        raise ConfigError([f"config file: {problem}"])
     if settings.auth_tokens_file is not None:
-        tokens = _read_toml(settings.auth_tokens_file, "auth_tokens_file")
-        if twice := len(tokens.keys() & settings.auth_tokens.keys()):
-            raise ConfigError([f"auth_tokens_file: {twice} of its tokens are in auth_tokens too; keep each in one place"])
-        origin = f"file {settings.auth_tokens_file}"
-        sources["auth_tokens"] = f"{sources['auth_tokens']}, {origin}" if "auth_tokens" in sources else origin
-        tokens = {**settings.auth_tokens, **tokens}
-        settings = _checked({**in_file, **in_environment, **in_flags, "auth_tokens": tokens}, sources)
+        return _with_tokens_of(settings.auth_tokens_file, settings, given, sources)
+    if "auth_tokens" in given and not settings.auth_tokens:
+        raise ConfigError([_located("auth_tokens: must contain a token; remove it to admit every caller", sources)])
     return settings
+
+
+def _with_tokens_of(path: Path, settings: Settings, given: dict[str, Any], sources: dict[str, str]) -> Settings:
+    """Returns the settings with the tokens of the file. Raises ConfigError, also for a file without tokens: the server would
+    admit every caller."""
+    tokens = read_toml(path, "auth_tokens_file")
+    if not tokens:
+        raise ConfigError([f"auth_tokens_file: there is no token in {str(path)!r}; make one with {RANDOM_HEX}"])
+    if problem := exposed(path):
+        raise ConfigError([f"auth_tokens_file: {problem}"])
+    if twice := len(tokens.keys() & settings.auth_tokens.keys()):
+        raise ConfigError([f"auth_tokens_file: {twice} of its tokens are in auth_tokens too; keep each in one place"])
+    sources["auth_tokens"] = ", ".join(filter(None, (sources.get("auth_tokens"), f"file {path}")))
+    return _checked({**given, "auth_tokens": {**settings.auth_tokens, **tokens}}, sources)
 
 
 def foreign_variables() -> list[str]:
@@ -350,24 +309,11 @@ def _problem(error: dict[str, Any], values: Mapping[str, object], sources: Mappi
 
 def _config_path(config_file: Path | None) -> Path | None:
     if config_file is not None:
-        return config_file.expanduser()
+        return home(config_file)
     if named := os.environ.get(f"{ENV_PREFIX}CONFIG"):
-        return Path(named).expanduser()
+        return home(Path(named))
     path = Path(DEFAULT_FILE)
-    return path if path.is_file() else None
-
-
-def _read_toml(path: Path, what: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ConfigError([f"{what}: there is no file {str(path)!r}; check the path"]) from None
-    except OSError as error:
-        raise ConfigError([f"{what}: cannot read {str(path)!r}: {error.strerror}"]) from None
-    except UnicodeDecodeError:
-        raise ConfigError([f"{what}: {str(path)!r} is not UTF-8 text"]) from None
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError([f"{what}: {str(path)!r} is not valid TOML: {error}"]) from None
+    return path if is_there(path, "config file") else None
 
 
 def _refuse_unknown(values: Mapping[str, object], source: str) -> None:

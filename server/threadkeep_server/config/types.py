@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from datetime import timedelta
 from typing import Annotated
@@ -71,6 +72,14 @@ def split_address(address: str) -> tuple[str, int]:
     if not colon or not host or not re.fullmatch(r"[0-9]{1,5}", port) or int(port) > 65_535:
         raise ValueError("must be host:port, as in 127.0.0.1:7443 or 0.0.0.0:7443; port 0 picks a free one")
     return host, int(port)
+
+
+def is_loopback(host: str) -> bool:
+    """Reports whether only this machine reaches the host."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
 
 
 def normalize_url(url: str) -> str:

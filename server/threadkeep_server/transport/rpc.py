@@ -59,7 +59,7 @@ class Method:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A proto service and its servicer."""
+    """A proto service and its servicer. `around` returns the handler of a method in place of the servicer's."""
 
     descriptor: ServiceDescriptor
     servicer: object

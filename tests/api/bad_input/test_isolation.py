@@ -17,12 +17,12 @@ from threadkeep.v1 import session_pb2
 
 from .requests import METHODS, UNARY, Refusal, Wire, eventually, wire_on
 
-ALICE, BOB, ACME, OTHER = (f"Bearer token-{name}" for name in ("alice", "bob", "acme", "other"))
+ALICE, BOB, ACME, OTHER = (f"Bearer token-of-the-{name}" for name in ("alice", "bob", "acme", "other"))
 TOKENS = {
-    "token-alice": {"tenant": "acme", "user_id": "alice"},
-    "token-bob": {"tenant": "acme", "user_id": "bob"},
-    "token-acme": {"tenant": "acme"},
-    "token-other": {"tenant": "other"},
+    "token-of-the-alice": {"tenant": "acme", "user_id": "alice"},
+    "token-of-the-bob": {"tenant": "acme", "user_id": "bob"},
+    "token-of-the-acme": {"tenant": "acme"},
+    "token-of-the-other": {"tenant": "other"},
 }
 # Only the tests delete expired sessions.
 SETTINGS: dict[str, Any] = {"auth_tokens": TOKENS, "embedder": "hashing", "sweep_interval": "1h"}
@@ -84,7 +84,7 @@ def requests(name: session_pb2.SessionRef) -> list[tuple[str, dict[str, Any]]]:
 CALLS = [pytest.param(n, id=f"{n}-{method}") for n, (method, _) in enumerate(requests(SECRET))]
 
 
-@pytest.mark.parametrize("credential", [None, "", "Bearer", "Bearer ", "Bearer nope", "Basic dG9rZW4=", "token-alice"])
+@pytest.mark.parametrize("credential", [None, "", "Bearer", "Bearer ", "Bearer nope", "Basic dG9rZW4=", "token-of-the-alice"])
 @pytest.mark.parametrize("name", UNARY)
 def test_a_call_without_a_known_credential_is_rejected(wire: Wire, name: str, credential: str | None) -> None:
     refusal = wire.refused(name, b"", token=credential)

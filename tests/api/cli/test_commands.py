@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
@@ -205,16 +207,24 @@ def test_a_long_list_is_printed_before_all_pages_are_read(
 
 
 def test_a_token_is_sent(start_server: Any, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    server = start_server(data_dir=tmp_path / "auth", auth_tokens={"secret": {"tenant": "t"}})
+    server = start_server(data_dir=tmp_path / "auth", auth_tokens={"secret-0123456789": {"tenant": "t"}})
     address = f"127.0.0.1:{server.grpc_port}"
     assert main(["info", "--address", address]) == 1
     assert "THREADKEEP_TOKEN" in capfd.readouterr().err
-    assert main(["info", "--address", address, "--token", "secret"]) == 0
+    assert main(["info", "--address", address, "--token", "secret-0123456789"]) == 0
+    file = tmp_path / "token"
+    for content, code in (("secret-0123456789\n", 0), ("other-0123456789", 1), ("", 2), ("secret-0123456789\nmore", 2)):
+        file.write_text(content)
+        assert main(["info", "--address", address, "--token-file", str(file)]) == code
+        assert main([f"--token-file={file}", "info", "--address", address]) == code
+    capfd.readouterr()
+    assert main(["info", "--address", address, "--token-file", str(tmp_path / "no")]) == 1
+    assert capfd.readouterr().err == f"error: {tmp_path}/no: No such file or directory\n"
 
 
 def test_settings_are_printed_without_secrets(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("THREADKEEP_DATABASE_URL", "postgresql://me:hunter2@db/x")
-    monkeypatch.setenv("THREADKEEP_AUTH_TOKENS", '{"topsecret": {"tenant": "t"}}')
+    monkeypatch.setenv("THREADKEEP_AUTH_TOKENS", '{"topsecret-0123456789": {"tenant": "t"}}')
     assert main(["config"]) == 0
     table = capfd.readouterr().out
     assert main(["config", "--json"]) == 0
@@ -295,6 +305,30 @@ def test_serve_with_invalid_settings_prints_one_line_and_exits_with_2(
 ) -> None:
     code, said = refused(tmp_path, **variables)
     assert (code, says in said) == (2, True), said
+
+
+@pytest.mark.parametrize("frontend", ["grpc", "envoy"])
+def test_serve_with_what_it_cannot_use_prints_one_line(tmp_path: Path, frontend: str) -> None:
+    """The database of another program is not changed."""
+    foreign = tmp_path / "foreign.db"
+    with contextlib.closing(sqlite3.connect(foreign)) as connection:
+        connection.execute("CREATE TABLE accounts (id)")
+    before = foreign.read_bytes()
+    code, said = refused(tmp_path, "--frontend", frontend, "--database-url", f"sqlite:///{foreign}")
+    assert (code, f"sqlite:///{foreign}: the database holds tables of another program (accounts); give" in said) == (1, True)
+    assert foreign.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == ["foreign.db"]
+
+    pem = tmp_path / "wrong.pem"
+    pem.touch(mode=0o600)
+    tls = {"THREADKEEP_TLS_CERTIFICATE": str(pem), "THREADKEEP_TLS_PRIVATE_KEY": str(pem)}
+    code, said = refused(tmp_path, "--frontend", frontend, **tls)
+    assert (code, "must be the PEM file of a certificate chain" in said) == (2, True)
+
+    code, said = refused(tmp_path, "--frontend", frontend, "--config", str(tmp_path))
+    assert (code, f"cannot read '{tmp_path}': Is a directory" in said) == (2, True)
+    code, said = refused(tmp_path, "--frontend", frontend, "--grpc-address", "0.0.0.0:0")
+    assert (code, "grpc_address (from flag): must be an address of this machine" in said) == (2, True)
 
 
 @pytest.mark.parametrize("port", ["grpc", "http"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -279,6 +280,20 @@ def test_openai_messages_are_exported_as_imported(
     assert (line["session_id"], line["user_id"], line["labels"], line["messages"]) == ("c1", "u", {"k": "v"}, chat)
     code, done, _ = run("import", out)
     assert (code, done["events_added"], done["events_already_there"]) == (0, 0, 4)
+
+
+def test_a_user_exports_what_is_theirs_to_a_file_of_their_own(start_server: ServerFactory, tmp_path: Path) -> None:
+    tokens = {"token-of-all-users": {"tenant": "t"}, "token-of-the-user": {"tenant": "t", "user_id": "ann"}}
+    address = f"127.0.0.1:{start_server(data_dir=tmp_path / 'bound', auth_tokens=tokens).grpc_port}"
+    with Client(address, token="token-of-all-users") as everyone:
+        for user in ("ann", "bob"):
+            everyone.append(everyone.create_session("s", user_id=user), threadkeep.user(f"{user}'s"))
+    out = tmp_path / "own.jsonl"
+    out.with_name("own.jsonl.partial").touch(mode=0o644)  # of an export that was killed
+    command = ["export", "--format", "openai", "-o", str(out), "--address", address, "--token", "token-of-the-user"]
+    assert main(command) == 0
+    assert [json.loads(line)["user_id"] for line in out.read_text().splitlines()] == ["ann"]
+    assert stat.S_IMODE(out.stat().st_mode) == 0o600
 
 
 def test_an_interrupted_export_leaves_no_file(run: Run, tmp_path: Path) -> None:

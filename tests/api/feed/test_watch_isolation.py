@@ -17,8 +17,8 @@ from ..bad_input.requests import Refusal, eventually
 from ..bad_input.streams import METHODS, UNARY, Streams, path_of, streams_on
 from ..bad_input.test_isolation import ACME, ALICE, BOB, MISSING, OTHER, SECRET, TOKENS, ref
 
-BOUND = TOKENS | {"token-bob-elsewhere": {"tenant": "other", "user_id": "bob"}}
-BOB_ELSEWHERE = "Bearer token-bob-elsewhere"
+BOUND = TOKENS | {"token-of-the-bob-elsewhere": {"tenant": "other", "user_id": "bob"}}
+BOB_ELSEWHERE = "Bearer token-of-the-bob-elsewhere"
 SESSION, ALL = "WatchSession", "WatchAll"
 QUOTA = 40
 
@@ -256,7 +256,7 @@ def test_a_consumer_receives_only_accessible_changes(wire: Streams) -> None:
 # credentials and metrics
 
 
-@pytest.mark.parametrize("credential", [None, "", "Bearer", "Bearer nope", "token-alice"])
+@pytest.mark.parametrize("credential", [None, "", "Bearer", "Bearer nope", "token-of-the-alice"])
 def test_a_call_without_a_known_credential_is_rejected(wire: Streams, credential: str | None) -> None:
     refusals = [wire.stream_refused(name, b"", token=credential) for name in (SESSION, ALL)]
     refusals += [wire.unary_error(name, b"", token=credential) for name in UNARY]

@@ -20,7 +20,7 @@ from ..search.searching import ENGINES, connected, serving
 
 PATH = "/apps/shop/users/alice/memory"
 BODY = '{"sessionId": "s1"}'
-TOKENS = {"tok-alice": {"tenant": "acme", "user_id": "alice"}, "tok-acme": {"tenant": "acme"}}
+TOKENS = {"token-of-the-alice": {"tenant": "acme", "user_id": "alice"}, "token-of-the-acme": {"tenant": "acme"}}
 
 
 @dataclass(frozen=True)
@@ -165,17 +165,17 @@ def test_pages_of_other_origins_are_rejected(server: Running, start_server: Serv
 
 def test_the_credential_decides_which_user_is_allowed(start_server: ServerFactory) -> None:
     guarded = start_server(auth_tokens=TOKENS)
-    with connected(guarded, token="tok-acme") as client:
+    with connected(guarded, token="token-of-the-acme") as client:
         for name in ("alice", "bob"):
             client.append(SessionRef(app="shop", user_id=name, session_id="s1"), user("tea"), create=True)
     for token in ("", "nope"):
         answer = call(guarded, token=token)
         assert (answer.status, answer.json["code"]) == (401, "unauthenticated")
     for path in ("/apps/shop/users/bob/memory", "/apps/shop/users/nobody/memory"):
-        answer = call(guarded, path, token="tok-alice")
+        answer = call(guarded, path, token="token-of-the-alice")
         assert (answer.status, answer.json["code"]) == (403, "permission_denied")
-    assert call(guarded, token="tok-alice").json["added"] == 1
-    assert call(guarded, "/apps/shop/users/bob/memory", token="tok-acme").json["added"] == 1
+    assert call(guarded, token="token-of-the-alice").json["added"] == 1
+    assert call(guarded, "/apps/shop/users/bob/memory", token="token-of-the-acme").json["added"] == 1
 
 
 def test_a_server_without_memory_rejects_the_route(start_server: ServerFactory) -> None:

@@ -214,11 +214,11 @@ async def test_a_session_id_alone_may_be_ambiguous(client: Any) -> None:
 
 @pytest.mark.parametrize("flavor", FLAVORS)
 async def test_the_token_selects_the_tenant(start_server: Callable[..., Any], flavor: str) -> None:
-    tokens = {"of-alice": {"tenant": "t", "user_id": "alice"}, "of-all": {"tenant": "t"}}
+    tokens = {"token-of-alice-only": {"tenant": "t", "user_id": "alice"}, "token-of-everyone": {"tenant": "t"}}
     server = f"127.0.0.1:{start_server(auth_tokens=tokens).grpc_port}"
     async with (
-        make(flavor, server, token="of-alice") as alice,
-        make(flavor, server, token="of-all") as operator,
+        make(flavor, server, token="token-of-alice-only") as alice,
+        make(flavor, server, token="token-of-everyone") as operator,
         make(flavor, server, token="unknown") as stranger,
         make(flavor, server) as nobody,
     ):

@@ -18,7 +18,7 @@ TARGETS = {
     ("envoy", 256): {"sqlite": 1.0, "postgres": 1.0},
     ("grpc", 64): {"sqlite": 0.60, "postgres": 0.55},
 }
-TOKEN = "bench-token"
+TOKEN = "bench-token-of-the-fronts"
 _LOAD = ROOT / "build" / "bench" / "load"
 PROGRAM = Recipe((str(_LOAD),), (("go", "build", "-o", str(_LOAD), "./internal/load"),), CLIENT / "go")
 

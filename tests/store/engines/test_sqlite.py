@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
+import sys
 from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
@@ -12,14 +14,21 @@ import pytest
 from tests.store.rows.durable import Opener
 from tests.store.suite import DurableSuite, StoreSuite
 from tests.support.codec import CODEC, draft
-from tests.support.sessions import append, create, new_session, ref
+from tests.support.sessions import TENANT, append, create, new_session, ref
 from threadkeep_server.domain.errors import SessionNotFound, StoreUnavailable
 from threadkeep_server.domain.model import EventDraft
 from threadkeep_server.store.contract.maintenance import Totals
 from threadkeep_server.store.contract.store import Store
-from threadkeep_server.store.sql.engine.sqlite import DatabaseInUse
+from threadkeep_server.store.sql.engine.sqlite_lock import DatabaseInUse
 from threadkeep_server.store.sql.store import open_store
 from threadkeep_server.transport.wire.codec import EventCodec
+
+OPEN = """
+import sys
+from pathlib import Path
+from threadkeep_server.store.sql.engine.sqlite_lock import FileLock
+FileLock(Path(sys.argv[1].removeprefix("sqlite:///")))
+"""
 
 
 class TestSqlite(StoreSuite, DurableSuite):
@@ -36,6 +45,24 @@ class TestSqlite(StoreSuite, DurableSuite):
         async with open_again():
             with pytest.raises(DatabaseInUse):
                 await open_again().__aenter__()
+
+    @pytest.mark.parametrize("link", ["symlink_to", "hardlink_to"])
+    async def test_a_second_server_on_the_file_by_another_name_is_refused(
+        self, open_again: Opener, tmp_path: Path, link: str
+    ) -> None:
+        elsewhere = tmp_path / "elsewhere"
+        elsewhere.mkdir()
+        getattr(elsewhere / "other.db", link)(tmp_path / "threadkeep.db")
+        async with open_again() as store:
+            await create(store)
+            with pytest.raises(DatabaseInUse, match=r"other\.db is in use"):
+                await open_store(f"sqlite:///{elsewhere}/other.db", CODEC).__aenter__()
+            command = [sys.executable, "-c", OPEN, f"sqlite:///{elsewhere}/other.db"]
+            process = await asyncio.create_subprocess_exec(*command, stderr=asyncio.subprocess.PIPE)
+            assert b"other.db is in use by another Threadkeep server" in (await process.communicate())[1]
+            await append(store, draft("undisturbed"))
+        async with open_store(f"sqlite:///{elsewhere}/other.db", CODEC) as store:
+            assert (await store.get_session(TENANT, ref())).last_seq == 1
 
     async def test_a_session_whose_creation_failed_is_not_confused_with_another(self, tmp_path: Path) -> None:
         """A rolled back row frees its id. A caller that kept the id would write into another session's log."""

@@ -26,6 +26,7 @@ def bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def _file(text: str, name: str = "threadkeep.toml") -> Path:
     path = Path(name)
     path.write_text(text, encoding="utf-8")
+    path.chmod(0o600)
     return path
 
 
@@ -173,7 +174,7 @@ def test_the_database_password_is_masked(url: str, shown: str) -> None:
 
 
 def test_neither_output_nor_repr_contains_a_secret() -> None:
-    tokens = {"tok-hush": {"tenant": "acme", "user_id": "ann"}}
+    tokens = {"tok-hush-0123456789": {"tenant": "acme", "user_id": "ann"}}
     model = {"summarizer_api_key": "sk-hush", "summarizer_base_url": "https://u:hush@h/v1"}
     settings = load_settings(None, database_url="postgres://u:hush@h/d", auth_tokens=tokens, **model)
     public = settings.public()
@@ -191,19 +192,20 @@ def test_printed_settings_parse_to_the_same_settings() -> None:
 
 
 def test_tokens_come_from_the_environment_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("THREADKEEP_AUTH_TOKENS", '{"tok-1": {"tenant": "acme"}}')
+    monkeypatch.setenv("THREADKEEP_AUTH_TOKENS", '{"tok-1-0123456789": {"tenant": "acme"}}')
     settings = load_settings()
-    assert settings.auth_tokens["tok-1"].tenant == "acme"
-    assert settings.auth_tokens["tok-1"].user_id is None
+    assert settings.auth_tokens["tok-1-0123456789"].tenant == "acme"
+    assert settings.auth_tokens["tok-1-0123456789"].user_id is None
 
 
 def test_tokens_of_the_tokens_file_are_added(tmp_path: Path) -> None:
-    tokens = _file('tok-2 = {tenant = "acme", user_id = "ann"}\n', "tokens.toml")
-    _file('auth_tokens_file = "tokens.toml"\n[auth_tokens]\ntok-1 = {tenant = "umbrella"}\n')
+    tokens = _file('tok-2-0123456789 = {tenant = "acme", user_id = "ann"}\n', "tokens.toml")
+    _file('auth_tokens_file = "tokens.toml"\n[auth_tokens]\ntok-1-0123456789 = {tenant = "umbrella"}\n')
     settings = load_settings()
-    assert {token: each.tenant for token, each in settings.auth_tokens.items()} == {"tok-1": "umbrella", "tok-2": "acme"}
+    tenants = {token: each.tenant for token, each in settings.auth_tokens.items()}
+    assert tenants == {"tok-1-0123456789": "umbrella", "tok-2-0123456789": "acme"}
     assert settings.sources["auth_tokens"] == "file threadkeep.toml, file tokens.toml"
-    tokens.write_text('tok-1 = {tenant = "acme"}\n', encoding="utf-8")
+    tokens.write_text('tok-1-0123456789 = {tenant = "acme"}\n', encoding="utf-8")
     assert "keep each in one place" in _problem()
 
 
@@ -284,14 +286,6 @@ def test_limits_that_contradict_each_other_are_refused() -> None:
     assert _problem(max_pending_bytes="1MiB").startswith("max_pending_bytes (from flag): must be at least max_batch_bytes")
     assert "must differ from grpc_address" in _problem(grpc_address="h:1", http_address="h:1")
     load_settings(grpc_address="127.0.0.1:0", http_address="127.0.0.1:0")
-
-
-def test_tls_needs_both_files_and_they_must_exist() -> None:
-    certificate, key = _file("", "cert.pem"), _file("", "key.pem")
-    assert _problem(tls_certificate=certificate).startswith("tls_private_key: must be set too")
-    assert _problem(tls_private_key=key).startswith("tls_certificate: must be set too")
-    assert "there is no file 'no.pem'" in _problem(tls_certificate="no.pem", tls_private_key=key)
-    assert load_settings(tls_certificate=certificate, tls_private_key=key).tls_private_key == key
 
 
 def test_an_unknown_setting_is_refused_with_the_likely_name() -> None:

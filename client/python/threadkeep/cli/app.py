@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -22,7 +23,7 @@ from .commands.server import config_table, db_app, info, serve
 from .commands.sessions import sessions_app
 from .commands.watch import watch
 from .errors import CliError, Exit, debugging, from_server, from_system, one_line, report
-from .options import Address, Cli, Json, Token
+from .options import Address, Cli, Json, Token, usage
 
 
 def build() -> typer.Typer:
@@ -58,7 +59,7 @@ def build() -> typer.Typer:
 def run(arguments: list[str]) -> int:
     """Runs one command line and returns its exit code. THREADKEEP_DEBUG=1 lets tracebacks through."""
     try:
-        return _invoke(arguments)
+        return _invoke(_with_tokens_of_files(arguments))
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
     except BrokenPipeError:  # the reader of the output has exited
@@ -69,6 +70,27 @@ def run(arguments: list[str]) -> int:
         if debugging() and (failure is not error or error.__cause__ is not None):
             raise
     return report(failure, as_json="--json" in arguments)
+
+
+def _with_tokens_of_files(arguments: list[str]) -> list[str]:
+    """Returns the arguments with `--token TOKEN` in place of each `--token-file FILE`: every command with one has the other."""
+    found: list[str] = []
+    rest = iter(arguments)
+    for each in rest:
+        name, given, value = each.partition("=")
+        if each == "--":
+            return [*found, each, *rest]
+        found.append(f"--token={_token_in(value if given else next(rest, ''))}" if name == "--token-file" else each)
+    return found
+
+
+def _token_in(path: str) -> str:
+    if not path:
+        raise usage("--token-file needs the path of a file with a token")
+    lines = Path(path).read_text(encoding="utf-8").split()
+    if len(lines) != 1:
+        raise usage(f"--token-file: {path} must contain one token and nothing else")
+    return lines[0]
 
 
 def _failure(error: Exception) -> CliError:

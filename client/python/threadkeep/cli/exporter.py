@@ -100,17 +100,23 @@ class Exporter:
         return event
 
 
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
 @contextlib.contextmanager
 def destination(path: Path | None) -> Iterator[IO[str]]:
-    """The target of an export: standard output, or a file that gets its name when it is complete and on disk."""
+    """The target of an export: standard output, or a file that gets its name when it is complete and on disk. Only its owner
+    may read the file."""
     if path is None:
         sys.stdout.flush()
         with open(sys.stdout.fileno(), "w", encoding="utf-8", newline="\n", closefd=False) as out:
             yield out
         return
     partial = path.with_name(f"{path.name}.partial")
+    partial.unlink(missing_ok=True)  # of an export that was killed
     try:
-        with partial.open("w", encoding="utf-8", newline="\n") as out:
+        with open(partial, "x", encoding="utf-8", newline="\n", opener=_private) as out:
             yield out
             out.flush()
             os.fsync(out.fileno())

@@ -21,7 +21,9 @@ Address = Annotated[
     str | None,
     typer.Option("--address", metavar="HOST:PORT", help="The server. (env THREADKEEP_ADDRESS, default 127.0.0.1:7443)"),
 ]
-Token = Annotated[str | None, typer.Option("--token", help="The bearer token. (env THREADKEEP_TOKEN)")]
+Token = Annotated[
+    str | None, typer.Option("--token", help="The bearer token; --token-file FILE reads it from a file. (env THREADKEEP_TOKEN)")
+]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON for programs: one object, or one to a line.")]
 User = Annotated[str, typer.Option("--user", help="The user who owns the session.")]
 AllUsers = Annotated[bool, typer.Option("--all-users", help="Of every user that the token can access.")]

@@ -42,7 +42,7 @@ class MaintenanceStore(Protocol):
         ...
 
     async def ping(self) -> None:
-        """Raises StoreUnavailable if the database does not answer."""
+        """Raises StoreUnavailable if the database does not answer, or may not take the next write."""
         ...
 
     async def aclose(self) -> None:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import time
+from typing import Final
+
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
+from ...domain.errors import StoreUnavailable
 from ..contract.maintenance import StoreInfo
 from .log import session_queries
+from .log.store import GroupedWrites
 from .log.unit_runner import UnitRunner
 from .schema import versions
 from .schema.tables import meta
 from .search.indexer import lag
 
+_UNWELL_FOR_S: Final = 30.0
+"""How long a failed write counts without another: a server that is given no calls could not show that it has recovered."""
 _NOTES = "n:"
 """Prefix of the keys of notes in the table of facts."""
 
@@ -19,8 +26,9 @@ _NOTES = "n:"
 class SqlMaintenance:
     """MaintenanceStore on a database, without aclose. `indexed`: whether there is a search index."""
 
-    def __init__(self, units: UnitRunner, store_id: str, *, indexed: bool) -> None:
+    def __init__(self, units: UnitRunner, writes: GroupedWrites, store_id: str, *, indexed: bool) -> None:
         self._units = units
+        self._writes = writes
         self._engine = units.engine
         self._store_id = store_id
         self._indexed = indexed
@@ -47,6 +55,15 @@ class SqlMaintenance:
 
     async def ping(self) -> None:
         await self._units.read(lambda connection: connection.execute(sa.select(1)).scalar())
+        if problem := self._engine.low_space() or self._failed_write():
+            raise StoreUnavailable(problem)
+
+    def _failed_write(self) -> str | None:
+        if self._writes.failure is None:
+            return None
+        problem, failed_at = self._writes.failure
+        recent = time.monotonic() - failed_at < _UNWELL_FOR_S
+        return problem if recent and problem in self._engine.of_writes else None
 
 
 def _put_note(connection: Connection, key: str, value: str, expected: str | None) -> bool:

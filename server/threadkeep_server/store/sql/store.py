@@ -64,7 +64,7 @@ class SqlStore:
         self._use_vectors(SqlVectors(self._units, prepared.vectors))
         self._memories = SqlMemories(self._units, prepared.memories)
         self._use_memories(self._memories)
-        self._use_maintenance(SqlMaintenance(self._units, prepared.store_id, indexed=indexed))
+        self._use_maintenance(SqlMaintenance(self._units, self._writes, prepared.store_id, indexed=indexed))
         self._indexer: Indexer | None = None
         if prepared.events is not None:
             self._indexer = Indexer(engine, prepared.events, codec, busy=self._writes.busy)
@@ -185,7 +185,7 @@ async def open_store(
 ) -> AsyncIterator[SqlStore]:
     """Opens the store at a URL, migrated and running.
 
-    Raises SchemaTooNew, DatabaseInUse, StoreUnavailable, ValueError for an unknown scheme.
+    Raises SchemaTooNew, DatabaseInUse, ForeignDatabase, StoreUnavailable, ValueError for an unknown scheme.
     """
     options = options or SqlOptions()
     async with AsyncExitStack() as stack:

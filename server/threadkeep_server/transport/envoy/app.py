@@ -14,6 +14,7 @@ from google.protobuf.message import Message
 from ...domain.errors import DeadlineExceeded, ServerDraining
 from ...domain.model import Caller
 from ..asgi import Receive, Scope, Send
+from ..audit.peer import PEER
 from ..auth import Authenticator
 from ..errors import as_domain_error, status_of
 from ..rpc import MESSAGE_SLACK, Method, Service, encode
@@ -46,6 +47,7 @@ class GrpcApp:
         self._draining = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        PEER.set(scope.get("client"))
         with contextlib.suppress(Disconnected):
             await self._serve(scope["path"], dict(scope["headers"]), receive, _Response(send))
 

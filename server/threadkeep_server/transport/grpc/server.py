@@ -15,6 +15,7 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from ...domain.errors import ServerDraining
+from ..audit.peer import PEER
 from ..auth import Authenticator
 from ..errors import as_domain_error, status_of
 from ..rpc import MESSAGE_SLACK, Method, Service, encode
@@ -83,6 +84,7 @@ class _Boundary:
             await _abort(context, exc)
 
     def _admit(self, context: Context) -> Any:
+        PEER.set(context.peer)
         if self.draining:
             raise ServerDraining
         if self._authenticator.anonymous is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from urllib.parse import unquote
 
@@ -11,6 +12,7 @@ from ...domain.errors import InvalidField, ThreadkeepError
 from ...domain.model import SessionRef
 from ...service.memory.memories import MemoryService
 from ..asgi import Receive, Scope, Send
+from ..audit.trail import Trail
 from ..auth import Authenticator
 from ..errors import as_domain_error
 from .responses import respond_error, respond_json
@@ -18,6 +20,7 @@ from .responses import respond_error, respond_json
 PATTERN = "/apps/{app}/users/{user}/memory"
 SHOWN = f'{PATTERN} with {{"sessionId": "..."}}'
 _METHOD = "PATCH"
+_AUDITED = f"{_METHOD} {PATTERN}"
 _SEGMENTS = 6
 _MOST_BYTES = 64 << 10
 _LONGEST_NAME = 100
@@ -31,9 +34,10 @@ class _TooLarge(Exception):
 class MemoryRoute:
     """Serves AddSessionToMemory with default options: returns its counts, or the error of the RPC."""
 
-    def __init__(self, memory: MemoryService, authenticator: Authenticator) -> None:
+    def __init__(self, memory: MemoryService, authenticator: Authenticator, trail: Trail | None = None) -> None:
         self._memory = memory
         self._authenticator = authenticator
+        self._trail = trail
 
     @staticmethod
     def matches(scope: Scope) -> bool:
@@ -49,7 +53,12 @@ class MemoryRoute:
         try:
             authorization = dict(scope["headers"]).get(b"authorization")
             caller = self._authenticator.caller(None if authorization is None else authorization.decode("latin-1"))
-            done = await self._memory.add_session(caller, _named(scope, await _body(receive)))
+            session = _named(scope, await _body(receive))
+            recorded: AbstractContextManager[object] = nullcontext()
+            if self._trail is not None:
+                recorded = self._trail.call(_AUDITED, caller, session._asdict())
+            with recorded:
+                done = await self._memory.add_session(caller, session)
         except _TooLarge:
             message = f"the body must have at most {_MOST_BYTES:,} bytes"
             await respond_json(send, 413, {"code": "resource_exhausted", "message": message}, [(b"connection", b"close")])

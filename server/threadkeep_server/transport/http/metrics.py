@@ -46,6 +46,7 @@ class Sources:
     tail: Callable[[], TailStats] | None = None
     consumer_members: Callable[[], int] | None = None
     embedding: Callable[[], EmbeddingStats | None] = lambda: None
+    audit_lost: Callable[[], int] | None = None
 
 
 class Metrics:
@@ -98,6 +99,9 @@ class Metrics:
             yield _gauge("consumer_members", "Members of consumers on this server.", self._sources.consumer_members())
         if (embedding := self._sources.embedding()) is not None:
             yield from _of_embedding(embedding)
+        if self._sources.audit_lost is not None:
+            text = "Records that the audit log lost."
+            yield CounterMetricFamily("threadkeep_audit_lost_records_total", text, value=self._sources.audit_lost())
 
     def _of_feed(self, feed: FeedState) -> Iterator[Metric]:
         yield _gauge("feed_head", "Number of the last change that can be delivered.", feed.head.change)

@@ -18,6 +18,7 @@ import uvicorn
 
 from ...domain.errors import ServerDraining, StoreUnavailable, ThreadkeepError, Unauthenticated
 from ..asgi import ASGIApp, Receive, Scope, Send
+from ..audit.peer import PEER
 from ..auth import Authenticator
 from ..errors import as_domain_error
 from ..rpc import Method, Service
@@ -76,6 +77,7 @@ class _Gateway:
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             raise RuntimeError(f"only HTTP is served here, not {scope['type']}")
+        PEER.set(scope.get("client"))
         path, headers = scope["path"], dict(scope["headers"])
         origin = headers.get(b"origin")
         if origin is not None:

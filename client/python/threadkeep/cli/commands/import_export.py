@@ -13,6 +13,7 @@ from typing import Annotated, BinaryIO
 import typer
 
 from ... import AsyncClient
+from ...errors import PermissionDenied
 from ...v1 import session_pb2
 from ..errors import CliError, Exit, counted, from_server
 from ..exporter import Exported, Exporter, destination
@@ -121,7 +122,7 @@ def export_sessions(
                     yield session
 
         everything = not sessions and not user and app is None
-        total = (await client.info(totals=True)).total_events if everything else None
+        total = await _total(client) if everything else None
         exporter = Exporter(
             client, out, form.value, lambda done: gauge.at(done.sessions, done.events, done.events, total or None)
         )
@@ -130,6 +131,14 @@ def export_sessions(
     with destination(output) as out, meter("exporting", quiet=cli.json) as gauge:
         done = cli.call(work)
     _tell_export(cli, done, time.monotonic() - began, output)
+
+
+async def _total(client: AsyncClient) -> int | None:
+    """Returns the number of events that an export of everything has; None if the token is bound to a user, who may not know."""
+    try:
+        return (await client.info(totals=True)).total_events
+    except PermissionDenied:
+        return None
 
 
 class _Inputs:

@@ -37,6 +37,9 @@ def serve(
     http_address: Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Where HTTP listens; '' for no HTTP.")] = None,
     frontend: Annotated[str | None, typer.Option(help="What accepts connections: grpc or envoy.")] = None,
     auth_tokens_file: Annotated[Path | None, typer.Option(metavar="FILE", help="TOML file of the callers' tokens.")] = None,
+    insecure: Annotated[
+        bool | None, typer.Option("--insecure", help="Listen beyond this machine without tokens, on a closed network.")
+    ] = None,
     log_level: Annotated[str | None, typer.Option(help="debug, info, warning or error.")] = None,
     log_format: Annotated[str | None, typer.Option(help="text or json.")] = None,
 ) -> None:
@@ -52,6 +55,7 @@ def serve(
         http_address=http_address,
         frontend=frontend,
         auth_tokens_file=auth_tokens_file,
+        insecure=insecure,
         log_level=log_level,
         log_format=log_format,
     )

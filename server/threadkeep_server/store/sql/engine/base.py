@@ -137,6 +137,8 @@ class Engine(Protocol):
     durability: str
     """The failures that an acknowledged commit survives."""
     capabilities: frozenset[Capability]
+    of_writes: frozenset[str]
+    """What `problem` returns for failures that reads do not notice."""
     sql: Dialect
     locks: Locks
     peers: Peers
@@ -173,6 +175,10 @@ class Engine(Protocol):
 
     def problem(self, error: BaseException) -> str | None:
         """Returns why the database failed, in words for a client; None for other errors."""
+        ...
+
+    def low_space(self) -> str | None:
+        """Returns that the disk is almost full, in words for a client; None if it is not, or not known."""
         ...
 
     async def aclose(self) -> None: ...

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
 import sqlalchemy as sa
 
+from ..schema.foreign import refuse_foreign
 from .base import Engine, SqlOptions, Unit
 from .sqlite import SqliteEngine
 from .sqlite import peek as peek_sqlite
@@ -23,7 +25,10 @@ def _sqlite_path(url: sa.URL) -> Path:
 
 
 def _sqlite(url: sa.URL, options: SqlOptions) -> Engine:
-    return SqliteEngine(_sqlite_path(url), options)
+    path = _sqlite_path(url)
+    with contextlib.suppress(sa.exc.DBAPIError):  # the first unit reports it
+        peek_sqlite(path, refuse_foreign)  # opening would change its journal mode
+    return SqliteEngine(path, options)
 
 
 def _postgres(url: sa.URL, options: SqlOptions) -> Engine:
@@ -57,7 +62,7 @@ async def _read(engine: Engine, unit: Unit[T]) -> T:
 
 
 def open_engine(url: str, options: SqlOptions) -> Engine:
-    """Returns the engine for a URL. Raises ValueError for an unknown scheme, DatabaseInUse."""
+    """Returns the engine for a URL. Raises ValueError for an unknown scheme, DatabaseInUse, ForeignDatabase."""
     parsed = sa.make_url(url)
     make = _SCHEMES.get(parsed.get_backend_name())
     if make is None:

@@ -46,6 +46,7 @@ class PostgresEngine:
 
     name = "postgresql"
     durability = "unknown"
+    of_writes = frozenset(_PROBLEMS[state] for state in ("53100", "58", "25006"))
     capabilities = frozenset({Capability.TSVECTOR, Capability.FUNCTIONS, Capability.EXTENSIONS})
 
     def __init__(self, url: str, options: SqlOptions) -> None:
@@ -143,6 +144,9 @@ class PostgresEngine:
         if (isinstance(error, DBAPIError) and error.connection_invalidated) or isinstance(error, sa.exc.InterfaceError):
             return "the connection to the database failed"
         return _PROBLEMS.get(state) or _PROBLEMS.get(state[:2])
+
+    def low_space(self) -> str | None:
+        return None
 
     async def aclose(self) -> None:
         await self._units.aclose()

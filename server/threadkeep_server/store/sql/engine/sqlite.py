@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
-import fcntl
 import os
 import sqlite3
 from collections.abc import Callable, Sequence
@@ -22,6 +20,7 @@ from .running_units import RunningUnits
 from .sqlite_dialect import NoLocks, NoPeers, SqliteDialect
 from .sqlite_driver import UNITS, Statements, Threads, driver, open_pool, roll_back
 from .sqlite_local import LocalConnection
+from .sqlite_lock import FileLock
 
 T = TypeVar("T")
 
@@ -39,32 +38,6 @@ _PROBLEMS = {
 _ROWS_A_STATEMENT = 128
 # A transaction that reads before it writes must be the writer from the start, or lose what it read.
 _BEGIN = "BEGIN IMMEDIATE"
-
-
-class DatabaseInUse(RuntimeError):
-    """Another server holds the database file."""
-
-
-class _FileLock:
-    """Held as long as the engine lives; the kernel drops it when the process dies, however it dies."""
-
-    def __init__(self, database: Path) -> None:
-        self._path = database.with_name(database.name + ".lock")
-        self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as exc:
-            os.close(self._fd)
-            if exc.errno not in (errno.EAGAIN, errno.EACCES):
-                raise
-            message = (
-                f"{database} is in use by another Threadkeep server; stop it, or give this one another file "
-                "(THREADKEEP_DATABASE_URL) or a PostgreSQL database, which several servers can share"
-            )
-            raise DatabaseInUse(message) from None
-
-    def release(self) -> None:
-        os.close(self._fd)
 
 
 def _pragmas(options: SqlOptions) -> Statements:
@@ -100,14 +73,14 @@ class SqliteEngine:
     """Engine on one SQLite file, which it locks against other servers."""
 
     capabilities: frozenset[Capability] = frozenset()
+    of_writes = frozenset({*_PROBLEMS.values()} - {_PROBLEMS[sqlite3.SQLITE_BUSY]})
 
     def __init__(self, path: Path, options: SqlOptions) -> None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._lock = _FileLock(path)
-        for file in (path, derived_path(path)):
-            # Conversations are nobody else's business; SQLite gives its -wal and -shm files the mode of the file itself.
-            if not file.exists():
-                file.touch(mode=0o600)
+        # Conversations are nobody else's business; SQLite gives its -wal and -shm files the mode of the file itself.
+        self._lock = FileLock(path)
+        if not derived_path(path).exists():
+            derived_path(path).touch(mode=0o600)
         self.name = f"sqlite {sqlite3.sqlite_version}"
         self.durability = f"synchronous={options.sqlite_synchronous}"
         plain = _pragmas(options)
@@ -125,6 +98,7 @@ class SqliteEngine:
         self.locks: Locks = NoLocks()
         self.peers: Peers = NoPeers()
         self._units = RunningUnits()
+        self._folder, self._least_free = path.parent, options.max_pending_bytes
 
     async def open(self) -> None:
         with UNITS.connect() as probe, contextlib.suppress(sa.exc.OperationalError):
@@ -204,6 +178,13 @@ class SqliteEngine:
             return cause.strerror or "the disk reports an error"
         code = getattr(cause, "sqlite_errorcode", None)
         return _PROBLEMS.get(code & 0xFF) if isinstance(code, int) else None
+
+    def low_space(self) -> str | None:
+        disk = os.statvfs(self._folder)
+        free = disk.f_bavail * disk.f_frsize
+        if free >= self._least_free:
+            return None
+        return f"the disk is almost full: {free >> 20} MiB are free, less than max_pending_bytes"
 
     async def aclose(self) -> None:
         await self._units.aclose()

@@ -36,6 +36,8 @@ class Writer:
         self._loop = asyncio.get_running_loop()
         self._closing = False
         self._last_commit = 0.0
+        self.failure: tuple[str, float] | None = None
+        """Why the database failed at the last group, and when, by time.monotonic(); None if it did not."""
 
     def write(self, request: Request) -> asyncio.Future[Any]:
         """Accepts the request; the future has its outcome. Raises RateLimited at once; all other errors are set on the
@@ -91,6 +93,7 @@ class Writer:
             await self._failed(group, exc)
             return
         self._last_commit = time.monotonic()
+        self.failure = None
         for (_, future), outcome in zip(group, outcomes, strict=True):
             _settle(future, outcome)
 
@@ -98,6 +101,7 @@ class Writer:
         """Fails all requests if the database failed; otherwise commits each alone."""
         problem = self._problem(exc)
         if problem is not None:
+            self.failure = problem, time.monotonic()
             for _, future in group:
                 _settle(future, StoreUnavailable(problem))
         elif len(group) == 1:

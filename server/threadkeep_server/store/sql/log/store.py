@@ -35,7 +35,7 @@ class GroupedWrites:
         self._group = GroupUnit(units.engine, units.codec, units.statements)
         functions = Capability.FUNCTIONS in units.engine.capabilities
         self._function = AppendFunction(units.engine, units.codec) if functions else None
-        writer = Writer(self._commit, units.engine.problem, max_pending_bytes=max_pending_bytes)
+        self._writer = writer = Writer(self._commit, units.engine.problem, max_pending_bytes=max_pending_bytes)
         self.append: Callable[[AppendRequest], Awaitable[Appended]] = writer.write
         self.create: Callable[[SessionCreation], Awaitable[Created]] = writer.write
         self.update: Callable[[SessionUpdate], Awaitable[Session]] = writer.write
@@ -43,6 +43,11 @@ class GroupedWrites:
         self.run = writer.run
         self.busy = writer.busy
         self.close = writer.close
+
+    @property
+    def failure(self) -> tuple[str, float] | None:
+        """See Writer."""
+        return self._writer.failure
 
     async def _commit(self, requests: Sequence[Request]) -> Sequence[Outcome]:
         outcomes = await self._append(requests) or await self._run(requests)

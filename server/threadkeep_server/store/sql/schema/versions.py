@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 
 from ..engine.base import Engine, SqlOptions, Unit
 from ..engine.factory import open_engine, peek
+from .foreign import refuse_foreign
 from .tables import OLDEST_CODE_THAT_CAN_RUN, SCHEMA_VERSION, meta
 
 T = TypeVar("T")
@@ -36,6 +37,7 @@ def migrate(connection: Connection) -> None:
         return  # newer, but compatible with this code
     if stored == SCHEMA_VERSION:
         return
+    refuse_foreign(connection)
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).with_name("migrations")))
     config.attributes["connection"] = connection
@@ -85,7 +87,7 @@ async def prepare(engine: Engine) -> None:
 
 
 def upgrade(url: str) -> None:
-    """Migrates the database's schema. Raises SchemaTooNew, DatabaseInUse."""
+    """Migrates the database's schema. Raises SchemaTooNew, DatabaseInUse, ForeignDatabase."""
 
     async def work() -> None:
         engine = open_engine(url, SqlOptions())
@@ -98,6 +100,12 @@ def upgrade(url: str) -> None:
 
 
 def current(url: str) -> tuple[int, int]:
-    """Returns the database's schema version (0: no database, or another one) and the one of this code. Changes nothing."""
-    stored = peek(url, versions)
+    """Returns the database's schema version (0: no database, or an empty one) and the one of this code. Changes nothing. Raises
+    ForeignDatabase."""
+
+    def unit(connection: Connection) -> tuple[int, int]:
+        refuse_foreign(connection)
+        return versions(connection)
+
+    stored = peek(url, unit)
     return (0 if stored is None else stored[0]), SCHEMA_VERSION
