@@ -60,7 +60,8 @@ def _check_values(text: bytes, descriptor: Any, most: int) -> None:
     an opening bracket outside of a string. The text may be invalid."""
     if text.count(b",") + text.count(b"[") + text.count(b"{") <= most:
         return
-    pieces = text.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"', _QUOTES_PER_VALUE * most)
+    plain = text.replace(b"\\\\", b"").replace(b'\\"', b"") if b'\\"' in text else text
+    pieces = plain.split(b'"', _QUOTES_PER_VALUE * most)
     values = depth = 0
     name = b""
     for index in range(0, len(pieces), 2):
