@@ -220,7 +220,8 @@ def _services(
         (tool_service_pb2, "ToolService", ToolServicer(search.tools)),
         (server_service_pb2, "ServerService", server),
     )
-    return [Service(module.DESCRIPTOR.services_by_name[name], servicer) for module, name, servicer in servicers]
+    most = limits.max_request_fields
+    return [Service(module.DESCRIPTOR.services_by_name[name], servicer, most) for module, name, servicer in servicers]
 
 
 async def _sweep(sessions: SessionService, interval: float) -> None:

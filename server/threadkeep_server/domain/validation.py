@@ -21,6 +21,10 @@ MAX_LABEL_KEY_BYTES = 63
 MAX_TERM_CHARACTERS = 1024
 MAX_TERMS = 64
 MAX_PARTS = 10_000
+MAX_REQUEST_FIELDS = 1 << 17
+"""See Limits.max_request_fields. More than the ids that one compaction may name."""
+FIELDS_PER_EVENT = 32
+"""How many fields events have at most, on average, in the largest batch of a server that admits larger batches."""
 MAX_NESTING = 8
 """Nested tool results. Protobuf parsers limit the depth of a whole response."""
 CLOCK_SKEW_NS = 60 * SECOND_NS
@@ -45,6 +49,11 @@ class Limits:
     max_response_bytes: int = 3_670_016
     default_ttl: int | None = 60 * 86_400 * 1_000_000_000
     context_bytes: int = 156 << 10
+
+    @property
+    def max_request_fields(self) -> int:
+        """Most fields of one request. Fields of nested messages count, and each value of a repeated field counts as one."""
+        return max(MAX_REQUEST_FIELDS, FIELDS_PER_EVENT * self.max_batch_events)
 
 
 def identifier(field: str, value: str, *, required: bool = False, most: int = MAX_ID_BYTES) -> str:

@@ -45,6 +45,19 @@ def as_domain_error(exc: Exception) -> ThreadkeepError:
     return error
 
 
+def release(error: BaseException) -> None:
+    """Drops the tracebacks of a reported error and of the errors behind it. Their frames hold the request; where a frame also
+    holds the error, all of it would stay in memory until the garbage collector runs."""
+    left: list[BaseException | None] = [error]
+    seen: set[int] = set()
+    while left:
+        each = left.pop()
+        if each is not None and id(each) not in seen:
+            seen.add(id(each))
+            each.__traceback__ = None
+            left += (each.__cause__, each.__context__)
+
+
 def status_of(error: ThreadkeepError) -> status_pb2.Status:
     """Returns a status with exactly one ErrorInfo, and BadRequest, RetryInfo or ResourceInfo where applicable."""
     info = error_details_pb2.ErrorInfo(reason=error.reason, domain=DOMAIN, metadata=error.metadata)

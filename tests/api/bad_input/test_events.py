@@ -152,11 +152,11 @@ def test_a_batch_over_the_limit_is_rejected(small: Wire, count: int, text: str, 
 
 
 def test_a_request_over_the_message_limit_is_rejected(small: Wire) -> None:
-    """gRPC rejects messages over the receive limit before they are parsed."""
+    """gRPC rejects messages over the receive limit before they are parsed, without details; behind Envoy there are details."""
     name = small.new_session()
     with small.unchanged(name), pytest.raises(grpc.RpcError) as raised:
         small.append(name, user("x" * (6 << 20)))
-    assert raised.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+    assert raised.value.code() in {grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.INVALID_ARGUMENT}
 
 
 def test_an_invalid_request_does_not_end_an_append_stream(small: Wire) -> None:

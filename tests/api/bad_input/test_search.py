@@ -194,7 +194,7 @@ def test_invalid_batches_of_memories_are_rejected(wire: Wire) -> None:
     entry = {"content": TEXT}
     wire.invalid("memories", "AddMemories", scope=SCOPE)
     wire.invalid("memories[2].id", "AddMemories", scope=SCOPE, memories=[entry | {"id": "a"}, entry, entry | {"id": "a"}])
-    many = wire.refused("AddMemories", scope=SCOPE, memories=[entry] * 6)
+    many = wire.refused("AddMemories", scope=SCOPE, memories=[{}] * 6)  # their number is checked before they are read
     assert (many.reason, many.metadata["field"], many.metadata["limit"]) == ("BATCH_TOO_LARGE", "memories", "5")
     large = entry | {"content": {"role": 1, "parts": [{"text": "x" * 2000}]}}
     refusal = wire.refused("AddMemories", scope=SCOPE, memories=[entry, large])

@@ -125,7 +125,7 @@ def test_invalid_fields_are_rejected(wire: Streams, name: str, fields: dict[str,
 @pytest.mark.parametrize("raw", [b"\xff", b"\x0a\x7f", b"\x0a\x04\x1a\x02\xff\xfe", b"\x12\x02\xc3\x28", b"\x0b", b"\x0a" * 99])
 def test_bytes_that_are_not_a_request_are_rejected(wire: Streams, name: str, raw: bytes) -> None:
     assert wire.stream_refused(name, raw).metadata["field"] == "request"
-    assert wire.connect_error(name, raw)["metadata"]["field"] == "body"
+    assert wire.connect_error(name, raw)["metadata"]["field"] == "request"
 
 
 JSON = [

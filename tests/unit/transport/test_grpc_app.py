@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import base64
 import gzip
+import random
 import zlib
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
-from google.rpc import status_pb2
+from google.rpc import error_details_pb2, status_pb2
 from grpc_health.v1 import health_pb2
 
 from threadkeep.v1 import server_service_pb2, subscription_pb2, subscription_service_pb2
@@ -22,7 +23,7 @@ from threadkeep_server.transport.envoy.app import GrpcApp, is_grpc
 from threadkeep_server.transport.envoy.frames import framed
 from threadkeep_server.transport.envoy.headers import timeout_of
 from threadkeep_server.transport.envoy.public import HealthServicer, health_service, reflection_service
-from threadkeep_server.transport.rpc import Service
+from threadkeep_server.transport.rpc import PLAIN_BYTES, Service
 
 INFO, WATCH, HEALTH = (
     "/threadkeep.v1.ServerService/GetServerInfo",
@@ -30,7 +31,7 @@ INFO, WATCH, HEALTH = (
     "/grpc.health.v1.Health/",
 )
 MOST = 1000
-SLACK = 4 << 20
+LARGE = f"must have at most {PLAIN_BYTES} bytes"
 REQUEST = framed(server_service_pb2.GetServerInfoRequest().SerializeToString())
 
 
@@ -117,6 +118,14 @@ def status_of(trailers: dict[str, str]) -> status_pb2.Status:
     return status_pb2.Status.FromString(base64.b64decode(encoded + "=" * (-len(encoded) % 4)))
 
 
+def problem_of(trailers: dict[str, str]) -> str:
+    """Returns the problem of an invalid request as a whole."""
+    info = error_details_pb2.ErrorInfo()
+    assert status_of(trailers).details[0].Unpack(info)
+    assert (trailers["grpc-status"], info.metadata["field"]) == ("3", "request")
+    return info.metadata["problem"]
+
+
 async def test_a_unary_response_is_one_frame_and_status_zero(app: GrpcApp, servicer: Servicer) -> None:
     servicer.answer = lambda: server_service_pb2.GetServerInfoResponse(version="1")
     trailers, body = await Call(app, INFO, REQUEST).response()
@@ -140,17 +149,24 @@ async def test_a_compressed_request_is_read(app: GrpcApp, encoding: str, compres
     assert trailers == {"grpc-status": "0"}
 
 
-async def test_a_request_that_decompresses_beyond_the_limit_is_rejected(app: GrpcApp, servicer: Servicer) -> None:
-    body = b"\1" + framed(gzip.compress(bytes(SLACK + MOST + 1)))[1:]
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [(bytes(1 << 21), "must not decompress to more than 100"), (random.Random(7).randbytes(PLAIN_BYTES + 1), LARGE)],
+    ids=["dense", "large"],
+)
+async def test_a_request_that_decompresses_beyond_the_limit_is_rejected(
+    app: GrpcApp, servicer: Servicer, content: bytes, problem: str
+) -> None:
+    body = b"\1" + framed(gzip.compress(content, 1))[1:]
     trailers, _ = await Call(app, INFO, body, grpc_encoding="gzip").response()
-    assert trailers["grpc-status"] == "8"
+    assert problem_of(trailers).startswith(problem)
     assert not servicer.callers
 
 
 async def test_a_length_over_the_limit_is_rejected_before_the_message_arrives(app: GrpcApp) -> None:
-    call = Call(app, INFO, b"\0" + (SLACK + MOST + 1).to_bytes(4, "big"), b"never sent")
+    call = Call(app, INFO, b"\0" + (PLAIN_BYTES + 1).to_bytes(4, "big"), b"never sent")
     trailers, _ = await call.response()
-    assert trailers["grpc-status"] == "8"
+    assert problem_of(trailers).startswith(LARGE)
     assert call.events.qsize() == 1
 
 

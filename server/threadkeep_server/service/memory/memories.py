@@ -224,11 +224,15 @@ class MemoryService:
         pairs = zip(drafts, outcomes, strict=True)
         return [AddedMemory(draft.id, outcome is MemoryOutcome.EXISTS) for draft, outcome in pairs]
 
+    def check_count(self, entries: int) -> None:
+        """Raises BatchTooLarge. For callers that convert entries before they add them."""
+        if entries > self._limits.max_batch_events:
+            raise BatchTooLarge("memories", entries, self._limits.max_batch_events, "entries")
+
     def _check_batch(self, drafts: Sequence[MemoryDraft]) -> None:
         if not drafts:
             raise InvalidField("memories", "must not be empty")
-        if len(drafts) > self._limits.max_batch_events:
-            raise BatchTooLarge("memories", len(drafts), self._limits.max_batch_events, "entries")
+        self.check_count(len(drafts))
         seen: set[str] = set()
         size = 0
         for index, draft in enumerate(drafts):

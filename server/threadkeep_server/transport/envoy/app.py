@@ -16,7 +16,7 @@ from ...domain.model import Caller
 from ..asgi import Receive, Scope, Send
 from ..audit.peer import PEER
 from ..auth import Authenticator
-from ..errors import as_domain_error, status_of
+from ..errors import as_domain_error, release, status_of
 from ..rpc import MESSAGE_SLACK, Method, Service, encode
 from .frames import ENCODINGS, UNIMPLEMENTED, Disconnected, Messages, StatusError, framed
 from .headers import OK, Header, plain_status, status_headers, timeout_of
@@ -56,7 +56,7 @@ class GrpcApp:
         try:
             with guard.within(timeout_of(headers.get(b"grpc-timeout"))):
                 method, caller = self._admit(path, headers)
-                messages = Messages(receive, headers.get(b"grpc-encoding", b"identity"), self._most)
+                messages = Messages(receive, headers.get(b"grpc-encoding", b"identity"), method.most_bytes(self._most))
                 await _CALLS[method.client_streaming, method.server_streaming](method, caller, messages, response, guard)
             await response.end(OK)
         except Disconnected:
@@ -175,6 +175,7 @@ class _Response:
             status = plain_status(exc.code, exc.message)
         else:
             status = status_headers(status_of(as_domain_error(exc)))
+        release(exc)
         await self.end_body()
         await self.end(status)
 

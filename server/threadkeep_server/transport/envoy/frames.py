@@ -8,6 +8,7 @@ from typing import Final
 
 from ...domain.errors import InvalidField
 from ..asgi import Receive
+from ..rpc import most_decompressed, too_large
 
 PREFIX: Final = 5
 _GZIP: Final = 31  # zlib's window bits for a gzip stream
@@ -29,7 +30,6 @@ class StatusError(Exception):
         self.code, self.message = code, message
 
 
-RESOURCE_EXHAUSTED: Final = 8
 UNIMPLEMENTED: Final = 12
 NOT_FOUND: Final = 5
 
@@ -42,7 +42,7 @@ class Messages:
     """The messages of a request. The body is received as they are taken, so that a slow reader holds up its client."""
 
     def __init__(self, receive: Receive, encoding: bytes, most: int) -> None:
-        """`encoding`: of compressed messages. `most`: bytes of the largest message."""
+        """`encoding`: of compressed messages. `most`: bytes of the largest message, uncompressed."""
         self._receive = receive
         self._encoding = encoding
         self._most = most
@@ -85,7 +85,7 @@ class Messages:
     def _length(self) -> int:
         length = int.from_bytes(self._buffer[1:PREFIX], "big")
         if length > self._most:
-            raise self._too_large(length)
+            raise too_large(self._most)
         return length
 
     def _decompressed(self, message: bytes) -> bytes:
@@ -93,14 +93,11 @@ class Messages:
             name = self._encoding.decode("latin-1")
             raise StatusError(UNIMPLEMENTED, f"grpc-encoding {name!r} is not supported; use one of {ENCODINGS.decode()}")
         decompressor = zlib.decompressobj(_WINDOW_BITS[self._encoding])
+        most = most_decompressed(len(message), self._most)
         try:
-            whole = decompressor.decompress(message, self._most)
+            whole = decompressor.decompress(message, most)
         except zlib.error:
             raise InvalidField("request", f"is not valid {self._encoding.decode()}") from None
         if decompressor.unconsumed_tail:
-            raise self._too_large(None)
+            raise too_large(most, self._most)
         return whole
-
-    def _too_large(self, length: int | None) -> StatusError:
-        size = "decompressed message" if length is None else f"message of {length} bytes"
-        return StatusError(RESOURCE_EXHAUSTED, f"the {size} is larger than {self._most} bytes; send less in one request")

@@ -6,10 +6,12 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
-from typing import Any
+from functools import partial
+from typing import Any, NoReturn
 
 import grpc
 from google.protobuf.message import Message
+from google.rpc import status_pb2
 from grpc_channelz.v1 import channelz, channelz_pb2_grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
@@ -17,7 +19,7 @@ from grpc_reflection.v1alpha import reflection
 from ...domain.errors import ServerDraining
 from ..audit.peer import PEER
 from ..auth import Authenticator
-from ..errors import as_domain_error, status_of
+from ..errors import as_domain_error, release, status_of
 from ..rpc import MESSAGE_SLACK, Method, Service, encode
 
 _log = logging.getLogger(__name__)
@@ -55,33 +57,42 @@ class _Boundary:
                 caller = self._admit(context)
                 response: Message | bytes = await method.call(method.parse(raw), caller)
             except Exception as exc:
-                await _abort(context, exc)
-                raise  # unreachable: abort always raises
-            return response
+                status = _reported(exc)
+            else:
+                return response
+            del raw  # the exception of the end keeps this frame until the garbage collector runs
+            return await _abort(context, status)
 
         return unary
 
     def _server_stream(self, method: Method) -> Callable[[bytes, Context], Awaitable[None]]:
         async def server_stream(raw: bytes, context: Context) -> None:
-            await self._respond(method, lambda: method.parse(raw), context)
+            status = await self._respond(method, partial(method.parse, raw), context)
+            if status is not None:
+                del raw  # the exception of the end keeps this frame until the garbage collector runs
+                await _abort(context, status)
 
         return server_stream
 
     def _bidirectional(self, method: Method) -> Callable[[AsyncIterator[bytes], Context], Awaitable[None]]:
         async def bidirectional(raws: AsyncIterator[bytes], context: Context) -> None:
-            await self._respond(method, lambda: (method.parse(raw) async for raw in raws), context)
+            status = await self._respond(method, lambda: (method.parse(raw) async for raw in raws), context)
+            if status is not None:
+                await _abort(context, status)
 
         return bidirectional
 
-    async def _respond(self, method: Method, request: Callable[[], Any], context: Context) -> None:
-        """Writes the responses. grpc would accept a generator, but does not close it when the client disconnects."""
+    async def _respond(self, method: Method, request: Callable[[], Any], context: Context) -> status_pb2.Status | None:
+        """Writes the responses; returns the status of a call that failed. grpc would accept a generator, but does not close it
+        when the client disconnects."""
         try:
             caller = self._admit(context)
             async with aclosing(method.call(request(), caller)) as responses:
                 async for response in responses:
                     await _write(context, response)
         except Exception as exc:
-            await _abort(context, exc)
+            return _reported(exc)
+        return None
 
     def _admit(self, context: Context) -> Any:
         PEER.set(context.peer)
@@ -104,10 +115,13 @@ async def _write(context: Context, response: Message | bytes) -> None:
         raise asyncio.CancelledError from None
 
 
-async def _abort(context: Context, exc: Exception) -> None:
-    if isinstance(exc, grpc.aio.AbortError):
-        raise exc
+def _reported(exc: Exception) -> status_pb2.Status:
     status = status_of(as_domain_error(exc))
+    release(exc)
+    return status
+
+
+async def _abort(context: Context, status: status_pb2.Status) -> NoReturn:
     details = (("grpc-status-details-bin", status.SerializeToString()),)
     await context.abort(_CODES[status.code], status.message, details)
 

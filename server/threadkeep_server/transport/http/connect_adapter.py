@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
@@ -15,22 +16,26 @@ from weakref import WeakKeyDictionary
 
 from connectrpc.code import Code
 from connectrpc.codec import Codec
+from connectrpc.compression.gzip import GzipCompression
 from connectrpc.errors import ConnectError, ErrorDetail
 from connectrpc.method import IdempotencyLevel, MethodInfo, StreamType
 from connectrpc.request import RequestContext
 from connectrpc.server import ConnectASGIApplication, Endpoint
 from google.protobuf import any_pb2, symbol_database
-from google.protobuf.message import DecodeError, Message
+from google.protobuf.message import Message
 from protobuf.wkt import Any as WireAny
 from protobuf.wkt import Struct
 
-from ...domain.errors import DeadlineExceeded, InvalidField, ThreadkeepError
+from ...domain.errors import DeadlineExceeded, ThreadkeepError
 from ...domain.model import Caller
-from ..asgi import ASGIApp
+from ..asgi import ASGIApp, Receive, Scope, Send
 from ..auth import Authenticator
-from ..errors import as_domain_error, status_of
-from ..rpc import Method, Service, encode
-from ..wire.json_codec import from_json, to_json
+from ..errors import as_domain_error, release, status_of
+from ..rpc import Method, Service, encode, most_decompressed, too_large
+from ..wire.json_codec import to_json
+
+# JSON of up to this size is decoded on the event loop; that takes 15 ms at worst.
+_ON_LOOP_BYTES = 8 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,32 +49,56 @@ class _Response:
         return self.type.FromString(self.value) if isinstance(self.value, bytes) else self.value
 
 
-class _ProtoCodec(Codec[_Response, Message]):
+class _Request:
+    """An encoded request. The library decodes on the event loop, so it only passes the bytes on."""
+
+    def __init__(self, data: bytes | bytearray, *, is_json: bool) -> None:
+        self._data = bytes(data)
+        self._is_json = is_json
+
+    async def message(self, method: Method, decoder: Executor) -> Message:
+        """Decodes once. Large JSON is decoded in a thread, because it takes long. Raises InvalidField."""
+        data, self._data = self._data, b""
+        if not self._is_json:
+            return method.parse(data)
+        if len(data) <= _ON_LOOP_BYTES:
+            return method.parse_json(data)
+        return await asyncio.get_running_loop().run_in_executor(decoder, method.parse_json, data)
+
+
+class _ProtoCodec(Codec[_Response, _Request]):
     def name(self) -> str:
         return "proto"
 
     def encode(self, message: _Response) -> bytes:
         return encode(message.value)
 
-    def decode(self, data: bytes | bytearray, message_class: type[Message]) -> Message:
-        try:
-            return message_class.FromString(bytes(data))
-        except DecodeError:
-            raise _connect_error(InvalidField("body", f"is not a valid {message_class.DESCRIPTOR.full_name}")) from None
+    def decode(self, data: bytes | bytearray, message_class: type[_Request]) -> _Request:
+        return _Request(data, is_json=False)
 
 
-class _JsonCodec(Codec[_Response, Message]):
+class _JsonCodec(Codec[_Response, _Request]):
     def name(self) -> str:
         return "json"
 
     def encode(self, message: _Response) -> bytes:
         return to_json(message.message())
 
-    def decode(self, data: bytes | bytearray, message_class: type[Message]) -> Message:
+    def decode(self, data: bytes | bytearray, message_class: type[_Request]) -> _Request:
+        return _Request(data, is_json=True)
+
+
+class _Gzip(GzipCompression):
+    """Gzip whose requests may not decompress to many times their size."""
+
+    def decompress(self, data: bytes | bytearray | memoryview, read_max_bytes: int | None = None) -> bytes:
+        if read_max_bytes is None:
+            return super().decompress(data)
+        most = most_decompressed(len(data), read_max_bytes)
         try:
-            return from_json(bytes(data), message_class)
-        except InvalidField as error:
-            raise _connect_error(error) from None
+            return super().decompress(data, most)
+        except ConnectError:
+            raise _connect_error(too_large(most, read_max_bytes)) from None
 
 
 class _Detail(ErrorDetail):
@@ -92,10 +121,15 @@ def _connect_error(error: ThreadkeepError) -> ConnectError:
 
 
 class _Calls:
-    """Interceptor of every call: authenticates the caller before the request is read, and converts errors as over gRPC."""
+    """Interceptor of every call: authenticates the caller before the request is read, and converts errors as over gRPC.
 
-    def __init__(self, authenticator: Authenticator) -> None:
+    `most_bytes`: size of the largest request. `decoder` decodes large JSON.
+    """
+
+    def __init__(self, authenticator: Authenticator, most_bytes: int, decoder: Executor) -> None:
         self._authenticator = authenticator
+        self._most_bytes = most_bytes
+        self._decoder = decoder
         self._callers: WeakKeyDictionary[RequestContext[Any, Any], Caller] = WeakKeyDictionary()
 
     async def on_start(self, ctx: RequestContext[Any, Any]) -> None:
@@ -105,11 +139,22 @@ class _Calls:
             raise _connect_error(as_domain_error(error)) from None
 
     async def on_end(self, _token: None, _ctx: RequestContext[Any, Any], error: Exception | None, /) -> None:
-        if isinstance(error, ConnectError):
-            if error.code is Code.DEADLINE_EXCEEDED and not error.details:
-                raise _connect_error(DeadlineExceeded()) from None
-        elif error is not None:
-            raise _connect_error(as_domain_error(error)) from None
+        if error is None:
+            return
+        reported = self._reported(error)
+        release(error)  # the library keeps it in a frame of its traceback
+        if reported is not None:
+            raise _connect_error(reported) from None
+
+    def _reported(self, error: Exception) -> ThreadkeepError | None:
+        """Returns the error to report instead of this one, if it is not reported as it is."""
+        if not isinstance(error, ConnectError):
+            return as_domain_error(error)
+        if error.details:
+            return None
+        if error.code is Code.RESOURCE_EXHAUSTED:  # the library has no other reason for it
+            return too_large(self._most_bytes)
+        return DeadlineExceeded() if error.code is Code.DEADLINE_EXCEEDED else None
 
     def endpoint(self, method: Method) -> Any:
         level = IdempotencyLevel.IDEMPOTENT if method.idempotent else IdempotencyLevel.UNKNOWN
@@ -122,12 +167,17 @@ class _Calls:
             stream_type=_stream_type(method),
         )
 
-        async def unary(request: Message, ctx: RequestContext[Any, Any]) -> _Response:
-            return _Response(await method.call(request, self._callers[ctx]), method.response_type)
+        async def unary(request: _Request, ctx: RequestContext[Any, Any]) -> _Response:
+            message = await request.message(method, self._decoder)
+            return _Response(await method.call(message, self._callers[ctx]), method.response_type)
 
         # `request` is one message or a stream of messages, as the method requires.
         async def stream(request: Any, ctx: RequestContext[Any, Any]) -> AsyncIterator[_Response]:
-            async with aclosing(method.call(request, self._callers[ctx])) as responses:
+            if method.client_streaming:
+                messages: Any = _messages(request, method, self._decoder)
+            else:
+                messages = await request.message(method, self._decoder)
+            async with aclosing(method.call(messages, self._callers[ctx])) as responses:
                 async for response in responses:
                     yield _Response(response, method.response_type)
                     # Sending to a client that is gone returns at once. The pause lets the disconnect be noticed.
@@ -136,6 +186,11 @@ class _Calls:
         if method.client_streaming:
             return Endpoint.bidi_stream(info, stream)
         return Endpoint.server_stream(info, stream) if method.server_streaming else Endpoint.unary(info, unary)
+
+
+async def _messages(requests: AsyncIterator[_Request], method: Method, decoder: Executor) -> AsyncIterator[Message]:
+    async for request in requests:
+        yield await request.message(method, decoder)
 
 
 def _stream_type(method: Method) -> StreamType:
@@ -151,13 +206,26 @@ class _Application(ConnectASGIApplication[Mapping[str, Any]]):
 
 
 def connect_app(services: Sequence[Service], authenticator: Authenticator, *, max_bytes: int) -> ASGIApp:
-    """Returns an app that serves the RPCs as JSON, Connect and gRPC-Web. Rejects requests of more than `max_bytes`."""
-    calls = _Calls(authenticator)
-    endpoints = {method.path: calls.endpoint(method) for service in services for method in service.methods()}
-    return _Application(
-        service=endpoints,
-        endpoints=lambda each: each,
-        interceptors=[calls],
-        read_max_bytes=max_bytes,
-        codecs=[_ProtoCodec(), _JsonCodec()],
-    )
+    """Returns an app that serves the RPCs as JSON, Connect and gRPC-Web. Rejects requests of more than `max_bytes`, and smaller
+    ones as Method.most_bytes says."""
+    methods = [method for service in services for method in service.methods()]
+    # One thread: however many callers send large JSON, the event loop competes with one of them.
+    decoder = ThreadPoolExecutor(1, "decoder")
+    apps: dict[int, ASGIApp] = {}
+    for most in {method.most_bytes(max_bytes) for method in methods}:
+        calls = _Calls(authenticator, most, decoder)
+        endpoints = {method.path: calls.endpoint(method) for method in methods if method.most_bytes(max_bytes) == most}
+        apps[most] = _Application(
+            service=endpoints,
+            endpoints=lambda each: each,
+            interceptors=[calls],
+            read_max_bytes=most,
+            compressions=[_Gzip()],
+            codecs=[_ProtoCodec(), _JsonCodec()],
+        )
+    app_of = {method.path: apps[method.most_bytes(max_bytes)] for method in methods}
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        await app_of[scope["path"]](scope, receive, send)
+
+    return serve

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from urllib.parse import unquote
 
 from ...domain import validation
-from ...domain.errors import InvalidField, ThreadkeepError
+from ...domain.errors import InvalidField
 from ...domain.model import SessionRef
 from ...service.memory.memories import MemoryService
 from ..asgi import Receive, Scope, Send
@@ -63,8 +63,7 @@ class MemoryRoute:
             message = f"the body must have at most {_MOST_BYTES:,} bytes"
             await respond_json(send, 413, {"code": "resource_exhausted", "message": message}, [(b"connection", b"close")])
         except Exception as exc:
-            error: ThreadkeepError = as_domain_error(exc)
-            await respond_error(send, error)
+            await respond_error(send, as_domain_error(exc))
         else:
             await respond_json(send, 200, asdict(done))
 

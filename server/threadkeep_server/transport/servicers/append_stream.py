@@ -13,7 +13,7 @@ from threadkeep.v1 import session_pb2
 from ...domain.errors import ServerDraining
 from ...store.contract.events import Appended
 from ..convert.events import set_appended
-from ..errors import as_domain_error
+from ..errors import as_domain_error, release
 
 # Receives the session of the request; the same object until the stream changes the session.
 Append = Callable[[pb.AppendEventsRequest, session_pb2.SessionRef], Awaitable[Appended]]
@@ -149,5 +149,6 @@ def _set_outcome(result: pb.AppendStreamResult, outcome: asyncio.Future[Appended
         set_appended(result.appended, outcome.result())
     except Exception as exc:  # reported in its result; the stream continues
         error = as_domain_error(exc)
+        release(exc)  # its traceback refers to this frame, which refers to it
         failure = pb.AppendError(code=error.kind.value, message=error.message, reason=error.reason, metadata=error.metadata)
         result.error.CopyFrom(failure)
