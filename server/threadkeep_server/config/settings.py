@@ -33,6 +33,7 @@ from pydantic_settings import (
 )
 
 from .compaction import CompactionSettings
+from .connections import ConnectionSettings
 from .environment import ENV_PREFIX, unknown_variables
 from .feed import FeedSettings
 from .search import SearchSettings
@@ -84,7 +85,7 @@ def _default_log_format() -> Literal["text", "json"]:
     return "text" if sys.stderr is not None and sys.stderr.isatty() else "json"
 
 
-class Settings(FeedSettings, SearchSettings, CompactionSettings):
+class Settings(ConnectionSettings, FeedSettings, SearchSettings, CompactionSettings):
     """Every setting of the server. `load_settings` creates it; the constructor reads neither environment nor file."""
 
     model_config = SettingsConfigDict(

@@ -47,6 +47,11 @@ class Method:
     def streaming(self) -> bool:
         return self.client_streaming or self.server_streaming
 
+    @property
+    def counted(self) -> bool:
+        """Whether it is a call in flight. Subscriptions are not: they have limits of their own."""
+        return self.client_streaming or not self.server_streaming
+
     def parse(self, raw: bytes) -> Message:
         """Returns the request. Raises InvalidField."""
         try:

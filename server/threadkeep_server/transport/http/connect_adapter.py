@@ -26,6 +26,7 @@ from protobuf.wkt import Struct
 
 from ...domain.errors import DeadlineExceeded, InvalidField, ThreadkeepError
 from ...domain.model import Caller
+from ...service.call_limit import CallLimit
 from ..asgi import ASGIApp
 from ..auth import Authenticator
 from ..errors import as_domain_error, status_of
@@ -92,19 +93,24 @@ def _connect_error(error: ThreadkeepError) -> ConnectError:
 
 
 class _Calls:
-    """Interceptor of every call: authenticates the caller before the request is read, and converts errors as over gRPC."""
+    """Interceptor of every call: authenticates and counts it before the request is read, and converts errors as over gRPC."""
 
-    def __init__(self, authenticator: Authenticator) -> None:
+    def __init__(self, authenticator: Authenticator, limit: CallLimit) -> None:
         self._authenticator = authenticator
+        self._limit = limit
         self._callers: WeakKeyDictionary[RequestContext[Any, Any], Caller] = WeakKeyDictionary()
 
     async def on_start(self, ctx: RequestContext[Any, Any]) -> None:
         try:
             self._callers[ctx] = self._authenticator.caller(ctx.request_headers.get("authorization"))
+            if _is_counted(ctx):
+                self._limit.__enter__()
         except Exception as error:
             raise _connect_error(as_domain_error(error)) from None
 
-    async def on_end(self, _token: None, _ctx: RequestContext[Any, Any], error: Exception | None, /) -> None:
+    async def on_end(self, _token: None, ctx: RequestContext[Any, Any], error: Exception | None, /) -> None:
+        if _is_counted(ctx):
+            self._limit.__exit__()
         if isinstance(error, ConnectError):
             if error.code is Code.DEADLINE_EXCEEDED and not error.details:
                 raise _connect_error(DeadlineExceeded()) from None
@@ -138,6 +144,10 @@ class _Calls:
         return Endpoint.server_stream(info, stream) if method.server_streaming else Endpoint.unary(info, unary)
 
 
+def _is_counted(ctx: RequestContext[Any, Any]) -> bool:
+    return ctx.method.stream_type is not StreamType.SERVER_STREAM
+
+
 def _stream_type(method: Method) -> StreamType:
     if method.client_streaming:
         return StreamType.BIDI_STREAM
@@ -150,14 +160,14 @@ class _Application(ConnectASGIApplication[Mapping[str, Any]]):
         return "/"
 
 
-def connect_app(services: Sequence[Service], authenticator: Authenticator, *, max_bytes: int) -> ASGIApp:
+def connect_app(services: Sequence[Service], authenticator: Authenticator, *, max_bytes: int, calls: CallLimit) -> ASGIApp:
     """Returns an app that serves the RPCs as JSON, Connect and gRPC-Web. Rejects requests of more than `max_bytes`."""
-    calls = _Calls(authenticator)
-    endpoints = {method.path: calls.endpoint(method) for service in services for method in service.methods()}
+    interceptor = _Calls(authenticator, calls)
+    endpoints = {method.path: interceptor.endpoint(method) for service in services for method in service.methods()}
     return _Application(
         service=endpoints,
         endpoints=lambda each: each,
-        interceptors=[calls],
+        interceptors=[interceptor],
         read_max_bytes=max_bytes,
         codecs=[_ProtoCodec(), _JsonCodec()],
     )

@@ -43,8 +43,8 @@ class MemoryRoute:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != _METHOD:
-            message = f"this path is called by {_METHOD}: {SHOWN}"
-            await respond_json(send, 405, {"code": "unimplemented", "message": message}, [(b"allow", _METHOD.encode())])
+            error: ThreadkeepError = InvalidField("method", f"must be {_METHOD}: {SHOWN}")
+            await respond_error(send, error, 405, [(b"allow", _METHOD.encode())])
             return
         try:
             authorization = dict(scope["headers"]).get(b"authorization")
@@ -54,7 +54,7 @@ class MemoryRoute:
             message = f"the body must have at most {_MOST_BYTES:,} bytes"
             await respond_json(send, 413, {"code": "resource_exhausted", "message": message}, [(b"connection", b"close")])
         except Exception as exc:
-            error: ThreadkeepError = as_domain_error(exc)
+            error = as_domain_error(exc)
             await respond_error(send, error)
         else:
             await respond_json(send, 200, asdict(done))
