@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
@@ -23,7 +24,7 @@ import (
 const maxMessageBytes = 64 << 20
 
 const retryPolicy = `{"maxAttempts": 5, "initialBackoff": "0.1s", "maxBackoff": "2s", "backoffMultiplier": 2,
-	"retryableStatusCodes": ["UNAVAILABLE"]}`
+	"retryableStatusCodes": ["UNAVAILABLE", "CANCELLED"]}`
 
 func (c *Client) dialOptions(options Options) []grpc.DialOption {
 	secrets := insecure.NewCredentials()
@@ -82,7 +83,7 @@ func (c *Client) unary(
 		ctx, cancel = context.WithTimeout(ctx, c.timeout)
 		defer cancel()
 	}
-	return c.typed(invoke(c.authorized(ctx), method, req, reply, conn, opts...))
+	return c.typed(ctx, invoke(c.authorized(ctx), method, req, reply, conn, opts...))
 }
 
 // stream converts the errors of a stream.
@@ -90,7 +91,7 @@ func (c *Client) stream(
 	ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption,
 ) (grpc.ClientStream, error) {
 	opened, err := open(c.authorized(ctx), desc, conn, method, opts...)
-	return &typedStream{ClientStream: opened, client: c}, c.typed(err)
+	return &typedStream{ClientStream: opened, client: c, ctx: ctx}, c.typed(ctx, err)
 }
 
 func (c *Client) authorized(ctx context.Context) context.Context {
@@ -103,20 +104,26 @@ func (c *Client) authorized(ctx context.Context) context.Context {
 type typedStream struct {
 	grpc.ClientStream
 	client *Client
+	ctx    context.Context // the caller's; that of the stream is canceled when the stream ends
 }
 
 func (s *typedStream) RecvMsg(m any) error {
-	return s.client.typed(s.ClientStream.RecvMsg(m))
+	return s.client.typed(s.ctx, s.ClientStream.RecvMsg(m))
 }
 
 func (s *typedStream) SendMsg(m any) error {
-	return s.client.typed(s.ClientStream.SendMsg(m))
+	return s.client.typed(s.ctx, s.ClientStream.SendMsg(m))
 }
 
-// typed returns the *Error for an error of gRPC. nil and io.EOF, the end of a stream, are returned unchanged.
-func (c *Client) typed(err error) error {
+// typed returns the *Error for an error of gRPC in a call with ctx. nil and io.EOF, the end of a stream, are returned unchanged.
+func (c *Client) typed(ctx context.Context, err error) error {
 	if err == nil || err == io.EOF {
 		return err
 	}
-	return newError(err, c.address, c.open.Err() != nil)
+	e := newError(err, c.address, c.open.Err() != nil)
+	if e.Code == codes.Canceled && ctx.Err() == nil && c.open.Err() == nil {
+		// An overloaded server or a proxy ended it.
+		e.Code, e.Message, e.cause = codes.Unavailable, fmt.Sprintf("%s canceled the call (%s)", c.address, e.Message), nil
+	}
+	return e
 }

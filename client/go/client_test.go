@@ -54,6 +54,30 @@ func TestCallIsSentAtMostFiveTimes(t *testing.T) {
 	}
 }
 
+func TestCallThatTheServerCanceledIsRetriedIfItMayBe(t *testing.T) {
+	var appends, creates atomic.Int32
+	s := &script{
+		appendEvents: func(context.Context, *threadkeepv1.AppendEventsRequest) (*threadkeepv1.AppendEventsResponse, error) {
+			if appends.Add(1) < 3 {
+				return nil, status.Error(codes.Canceled, "overloaded")
+			}
+			return &threadkeepv1.AppendEventsResponse{}, nil
+		},
+		create: func() (*threadkeepv1.CreateSessionResponse, error) {
+			creates.Add(1)
+			return nil, status.Error(codes.Canceled, "overloaded")
+		},
+	}
+	client := serve(t, s)
+	if _, err := client.Session("s1").Append(t.Context(), []*Event{User("hi")}); err != nil || appends.Load() != 3 {
+		t.Errorf("%v after %d tries", err, appends.Load())
+	}
+	_, err := client.Sessions.CreateSession(t.Context(), &threadkeepv1.CreateSessionRequest{})
+	if status.Code(err) != codes.Unavailable || errors.Is(err, context.Canceled) || creates.Load() != 1 {
+		t.Errorf("%v after %d tries", err, creates.Load())
+	}
+}
+
 func TestUnsafeCallsAreNotRetried(t *testing.T) {
 	var tries atomic.Int32
 	s := &script{create: func() (*threadkeepv1.CreateSessionResponse, error) {

@@ -166,7 +166,7 @@ func (s *subscription) drain(ctx context.Context, open opener, yield func(*Chang
 				continue
 			}
 			if ctx.Err() != nil {
-				return s.client.typed(ctx.Err())
+				return s.client.typed(ctx, ctx.Err())
 			}
 			if !yield(change, nil) {
 				return nil

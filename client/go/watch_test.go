@@ -67,6 +67,7 @@ func TestStreamIsReopenedWhereItStopped(t *testing.T) {
 			return refusal(codes.ResourceExhausted, RateLimited, nil, retryInfo(20*time.Millisecond))
 		case 4:
 			send(stream, batchOf(4, "t4", false, 5))
+			return status.Error(codes.Canceled, "overloaded")
 		}
 		return refusal(codes.OutOfRange, ResumePositionExpired, nil)
 	}}
@@ -74,7 +75,7 @@ func TestStreamIsReopenedWhereItStopped(t *testing.T) {
 	if fmt.Sprint(seen) != "[[1] [2] [3 4] [5]]" || !errors.Is(err, ResumePositionExpired) {
 		t.Error(seen, err)
 	}
-	want := []string{"&{0}", "&{t2}", "&{t3}", "&{c1}"}
+	want := []string{"&{0}", "&{t2}", "&{t3}", "&{c1}", "&{t4}"}
 	if !slices.Equal(starts, want) {
 		t.Errorf("%q, not %q", starts, want)
 	}

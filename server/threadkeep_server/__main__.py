@@ -12,6 +12,7 @@ import uvloop
 from .app.envoy import EnvoyFailed
 from .app.failures import EXPECTED, log_failure
 from .app.fronts import serve
+from .app.open_files import raise_open_files
 from .app.tuning import tune_interpreter
 from .config.settings import ConfigError, Settings, foreign_variables, load_settings
 from .logs import setup_logging
@@ -24,6 +25,7 @@ def run(settings: Settings) -> int:
     setup_logging(settings.log_level, settings.log_format)
     for line in (*foreign_variables(), *settings.cautions):
         _log.warning("%s", line)
+    raise_open_files()
     try:
         return uvloop.run(_serve(settings))
     except EnvoyFailed as exc:  # it is logged

@@ -30,7 +30,8 @@ RETRY_POLICY = {
     "initialBackoff": "0.1s",
     "maxBackoff": "2s",
     "backoffMultiplier": 2,
-    "retryableStatusCodes": ["UNAVAILABLE"],
+    # gRPC never repeats a call that the caller canceled.
+    "retryableStatusCodes": ["UNAVAILABLE", "CANCELLED"],
 }
 
 

@@ -299,6 +299,8 @@ DOMAIN = "threadkeep.dev"
 """The domain of a Threadkeep server's ErrorInfo; proxies use others."""
 _IN_PYTHON = {"append with create_if_missing": "append with create=True"}
 _BROKEN = ("from Core", "RST_STREAM", "Stream removed")
+_OWN = ("Channel closed", "Locally cancel")
+"""gRPC's messages for a call that this side canceled."""
 _CODES: Mapping[int, grpc.StatusCode] = {code.value[0]: code for code in grpc.StatusCode}
 
 
@@ -313,6 +315,9 @@ def from_rpc_error(error: grpc.RpcError, address: str) -> ThreadkeepError:
     if code in (grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN) and any(words in message for words in _BROKEN):
         # gRPC's messages for a broken connection; errors of the server have an ErrorInfo.
         code = grpc.StatusCode.UNAVAILABLE
+    if code is grpc.StatusCode.CANCELLED and not any(words in message for words in _OWN):
+        message = f"{address} canceled the call ({message})"
+        return Unavailable(message, code=grpc.StatusCode.UNAVAILABLE, retry_after=retry_after)
     if code is grpc.StatusCode.UNAVAILABLE:
         message = _unavailable(address, message)
     return _BY_CODE.get(code, ThreadkeepError)(message or code.name, code=code, retry_after=retry_after)

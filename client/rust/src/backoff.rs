@@ -20,7 +20,8 @@ const TRIES: u32 = 5;
 pub(crate) fn before_retry(tries: u32, status: &Status, left: Option<Duration>) -> Option<Duration> {
     let retry_info = status.get_details_retry_info().and_then(|info| info.retry_delay).unwrap_or_default();
     // A pause beyond the deadline would be useless and would hide the server's error.
-    let is_hopeless = status.code() != Code::Unavailable || tries >= TRIES || left.is_some_and(|left| retry_info > left);
+    let is_away = matches!(status.code(), Code::Unavailable | Code::Cancelled);
+    let is_hopeless = !is_away || tries >= TRIES || left.is_some_and(|left| retry_info > left);
     let backoff = doubled(tries.saturating_sub(1), LONGEST_OF_CALL).mul_f64(0.8 + 0.4 * random());
     (!is_hopeless).then(|| retry_info.max(backoff))
 }
@@ -73,6 +74,7 @@ mod tests {
             let about = Duration::from_millis(about);
             assert!(*pause >= about.mul_f64(0.79) && *pause <= about.mul_f64(1.21), "{pauses:?}");
         }
+        assert!(before_retry(1, &Status::cancelled("overloaded"), None).is_some());
         assert_eq!(before_retry(1, &Status::aborted("stale"), None), None);
     }
 

@@ -1,9 +1,11 @@
 //! Errors of calls.
 
 use std::collections::HashMap;
+use std::error::Error as _;
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use tonic::codegen::Bytes;
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, ErrorInfo, FieldViolation, StatusExt};
 
@@ -99,8 +101,21 @@ impl Error {
     }
 }
 
+/// The source of the status of calls that closing the client ended.
+#[derive(Debug, thiserror::Error)]
+#[error("the client is closed")]
+pub(crate) struct Closed;
+
 impl From<Status> for Error {
+    /// A call that an overloaded server or a proxy canceled is UNAVAILABLE: the caller cancels by dropping it.
     fn from(status: Status) -> Self {
+        let is_own = status.source().is_some_and(|source| source.is::<Closed>());
+        let status = if status.code() == Code::Cancelled && !is_own {
+            let message = format!("the server canceled the call: {}", status.message());
+            Status::with_details(Code::Unavailable, message, Bytes::copy_from_slice(status.details()))
+        } else {
+            status
+        };
         Self::Call { details: Box::new(status.get_error_details()), status }
     }
 }

@@ -16,6 +16,7 @@ use tonic::{Code, ConnectError, Status, TimeoutExpired};
 use tower::{Service, ServiceExt};
 
 use crate::Client;
+use crate::error::Closed;
 use crate::address::DEFAULT_PORT;
 use crate::backoff::before_retry;
 use crate::retryable::RETRYABLE;
@@ -65,7 +66,8 @@ impl Client {
         answer.unwrap_or_else(|_| Err(Status::deadline_exceeded(format!("no response from {} in time", self.shared.address))))
     }
 
-    /// Sends a unary call and reads its response; if that is UNAVAILABLE and the method may be repeated, sends it again.
+    /// Sends a unary call and reads its response; if that is UNAVAILABLE, or CANCELLED by the server, and the method may be
+    /// repeated, sends it again. A caller cancels by dropping this, and closing the client drops it.
     async fn repeat(&self, request: Request<Body>, deadline: Option<Instant>) -> Answer {
         let (head, body) = request.into_parts();
         let body = body.collect().await?.to_bytes();
@@ -156,7 +158,9 @@ fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (
 }
 
 fn closed() -> Status {
-    Status::cancelled("the client is closed")
+    let mut status = Status::cancelled("the client is closed");
+    status.set_source(Arc::new(Closed));
+    status
 }
 
 #[cfg(test)]

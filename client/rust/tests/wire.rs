@@ -28,7 +28,7 @@ fn change(token: &str, kind: Kind) -> v1::Change {
 async fn a_safe_call_is_retried_unchanged() {
     let (address, log) = serve(|number| match number {
         0 => Reply::Status(14),
-        1 => Reply::Trailers(14),
+        1 => Reply::Trailers(1),
         2 => Reply::Reset,
         3 => Reply::Http(503),
         _ => message(&v1::AppendEventsResponse { log_version: 7, ..Default::default() }),
@@ -73,7 +73,7 @@ async fn a_call_is_sent_at_most_five_times() {
 
 #[tokio::test]
 async fn an_unsafe_call_or_another_error_is_not_retried() {
-    for reply in [|| Reply::Status(14), || Reply::Trailers(14), || Reply::Reset] {
+    for reply in [|| Reply::Status(14), || Reply::Trailers(14), || Reply::Status(1), || Reply::Reset] {
         let (address, log) = serve(move |_| reply()).await;
         let error = client(&address).compact("s", None).await.expect_err("it is away");
         assert_eq!((error.code(), log.seen().len()), (Code::Unavailable, 1));

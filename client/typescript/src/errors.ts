@@ -55,10 +55,12 @@ export function typedError(cause: unknown, address: string, { aborted, reason: w
   if (aborted) return why instanceof ThreadkeepError ? why : new ThreadkeepError("the call was aborted", Code.Canceled, {}, why);
   if (!(cause instanceof ConnectError)) return cause;
   const details = readDetails(cause.details);
-  const code = isBroken(cause) ? Code.Unavailable : cause.code;
+  // The caller has not canceled the call: an overloaded server or a proxy ended it.
+  const canceled = cause.code === Code.Canceled && !details.reason;
+  const code = canceled || isBroken(cause) ? Code.Unavailable : cause.code;
   const reason = details.reason || (REASON_OF_CODE[code] ?? "");
   let message = cause.rawMessage;
-  if (!reason && code === Code.Unavailable) message = unreachable(cause, address);
+  if (!reason && code === Code.Unavailable) message = canceled ? `${address} canceled the call (${message})` : unreachable(cause, address);
   return new ThreadkeepError(message, code, { ...details, reason }, cause);
 }
 

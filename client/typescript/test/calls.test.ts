@@ -84,6 +84,15 @@ for (const [protocol, open] of protocols) {
       assert.ok(ids.size === 1 && !ids.has("") && event.eventId === "");
     });
 
+    test("a call that the server canceled is retried if it may be", async () => {
+      reset(serverError(Code.Canceled), serverError(Code.Canceled));
+      await client.append("s1", sdk.user("hi"));
+      assert.equal(requested.appends.length, 3);
+      reset(serverError(Code.Canceled));
+      await assert.rejects(client.service(sdk.SessionService).createSession({}), { code: Code.Unavailable, message: /canceled the call/ });
+      assert.equal(requested.creates, 1);
+    });
+
     test("a large request is retried", async () => {
       reset(away());
       await client.append("s1", sdk.user("x".repeat(3_000_000)));

@@ -72,6 +72,9 @@ test("a watch resumes after a broken stream, an ended stream, and a shutdown", a
     async function* () {
       throw serverError(Code.Unavailable, errorInfo("SERVER_DRAINING"));
     },
+    async function* () {
+      throw serverError(Code.Canceled);
+    },
     async function* (_, signal) {
       yield [batch("s", 3, ["e4"])];
       await forever(signal);
@@ -83,7 +86,7 @@ test("a watch resumes after a broken stream, an ended stream, and a shutdown", a
   }
   assert.deepEqual(got, [["e1"], ["e2", "e3"], ["e4"]]);
   const starts = requests.map(({ start }) => (start.case === "resumeToken" ? start.value : start.case));
-  assert.deepEqual(starts, ["afterSeq", "t1", "t2", "t2"]);
+  assert.deepEqual(starts, ["afterSeq", "t1", "t2", "t2", "t2"]);
   await settled();
 });
 

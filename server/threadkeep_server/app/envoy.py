@@ -8,7 +8,6 @@ import errno
 import json
 import logging
 import os
-import resource
 import socket
 import sys
 import tempfile
@@ -23,6 +22,7 @@ from ..store.contract.maintenance import StoreInfo
 from ..store.sql.search.deriving_process import EXECUTABLE
 from ..transport.grpc.server import CannotListen
 from .envoy_app import DRAIN, SOCKET
+from .open_files import most_connections
 from .server import Running
 
 _log = logging.getLogger(__name__)
@@ -36,8 +36,6 @@ _STREAM_BUFFER_BYTES: Final = 1 << 20
 """What Envoy keeps of a stream: of a response that its client does not read, and of a request that the server does not read. By
 default it keeps 16 MiB."""
 _CONNECTION_BUFFER_BYTES: Final = 16 << 20
-_OTHER_FILES: Final = 256
-"""Open files of the process that are no connections: the database's, libraries, sockets of the server itself."""
 _TYPES: Final = "type.googleapis.com/envoy.extensions"
 
 
@@ -132,8 +130,11 @@ async def _start(settings: Settings, control: socket.socket, admin: Path) -> asy
     )
     config = front.get_envoy_config()
     config["admin"] = {"address": {"pipe": {"path": str(admin), "mode": 0o600}}}
-    config["overload_manager"] = _most_connections(_raise_open_files() - _OTHER_FILES)
+    config["overload_manager"] = _most_connections(
+        most_connections(settings.max_connections * len(_addresses(settings)), ports=1)
+    )
     [listener] = config["static_resources"]["listeners"]
+    listener["filter_chains"][0]["transport_socket_connect_timeout"] = f"{settings.request_timeout.total_seconds()}s"
     # Otherwise a second server on the same port silently receives half of the calls.
     listener["enable_reuse_port"] = False
     manager = listener["filter_chains"][0]["filters"][0]["typed_config"]
@@ -162,7 +163,7 @@ def _limits(settings: Settings) -> dict[str, Any]:
     """Returns what Envoy bounds. Streams may be idle for long: their heartbeats and keepalive find dead clients."""
     return {
         "stream_idle_timeout": "0s",
-        "request_headers_timeout": "10s",
+        "request_headers_timeout": f"{settings.request_timeout.total_seconds()}s",
         "common_http_protocol_options": {"max_connection_duration": "3600s", "idle_timeout": "3600s"},
         "http2_protocol_options": {
             "max_concurrent_streams": _MOST_STREAMS,
@@ -173,19 +174,11 @@ def _limits(settings: Settings) -> dict[str, Any]:
     }
 
 
-def _raise_open_files() -> int:
-    """Raises the limit of open files of this process, which its children inherit, as far as it may. Returns it."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with contextlib.suppress(ValueError, OSError):  # the system's own limit may be lower
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-
-
 def _most_connections(count: int) -> dict[str, Any]:
-    """Closes connections beyond this number as they come. Without a limit they take the files that the database needs."""
+    """Closes connections beyond this number as they come."""
     config = {
         "@type": f"{_TYPES}.resource_monitors.downstream_connections.v3.DownstreamConnectionsConfig",
-        "max_active_downstream_connections": max(1, count),
+        "max_active_downstream_connections": count,
     }
     monitor = {"name": "envoy.resource_monitors.global_downstream_max_connections", "typed_config": config}
     return {"resource_monitors": [monitor]}

@@ -24,7 +24,7 @@ from ..transport.envoy.app import GrpcApp, is_grpc
 from ..transport.envoy.public import HealthServicer, health_service, reflection_service
 from ..transport.http.responses import respond_error
 from .failures import EXPECTED, log_failure
-from .server import Opened, open_services
+from .server import Opened, connection_limits, open_services
 from .tuning import tune_interpreter
 
 SOCKET: Final = "THREADKEEP_ENVOY_SOCKET"
@@ -104,7 +104,14 @@ class _App:
         self._health = HealthServicer(names)
         self._gateway = opened.gateway()
         public = [health_service(self._health), *([reflection_service(names)] if settings.reflection else [])]
-        self._grpc = GrpcApp(opened.services, public, opened.authenticator, max_request_bytes=settings.max_batch_bytes)
+        self._grpc = GrpcApp(
+            opened.services,
+            public,
+            opened.authenticator,
+            max_request_bytes=settings.max_batch_bytes,
+            calls=opened.calls,
+            connections=connection_limits(settings),
+        )
 
     async def _drain_on_request(self, settings: Settings, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Drains when the process that started Envoy requests it, or when either process ends."""

@@ -30,6 +30,7 @@ from ..domain.model import SECOND_NS, Caller
 from ..domain.search import SearchMode
 from ..domain.validation import Limits
 from ..providers.tokenizers import CHARACTER_ESTIMATE, TokenCounter
+from ..service.call_limit import CallLimit
 from ..service.events import EventService
 from ..service.server import ServerService
 from ..service.sessions import SessionService
@@ -42,6 +43,7 @@ from ..transport.asgi import ASGIApp
 from ..transport.audit.file import AuditFile, audit_file
 from ..transport.audit.trail import Trail
 from ..transport.auth import DEFAULT_TENANT, Authenticator
+from ..transport.connections import ConnectionLimits
 from ..transport.convert.events import DraftMaker
 from ..transport.convert.feed_encoder import delivery_change
 from ..transport.grpc.server import serve_grpc
@@ -64,6 +66,7 @@ from ..transport.servicers.tools import ToolServicer
 from ..transport.wire.codec import EventCodec
 from . import compaction
 from .feed import FeedServices, open_feed
+from .open_files import most_connections
 from .quotas import limits_of, open_storage_quota
 from .search import SearchServices, open_search
 
@@ -87,6 +90,7 @@ class Opened:
 
     services: Sequence[Service]
     authenticator: Authenticator
+    calls: CallLimit
     gateway: Callable[[], ASGIApp]
     drains: Sequence[Callable[[], None]]
     store: StoreInfo
@@ -99,7 +103,7 @@ async def serve_grpc_and_http(settings: Settings) -> AsyncIterator[Running]:
     Raises CannotListen or AddressInUse for a port, DatabaseInUse, SchemaTooNew and StoreUnavailable for the database.
     """
     async with open_services(settings) as opened:
-        ports = [_grpc(settings, opened.services, opened.authenticator)]
+        ports = [_grpc(settings, opened)]
         if settings.http_address:
             ports.append(_http(settings, opened.gateway()))
         async with _together(ports, opened.drains) as (grpc_port, *http_port):
@@ -130,6 +134,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Opened]:
         sweeper = asyncio.create_task(_sweep(sessions, settings.sweep_interval.total_seconds()), name="sweeper")
         stack.callback(sweeper.cancel)
         authenticator = _authenticator(settings)
+        calls = CallLimit(settings.max_calls)
 
         def gateway() -> ASGIApp:
             # Twice: a batch is a third larger in base64, and the rest of the request has a size as well.
@@ -137,9 +142,18 @@ async def open_services(settings: Settings) -> AsyncIterator[Opened]:
             lost = None if audit is None else audit.lost
             metrics = Metrics(replace(feed.sources(store), embedding=search.stats, audit_lost=lost))
             memory = MemoryRoute(search.memory, authenticator, trail)
-            return http_app(services, authenticator, ready=store.ping, max_bytes=most, metrics=metrics, memory=memory)
+            return http_app(
+                services,
+                authenticator,
+                ready=store.ping,
+                max_bytes=most,
+                metrics=metrics,
+                memory=memory,
+                calls=calls,
+                connections=connection_limits(settings),
+            )
 
-        yield Opened(services, authenticator, gateway, (feed.drain, append_streams.drain), info)
+        yield Opened(services, authenticator, calls, gateway, (feed.drain, append_streams.drain), info)
 
 
 def _audit(stack: AsyncExitStack, settings: Settings) -> AuditFile | None:
@@ -178,16 +192,24 @@ async def _together(
         await asyncio.gather(*(port.__aexit__(None, None, None) for port in opened))
 
 
-def _grpc(settings: Settings, services: Sequence[Service], authenticator: Authenticator) -> AbstractAsyncContextManager[int]:
+def connection_limits(settings: Settings) -> ConnectionLimits:
+    """Returns the limits of each port."""
+    most = most_connections(settings.max_connections, ports=2 if settings.http_address else 1)
+    return ConnectionLimits(most, settings.request_timeout.total_seconds())
+
+
+def _grpc(settings: Settings, opened: Opened) -> AbstractAsyncContextManager[int]:
     return serve_grpc(
-        services,
-        authenticator,
+        opened.services,
+        opened.authenticator,
         settings.grpc_address,
         max_request_bytes=settings.max_batch_bytes,
         drain_grace=settings.drain_grace.total_seconds(),
         credentials=_credentials(settings),
         with_reflection=settings.reflection,
         with_channelz=settings.channelz,
+        calls=opened.calls,
+        connections=connection_limits(settings),
     )
 
 
@@ -281,4 +303,5 @@ def _http(settings: Settings, gateway: ASGIApp) -> AbstractAsyncContextManager[i
         certificate=settings.tls_certificate,
         private_key=settings.tls_private_key,
         grace_s=settings.drain_grace.total_seconds(),
+        connections=connection_limits(settings),
     )

@@ -33,6 +33,7 @@ from pydantic_settings import (
 
 from .access import RANDOM_HEX, AccessSettings
 from .compaction import CompactionSettings
+from .connections import ConnectionSettings
 from .environment import ENV_PREFIX, unknown_variables
 from .feed import FeedSettings
 from .files import ConfigError, exposed, home, is_there, read_toml
@@ -80,7 +81,7 @@ def _default_log_format() -> Literal["text", "json"]:
     return "text" if sys.stderr is not None and sys.stderr.isatty() else "json"
 
 
-class Settings(FeedSettings, SearchSettings, CompactionSettings, AccessSettings, QuotaSettings):
+class Settings(ConnectionSettings, FeedSettings, SearchSettings, CompactionSettings, AccessSettings, QuotaSettings):
     """Every setting of the server. `load_settings` creates it; the constructor reads neither environment nor file."""
 
     model_config = SettingsConfigDict(

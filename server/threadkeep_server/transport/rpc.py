@@ -68,6 +68,11 @@ class Method:
         """Returns the size of the largest request, uncompressed. `largest`: that of a batch."""
         return largest if self.takes_messages else min(largest, PLAIN_BYTES)
 
+    @property
+    def counted(self) -> bool:
+        """Whether it is a call in flight. Subscriptions are not: they have limits of their own."""
+        return self.client_streaming or not self.server_streaming
+
     def parse(self, raw: bytes) -> Message:
         """Returns the request. Its cost is bounded before it is decoded. Raises InvalidField."""
         if not self.takes_messages and len(raw) > PLAIN_BYTES:

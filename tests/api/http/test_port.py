@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.servers.http_gateway import APPEND, JSON, LIST, STREAM, Gateway, running
+from tests.support.servers.http_gateway import APPEND, JSON, LIST, MAX_CALLS, STREAM, Gateway, running
 from threadkeep_server.domain.errors import ServerDraining
 from threadkeep_server.domain.model import Caller
 from threadkeep_server.transport.http.server import AddressInUse, serve_http
@@ -38,6 +38,68 @@ async def test_a_token_identifies_the_caller(guarded: Gateway) -> None:
 async def test_without_a_token_nothing_is_read(guarded: Gateway, headers: dict[str, str]) -> None:
     answer = await guarded.call("POST", LIST, "not even JSON", {**JSON, **headers})
     assert answer.error() == (401, "unauthenticated", "UNAUTHENTICATED")
+
+
+async def test_a_response_that_requires_a_credential_names_the_scheme(guarded: Gateway) -> None:
+    assert (await guarded.call("POST", LIST, "{}", JSON)).headers["www-authenticate"] == "Bearer"
+    assert "www-authenticate" not in (await guarded.call("GET", "/healthz")).headers
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("DELETE", LIST, "GET, POST"),
+        ("GET", APPEND, "POST"),
+        ("OPTIONS", STREAM, "POST"),
+        ("POST", "/healthz", "GET, HEAD"),
+    ],
+)
+async def test_another_method_is_refused_with_the_allowed_ones(gateway: Gateway, method: str, path: str, allowed: str) -> None:
+    answer = await gateway.call(method, path)
+    assert answer.error() == (405, "invalid_argument", "INVALID_FIELD")
+    assert answer.headers["allow"] == allowed
+
+
+async def test_another_content_type_is_refused_with_the_supported_ones(gateway: Gateway) -> None:
+    answer = await gateway.call("POST", LIST, "{}", {"content-type": "application/grpc"})
+    assert answer.error() == (415, "invalid_argument", "INVALID_FIELD")
+    assert "application/json" in answer.json["message"]
+
+
+async def test_a_get_with_the_content_type_of_grpc_is_answered(gateway: Gateway) -> None:
+    answer = await gateway.call("GET", LIST + "?encoding=json&message={}", headers={"content-type": "application/grpc"})
+    assert (answer.status, answer.json["nextPageToken"]) == (200, "default/None")
+
+
+@pytest.mark.parametrize(
+    ("headers", "field"),
+    [
+        ({**JSON, "x-note": "\xff"}, "header x-note"),
+        ({**JSON, "authorization": "Bearer \xff"}, "header authorization"),
+        ({**JSON, "content-length": "2", "transfer-encoding": "chunked"}, "header content-length"),
+    ],
+)
+async def test_headers_that_programs_read_differently_are_refused(
+    guarded: Gateway, caplog: pytest.LogCaptureFixture, headers: dict[str, str], field: str
+) -> None:
+    answer = await guarded.call("POST", LIST, b"", headers)
+    assert answer.error() == (400, "invalid_argument", "INVALID_FIELD")
+    assert answer.json["message"].startswith(field)
+    assert not caplog.records
+
+
+async def test_calls_beyond_the_limit_are_refused_before_their_body_is_read(gateway: Gateway) -> None:
+    slow = [asyncio.create_task(gateway.call("POST", LIST, '{"session":{"sessionId":"slow"}}', JSON)) for _ in range(MAX_CALLS)]
+    try:
+        while (answer := await gateway.call("POST", LIST, "{", JSON)).status != 429:
+            assert answer.status == 400
+        assert answer.error() == (429, "resource_exhausted", "RATE_LIMITED")
+        assert [each["debug"] for each in answer.json["details"]][1:] == [{"retryDelay": "1s"}]
+        assert "calls_in_flight" in answer.body.decode()
+    finally:
+        gateway.servicer.release.set()
+    assert {(await each).status for each in slow} == {200}
+    assert (await gateway.call("POST", LIST, "{}", JSON)).status == 200
 
 
 async def test_an_unknown_path_lists_the_known_paths(gateway: Gateway) -> None:

@@ -18,7 +18,9 @@ from google.rpc import error_details_pb2
 from threadkeep.v1 import event_pb2, event_service_pb2
 from threadkeep_server.domain.errors import ServerDraining, SessionNotFound
 from threadkeep_server.domain.model import Caller, SessionRef
+from threadkeep_server.service.call_limit import CallLimit
 from threadkeep_server.transport.auth import Authenticator
+from threadkeep_server.transport.connections import DEFAULT_LIMITS, ConnectionLimits
 from threadkeep_server.transport.http.server import http_app, serve_http
 from threadkeep_server.transport.rpc import Service
 
@@ -28,6 +30,7 @@ GET = "/threadkeep.v1.EventService/GetEvent"
 APPEND = "/threadkeep.v1.EventService/AppendEvents"
 STREAM = "/threadkeep.v1.EventService/AppendStream"
 MAX_BYTES = 10_000
+MAX_CALLS = 2
 JSON = {"content-type": "application/json"}
 
 
@@ -37,6 +40,7 @@ class FakeServicer:
     def __init__(self) -> None:
         self.called = asyncio.Event()  # a call that takes some time has begun
         self.cancelled = asyncio.Event()
+        self.release = asyncio.Event()
 
     async def ListEvents(self, request: event_service_pb2.ListEventsRequest, caller: Caller) -> bytes:
         session_id = request.session.session_id
@@ -47,7 +51,7 @@ class FakeServicer:
         if session_id == "slow":
             self.called.set()
             try:
-                await asyncio.sleep(60)
+                await asyncio.wait_for(self.release.wait(), 60)
             except asyncio.CancelledError:
                 self.cancelled.set()
                 raise
@@ -100,12 +104,19 @@ class Answer:
 class Gateway:
     """A gateway on a free port."""
 
-    def __init__(self, tokens: dict[str, Caller] | None = None) -> None:
+    def __init__(self, tokens: dict[str, Caller] | None = None, limits: ConnectionLimits = DEFAULT_LIMITS) -> None:
         self.servicer = FakeServicer()
         self.not_ready: Exception | None = None
         self.hangs = False
         services = [Service(_SERVICE, self.servicer)]
-        self.app = http_app(services, Authenticator(tokens or {}), ready=self._ready, max_bytes=MAX_BYTES)
+        self.app = http_app(
+            services,
+            Authenticator(tokens or {}),
+            ready=self._ready,
+            max_bytes=MAX_BYTES,
+            calls=CallLimit(MAX_CALLS),
+            connections=limits,
+        )
         self.port = 0
 
     async def _ready(self) -> None:
@@ -131,10 +142,10 @@ class Gateway:
 
 
 @contextlib.asynccontextmanager
-async def running(tokens: dict[str, Caller] | None = None) -> AsyncIterator[Gateway]:
+async def running(tokens: dict[str, Caller] | None = None, limits: ConnectionLimits = DEFAULT_LIMITS) -> AsyncIterator[Gateway]:
     """Serves on a free port."""
-    gateway = Gateway(tokens)
-    async with serve_http(gateway.app, "127.0.0.1", 0) as gateway.port:
+    gateway = Gateway(tokens, limits)
+    async with serve_http(gateway.app, "127.0.0.1", 0, connections=limits) as gateway.port:
         yield gateway
 
 

@@ -52,7 +52,7 @@ def test_the_retry_policy_names_what_the_protos_mark() -> None:
 def test_the_service_config_holds_the_policy() -> None:
     [config] = json.loads(dict(_channel.channel_options())["grpc.service_config"])["methodConfig"]
     assert config["retryPolicy"]["maxAttempts"] == 5
-    assert config["retryPolicy"]["retryableStatusCodes"] == ["UNAVAILABLE"]
+    assert config["retryPolicy"]["retryableStatusCodes"] == ["UNAVAILABLE", "CANCELLED"]
     assert config["name"] == list(_channel.retryable_methods())
 
 

@@ -23,6 +23,7 @@ from threadkeep.v1 import session_service_pb2 as ss
 from .fake import Fail, FakeServer
 
 DOWN = Fail(grpc.StatusCode.UNAVAILABLE)
+CANCELED = Fail(grpc.StatusCode.CANCELLED)
 
 
 async def test_an_append_is_retried_with_the_same_event_ids(client: Any, fake: FakeServer) -> None:
@@ -35,6 +36,17 @@ async def test_an_append_is_retried_with_the_same_event_ids(client: Any, fake: F
     assert len(ids) == 1
     assert len(set(ids.pop())) == 2
     assert [event.event_id for event in events] == ["", ""]
+
+
+async def test_a_call_that_the_server_canceled_is_retried_if_it_may_be(client: Any, fake: FakeServer) -> None:
+    fake.answers["AppendEvents"] = [CANCELED, CANCELED, es.AppendEventsResponse(last_seq=1)]
+    assert (await client.append("s1", threadkeep.user("hi"))).last_seq == 1
+    assert len(fake.requests("AppendEvents")) == 3
+    fake.answers["CreateSession"] = [CANCELED]
+    with pytest.raises(errors.Unavailable, match="canceled the call") as caught:
+        await client.create_session()
+    assert caught.value.code is grpc.StatusCode.UNAVAILABLE
+    assert len(fake.requests("CreateSession")) == 1
 
 
 async def test_large_appends_are_retried_too(client: Any, fake: FakeServer) -> None:

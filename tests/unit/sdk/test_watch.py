@@ -225,6 +225,7 @@ async def test_a_kind_of_a_newer_server_is_skipped_and_its_token_used(client: An
     "failure",
     [
         GONE,
+        Fail(grpc.StatusCode.CANCELLED),
         Fail(grpc.StatusCode.UNAVAILABLE, "SERVER_DRAINING", retry_after=0.01),
         Fail(grpc.StatusCode.UNAVAILABLE, "STORE_UNAVAILABLE"),
         Fail(grpc.StatusCode.RESOURCE_EXHAUSTED, "RATE_LIMITED", retry_after=0.01),

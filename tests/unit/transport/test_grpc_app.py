@@ -17,8 +17,10 @@ from grpc_health.v1 import health_pb2
 from threadkeep.v1 import server_service_pb2, subscription_pb2, subscription_service_pb2
 from threadkeep_server.domain.errors import SessionNotFound
 from threadkeep_server.domain.model import Caller, SessionRef
+from threadkeep_server.service.call_limit import CallLimit
 from threadkeep_server.transport.asgi import Send
 from threadkeep_server.transport.auth import Authenticator
+from threadkeep_server.transport.connections import ConnectionLimits
 from threadkeep_server.transport.envoy.app import GrpcApp, is_grpc
 from threadkeep_server.transport.envoy.frames import framed
 from threadkeep_server.transport.envoy.headers import timeout_of
@@ -32,6 +34,7 @@ INFO, WATCH, HEALTH = (
 )
 MOST = 1000
 LARGE = f"must have at most {PLAIN_BYTES} bytes"
+LIMITS = ConnectionLimits(most=1, request_timeout_s=0.2)
 REQUEST = framed(server_service_pb2.GetServerInfoRequest().SerializeToString())
 
 
@@ -105,7 +108,9 @@ def app_of(servicer: Servicer, tokens: dict[str, Caller] | None = None) -> GrpcA
         Service(subscription_service_pb2.DESCRIPTOR.services_by_name["SubscriptionService"], servicer),
     ]
     public = [health_service(HealthServicer(["a"])), reflection_service(["a"])]
-    return GrpcApp(services, public, Authenticator(tokens or {}), max_request_bytes=MOST)
+    return GrpcApp(
+        services, public, Authenticator(tokens or {}), max_request_bytes=MOST, calls=CallLimit(1), connections=LIMITS
+    )
 
 
 @pytest.fixture
@@ -187,6 +192,46 @@ async def test_a_length_over_the_limit_is_rejected_before_the_message_arrives(ap
 async def test_a_malformed_request_is_rejected(app: GrpcApp, body: bytes, headers: dict[str, Any], status: str) -> None:
     trailers, _ = await Call(app, INFO, body, **headers).response()
     assert trailers["grpc-status"] == status
+
+
+async def test_a_request_that_does_not_arrive_is_refused_after_the_timeout(app: GrpcApp, servicer: Servicer) -> None:
+    call = Call(app, INFO)
+    call.events.put_nowait({"type": "http.request", "body": REQUEST[:3], "more_body": True})
+    trailers, _ = await call.response()
+    assert trailers["grpc-status"] == "3"
+    assert "did not arrive within 0.2 s" in trailers["grpc-message"]
+    assert not servicer.callers
+
+
+async def test_a_call_that_takes_longer_than_its_request_may_is_answered(app: GrpcApp, servicer: Servicer) -> None:
+    servicer.answer = lambda: asyncio.sleep(0.5, server_service_pb2.GetServerInfoResponse(version="1"))
+    trailers, _ = await Call(app, INFO, REQUEST).response()
+    assert trailers == {"grpc-status": "0"}
+
+
+async def test_calls_beyond_the_limit_are_refused_but_subscriptions_and_health_are_not(
+    app: GrpcApp, servicer: Servicer
+) -> None:
+    began, released = asyncio.Event(), asyncio.Event()
+
+    async def wait() -> server_service_pb2.GetServerInfoResponse:
+        began.set()
+        await released.wait()
+        return server_service_pb2.GetServerInfoResponse()
+
+    servicer.answer = wait
+    first = Call(app, INFO, REQUEST)
+    await began.wait()
+    trailers, _ = await Call(app, INFO, REQUEST).response()
+    assert trailers["grpc-status"] == "8"
+    assert len(status_of(trailers).details) == 2
+    assert (await Call(app, f"{HEALTH}Check", framed(b"")).response())[0] == {"grpc-status": "0"}
+    watch = Call(app, WATCH, framed(b""))
+    await asyncio.wait_for(watch.sent.get(), 30)
+    watch.leave()
+    released.set()
+    assert (await first.response())[0] == {"grpc-status": "0"}
+    assert (await Call(app, INFO, REQUEST).response())[0] == {"grpc-status": "0"}
 
 
 async def test_an_unknown_method_is_unimplemented(app: GrpcApp) -> None:

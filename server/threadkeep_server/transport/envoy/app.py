@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import math
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import aclosing
-from typing import Final, Self
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, MutableMapping, Sequence
+from contextlib import aclosing, nullcontext
+from typing import Any, Final, Self
 
 from google.protobuf.message import Message
 
-from ...domain.errors import DeadlineExceeded, ServerDraining
+from ...domain.errors import DeadlineExceeded, ServerDraining, ThreadkeepError
 from ...domain.model import Caller
+from ...service.call_limit import UNLIMITED, CallLimit
 from ..asgi import Receive, Scope, Send
 from ..audit.peer import PEER
 from ..auth import Authenticator
+from ..connections import DEFAULT_LIMITS, ConnectionLimits
 from ..errors import as_domain_error, release, status_of
 from ..rpc import MESSAGE_SLACK, Method, Service, encode
 from .frames import ENCODINGS, UNIMPLEMENTED, Disconnected, Messages, StatusError, framed
@@ -37,13 +39,22 @@ class GrpcApp:
     """Serves each call in the task of its request."""
 
     def __init__(
-        self, services: Sequence[Service], public: Sequence[Service], authenticator: Authenticator, *, max_request_bytes: int
+        self,
+        services: Sequence[Service],
+        public: Sequence[Service],
+        authenticator: Authenticator,
+        *,
+        max_request_bytes: int,
+        calls: CallLimit = UNLIMITED,
+        connections: ConnectionLimits = DEFAULT_LIMITS,
     ) -> None:
         """`public`: served without a credential, and while the server drains."""
         self._methods = {method.path: method for service in services for method in service.methods()}
         self._public = {method.path: method for service in public for method in service.methods()}
         self._authenticator = authenticator
         self._most = max_request_bytes + MESSAGE_SLACK
+        self._calls = calls
+        self._connections = connections
         self._draining = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -52,18 +63,20 @@ class GrpcApp:
             await self._serve(scope["path"], dict(scope["headers"]), receive, _Response(send))
 
     async def _serve(self, path: str, headers: dict[bytes, bytes], receive: Receive, response: _Response) -> None:
-        guard = _Guard(receive)
+        guard = _Guard(receive, self._connections)
         try:
             with guard.within(timeout_of(headers.get(b"grpc-timeout"))):
                 method, caller = self._admit(path, headers)
-                messages = Messages(receive, headers.get(b"grpc-encoding", b"identity"), method.most_bytes(self._most))
-                await _CALLS[method.client_streaming, method.server_streaming](method, caller, messages, response, guard)
+                guard.bounds_request = not method.client_streaming
+                messages = Messages(guard.receive, headers.get(b"grpc-encoding", b"identity"), method.most_bytes(self._most))
+                with self._calls if method.counted and path not in self._public else nullcontext():
+                    await _CALLS[method.client_streaming, method.server_streaming](method, caller, messages, response, guard)
             await response.end(OK)
         except Disconnected:
             raise
         except asyncio.CancelledError:  # at the deadline, by the drain, or of a client that has left, which reads nothing
             if guard.expired:
-                await response.fail(DeadlineExceeded())
+                await response.fail(guard.expired)
             elif self._draining:
                 await response.fail(ServerDraining())
         except Exception as exc:
@@ -85,24 +98,30 @@ class GrpcApp:
 
 
 class _Guard:
-    """Cancels a call at its deadline, and when its client leaves. One timer, which few calls reach.
+    """Cancels a call at its deadline, when its request takes too long, and when its client leaves. One timer, which few calls
+    reach.
 
     It looks for the departure repeatedly: after the end of a request, pyvoy's `receive` returns at once, an empty part or the
     disconnect.
     """
 
-    def __init__(self, receive: Receive) -> None:
+    def __init__(self, receive: Receive, connections: ConnectionLimits) -> None:
         self._receive = receive
+        self._connections = connections
         self._loop = asyncio.get_running_loop()
         self._call = asyncio.current_task()
+        self._began = self._loop.time()
+        self._arrived = 0
         self._deadline = math.inf
         self._looks_after = _FIRST_LOOK_S
         self._looking: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle
+        self.bounds_request = False
+        """Whether the time in which the request must arrive is limited."""
         self.request_ended = False
         """From now on, only the end of the call is received."""
-        self.expired = False
-        """Whether the call was canceled at its deadline."""
+        self.expired: ThreadkeepError | None = None
+        """Why the call was canceled, if time is the reason."""
 
     def within(self, seconds: float | None) -> Self:
         if seconds is not None:
@@ -115,17 +134,31 @@ class _Guard:
     def _wait(self) -> None:
         self._timer = self._loop.call_at(min(self._loop.time() + self._looks_after, self._deadline), self._wake)
 
+    async def receive(self) -> MutableMapping[str, Any]:
+        """Receives an event of the request."""
+        event = await self._receive()
+        self._arrived += len(event.get("body", b""))
+        return event
+
     def _wake(self) -> None:
         if self._call is None:
             return
-        if self._loop.time() >= self._deadline:
-            self.expired = True
+        self.expired = self._expiry(self._loop.time())
+        if self.expired:
             self._call.cancel()
             return
         if self.request_ended and (self._looking is None or self._looking.done()):
             self._looking = asyncio.create_task(self._look())
         self._looks_after = min(2 * self._looks_after, _LOOKS_WITHIN_S)
         self._wait()
+
+    def _expiry(self, now: float) -> ThreadkeepError | None:
+        if now >= self._deadline:
+            return DeadlineExceeded()
+        is_arriving = self.bounds_request and not self.request_ended
+        if is_arriving and now - self._began > self._connections.body_timeout_s(self._arrived):
+            return self._connections.too_slow()
+        return None
 
     async def _look(self) -> None:
         left = (await self._receive())["type"] == "http.disconnect"

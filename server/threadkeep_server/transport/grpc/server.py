@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, nullcontext
 from functools import partial
 from typing import Any, NoReturn
 
@@ -17,8 +17,10 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from ...domain.errors import ServerDraining
+from ...service.call_limit import UNLIMITED, CallLimit
 from ..audit.peer import PEER
 from ..auth import Authenticator
+from ..connections import DEFAULT_LIMITS, ConnectionLimits
 from ..errors import as_domain_error, release, status_of
 from ..rpc import MESSAGE_SLACK, Method, Service, encode
 
@@ -27,6 +29,12 @@ _log = logging.getLogger(__name__)
 _PING_INTERVAL_MS = 10_000
 _CONNECTION_AGE_MS = 3_600_000
 _CONNECTION_AGE_GRACE_MS = 60_000
+_CONNECTION_IDLE_MS = 600_000
+_KEEPALIVE_MS = 60_000
+_KEEPALIVE_TIMEOUT_MS = 20_000
+_MOST_STREAMS = 100_000  # of a connection: the server limits calls in flight, and subscriptions by caller
+# Calls that wait for a busy event loop. Beyond this number gRPC cancels some, beyond twice as many all, without a reason.
+_PENDING_CALLS = 20_000
 _CANCELLED_WITHIN_S = 1.0
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
 
@@ -40,8 +48,9 @@ class CannotListen(OSError):
 class _Boundary:
     """Connects grpc and the servicers: parses requests, authenticates callers, converts errors. One per server."""
 
-    def __init__(self, authenticator: Authenticator) -> None:
+    def __init__(self, authenticator: Authenticator, calls: CallLimit) -> None:
         self._authenticator = authenticator
+        self._calls = calls
         self.draining = False
 
     def handler(self, method: Method) -> grpc.RpcMethodHandler[Any, Any]:
@@ -54,8 +63,9 @@ class _Boundary:
     def _unary(self, method: Method) -> Callable[[bytes, Context], Awaitable[Message | bytes]]:
         async def unary(raw: bytes, context: Context) -> Message | bytes:
             try:
-                caller = self._admit(context)
-                response: Message | bytes = await method.call(method.parse(raw), caller)
+                with self._calls:
+                    caller = self._admit(context)
+                    response: Message | bytes = await method.call(method.parse(raw), caller)
             except Exception as exc:
                 status = _reported(exc)
             else:
@@ -86,10 +96,11 @@ class _Boundary:
         """Writes the responses; returns the status of a call that failed. grpc would accept a generator, but does not close it
         when the client disconnects."""
         try:
-            caller = self._admit(context)
-            async with aclosing(method.call(request(), caller)) as responses:
-                async for response in responses:
-                    await _write(context, response)
+            with self._calls if method.counted else nullcontext():
+                caller = self._admit(context)
+                async with aclosing(method.call(request(), caller)) as responses:
+                    async for response in responses:
+                        await _write(context, response)
         except Exception as exc:
             return _reported(exc)
         return None
@@ -137,13 +148,15 @@ async def serve_grpc(
     credentials: grpc.ServerCredentials | None = None,
     with_reflection: bool = True,
     with_channelz: bool = True,
+    calls: CallLimit = UNLIMITED,
+    connections: ConnectionLimits = DEFAULT_LIMITS,
 ) -> AsyncIterator[int]:
     """Serves while the context is open; yields the port. On exit, health reports NOT_SERVING and calls in flight may finish.
 
     Raises CannotListen.
     """
-    boundary = _Boundary(authenticator)
-    server = grpc.aio.server(options=_options(max_request_bytes))
+    boundary = _Boundary(authenticator, calls)
+    server = grpc.aio.server(options=_options(max_request_bytes, connections))
     names = _add_services(server, services, boundary)
     status = health.aio.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(status, server)
@@ -174,14 +187,23 @@ def _add_services(server: grpc.aio.Server, services: Sequence[Service], boundary
     return [service.descriptor.full_name for service in services]
 
 
-def _options(max_request_bytes: int) -> list[tuple[str, int]]:
+def _options(max_request_bytes: int, connections: ConnectionLimits) -> list[tuple[str, int]]:
     return [
         # By default a second server on the same port silently receives half of the calls.
         ("grpc.so_reuseport", 0),
         ("grpc.max_receive_message_length", max_request_bytes + MESSAGE_SLACK),
         ("grpc.max_send_message_length", -1),
+        ("grpc.server.max_pending_requests", _PENDING_CALLS),
+        ("grpc.server.max_pending_requests_hard_limit", 2 * _PENDING_CALLS),
+        ("grpc.max_concurrent_streams", _MOST_STREAMS),
+        ("grpc.max_allowed_incoming_connections", connections.most),
+        # Of TLS, and of HTTP/2 up to the client's settings.
+        ("grpc.server_handshake_timeout_ms", int(connections.request_timeout_s * 1000)),
+        ("grpc.keepalive_time_ms", _KEEPALIVE_MS),
+        ("grpc.keepalive_timeout_ms", _KEEPALIVE_TIMEOUT_MS),
         ("grpc.keepalive_permit_without_calls", 1),
         ("grpc.http2.min_recv_ping_interval_without_data_ms", _PING_INTERVAL_MS),
+        ("grpc.max_connection_idle_ms", _CONNECTION_IDLE_MS),
         ("grpc.max_connection_age_ms", _CONNECTION_AGE_MS),
         ("grpc.max_connection_age_grace_ms", _CONNECTION_AGE_GRACE_MS),
     ]

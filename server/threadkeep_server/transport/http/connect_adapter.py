@@ -28,6 +28,7 @@ from protobuf.wkt import Struct
 
 from ...domain.errors import DeadlineExceeded, ThreadkeepError
 from ...domain.model import Caller
+from ...service.call_limit import CallLimit
 from ..asgi import ASGIApp, Receive, Scope, Send
 from ..auth import Authenticator
 from ..errors import as_domain_error, release, status_of
@@ -121,13 +122,14 @@ def _connect_error(error: ThreadkeepError) -> ConnectError:
 
 
 class _Calls:
-    """Interceptor of every call: authenticates the caller before the request is read, and converts errors as over gRPC.
+    """Interceptor of every call: authenticates and counts it before the request is read, and converts errors as over gRPC.
 
     `most_bytes`: size of the largest request. `decoder` decodes large JSON.
     """
 
-    def __init__(self, authenticator: Authenticator, most_bytes: int, decoder: Executor) -> None:
+    def __init__(self, authenticator: Authenticator, limit: CallLimit, most_bytes: int, decoder: Executor) -> None:
         self._authenticator = authenticator
+        self._limit = limit
         self._most_bytes = most_bytes
         self._decoder = decoder
         self._callers: WeakKeyDictionary[RequestContext[Any, Any], Caller] = WeakKeyDictionary()
@@ -135,10 +137,14 @@ class _Calls:
     async def on_start(self, ctx: RequestContext[Any, Any]) -> None:
         try:
             self._callers[ctx] = self._authenticator.caller(ctx.request_headers.get("authorization"))
+            if _is_counted(ctx):
+                self._limit.__enter__()
         except Exception as error:
             raise _connect_error(as_domain_error(error)) from None
 
-    async def on_end(self, _token: None, _ctx: RequestContext[Any, Any], error: Exception | None, /) -> None:
+    async def on_end(self, _token: None, ctx: RequestContext[Any, Any], error: Exception | None, /) -> None:
+        if _is_counted(ctx):
+            self._limit.__exit__()
         if error is None:
             return
         reported = self._reported(error)
@@ -193,6 +199,10 @@ async def _messages(requests: AsyncIterator[_Request], method: Method, decoder: 
         yield await request.message(method, decoder)
 
 
+def _is_counted(ctx: RequestContext[Any, Any]) -> bool:
+    return ctx.method.stream_type is not StreamType.SERVER_STREAM
+
+
 def _stream_type(method: Method) -> StreamType:
     if method.client_streaming:
         return StreamType.BIDI_STREAM
@@ -205,7 +215,7 @@ class _Application(ConnectASGIApplication[Mapping[str, Any]]):
         return "/"
 
 
-def connect_app(services: Sequence[Service], authenticator: Authenticator, *, max_bytes: int) -> ASGIApp:
+def connect_app(services: Sequence[Service], authenticator: Authenticator, *, max_bytes: int, calls: CallLimit) -> ASGIApp:
     """Returns an app that serves the RPCs as JSON, Connect and gRPC-Web. Rejects requests of more than `max_bytes`, and smaller
     ones as Method.most_bytes says."""
     methods = [method for service in services for method in service.methods()]
@@ -213,12 +223,12 @@ def connect_app(services: Sequence[Service], authenticator: Authenticator, *, ma
     decoder = ThreadPoolExecutor(1, "decoder")
     apps: dict[int, ASGIApp] = {}
     for most in {method.most_bytes(max_bytes) for method in methods}:
-        calls = _Calls(authenticator, most, decoder)
-        endpoints = {method.path: calls.endpoint(method) for method in methods if method.most_bytes(max_bytes) == most}
+        interceptor = _Calls(authenticator, calls, most, decoder)
+        endpoints = {method.path: interceptor.endpoint(method) for method in methods if method.most_bytes(max_bytes) == most}
         apps[most] = _Application(
             service=endpoints,
             endpoints=lambda each: each,
-            interceptors=[calls],
+            interceptors=[interceptor],
             read_max_bytes=most,
             compressions=[_Gzip()],
             codecs=[_ProtoCodec(), _JsonCodec()],

@@ -47,8 +47,7 @@ class MemoryRoute:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != _METHOD:
-            message = f"this path is called by {_METHOD}: {SHOWN}"
-            await respond_json(send, 405, {"code": "unimplemented", "message": message}, [(b"allow", _METHOD.encode())])
+            await respond_error(send, InvalidField("method", f"must be {_METHOD}: {SHOWN}"), 405, [(b"allow", _METHOD.encode())])
             return
         try:
             authorization = dict(scope["headers"]).get(b"authorization")

@@ -46,8 +46,8 @@ async def respond_json(send: Send, status: int, value: object, headers: Iterable
     await respond(send, status, JSON, json.dumps(value, ensure_ascii=False).encode() + b"\n", headers)
 
 
-async def respond_error(send: Send, error: ThreadkeepError) -> None:
-    """Sends an error in the form of the Connect protocol."""
+async def respond_error(send: Send, error: ThreadkeepError, status_code: int = 0, headers: Iterable[Header] = ()) -> None:
+    """Sends an error in the form of the Connect protocol, by default with the status of its kind."""
     status = status_of(error)
     details = []
     for detail in status.details:
@@ -56,4 +56,4 @@ async def respond_error(send: Send, error: ThreadkeepError) -> None:
         value = base64.b64encode(detail.value).decode().rstrip("=")
         details.append({"type": detail.TypeName(), "value": value, "debug": json.loads(to_json(unpacked))})
     body = {"code": error.kind.name.lower(), "message": status.message, "details": details}
-    await respond_json(send, _STATUS[error.kind], body)
+    await respond_json(send, status_code or _STATUS[error.kind], body, headers)

@@ -8,24 +8,27 @@ import errno
 import math
 import socket
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableMapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import uvicorn
 
-from ...domain.errors import ServerDraining, StoreUnavailable, ThreadkeepError, Unauthenticated
+from ...domain.errors import InvalidField, RateLimited, ServerDraining, StoreUnavailable, ThreadkeepError, Unauthenticated
+from ...service.call_limit import UNLIMITED, CallLimit
 from ..asgi import ASGIApp, Receive, Scope, Send
 from ..audit.peer import PEER
 from ..auth import Authenticator
+from ..connections import DEFAULT_LIMITS, ConnectionLimits
 from ..errors import as_domain_error
 from ..rpc import Method, Service
 from .connect_adapter import connect_app
+from .connection import Connection, bounded
+from .headers import ambiguous, cors, with_challenge, with_content_type, with_headers, with_line_end
 from .memory_route import PATTERN, SHOWN, MemoryRoute
 from .metrics import CONTENT_TYPE, Metrics
-from .responses import JSON, TEXT, respond, respond_json
+from .responses import JSON, TEXT, respond, respond_error, respond_json
 
 Ready = Callable[[], Awaitable[None]]
 
@@ -38,7 +41,6 @@ _UNARY = frozenset({JSON, b"application/proto"}) | _GRPC_WEB
 _STREAM = frozenset({b"application/connect+json", b"application/connect+proto"}) | _GRPC_WEB
 _ENCODINGS = frozenset({"json", "proto"})
 _EXAMPLE = "`curl -d '{...}'`"
-_EXPOSED = b"grpc-status, grpc-message, grpc-status-details-bin, content-encoding, connect-content-encoding"
 _ALSO_HERE = {"/healthz": "the process is alive", "/readyz": "it can serve", "/metrics": "for Prometheus"}
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _OTHER_PORT = "set another --http-address (THREADKEEP_HTTP_ADDRESS)"
@@ -57,9 +59,14 @@ class _Gateway:
         max_bytes: int,
         metrics: Metrics | None,
         memory: MemoryRoute | None,
+        calls: CallLimit,
+        connections: ConnectionLimits,
     ) -> None:
-        self._rpcs = connect_app(services, authenticator, max_bytes=max_bytes)
+        self._rpcs = connect_app(services, authenticator, max_bytes=max_bytes, calls=calls)
+        self._calls = calls
+        self._connections = connections
         methods = [method for service in services for method in service.methods()]
+        self._endless = frozenset(method.path for method in methods if method.client_streaming)
         self._kinds = {method.path: _kinds(method) for method in methods}
         self._reads = frozenset(method.path for method in methods if method.read_only and not method.streaming)
         self._memory = memory
@@ -72,7 +79,10 @@ class _Gateway:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         # Only a shutdown cancels a call. Its client has a response by then, and the server logs the number of such calls.
         with contextlib.suppress(asyncio.CancelledError):
-            await self._answer(scope, receive, send)
+            if problem := ambiguous(scope["headers"]):
+                await respond_error(send, problem)
+            else:
+                await self._answer(scope, receive, with_challenge(send))
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -84,7 +94,7 @@ class _Gateway:
             if not self._admits(origin.decode("latin-1")):
                 await respond_json(send, 403, _FOREIGN_ORIGIN)
                 return
-            send = _with_headers(send, _cors(headers))
+            send = with_headers(send, cors(headers))
             if scope["method"] == "OPTIONS":
                 await respond(send, 204, TEXT, b"")
                 return
@@ -93,58 +103,72 @@ class _Gateway:
             await respond_json(send, 403, _FOREIGN_ORIGIN)
             return
         if path in self._kinds:
-            await self._rpc(scope, receive, send, headers.get(b"content-type", b""))
+            body = receive if path in self._endless else bounded(receive, self._connections)
+            await self._rpc(scope, body, send, headers.get(b"content-type", b""))
         elif self._memory is not None and self._memory.matches(scope):
-            await self._memory(scope, receive, send)
+            await self._remember(self._memory, scope, receive, send)
         elif page := self._pages.get(path):
             if scope["method"] in {"GET", "HEAD"}:
                 await page(send)
             else:
-                await respond_json(send, 405, {"code": "unimplemented", "message": f"{path} supports GET only"})
+                await respond_error(send, InvalidField("method", f"must be GET for {path}"), 405, [(b"allow", b"GET, HEAD")])
         else:
             message = f"{path} does not exist; call RPCs by POST with JSON"
             paths = sorted(self._kinds) + sorted(self._pages) + ([] if self._memory is None else [PATTERN])
             await respond_json(send, 404, {"code": "unimplemented", "message": message, "paths": paths})
 
+    async def _remember(self, memory: MemoryRoute, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            with self._calls:
+                await memory(scope, bounded(receive, self._connections), send)
+        except RateLimited as error:
+            await respond_error(send, error)
+
     async def _rpc(self, scope: Scope, receive: Receive, send: Send, content_type: bytes) -> None:
         path, kind = scope["path"], content_type.partition(b";")[0].strip().lower()
         if scope["method"] != "POST":
-            if problem := self._not_readable(scope):
-                await respond_json(send, *problem)
+            if await self._refuses(scope, send):
                 return
-            send = _with_line_end(send)
+            scope = with_content_type(scope, JSON)  # which a GET has none of; that of gRPC would be read as gRPC's
+            send = with_line_end(send)
         else:
             if kind in _MEANS_JSON:
                 kind = JSON
-                kept = [(name, value) for name, value in scope["headers"] if name != b"content-type"]
-                scope = {**scope, "headers": [*kept, (b"content-type", kind)]}
+                scope = with_content_type(scope, kind)
             if kind not in self._kinds[path]:
-                await respond_json(send, 415, {"code": "unimplemented", "message": self._wanted(path)})
+                await respond_error(send, InvalidField("content-type", self._wanted(path)), 415)
                 return
             if kind == JSON:
-                send = _with_line_end(send)
+                send = with_line_end(send)
         await self._rpcs(scope, receive, send)
 
-    def _not_readable(self, scope: Scope) -> tuple[int, dict[str, str]] | None:
-        """Returns status and body of the error for a request other than POST, or None for a valid GET of a read."""
+    async def _refuses(self, scope: Scope, send: Send) -> bool:
+        """Responds to a request other than POST, except to a valid GET of a read."""
         path = scope["path"]
         if scope["method"] != "GET" or path not in self._reads:
             how = "send frames by POST" if self._kinds[path] is _STREAM else f"POST JSON, as in {_EXAMPLE}"
-            return 405, {"code": "unimplemented", "message": f"{path} does not support {scope['method']}; {how}"}
-        encoding = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("encoding", [""])[0]
-        if encoding in _ENCODINGS:
-            return None
-        message = f"POST JSON to {path}, as in {_EXAMPLE}; a GET requires ?encoding=json&message= and the request as JSON"
-        return 400, {"code": "invalid_argument", "message": message}
+            allowed = b"GET, POST" if path in self._reads else b"POST"
+            problem = f"{scope['method']} is not supported by {path}; {how}"
+            await respond_error(send, InvalidField("method", problem), 405, [(b"allow", allowed)])
+            return True
+        try:
+            query = scope.get("query_string", b"").decode()
+        except UnicodeDecodeError:
+            query = ""
+        if parse_qs(query).get("encoding", [""])[0] in _ENCODINGS:
+            return False
+        problem = f"must be ?encoding=json&message= and the request as JSON for a GET; or POST JSON to {path}, as in {_EXAMPLE}"
+        await respond_error(send, InvalidField("query", problem))
+        return True
 
     def _wanted(self, path: str) -> str:
-        """Returns the message for an unsupported content type."""
+        """Returns the problem of an unsupported content type."""
         kinds = b", ".join(sorted(self._kinds[path])).decode()
         if self._kinds[path] is not _STREAM:
-            return f"content-type must be one of {kinds}; gRPC is served on its own port"
+            return f"must be one of {kinds}; gRPC is served on its own port"
         return (
-            f"{path} is a stream and does not support plain JSON: use an SDK, gRPC on its own port, or frames of one of "
-            f"{kinds}; AppendEvents and ListEvents support plain JSON"
+            f"must be one of {kinds}: {path} is a stream and does not support plain JSON; use an SDK, gRPC on its own port, or "
+            "frames; AppendEvents and ListEvents support plain JSON"
         )
 
     def _admits(self, origin: str) -> bool:
@@ -202,9 +226,11 @@ def http_app(
     max_bytes: int,
     metrics: Metrics | None = None,
     memory: MemoryRoute | None = None,
+    calls: CallLimit = UNLIMITED,
+    connections: ConnectionLimits = DEFAULT_LIMITS,
 ) -> ASGIApp:
     """Returns the app of the HTTP port. `ready` raises if the server cannot serve. Rejects requests over `max_bytes`."""
-    return _Gateway(services, authenticator, ready, max_bytes, metrics, memory)
+    return _Gateway(services, authenticator, ready, max_bytes, metrics, memory, calls, connections)
 
 
 @contextlib.asynccontextmanager
@@ -216,6 +242,7 @@ async def serve_http(
     certificate: Path | None = None,
     private_key: Path | None = None,
     grace_s: float = 10.0,
+    connections: ConnectionLimits = DEFAULT_LIMITS,
 ) -> AsyncIterator[int]:
     """Serves in the running event loop and yields the bound port. On exit, calls in flight have `grace_s` to finish.
 
@@ -223,7 +250,7 @@ async def serve_http(
     """
     with contextlib.ExitStack() as stack:
         listener = stack.enter_context(await _listen(host, port))
-        server = _Server(_config(app, certificate, private_key, grace_s))
+        server = _Server(_config(app, certificate, private_key, grace_s), connections)
         task = asyncio.create_task(server.serve(sockets=[listener]))
         try:
             task.add_done_callback(lambda _: server.settled.set())
@@ -258,8 +285,9 @@ def _config(app: ASGIApp, certificate: Path | None, private_key: Path | None, gr
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config) -> None:
+    def __init__(self, config: uvicorn.Config, connections: ConnectionLimits) -> None:
         super().__init__(config)
+        self._connections = connections
         self.settled = asyncio.Event()
         self._leaving = asyncio.Event()
 
@@ -268,7 +296,17 @@ class _Server(uvicorn.Server):
         self._leaving.set()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
+        """Listens as the library does, with connections and a limit of handshakes of our own."""
+        loop = asyncio.get_running_loop()
+        options = {"config": self.config, "server_state": self.server_state, "app_state": self.lifespan.state}
+        connection = partial(Connection, self._connections, **options)
+        timeout = self._connections.request_timeout_s if self.config.ssl else None
+        context, backlog = self.config.ssl, self.config.backlog
+        self.servers = [
+            await loop.create_server(connection, sock=each, backlog=backlog, ssl=context, ssl_handshake_timeout=timeout)
+            for each in sockets or ()
+        ]
+        self.started = True
         self.settled.set()
 
     async def main_loop(self) -> None:
@@ -324,43 +362,6 @@ def _is_open(authenticator: Authenticator) -> bool:
     except Unauthenticated:
         return False
     return True
-
-
-def _cors(request: dict[bytes, bytes]) -> list[tuple[bytes, bytes]]:
-    """Returns CORS headers. They do not allow credentials: scripts must send tokens explicitly."""
-    wanted = request.get(b"access-control-request-headers", b"*")
-    return [
-        (b"access-control-allow-origin", b"*"),
-        (b"access-control-allow-methods", b"GET, POST, PATCH"),
-        (b"access-control-allow-headers", wanted),
-        (b"access-control-expose-headers", _EXPOSED),
-        (b"access-control-max-age", b"7200"),
-    ]
-
-
-def _with_headers(send: Send, headers: list[tuple[bytes, bytes]]) -> Send:
-    async def sending(event: MutableMapping[str, Any]) -> None:
-        if event["type"] == "http.response.start":
-            event = {**event, "headers": [*event.get("headers", ()), *headers]}
-        await send(event)
-
-    return sending
-
-
-def _with_line_end(send: Send) -> Send:
-    """Adds a line break to uncompressed JSON responses, so that a shell prompt starts on a new line."""
-    ends = False
-
-    async def sending(event: MutableMapping[str, Any]) -> None:
-        nonlocal ends
-        if event["type"] == "http.response.start":
-            headers = dict(event["headers"])
-            ends = headers.get(b"content-type") == JSON and headers.get(b"content-encoding", b"identity") == b"identity"
-        elif ends and not event.get("more_body"):
-            event = {**event, "body": event.get("body", b"") + b"\n"}
-        await send(event)
-
-    return sending
 
 
 async def _send_metrics(metrics: Metrics, send: Send) -> None:

@@ -2,6 +2,7 @@ package dev.threadkeep;
 
 import com.google.protobuf.Message;
 import io.grpc.CallOptions;
+import io.grpc.Context;
 import io.grpc.ManagedChannel;
 import io.grpc.ManagedChannelBuilder;
 import io.grpc.Metadata;
@@ -32,6 +33,7 @@ final class Connection implements AutoCloseable {
 
   private static final String ELSEWHERE =
       "%s does not respond in gRPC (%s): use the server's gRPC port, by default 7443, and https:// if it uses TLS";
+  private static final String CANCELED = "%s canceled the call (%s)";
   private static final String ABSENT = "no server at %s (%s); start one with `threadkeep serve`, in a checkout `make serve`";
 
   private final String address;
@@ -74,7 +76,7 @@ final class Connection implements AutoCloseable {
     return channel;
   }
 
-  /** gRPC retries UNAVAILABLE itself; a connection that breaks during a call can also return another code. */
+  /** gRPC retries the codes of the policy itself; a connection that breaks during a call can also return another code. */
   <Q, R> R call(MethodDescriptor<Q, R> method, Q request, Duration timeout) {
     var options = options(timeout);
     for (int attempt = 1; ; attempt++) {
@@ -82,7 +84,7 @@ final class Connection implements AutoCloseable {
         return ClientCalls.blockingUnaryCall(channel(), method, options, request);
       } catch (StatusRuntimeException error) {
         var failure = failure(error.getStatus(), error.getTrailers());
-        boolean broke = failure.code() == Status.Code.UNAVAILABLE && error.getStatus().getCode() != Status.Code.UNAVAILABLE;
+        boolean broke = failure.code() == Status.Code.UNAVAILABLE && !RetryPolicy.CODES.contains(error.getStatus().getCode().name());
         if (!broke || attempt == RetryPolicy.ATTEMPTS || !(method.isSafe() || method.isIdempotent())) {
           throw failure;
         }
@@ -126,6 +128,10 @@ final class Connection implements AutoCloseable {
     if (closed && (unavailable || error.code() == Status.Code.CANCELLED)) {
       return ThreadkeepException.of(Status.Code.CANCELLED, "the call was canceled: the client is closed");
     }
+    if (error.code() == Status.Code.CANCELLED && !canceledHere() && !error.isOfServer()) {
+      // An overloaded server or a proxy ended it.
+      return ThreadkeepException.of(Status.UNAVAILABLE.withDescription(CANCELED.formatted(address, error.getMessage())), trailers);
+    }
     boolean unclear = error.code() == Status.Code.INTERNAL || error.code() == Status.Code.UNKNOWN;
     boolean absent = unavailable || unclear && Stream.of(BROKEN).anyMatch(error.getMessage()::contains);
     if (!absent || error.isOfServer()) {
@@ -138,6 +144,11 @@ final class Connection implements AutoCloseable {
     String why = (root.getMessage() == null ? root.toString() : root.getMessage()).lines().findFirst().orElse("");
     String message = (why.contains(NOT_HTTP2) ? ELSEWHERE : ABSENT).formatted(address, why);
     return ThreadkeepException.of(Status.UNAVAILABLE.withDescription(message).withCause(status.getCause()), trailers);
+  }
+
+  /** Returns whether the caller may have canceled the call: a blocking call ends when its thread is interrupted. */
+  private static boolean canceledHere() {
+    return Thread.currentThread().isInterrupted() || Context.current().isCancelled();
   }
 
   /** Ends the stream when the connection is closed. */

@@ -17,6 +17,9 @@ import java.util.stream.Stream;
 final class RetryPolicy {
   static final int ATTEMPTS = 5;
 
+  /** gRPC never retries a call that the caller canceled. */
+  static final List<String> CODES = List.of("UNAVAILABLE", "CANCELLED");
+
   private RetryPolicy() {}
 
   /** Returns the policy as a gRPC service config. */
@@ -27,7 +30,7 @@ final class RetryPolicy {
             "initialBackoff", "0.1s",
             "maxBackoff", "2s",
             "backoffMultiplier", 2.0,
-            "retryableStatusCodes", List.of("UNAVAILABLE"));
+            "retryableStatusCodes", CODES);
     return Map.of("methodConfig", List.of(Map.of("name", retryable(), "retryPolicy", policy)));
   }
 

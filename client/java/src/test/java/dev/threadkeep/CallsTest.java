@@ -17,6 +17,7 @@ import java.io.IOException;
 import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
@@ -45,11 +46,15 @@ class CallsTest {
 
   /** Fails this many times, then succeeds. */
   private void failFirst(int times, Message response) {
+    failFirst(Status.UNAVAILABLE, times, response);
+  }
+
+  private void failFirst(Status status, int times, Message response) {
     var left = new AtomicInteger(times);
     server.answer =
         request -> {
           if (left.getAndDecrement() > 0) {
-            throw Status.UNAVAILABLE.withDescription("not now").asRuntimeException();
+            throw status.withDescription("not now").asRuntimeException();
           }
           return response;
         };
@@ -84,6 +89,33 @@ class CallsTest {
     var error = assertThrows(ThreadkeepException.class, () -> client.append("s", Events.user("Hi")));
     assertEquals(Status.Code.UNAVAILABLE, error.code());
     assertEquals(5, server.requests.size());
+  }
+
+  @Test
+  void callThatTheServerCanceledIsRetriedAtMostFiveTimes() {
+    failFirst(Status.CANCELLED, 4, AppendEventsResponse.newBuilder().setLogVersion(1).build());
+    assertEquals(1, client.append("s", Events.user("Hi")).getLogVersion());
+    assertEquals(5, server.requests.size());
+    failFirst(Status.CANCELLED, 9, AppendEventsResponse.getDefaultInstance());
+    var error = assertThrows(ThreadkeepException.class, () -> client.append("s", Events.user("Hi")));
+    assertEquals(Status.Code.UNAVAILABLE, error.code());
+    assertTrue(error.getMessage().endsWith("canceled the call (not now)"), error.getMessage());
+    assertEquals(10, server.requests.size());
+  }
+
+  @Test
+  void interruptedCallIsCanceledAndNotRetried() throws InterruptedException {
+    server.answer = request -> null;
+    var codes = new ArrayBlockingQueue<Status.Code>(1);
+    var caller =
+        new Thread(() -> codes.add(assertThrows(ThreadkeepException.class, () -> client.append("s", Events.user("Hi"))).code()));
+    caller.start();
+    while (server.requests.isEmpty()) {
+      TimeUnit.MILLISECONDS.sleep(5);
+    }
+    caller.interrupt();
+    assertEquals(Status.Code.CANCELLED, codes.poll(30, TimeUnit.SECONDS));
+    assertEquals(1, server.requests.size());
   }
 
   @Test

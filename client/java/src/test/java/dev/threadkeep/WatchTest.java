@@ -88,6 +88,7 @@ class WatchTest {
     try (var changes = client.watch("s")) {
       var next = CompletableFuture.supplyAsync(changes::next);
       stream().onCompleted();
+      stream().onError(Status.CANCELLED.asRuntimeException());
       stream().onError(FakeServer.error(Status.Code.UNAVAILABLE, "shutting down", FakeServer.reason("SERVER_DRAINING")));
       stream().onNext(frame(CursorTest.batch("s", 1, "t", "a")));
       assertEquals("t", next.join().getResumeToken());
