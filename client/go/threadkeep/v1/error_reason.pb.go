@@ -74,7 +74,8 @@ const (
 	// Code UNAVAILABLE, with RetryInfo.
 	// {"reason":"STORE_UNAVAILABLE","domain":"threadkeep.dev","metadata":{"problem":"disk full"}}
 	ErrorReason_ERROR_REASON_STORE_UNAVAILABLE ErrorReason = 14
-	// More appends are pending than the server accepts. Slow down and retry. Code RESOURCE_EXHAUSTED, with RetryInfo.
+	// More appends are pending, or more searches run, than the server accepts. Slow down and retry. Code RESOURCE_EXHAUSTED,
+	// with RetryInfo.
 	// {"reason":"RATE_LIMITED","domain":"threadkeep.dev","metadata":{"limit":"pending_appends"}}
 	ErrorReason_ERROR_REASON_RATE_LIMITED ErrorReason = 15
 	// The deadline passed. An append may or may not be committed; retry it with the same event ids to find out. Code

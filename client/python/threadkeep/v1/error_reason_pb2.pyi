@@ -83,7 +83,8 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     {"reason":"STORE_UNAVAILABLE","domain":"threadkeep.dev","metadata":{"problem":"disk full"}}
     """
     ERROR_REASON_RATE_LIMITED: _ErrorReason.ValueType  # 15
-    """More appends are pending than the server accepts. Slow down and retry. Code RESOURCE_EXHAUSTED, with RetryInfo.
+    """More appends are pending, or more searches run, than the server accepts. Slow down and retry. Code RESOURCE_EXHAUSTED,
+    with RetryInfo.
     {"reason":"RATE_LIMITED","domain":"threadkeep.dev","metadata":{"limit":"pending_appends"}}
     """
     ERROR_REASON_DEADLINE_EXCEEDED: _ErrorReason.ValueType  # 16
@@ -224,7 +225,8 @@ Code UNAVAILABLE, with RetryInfo.
 {"reason":"STORE_UNAVAILABLE","domain":"threadkeep.dev","metadata":{"problem":"disk full"}}
 """
 ERROR_REASON_RATE_LIMITED: ErrorReason.ValueType  # 15
-"""More appends are pending than the server accepts. Slow down and retry. Code RESOURCE_EXHAUSTED, with RetryInfo.
+"""More appends are pending, or more searches run, than the server accepts. Slow down and retry. Code RESOURCE_EXHAUSTED,
+with RetryInfo.
 {"reason":"RATE_LIMITED","domain":"threadkeep.dev","metadata":{"limit":"pending_appends"}}
 """
 ERROR_REASON_DEADLINE_EXCEEDED: ErrorReason.ValueType  # 16

@@ -10,7 +10,7 @@ from threadkeep.v1 import memory_service_pb2 as pb
 from ...domain import validation
 from ...domain.errors import InvalidField
 from ...domain.memories import Forget, Memory, MemoryDraft, MemoryFilter, MemoryScope
-from ...service.memory.memories import IngestOptions
+from ...service.memory.memories import MOST_IDS, IngestOptions
 from ...service.memory.memory_search import FoundMemory, MemoryQuery
 from ..wire.codec import message_text
 from ..wire.memory_text import searched_text
@@ -130,7 +130,10 @@ def forget_of(request: pb.DeleteMemoriesRequest) -> Forget:
 
 
 def _ids(field: str, ids: Sequence[str]) -> tuple[str, ...]:
-    return tuple(validation.identifier(f"{field}[{index}]", each, required=True) for index, each in enumerate(ids))
+    """Returns the ids, or so many of them that the service rejects their number."""
+    return tuple(
+        validation.identifier(f"{field}[{index}]", each, required=True) for index, each in enumerate(ids[: MOST_IDS + 1])
+    )
 
 
 # --- responses

@@ -32,6 +32,7 @@ class MemoryServicer:
 
     async def AddMemories(self, request: pb.AddMemoriesRequest, caller: Caller) -> pb.AddMemoriesResponse:
         scope = scope_of(request)
+        self._memory.check_count(len(request.memories))
         added = await self._memory.add(caller, scope, drafts_of(request.memories, self._new_id))
         return pb.AddMemoriesResponse(memories=[pb.AddedMemory(id=each.id, replayed=each.replayed) for each in added])
 
@@ -41,6 +42,8 @@ class MemoryServicer:
             entries=map(entry_to, found.entries),
             mode=search_pb2.SearchMode.ValueType(found.mode),
             semantic_lag=found.semantic_lag,
+            incomplete=found.unsearched > 0,
+            unsearched_memories=found.unsearched,
         )
 
     async def ListMemories(self, request: pb.ListMemoriesRequest, caller: Caller) -> pb.ListMemoriesResponse:

@@ -142,7 +142,8 @@ export enum ErrorReason {
   STORE_UNAVAILABLE = 14,
 
   /**
-   * More appends are pending than the server accepts. Slow down and retry. Code RESOURCE_EXHAUSTED, with RetryInfo.
+   * More appends are pending, or more searches run, than the server accepts. Slow down and retry. Code RESOURCE_EXHAUSTED,
+   * with RetryInfo.
    * {"reason":"RATE_LIMITED","domain":"threadkeep.dev","metadata":{"limit":"pending_appends"}}
    *
    * @generated from enum value: ERROR_REASON_RATE_LIMITED = 15;

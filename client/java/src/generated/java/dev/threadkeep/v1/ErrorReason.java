@@ -154,7 +154,8 @@ public enum ErrorReason
   ERROR_REASON_STORE_UNAVAILABLE(14),
   /**
    * <pre>
-   * More appends are pending than the server accepts. Slow down and retry. Code RESOURCE_EXHAUSTED, with RetryInfo.
+   * More appends are pending, or more searches run, than the server accepts. Slow down and retry. Code RESOURCE_EXHAUSTED,
+   * with RetryInfo.
    * {"reason":"RATE_LIMITED","domain":"threadkeep.dev","metadata":{"limit":"pending_appends"}}
    * </pre>
    *
@@ -462,7 +463,8 @@ public enum ErrorReason
   public static final int ERROR_REASON_STORE_UNAVAILABLE_VALUE = 14;
   /**
    * <pre>
-   * More appends are pending than the server accepts. Slow down and retry. Code RESOURCE_EXHAUSTED, with RetryInfo.
+   * More appends are pending, or more searches run, than the server accepts. Slow down and retry. Code RESOURCE_EXHAUSTED,
+   * with RetryInfo.
    * {"reason":"RATE_LIMITED","domain":"threadkeep.dev","metadata":{"limit":"pending_appends"}}
    * </pre>
    *
