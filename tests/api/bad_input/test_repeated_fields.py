@@ -12,7 +12,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
-from threadkeep.v1 import consumer_service_pb2, event_pb2, message_pb2, session_pb2
+from threadkeep.v1 import consumer_service_pb2, event_pb2, memory_pb2, message_pb2, session_pb2
 
 from .requests import METHODS as UNARY_METHODS
 from .requests import Refusal, refusal_of
@@ -25,15 +25,18 @@ METHODS = UNARY_METHODS | STREAM_METHODS
 # Its requests are those of AppendEvents; the errors are in its results.
 METHODS.pop("AppendStream")
 REF = session_pb2.SessionRef(app="app", user_id="alice", session_id="s")
-JOIN = consumer_service_pb2.ConsumeRequest(join={"name": "c"}).SerializeToString()
+JOIN = consumer_service_pb2.ConsumeRequest(join=consumer_service_pb2.JoinConsumer(name="c")).SerializeToString()
 Path = tuple[FieldDescriptor, ...]
 # Makes what is checked before the field valid, by the message that holds it.
 VALID: dict[str, Callable[[Any], None]] = {
     "SessionEvent": lambda event: event.CopyFrom(
-        event_pb2.SessionEvent(message={"role": message_pb2.ROLE_USER}, synthetic=True, compaction_source="c")
+        event_pb2.SessionEvent(
+            message=message_pb2.ChatMessage(role=message_pb2.ROLE_USER), synthetic=True, compaction_source="c"
+        )
     ),
     "MemoryEntry": lambda entry: setattr(entry.content, "role", message_pb2.ROLE_USER),
     "CompactionPolicy": lambda policy: setattr(policy.trigger, "tokens", 1),
+    "SetCompactionPolicyRequest": lambda request: setattr(request.scope, "server", True),
     "UpdateSessionRequest": lambda request: request.update_mask.paths.append("labels"),
     "ReplaceEventsRequest": lambda request: setattr(request, "expected_log_version", 1),
     "JoinConsumer": lambda join: setattr(join, "name", "c"),
@@ -74,14 +77,13 @@ def filled(method: str, path: Path) -> Message:
     """Returns a request with far too many elements in this field."""
     request: Any = GetMessageClass(METHODS[method].input_type)()
     holder = request
-    for name, value in (("session", REF), ("scope", {"app": "app", "user_id": "alice"}), ("name", "c")):
-        if (field := request.DESCRIPTOR.fields_by_name.get(name)) and field.containing_oneof is None:
-            if isinstance(value, str):
-                setattr(request, name, value)
-            elif field.message_type.name == "PolicyScope":
-                request.scope.server = True
-            else:
-                getattr(request, name).MergeFrom(field_value(field, value))
+    fields = request.DESCRIPTOR.fields_by_name
+    if "session" in fields and fields["session"].containing_oneof is None:
+        request.session.CopyFrom(REF)
+    if "name" in fields:
+        request.name = "c"
+    if "scope" in fields and fields["scope"].message_type is memory_pb2.MemoryScope.DESCRIPTOR:
+        request.scope.user_id = "alice"
     for field in path:
         if make_valid := VALID.get(holder.DESCRIPTOR.name):
             make_valid(holder)
@@ -92,10 +94,6 @@ def filled(method: str, path: Path) -> Message:
         holder.SetInParent()
     fill(getattr(holder, path[-1].name), path[-1])
     return request
-
-
-def field_value(field: FieldDescriptor, value: Any) -> Message:
-    return value if isinstance(value, Message) else GetMessageClass(field.message_type)(**value)
 
 
 def fill(values: Any, field: FieldDescriptor) -> None:

@@ -1,4 +1,4 @@
-"""Searches that use up their budget for events that are not indexed: what they find, what they say, and how they go on."""
+"""Searches that use up their budget for events that are not indexed: what they find, what they say, and how they continue."""
 
 from __future__ import annotations
 

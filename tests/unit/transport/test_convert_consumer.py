@@ -73,7 +73,7 @@ def test_parked_ids_are_parsed_or_ignored() -> None:
 
 def test_a_stored_filter_beyond_the_bounds_is_still_read() -> None:
     ids = [f"agent-{n}" for n in range(MAX_AUTHORS + 1)]
-    wanted = filter_pb2.EventFilter(author_filters=[{"include": {"ids": ids}}])
+    wanted = filter_pb2.EventFilter(author_filters=[filter_pb2.AuthorFilter(include=filter_pb2.AuthorSet(ids=ids))])
     with pytest.raises(InvalidField, match="at most 4,096"):
         filter_of(wanted)
     assert len(read_filter(wanted.SerializeToString()).authors[0].authors.ids) == MAX_AUTHORS + 1
