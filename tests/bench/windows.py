@@ -14,6 +14,8 @@ from threadkeep.v1 import (
     compaction_service_pb2,
     context_pb2,
     event_service_pb2,
+    search_pb2,
+    search_service_pb2,
     session_service_pb2,
 )
 
@@ -24,6 +26,7 @@ DELETE = "/threadkeep.v1.SessionService/DeleteSession"
 APPLY = "/threadkeep.v1.CompactionService/ApplyCompaction"
 _BATCH = 500
 AFTER_SECONDS = 3.0
+SEARCHES = 8
 Job = dict[str, Any]
 
 
@@ -85,8 +88,8 @@ async def appends_while_summarizing(channel: grpc.aio.Channel, job: Job, appendi
 
 
 async def appends_beside(channel: grpc.aio.Channel, job: Job) -> dict[str, Any]:
-    """Appends to a session, one at a time, while the session named like the work is compacted or deleted, and for
-    `AFTER_SECONDS` more: what is left to do then is done behind the call."""
+    """Appends to a session, one at a time, while the session named like the work is compacted, deleted or searched, and
+    for `AFTER_SECONDS` more: what is left to do then is done behind the call."""
     append, template = loads.unary(channel, payloads.APPEND), payloads.append_template(job["sessions"][0], 1)
     before = time.perf_counter()
     ends: list[float] = []
@@ -107,6 +110,12 @@ async def _work(channel: grpc.aio.Channel, work: str) -> None:
         await loads.unary(channel, DELETE)(
             session_service_pb2.DeleteSessionRequest(session=ref).SerializeToString(), timeout=seconds
         )
+        return
+    if work == "search":
+        # No event has this word, so a search reads until its budget is used up.
+        found = search_service_pb2.SearchEventsRequest(session=ref, query="nowhere", mode=search_pb2.SEARCH_MODE_RANKED)
+        call = loads.unary(channel, payloads.SEARCH)
+        await asyncio.gather(*(call(found.SerializeToString(), timeout=seconds) for _ in range(SEARCHES)))
         return
     strategy = compaction_pb2.CompactionStrategy(sliding_window=compaction_pb2.SlidingWindow(max_events=20))
     request = compaction_service_pb2.CompactSessionRequest(session=ref, strategy=strategy)

@@ -22,6 +22,7 @@ from ..service.search.embedding import EmbeddingWorker
 from ..service.search.embedding_backlog import EmbeddingBacklog
 from ..service.search.literal_search import LiteralSearch
 from ..service.search.ranked_search import RankedSearch
+from ..service.search.search_slots import SearchSlots
 from ..service.search.vector_cache import VectorCache
 from ..service.search.vector_model import VectorModel
 from ..service.search.vector_search import VectorSearch
@@ -80,13 +81,14 @@ async def open_search(settings: Settings, store: Store, codec: Codec, limits: Li
             facts = EmbeddingFacts(counts, worker)
             added = worker.wake
             stack.push_async_callback(end, asyncio.create_task(worker.run(), name="embedding"))
+        slots = SearchSlots(most=settings.max_searches, most_per_caller=settings.max_searches_per_caller)
         reader = MemoryTextReader()
-        memory = MemoryService(store, limits, reader, vectors, time.time_ns, enabled=settings.memory, added=added)
+        memory = MemoryService(store, limits, reader, vectors, time.time_ns, enabled=settings.memory, added=added, slots=slots)
         ingestion = _ingestion(settings, store, memory)
         if ingestion is not None:
             stack.push_async_callback(end, asyncio.create_task(ingestion.run(), name="ingestion"))
-        literal = LiteralSearch(store, limits, codec.texts)
-        ranked = RankedSearch(store, limits, codec.texts, vectors if settings.embed_events else None, time.time_ns)
+        literal = LiteralSearch(store, limits, codec.texts, slots)
+        ranked = RankedSearch(store, limits, codec.texts, vectors if settings.embed_events else None, time.time_ns, slots)
         tools = RecallTools(store, literal, ranked, memory, reader)
         before_delete = ingestion.before_delete if ingestion and "on_expiry" in settings.memory_ingestions else None
         yield SearchServices(literal, ranked, memory, tools, before_delete, facts)

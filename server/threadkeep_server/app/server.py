@@ -277,6 +277,8 @@ def _sql_options(settings: Settings) -> SqlOptions:
         postgres_pool_size=settings.postgres_pool_size,
         postgres_listen_url=settings.resolved_listen_url,
         search_index=settings.search_index,
+        search_scan_bytes=settings.search_scan_bytes,
+        search_scan_seconds=settings.search_scan_time.total_seconds(),
         max_pending_bytes=settings.max_pending_bytes,
     )
 

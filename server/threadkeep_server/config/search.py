@@ -30,6 +30,19 @@ def _ingestions(value: str) -> str:
 class SearchSettings(BaseSettings):
     """Part of `settings.Settings`."""
 
+    search_scan_bytes: Bytes = Field(
+        default=16 << 20,
+        description="Bytes of events that one search reads if they are not indexed yet, or without `search_index`: 16 MiB. A "
+        "search that needs more says that it is incomplete.",
+    )
+    search_scan_time: Interval = Field(default=timedelta(seconds=2), description="How long one search reads such events.")
+    max_searches: int = Field(default=128, ge=1, le=100_000, description="Most searches at a time on this server.")
+    max_searches_per_caller: int = Field(
+        default=32,
+        ge=1,
+        le=100_000,
+        description="Most searches at a time of one user, or of all callers of a tenant that are not bound to a user.",
+    )
     embedder: Annotated[Literal["", "hashing", "openai", "gemini"], BeforeValidator(lower)] = Field(
         default="",
         description="Provider of embeddings for semantic search: `openai` (any endpoint with its embeddings API), `gemini` "

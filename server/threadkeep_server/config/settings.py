@@ -138,7 +138,9 @@ class Settings(ConnectionSettings, FeedSettings, SearchSettings, CompactionSetti
         default=timedelta(seconds=60), description="Time between two deletions of expired sessions."
     )
     search_index: bool = Field(
-        default=True, description="Keep a trigram index for substring search. Off: the results are the same, from a scan."
+        default=True,
+        description="Keep a trigram index for substring search. Off: searches scan, as far as `search_scan_bytes` and "
+        "`search_scan_time` allow.",
     )
     drain_grace: Duration = Field(
         default=timedelta(seconds=10), description="Time for calls in flight to finish after SIGTERM, before they are canceled."

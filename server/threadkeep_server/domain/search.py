@@ -113,12 +113,14 @@ class Candidate:
 @dataclass(frozen=True, slots=True)
 class Candidates:
     """The candidates of a store. `documents`: the number of documents in the scope, at least 1; `frequencies`: the number of
-    documents with a term, counted up to a limit (0 for a missing term). `complete`: the candidates are all matches."""
+    documents with a term, counted up to a limit (0 for a missing term). `complete`: the candidates are all matches.
+    `unsearched`: the number of documents that were not searched, counted up to 100,000."""
 
     found: Sequence[Candidate]
     documents: int
     frequencies: Mapping[str, int] = field(default_factory=dict)
     complete: bool = True
+    unsearched: int = 0
 
 
 class Scored(NamedTuple):

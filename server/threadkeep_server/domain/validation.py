@@ -6,7 +6,7 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sized
 from dataclasses import dataclass
 
 from .errors import InvalidField
@@ -20,6 +20,11 @@ MAX_LABELS = 64
 MAX_LABEL_KEY_BYTES = 63
 MAX_TERM_CHARACTERS = 1024
 MAX_TERMS = 64
+MAX_AUTHOR_FILTERS = 64
+MAX_AUTHORS = 4096
+"""Ids and roles in all author filters of one filter."""
+MAX_CHOICES = 16
+"""Values of a repeated field whose values are few, such as roles: each of them several times."""
 MAX_PARTS = 10_000
 MAX_REQUEST_FIELDS = 1 << 17
 """See Limits.max_request_fields. More than the ids that one compaction may name."""
@@ -143,6 +148,12 @@ def passed_time(field: str, value: int, now: int) -> int:
     if value > now + CLOCK_SKEW_NS:
         raise InvalidField(field, "must not be in the future, by more than the minute that clocks may differ by")
     return value
+
+
+def count(field: str, values: Sized, most: int) -> None:
+    """Checks the number of elements of a repeated field. Called before the elements are checked or converted."""
+    if len(values) > most:
+        raise InvalidField(field, f"must have at most {most:,} entries")
 
 
 def page_size(field: str, value: int, *, default: int, most: int) -> int:

@@ -36,7 +36,7 @@ MEASUREMENTS: dict[str, Measurement] = {
     "vectors": Measurement("vector search, compared with the bare matrix product", vectors.vectors, ("sqlite",)),
     "context": Measurement("contexts of 50 events in short and long sessions", windows.context),
     "compaction": Measurement("compacting 1,000 events of short and long logs", windows.compaction),
-    "neighbors": Measurement("appends while another session is compacted or deleted", neighbors.neighbors),
+    "neighbors": Measurement("appends while another session is compacted, deleted or searched", neighbors.neighbors),
     "trigger": Measurement("unary appends while a policy is looked at", windows.trigger),
     "summarising": Measurement("appends while a model takes 5 s to summarize their session", windows.summarizing),
     "fanout": Measurement(

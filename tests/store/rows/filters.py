@@ -5,12 +5,17 @@ Regular expressions are not on the wire; adapters filter on their side.
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.support.codec import draft, texts
-from tests.support.sessions import append, create, read, session_with
+from tests.support.sessions import TENANT, append, create, read, search, session_with
 from threadkeep_server.domain.filters import ALL, Authors, AuthorStep, EventFilter
 from threadkeep_server.domain.model import EventDraft, Role
+from threadkeep_server.domain.scopes import UserScope
+from threadkeep_server.domain.search import WordQuery
+from threadkeep_server.domain.validation import MAX_AUTHORS, MAX_BRANCH_SEGMENTS, MAX_TERMS
 from threadkeep_server.store.contract.store import Store
 
 
@@ -27,7 +32,33 @@ def assistant(text: str, **fields: object) -> EventDraft:
     return draft(text, role=Role.ASSISTANT, **fields)
 
 
+# What the bounds of a filter admit.
+_MANY = [f"agent {n} ü" for n in range(MAX_AUTHORS - 1)]
+_LARGEST: list[dict[str, Any]] = [
+    {"authors": (AuthorStep(True, Authors(frozenset([*_MANY, "bot"]))),)},
+    {"authors": (AuthorStep(True, Authors(roles=frozenset([*_MANY, "bot's role"]))),)},
+    {"authors": (AuthorStep(False, Authors(frozenset(_MANY))),)},
+    {"authors": (AuthorStep(False, Authors(roles=frozenset(_MANY))),)},
+    {"keywords": ("hello", *(f"word {n}" for n in range(1, MAX_TERMS)))},
+    {"branch": ".".join("b" * MAX_BRANCH_SEGMENTS)},
+]
+
+
 class FilterRows:
+    async def test_the_largest_filters_are_answered(self, store: Store) -> None:
+        own = {"author": "bot", "author_role": "bot's role"}
+        await log(store, draft("hello", **own), draft("other", author="someone", author_role="x", branch="other"))
+        every = {name: value for each in _LARGEST for name, value in each.items() if name != "authors"}
+        for wanted in [*_LARGEST, every | _LARGEST[0]]:
+            said = ["hello", "other"] if wanted in _LARGEST[2:4] else ["hello"]
+            assert await found(store, EventFilter(**wanted)) == said
+            hits = await search(store, EventFilter(keyword="o", **wanted), UserScope("alice"))
+            assert texts(hit.event for hit in hits) == said
+            ranked = await store.word_candidates(
+                TENANT, UserScope("alice"), WordQuery(("hello", "other")), EventFilter(**wanted)
+            )
+            assert len(ranked.found) == len(said)
+
     async def test_a_keyword_is_found_in_order_in_any_case(self, store: Store) -> None:
         await log(store, draft("hello world"), draft("goodbye"), draft("Hello again"))
         for keyword in ("hello", "HELLO", "hElLo", "ello"):

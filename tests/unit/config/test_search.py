@@ -22,6 +22,10 @@ def bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_the_defaults_are_the_documented_ones() -> None:
     settings = load_settings()
     assert {name: settings.public()[name] for name in SearchSettings.model_fields} == {
+        "search_scan_bytes": 16 << 20,
+        "search_scan_time": "2s",
+        "max_searches": 128,
+        "max_searches_per_caller": 32,
         "embedder": "",
         "embedder_model": "",
         "embedder_base_url": "",

@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.sessions import TENANT, ref
-from threadkeep.v1 import consumer_pb2, session_pb2, subscription_pb2
+from threadkeep.v1 import consumer_pb2, filter_pb2, session_pb2, subscription_pb2
 from threadkeep.v1 import consumer_service_pb2 as pb
 from threadkeep_server.domain.errors import InvalidField
 from threadkeep_server.domain.feed import Change, ChangeKind, Position
+from threadkeep_server.domain.validation import MAX_AUTHORS
 from threadkeep_server.feed.consumers.member import MemberUpdate
 from threadkeep_server.feed.consumers.partition import Delivery
 from threadkeep_server.service.feed.consumers import ParkedPage
@@ -23,6 +24,7 @@ from threadkeep_server.transport.convert.consumers import (
     parked_ids_of,
     parked_response,
 )
+from threadkeep_server.transport.convert.sessions import filter_of, read_filter
 
 CHANGE = Change(Position(0, 1), ChangeKind.CREATED, TENANT, ref(), session=1, time=0)
 RENDERED = subscription_pb2.Change(session=session_pb2.SessionRef(session_id="s1"))
@@ -67,3 +69,11 @@ def test_parked_ids_are_parsed_or_ignored() -> None:
     assert parked_ids_of(["x"]) == [], "not all of them"
     with pytest.raises(InvalidField):
         parked_ids_of(["1"] * 1001)
+
+
+def test_a_stored_filter_beyond_the_bounds_is_still_read() -> None:
+    ids = [f"agent-{n}" for n in range(MAX_AUTHORS + 1)]
+    wanted = filter_pb2.EventFilter(author_filters=[filter_pb2.AuthorFilter(include=filter_pb2.AuthorSet(ids=ids))])
+    with pytest.raises(InvalidField, match="at most 4,096"):
+        filter_of(wanted)
+    assert len(read_filter(wanted.SerializeToString()).authors[0].authors.ids) == MAX_AUTHORS + 1

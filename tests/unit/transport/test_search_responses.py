@@ -33,7 +33,8 @@ def test_a_ranked_response_equals_the_protobuf_encoding() -> None:
     found = FoundEvent(7, 1, REF, ONE[0], 5, 0, before=[TWO[0]], after=[THREE[0], TWO[0]])
     marks = [Highlight(Field.TEXT, Span(0, 3)), Highlight(Field.TOOL_RESULTS, Span(4, 9)), Highlight(Field.MEDIA, Span(0, 1))]
     bare = FoundEvent(8, 1, REF, TWO[0], 5, 0)
-    page = RankedPage([RankedHit(found, 1.5, marks, 3), RankedHit(bare, -0.25)], SearchMode.HYBRID, True, 4, next_offset=2)
+    hits = [RankedHit(found, 1.5, marks, 3), RankedHit(bare, -0.25)]
+    page = RankedPage(hits, SearchMode.HYBRID, True, 4, next_offset=2, unsearched=5)
     expected = pb.SearchEventsResponse(
         hits=[
             pb.SearchHit(
@@ -55,6 +56,8 @@ def test_a_ranked_response_equals_the_protobuf_encoding() -> None:
         mode=rp.SEARCH_MODE_HYBRID,
         truncated=True,
         semantic_lag=4,
+        incomplete=True,
+        unsearched_events=5,
     )
     assert pb.SearchEventsResponse.FromString(ranked_events_response(page, "t")) == expected
     assert ranked_events_response(page, "t") == expected.SerializeToString()
@@ -73,5 +76,6 @@ def test_a_literal_response_equals_the_protobuf_encoding() -> None:
             )
         ],
         mode=rp.SEARCH_MODE_SUBSTRING,
+        incomplete=True,
     )
-    assert literal_events_response(LiteralPage([hit]), "") == expected.SerializeToString()
+    assert literal_events_response(LiteralPage([hit], incomplete=True), "") == expected.SerializeToString()

@@ -27,7 +27,7 @@ const (
 // A list of triggers.
 type TriggerList struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// REQUIRED. Triggers of the list, at least 1. Lists nest at most 8 levels deep.
+	// REQUIRED. Triggers of the list, 1 to 32. Lists nest at most 8 levels deep; all have at most 4 KiB.
 	Triggers      []*CompactionTrigger `protobuf:"bytes,1,rep,name=triggers,proto3" json:"triggers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -355,7 +355,8 @@ type ApplyCompactionRequest struct {
 	//	*ApplyCompactionRequest_ThroughSeq
 	Archive isApplyCompactionRequest_Archive `protobuf_oneof:"archive"`
 	// Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
-	// before the first event that stays, counted from from_seq.
+	// before the first event that stays, counted from from_seq. At most the server's max_batch_events, and as many events in
+	// them.
 	Inserts []*CompactionInsert `protobuf:"bytes,7,rep,name=inserts,proto3" json:"inserts,omitempty"`
 	// Branch to which archive and inserts are restricted. Empty means the whole session.
 	Branch string `protobuf:"bytes,8,opt,name=branch,proto3" json:"branch,omitempty"`
@@ -532,7 +533,7 @@ func (*ApplyCompactionRequest_ThroughSeq) isApplyCompactionRequest_Archive() {}
 // A list of event ids.
 type EventIds struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Event ids, without duplicates.
+	// Event ids, without duplicates. At most 100,000.
 	Ids           []string `protobuf:"bytes,1,rep,name=ids,proto3" json:"ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -664,7 +665,7 @@ type ReplaceEventsRequest struct {
 	Session *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
 	// New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
 	// their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
-	// are archived.
+	// are archived. At most the server's max_batch_events.
 	Events []*SessionEvent `protobuf:"bytes,2,rep,name=events,proto3" json:"events,omitempty"`
 	// Log version that the caller last read.
 	ExpectedLogVersion int64 `protobuf:"varint,3,opt,name=expected_log_version,json=expectedLogVersion,proto3" json:"expected_log_version,omitempty"`

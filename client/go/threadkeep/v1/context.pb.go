@@ -93,7 +93,7 @@ type ContextSpec struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Access mode. Default: read and write.
 	Mode ContextMode `protobuf:"varint,1,opt,name=mode,proto3,enum=threadkeep.v1.ContextMode" json:"mode,omitempty"`
-	// Authors to include and exclude; see AuthorFilter.
+	// Authors to include and exclude; see AuthorFilter. At most 64.
 	AuthorFilters []*AuthorFilter `protobuf:"bytes,2,rep,name=author_filters,json=authorFilters,proto3" json:"author_filters,omitempty"`
 	// Agent roles by agent id, for author_filters. They override the roles stored with the events. At most 1,024 entries.
 	AuthorRoles map[string]string `protobuf:"bytes,3,rep,name=author_roles,json=authorRoles,proto3" json:"author_roles,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`

@@ -131,7 +131,8 @@ func (KeywordMatch) EnumDescriptor() ([]byte, []int) {
 }
 
 // A set of authors. An event belongs to it if its author is among the ids OR its author_role is among the roles. An
-// event without an author role is matched by id only. At least one id or role is required.
+// event without an author role is matched by id only. At least one id or role is required. All author filters of a request
+// have at most 4,096 ids and roles together.
 type AuthorSet struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Agent ids, compared exactly.
@@ -341,9 +342,9 @@ type EventFilter struct {
 	AfterSeq *int64 `protobuf:"varint,3,opt,name=after_seq,json=afterSeq,proto3,oneof" json:"after_seq,omitempty"`
 	// Seq that events must precede.
 	BeforeSeq *int64 `protobuf:"varint,4,opt,name=before_seq,json=beforeSeq,proto3,oneof" json:"before_seq,omitempty"`
-	// Roles of the message. Empty means any.
+	// Roles of the message. Empty means any. At most 16.
 	Roles []Role `protobuf:"varint,5,rep,packed,name=roles,proto3,enum=threadkeep.v1.Role" json:"roles,omitempty"`
-	// Authors to include and exclude; see AuthorFilter.
+	// Authors to include and exclude; see AuthorFilter. At most 64.
 	AuthorFilters []*AuthorFilter `protobuf:"bytes,6,rep,name=author_filters,json=authorFilters,proto3" json:"author_filters,omitempty"`
 	// If true, leaves out synthetic events.
 	ExcludeSynthetic bool `protobuf:"varint,7,opt,name=exclude_synthetic,json=excludeSynthetic,proto3" json:"exclude_synthetic,omitempty"`

@@ -467,9 +467,15 @@ type SearchMemoryResponse struct {
 	Mode SearchMode `protobuf:"varint,2,opt,name=mode,proto3,enum=threadkeep.v1.SearchMode" json:"mode,omitempty"`
 	// For SEMANTIC and HYBRID, number of memories within the credential's reach without an embedding, as counted within
 	// the last second.
-	SemanticLag   int64 `protobuf:"varint,3,opt,name=semantic_lag,json=semanticLag,proto3" json:"semantic_lag,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	SemanticLag int64 `protobuf:"varint,3,opt,name=semantic_lag,json=semanticLag,proto3" json:"semantic_lag,omitempty"`
+	// True if the search used up the server's budget (search_scan_bytes, search_scan_time) for reading entries that are not
+	// indexed in the current form, before it had read them all. The newest were read, unsearched_memories were not. Occurs
+	// for RANKED and HYBRID, and only for minutes after an upgrade of the server that changes how words are compared.
+	Incomplete bool `protobuf:"varint,4,opt,name=incomplete,proto3" json:"incomplete,omitempty"`
+	// With incomplete, number of entries in the scope that were not searched, at least 1.
+	UnsearchedMemories int64 `protobuf:"varint,5,opt,name=unsearched_memories,json=unsearchedMemories,proto3" json:"unsearched_memories,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *SearchMemoryResponse) Reset() {
@@ -519,6 +525,20 @@ func (x *SearchMemoryResponse) GetMode() SearchMode {
 func (x *SearchMemoryResponse) GetSemanticLag() int64 {
 	if x != nil {
 		return x.SemanticLag
+	}
+	return 0
+}
+
+func (x *SearchMemoryResponse) GetIncomplete() bool {
+	if x != nil {
+		return x.Incomplete
+	}
+	return false
+}
+
+func (x *SearchMemoryResponse) GetUnsearchedMemories() int64 {
+	if x != nil {
+		return x.UnsearchedMemories
 	}
 	return 0
 }
@@ -919,11 +939,15 @@ const file_threadkeep_v1_memory_service_proto_rawDesc = "" +
 	"\arecency\x18\a \x01(\v2\x16.threadkeep.v1.RecencyR\arecency\x12A\n" +
 	"\x0ereference_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\rreferenceTimeB\f\n" +
 	"\n" +
-	"_min_score\"\x9e\x01\n" +
+	"_min_score\"\xef\x01\n" +
 	"\x14SearchMemoryResponse\x124\n" +
 	"\aentries\x18\x01 \x03(\v2\x1a.threadkeep.v1.MemoryEntryR\aentries\x12-\n" +
 	"\x04mode\x18\x02 \x01(\x0e2\x19.threadkeep.v1.SearchModeR\x04mode\x12!\n" +
-	"\fsemantic_lag\x18\x03 \x01(\x03R\vsemanticLag\"\xb8\x01\n" +
+	"\fsemantic_lag\x18\x03 \x01(\x03R\vsemanticLag\x12\x1e\n" +
+	"\n" +
+	"incomplete\x18\x04 \x01(\bR\n" +
+	"incomplete\x12/\n" +
+	"\x13unsearched_memories\x18\x05 \x01(\x03R\x12unsearchedMemories\"\xb8\x01\n" +
 	"\x13ListMemoriesRequest\x120\n" +
 	"\x05scope\x18\x01 \x01(\v2\x1a.threadkeep.v1.MemoryScopeR\x05scope\x123\n" +
 	"\x06filter\x18\x02 \x01(\v2\x1b.threadkeep.v1.MemoryFilterR\x06filter\x12\x1b\n" +

@@ -44,7 +44,7 @@ type MemoryServiceClient interface {
 	// Errors: INVALID_FIELD, BATCH_TOO_LARGE, EVENT_TOO_LARGE.
 	AddMemories(ctx context.Context, in *AddMemoriesRequest, opts ...grpc.CallOption) (*AddMemoriesResponse, error)
 	// Returns the entries that match a query, best first (SUBSTRING: newest first). An empty query returns nothing.
-	// Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+	// Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time).
 	SearchMemory(ctx context.Context, in *SearchMemoryRequest, opts ...grpc.CallOption) (*SearchMemoryResponse, error)
 	// Lists entries, most recently added first.
 	// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
@@ -128,7 +128,7 @@ type MemoryServiceServer interface {
 	// Errors: INVALID_FIELD, BATCH_TOO_LARGE, EVENT_TOO_LARGE.
 	AddMemories(context.Context, *AddMemoriesRequest) (*AddMemoriesResponse, error)
 	// Returns the entries that match a query, best first (SUBSTRING: newest first). An empty query returns nothing.
-	// Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+	// Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time).
 	SearchMemory(context.Context, *SearchMemoryRequest) (*SearchMemoryResponse, error)
 	// Lists entries, most recently added first.
 	// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.

@@ -441,6 +441,7 @@ type ToolResultPart struct {
 	// Name of the tool. May be empty.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
+	// At most 10,000 parts.
 	Parts []*Part `protobuf:"bytes,3,rep,name=parts,proto3" json:"parts,omitempty"`
 	// Structured result as JSON text, verbatim. Empty if there is none.
 	StructuredJson string `protobuf:"bytes,4,opt,name=structured_json,json=structuredJson,proto3" json:"structured_json,omitempty"`

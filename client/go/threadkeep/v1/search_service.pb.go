@@ -203,7 +203,8 @@ type SearchEventsRequest struct {
 	// Value of next_page_token from the previous page; all other fields must be unchanged.
 	PageToken string `protobuf:"bytes,7,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
-	// embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
+	// embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields. At
+	// most 16.
 	Fields []SearchField `protobuf:"varint,9,rep,packed,name=fields,proto3,enum=threadkeep.v1.SearchField" json:"fields,omitempty"`
 	// Number of events to return before and after each hit, in the order of its session. At most 10. Neighbors satisfy
 	// the view and branch of the filter; its other conditions do not apply. Negative values are rejected.
@@ -520,9 +521,18 @@ type SearchEventsResponse struct {
 	Truncated bool `protobuf:"varint,4,opt,name=truncated,proto3" json:"truncated,omitempty"`
 	// For SEMANTIC and HYBRID, number of events within the credential's reach without an embedding, as counted within the
 	// last second.
-	SemanticLag   int64 `protobuf:"varint,5,opt,name=semantic_lag,json=semanticLag,proto3" json:"semantic_lag,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	SemanticLag int64 `protobuf:"varint,5,opt,name=semantic_lag,json=semanticLag,proto3" json:"semantic_lag,omitempty"`
+	// True if the search used up the server's budget (search_scan_bytes, search_scan_time) for reading events that are not
+	// indexed yet, before it had read them all. Everything indexed was searched. RANKED and HYBRID: the newest of the others
+	// were read, unsearched_events were not; a later search finds more, as soon as more is indexed. SUBSTRING: the page ends
+	// where the search stopped, maybe without a hit, and next_page_token continues there; only a numbered page that begins
+	// beyond that place has no hits and no next_page_token.
+	Incomplete bool `protobuf:"varint,6,opt,name=incomplete,proto3" json:"incomplete,omitempty"`
+	// For RANKED and HYBRID with incomplete, number of events in the scope that were not searched, at least 1; counted up to
+	// 100,000.
+	UnsearchedEvents int64 `protobuf:"varint,7,opt,name=unsearched_events,json=unsearchedEvents,proto3" json:"unsearched_events,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *SearchEventsResponse) Reset() {
@@ -590,6 +600,20 @@ func (x *SearchEventsResponse) GetSemanticLag() int64 {
 	return 0
 }
 
+func (x *SearchEventsResponse) GetIncomplete() bool {
+	if x != nil {
+		return x.Incomplete
+	}
+	return false
+}
+
+func (x *SearchEventsResponse) GetUnsearchedEvents() int64 {
+	if x != nil {
+		return x.UnsearchedEvents
+	}
+	return 0
+}
+
 var File_threadkeep_v1_search_service_proto protoreflect.FileDescriptor
 
 const file_threadkeep_v1_search_service_proto_rawDesc = "" +
@@ -632,13 +656,17 @@ const file_threadkeep_v1_search_service_proto_rawDesc = "" +
 	"\x06before\x18\x05 \x03(\v2\x1b.threadkeep.v1.SessionEventR\x06before\x121\n" +
 	"\x05after\x18\x06 \x03(\v2\x1b.threadkeep.v1.SessionEventR\x05after\x12\x1d\n" +
 	"\n" +
-	"group_hits\x18\a \x01(\x05R\tgroupHits\"\xdc\x01\n" +
+	"group_hits\x18\a \x01(\x05R\tgroupHits\"\xa9\x02\n" +
 	"\x14SearchEventsResponse\x12,\n" +
 	"\x04hits\x18\x01 \x03(\v2\x18.threadkeep.v1.SearchHitR\x04hits\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12-\n" +
 	"\x04mode\x18\x03 \x01(\x0e2\x19.threadkeep.v1.SearchModeR\x04mode\x12\x1c\n" +
 	"\ttruncated\x18\x04 \x01(\bR\ttruncated\x12!\n" +
-	"\fsemantic_lag\x18\x05 \x01(\x03R\vsemanticLag*\\\n" +
+	"\fsemantic_lag\x18\x05 \x01(\x03R\vsemanticLag\x12\x1e\n" +
+	"\n" +
+	"incomplete\x18\x06 \x01(\bR\n" +
+	"incomplete\x12+\n" +
+	"\x11unsearched_events\x18\a \x01(\x03R\x10unsearchedEvents*\\\n" +
 	"\vHitGrouping\x12\x1c\n" +
 	"\x18HIT_GROUPING_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11HIT_GROUPING_TURN\x10\x01\x12\x18\n" +

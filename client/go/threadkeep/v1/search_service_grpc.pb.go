@@ -31,9 +31,10 @@ const (
 // Searches events across sessions.
 type SearchServiceClient interface {
 	// Returns the events that match a query. Everything committed before the call is searched (SEMANTIC: once it has an
-	// embedding), archived events included unless the filter excludes them.
+	// embedding), archived events included unless the filter excludes them. Events that are not indexed yet are read one by
+	// one; a search that uses up the server's budget for that says so, see SearchEventsResponse.incomplete.
 	// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND, AMBIGUOUS_SESSION, PERMISSION_DENIED,
-	// EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+	// EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time).
 	SearchEvents(ctx context.Context, in *SearchEventsRequest, opts ...grpc.CallOption) (*SearchEventsResponse, error)
 }
 
@@ -62,9 +63,10 @@ func (c *searchServiceClient) SearchEvents(ctx context.Context, in *SearchEvents
 // Searches events across sessions.
 type SearchServiceServer interface {
 	// Returns the events that match a query. Everything committed before the call is searched (SEMANTIC: once it has an
-	// embedding), archived events included unless the filter excludes them.
+	// embedding), archived events included unless the filter excludes them. Events that are not indexed yet are read one by
+	// one; a search that uses up the server's budget for that says so, see SearchEventsResponse.incomplete.
 	// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND, AMBIGUOUS_SESSION, PERMISSION_DENIED,
-	// EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+	// EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time).
 	SearchEvents(context.Context, *SearchEventsRequest) (*SearchEventsResponse, error)
 	mustEmbedUnimplementedSearchServiceServer()
 }

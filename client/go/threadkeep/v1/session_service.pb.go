@@ -386,7 +386,7 @@ type ListSessionsRequest struct {
 	App *string `protobuf:"bytes,1,opt,name=app,proto3,oneof" json:"app,omitempty"`
 	// User of the sessions. Empty means any user, unless the credential is bound to a user.
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	// Labels that the sessions must all have.
+	// Labels that the sessions must all have. At most 64.
 	Labels map[string]string `protobuf:"bytes,3,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// Maximum number of sessions per page. 0 means 100. Values above 1,000 are coerced to 1,000. Negative values are
 	// rejected.

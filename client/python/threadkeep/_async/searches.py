@@ -40,8 +40,8 @@ class AsyncSearches(AsyncConnection):
         with `all_apps`), or, with `all_users`, those of every user of `app` (default the client's; "" is sessions without
         one), but not of every user in every app. By default ranks hits, best first, and matches text in double quotes
         literally, oldest first; see SearchOptions for `mode` and the other options. `page_size`: 0 is 10, at most 1,000.
-        Raises SessionNotFound, AmbiguousSession, InvalidPageToken,
-        EmbedderNotConfigured, EmbedderFailed.
+        `incomplete` of the page: some events are not indexed yet and were too many to read; a literal page continues there.
+        Raises SessionNotFound, AmbiguousSession, InvalidPageToken, EmbedderNotConfigured, EmbedderFailed, RateLimited.
         """
         if session is not None and (user_id is not None or app is not None or all_users or all_apps):
             raise ValueError("give either session, or user_id and app, or all_users and app")

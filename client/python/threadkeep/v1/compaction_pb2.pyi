@@ -24,7 +24,7 @@ class TriggerList(google.protobuf.message.Message):
     TRIGGERS_FIELD_NUMBER: builtins.int
     @property
     def triggers(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___CompactionTrigger]:
-        """REQUIRED. Triggers of the list, at least 1. Lists nest at most 8 levels deep."""
+        """REQUIRED. Triggers of the list, 1 to 32. Lists nest at most 8 levels deep; all have at most 4 KiB."""
 
     def __init__(
         self,

@@ -227,7 +227,8 @@ class ApplyCompactionRequest(google.protobuf.message.Message):
     @property
     def inserts(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[threadkeep.v1.compaction_pb2.CompactionInsert]:
         """Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
-        before the first event that stays, counted from from_seq.
+        before the first event that stays, counted from from_seq. At most the server's max_batch_events, and as many events in
+        them.
         """
 
     def __init__(
@@ -265,7 +266,7 @@ class EventIds(google.protobuf.message.Message):
     IDS_FIELD_NUMBER: builtins.int
     @property
     def ids(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
-        """Event ids, without duplicates."""
+        """Event ids, without duplicates. At most 100,000."""
 
     def __init__(
         self,
@@ -341,7 +342,7 @@ class ReplaceEventsRequest(google.protobuf.message.Message):
     def events(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[threadkeep.v1.event_pb2.SessionEvent]:
         """New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
         their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
-        are archived.
+        are archived. At most the server's max_batch_events.
         """
 
     def __init__(

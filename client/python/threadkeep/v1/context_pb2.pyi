@@ -106,7 +106,7 @@ class ContextSpec(google.protobuf.message.Message):
     """If true, leaves out the SYSTEM event."""
     @property
     def author_filters(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[threadkeep.v1.filter_pb2.AuthorFilter]:
-        """Authors to include and exclude; see AuthorFilter."""
+        """Authors to include and exclude; see AuthorFilter. At most 64."""
 
     @property
     def author_roles(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:

@@ -72,7 +72,8 @@ global___KeywordMatch = KeywordMatch
 @typing.final
 class AuthorSet(google.protobuf.message.Message):
     """A set of authors. An event belongs to it if its author is among the ids OR its author_role is among the roles. An
-    event without an author role is matched by id only. At least one id or role is required.
+    event without an author role is matched by id only. At least one id or role is required. All author filters of a request
+    have at most 4,096 ids and roles together.
     """
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
@@ -200,11 +201,11 @@ class EventFilter(google.protobuf.message.Message):
 
     @property
     def roles(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[threadkeep.v1.message_pb2.Role.ValueType]:
-        """Roles of the message. Empty means any."""
+        """Roles of the message. Empty means any. At most 16."""
 
     @property
     def author_filters(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___AuthorFilter]:
-        """Authors to include and exclude; see AuthorFilter."""
+        """Authors to include and exclude; see AuthorFilter. At most 64."""
 
     @property
     def keywords(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:

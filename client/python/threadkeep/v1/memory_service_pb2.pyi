@@ -231,12 +231,21 @@ class SearchMemoryResponse(google.protobuf.message.Message):
     ENTRIES_FIELD_NUMBER: builtins.int
     MODE_FIELD_NUMBER: builtins.int
     SEMANTIC_LAG_FIELD_NUMBER: builtins.int
+    INCOMPLETE_FIELD_NUMBER: builtins.int
+    UNSEARCHED_MEMORIES_FIELD_NUMBER: builtins.int
     mode: threadkeep.v1.search_pb2.SearchMode.ValueType
     """Mode that was used: RANKED if HYBRID was requested and the embedder did not respond."""
     semantic_lag: builtins.int
     """For SEMANTIC and HYBRID, number of memories within the credential's reach without an embedding, as counted within
     the last second.
     """
+    incomplete: builtins.bool
+    """True if the search used up the server's budget (search_scan_bytes, search_scan_time) for reading entries that are not
+    indexed in the current form, before it had read them all. The newest were read, unsearched_memories were not. Occurs
+    for RANKED and HYBRID, and only for minutes after an upgrade of the server that changes how words are compared.
+    """
+    unsearched_memories: builtins.int
+    """With incomplete, number of entries in the scope that were not searched, at least 1."""
     @property
     def entries(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[threadkeep.v1.memory_pb2.MemoryEntry]:
         """Entries that match."""
@@ -247,8 +256,10 @@ class SearchMemoryResponse(google.protobuf.message.Message):
         entries: collections.abc.Iterable[threadkeep.v1.memory_pb2.MemoryEntry] | None = ...,
         mode: threadkeep.v1.search_pb2.SearchMode.ValueType = ...,
         semantic_lag: builtins.int = ...,
+        incomplete: builtins.bool = ...,
+        unsearched_memories: builtins.int = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["entries", b"entries", "mode", b"mode", "semantic_lag", b"semantic_lag"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["entries", b"entries", "incomplete", b"incomplete", "mode", b"mode", "semantic_lag", b"semantic_lag", "unsearched_memories", b"unsearched_memories"]) -> None: ...
 
 global___SearchMemoryResponse = SearchMemoryResponse
 

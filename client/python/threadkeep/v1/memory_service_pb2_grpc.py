@@ -88,7 +88,7 @@ class MemoryServiceServicer(object):
 
     def SearchMemory(self, request, context):
         """Returns the entries that match a query, best first (SUBSTRING: newest first). An empty query returns nothing.
-        Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+        Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

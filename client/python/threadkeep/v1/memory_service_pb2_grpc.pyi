@@ -46,7 +46,7 @@ class MemoryServiceStub:
         threadkeep.v1.memory_service_pb2.SearchMemoryResponse,
     ]
     """Returns the entries that match a query, best first (SUBSTRING: newest first). An empty query returns nothing.
-    Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+    Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time).
     """
 
     ListMemories: grpc.UnaryUnaryMultiCallable[
@@ -93,7 +93,7 @@ class MemoryServiceAsyncStub:
         threadkeep.v1.memory_service_pb2.SearchMemoryResponse,
     ]
     """Returns the entries that match a query, best first (SUBSTRING: newest first). An empty query returns nothing.
-    Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+    Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time).
     """
 
     ListMemories: grpc.aio.UnaryUnaryMultiCallable[
@@ -146,7 +146,7 @@ class MemoryServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[threadkeep.v1.memory_service_pb2.SearchMemoryResponse, collections.abc.Awaitable[threadkeep.v1.memory_service_pb2.SearchMemoryResponse]]:
         """Returns the entries that match a query, best first (SUBSTRING: newest first). An empty query returns nothing.
-        Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+        Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time).
         """
 
     @abc.abstractmethod

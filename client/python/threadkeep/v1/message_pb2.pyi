@@ -206,7 +206,9 @@ class ToolResultPart(google.protobuf.message.Message):
     """True if the tool failed. The content then describes the failure."""
     @property
     def parts(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Part]:
-        """Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep."""
+        """Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
+        At most 10,000 parts.
+        """
 
     def __init__(
         self,

@@ -160,7 +160,8 @@ class SearchEventsRequest(google.protobuf.message.Message):
     @property
     def fields(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[threadkeep.v1.search_pb2.SearchField.ValueType]:
         """Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
-        embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
+        embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields. At
+        most 16.
         """
 
     @property
@@ -270,6 +271,8 @@ class SearchEventsResponse(google.protobuf.message.Message):
     MODE_FIELD_NUMBER: builtins.int
     TRUNCATED_FIELD_NUMBER: builtins.int
     SEMANTIC_LAG_FIELD_NUMBER: builtins.int
+    INCOMPLETE_FIELD_NUMBER: builtins.int
+    UNSEARCHED_EVENTS_FIELD_NUMBER: builtins.int
     next_page_token: builtins.str
     """Token of the next page. Empty on the last page. Each page is ranked again: if events are appended in the meantime,
     a hit may be missing or occur twice.
@@ -283,6 +286,17 @@ class SearchEventsResponse(google.protobuf.message.Message):
     semantic_lag: builtins.int
     """For SEMANTIC and HYBRID, number of events within the credential's reach without an embedding, as counted within the
     last second.
+    """
+    incomplete: builtins.bool
+    """True if the search used up the server's budget (search_scan_bytes, search_scan_time) for reading events that are not
+    indexed yet, before it had read them all. Everything indexed was searched. RANKED and HYBRID: the newest of the others
+    were read, unsearched_events were not; a later search finds more, as soon as more is indexed. SUBSTRING: the page ends
+    where the search stopped, maybe without a hit, and next_page_token continues there; only a numbered page that begins
+    beyond that place has no hits and no next_page_token.
+    """
+    unsearched_events: builtins.int
+    """For RANKED and HYBRID with incomplete, number of events in the scope that were not searched, at least 1; counted up to
+    100,000.
     """
     @property
     def hits(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___SearchHit]:
@@ -298,7 +312,9 @@ class SearchEventsResponse(google.protobuf.message.Message):
         mode: threadkeep.v1.search_pb2.SearchMode.ValueType = ...,
         truncated: builtins.bool = ...,
         semantic_lag: builtins.int = ...,
+        incomplete: builtins.bool = ...,
+        unsearched_events: builtins.int = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["hits", b"hits", "mode", b"mode", "next_page_token", b"next_page_token", "semantic_lag", b"semantic_lag", "truncated", b"truncated"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["hits", b"hits", "incomplete", b"incomplete", "mode", b"mode", "next_page_token", b"next_page_token", "semantic_lag", b"semantic_lag", "truncated", b"truncated", "unsearched_events", b"unsearched_events"]) -> None: ...
 
 global___SearchEventsResponse = SearchEventsResponse

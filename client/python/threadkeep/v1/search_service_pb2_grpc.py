@@ -48,9 +48,10 @@ class SearchServiceServicer(object):
 
     def SearchEvents(self, request, context):
         """Returns the events that match a query. Everything committed before the call is searched (SEMANTIC: once it has an
-        embedding), archived events included unless the filter excludes them.
+        embedding), archived events included unless the filter excludes them. Events that are not indexed yet are read one by
+        one; a search that uses up the server's budget for that says so, see SearchEventsResponse.incomplete.
         Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND, AMBIGUOUS_SESSION, PERMISSION_DENIED,
-        EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+        EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

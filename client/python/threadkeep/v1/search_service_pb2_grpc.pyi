@@ -26,9 +26,10 @@ class SearchServiceStub:
         threadkeep.v1.search_service_pb2.SearchEventsResponse,
     ]
     """Returns the events that match a query. Everything committed before the call is searched (SEMANTIC: once it has an
-    embedding), archived events included unless the filter excludes them.
+    embedding), archived events included unless the filter excludes them. Events that are not indexed yet are read one by
+    one; a search that uses up the server's budget for that says so, see SearchEventsResponse.incomplete.
     Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND, AMBIGUOUS_SESSION, PERMISSION_DENIED,
-    EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+    EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time).
     """
 
 class SearchServiceAsyncStub:
@@ -39,9 +40,10 @@ class SearchServiceAsyncStub:
         threadkeep.v1.search_service_pb2.SearchEventsResponse,
     ]
     """Returns the events that match a query. Everything committed before the call is searched (SEMANTIC: once it has an
-    embedding), archived events included unless the filter excludes them.
+    embedding), archived events included unless the filter excludes them. Events that are not indexed yet are read one by
+    one; a search that uses up the server's budget for that says so, see SearchEventsResponse.incomplete.
     Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND, AMBIGUOUS_SESSION, PERMISSION_DENIED,
-    EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+    EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time).
     """
 
 class SearchServiceServicer(metaclass=abc.ABCMeta):
@@ -54,9 +56,10 @@ class SearchServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[threadkeep.v1.search_service_pb2.SearchEventsResponse, collections.abc.Awaitable[threadkeep.v1.search_service_pb2.SearchEventsResponse]]:
         """Returns the events that match a query. Everything committed before the call is searched (SEMANTIC: once it has an
-        embedding), archived events included unless the filter excludes them.
+        embedding), archived events included unless the filter excludes them. Events that are not indexed yet are read one by
+        one; a search that uses up the server's budget for that says so, see SearchEventsResponse.incomplete.
         Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND, AMBIGUOUS_SESSION, PERMISSION_DENIED,
-        EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+        EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time).
         """
 
 def add_SearchServiceServicer_to_server(servicer: SearchServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

@@ -224,7 +224,7 @@ class ListSessionsRequest(google.protobuf.message.Message):
     """Value of next_page_token from the previous page; all other fields must be unchanged."""
     @property
     def labels(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
-        """Labels that the sessions must all have."""
+        """Labels that the sessions must all have. At most 64."""
 
     def __init__(
         self,

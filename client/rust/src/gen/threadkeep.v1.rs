@@ -82,6 +82,7 @@ pub struct ToolResultPart {
     #[prost(string, tag = "2")]
     pub name: ::prost::alloc::string::String,
     /// Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
+    /// At most 10,000 parts.
     #[prost(message, repeated, tag = "3")]
     pub parts: ::prost::alloc::vec::Vec<Part>,
     /// Structured result as JSON text, verbatim. Empty if there is none.
@@ -365,7 +366,7 @@ pub struct SessionEvent {
 /// A list of triggers.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct TriggerList {
-    /// REQUIRED. Triggers of the list, at least 1. Lists nest at most 8 levels deep.
+    /// REQUIRED. Triggers of the list, 1 to 32. Lists nest at most 8 levels deep; all have at most 4 KiB.
     #[prost(message, repeated, tag = "1")]
     pub triggers: ::prost::alloc::vec::Vec<CompactionTrigger>,
 }
@@ -706,7 +707,8 @@ pub struct ApplyCompactionRequest {
     #[prost(int64, optional, tag = "4")]
     pub expected_log_version: ::core::option::Option<i64>,
     /// Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
-    /// before the first event that stays, counted from from_seq.
+    /// before the first event that stays, counted from from_seq. At most the server's max_batch_events, and as many events in
+    /// them.
     #[prost(message, repeated, tag = "7")]
     pub inserts: ::prost::alloc::vec::Vec<CompactionInsert>,
     /// Branch to which archive and inserts are restricted. Empty means the whole session.
@@ -753,7 +755,7 @@ pub mod apply_compaction_request {
 /// A list of event ids.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct EventIds {
-    /// Event ids, without duplicates.
+    /// Event ids, without duplicates. At most 100,000.
     #[prost(string, repeated, tag = "1")]
     pub ids: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
@@ -784,7 +786,7 @@ pub struct ReplaceEventsRequest {
     pub session: ::core::option::Option<SessionRef>,
     /// New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
     /// their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
-    /// are archived.
+    /// are archived. At most the server's max_batch_events.
     #[prost(message, repeated, tag = "2")]
     pub events: ::prost::alloc::vec::Vec<SessionEvent>,
     /// Log version that the caller last read.
@@ -1207,7 +1209,8 @@ pub mod compaction_service_client {
     }
 }
 /// A set of authors. An event belongs to it if its author is among the ids OR its author_role is among the roles. An
-/// event without an author role is matched by id only. At least one id or role is required.
+/// event without an author role is matched by id only. At least one id or role is required. All author filters of a request
+/// have at most 4,096 ids and roles together.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct AuthorSet {
     /// Agent ids, compared exactly.
@@ -1264,10 +1267,10 @@ pub struct EventFilter {
     /// Seq that events must precede.
     #[prost(int64, optional, tag = "4")]
     pub before_seq: ::core::option::Option<i64>,
-    /// Roles of the message. Empty means any.
+    /// Roles of the message. Empty means any. At most 16.
     #[prost(enumeration = "Role", repeated, tag = "5")]
     pub roles: ::prost::alloc::vec::Vec<i32>,
-    /// Authors to include and exclude; see AuthorFilter.
+    /// Authors to include and exclude; see AuthorFilter. At most 64.
     #[prost(message, repeated, tag = "6")]
     pub author_filters: ::prost::alloc::vec::Vec<AuthorFilter>,
     /// If true, leaves out synthetic events.
@@ -2414,7 +2417,7 @@ pub struct ContextSpec {
     /// Access mode. Default: read and write.
     #[prost(enumeration = "ContextMode", tag = "1")]
     pub mode: i32,
-    /// Authors to include and exclude; see AuthorFilter.
+    /// Authors to include and exclude; see AuthorFilter. At most 64.
     #[prost(message, repeated, tag = "2")]
     pub author_filters: ::prost::alloc::vec::Vec<AuthorFilter>,
     /// Agent roles by agent id, for author_filters. They override the roles stored with the events. At most 1,024 entries.
@@ -2763,7 +2766,7 @@ pub struct ListSessionsRequest {
     /// User of the sessions. Empty means any user, unless the credential is bound to a user.
     #[prost(string, tag = "2")]
     pub user_id: ::prost::alloc::string::String,
-    /// Labels that the sessions must all have.
+    /// Labels that the sessions must all have. At most 64.
     #[prost(map = "string, string", tag = "3")]
     pub labels: ::std::collections::HashMap<
         ::prost::alloc::string::String,
@@ -3944,6 +3947,14 @@ pub struct SearchMemoryResponse {
     /// the last second.
     #[prost(int64, tag = "3")]
     pub semantic_lag: i64,
+    /// True if the search used up the server's budget (search_scan_bytes, search_scan_time) for reading entries that are not
+    /// indexed in the current form, before it had read them all. The newest were read, unsearched_memories were not. Occurs
+    /// for RANKED and HYBRID, and only for minutes after an upgrade of the server that changes how words are compared.
+    #[prost(bool, tag = "4")]
+    pub incomplete: bool,
+    /// With incomplete, number of entries in the scope that were not searched, at least 1.
+    #[prost(int64, tag = "5")]
+    pub unsearched_memories: i64,
 }
 /// Request of ListMemories.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -4160,7 +4171,7 @@ pub mod memory_service_client {
             self.inner.unary(req, path, codec).await
         }
         /// Returns the entries that match a query, best first (SUBSTRING: newest first). An empty query returns nothing.
-        /// Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+        /// Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time).
         pub async fn search_memory(
             &mut self,
             request: impl tonic::IntoRequest<super::SearchMemoryRequest>,
@@ -4280,7 +4291,8 @@ pub struct SearchEventsRequest {
     #[prost(string, tag = "7")]
     pub page_token: ::prost::alloc::string::String,
     /// Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
-    /// embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
+    /// embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields. At
+    /// most 16.
     #[prost(enumeration = "SearchField", repeated, tag = "9")]
     pub fields: ::prost::alloc::vec::Vec<i32>,
     /// Number of events to return before and after each hit, in the order of its session. At most 10. Neighbors satisfy
@@ -4378,6 +4390,17 @@ pub struct SearchEventsResponse {
     /// last second.
     #[prost(int64, tag = "5")]
     pub semantic_lag: i64,
+    /// True if the search used up the server's budget (search_scan_bytes, search_scan_time) for reading events that are not
+    /// indexed yet, before it had read them all. Everything indexed was searched. RANKED and HYBRID: the newest of the others
+    /// were read, unsearched_events were not; a later search finds more, as soon as more is indexed. SUBSTRING: the page ends
+    /// where the search stopped, maybe without a hit, and next_page_token continues there; only a numbered page that begins
+    /// beyond that place has no hits and no next_page_token.
+    #[prost(bool, tag = "6")]
+    pub incomplete: bool,
+    /// For RANKED and HYBRID with incomplete, number of events in the scope that were not searched, at least 1; counted up to
+    /// 100,000.
+    #[prost(int64, tag = "7")]
+    pub unsearched_events: i64,
 }
 /// How hits are grouped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
@@ -4494,9 +4517,10 @@ pub mod search_service_client {
             self
         }
         /// Returns the events that match a query. Everything committed before the call is searched (SEMANTIC: once it has an
-        /// embedding), archived events included unless the filter excludes them.
+        /// embedding), archived events included unless the filter excludes them. Events that are not indexed yet are read one by
+        /// one; a search that uses up the server's budget for that says so, see SearchEventsResponse.incomplete.
         /// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND, AMBIGUOUS_SESSION, PERMISSION_DENIED,
-        /// EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+        /// EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time).
         pub async fn search_events(
             &mut self,
             request: impl tonic::IntoRequest<super::SearchEventsRequest>,

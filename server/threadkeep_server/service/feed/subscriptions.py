@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
-from ...domain.errors import InvalidResumeToken, QuotaExceeded, ResumePositionExpired
+from ...domain.errors import InvalidResumeToken, QuotaExceeded, ResumePositionExpired, ThreadkeepError
 from ...domain.feed import BEGINNING, Bookmark, FeedScope, FeedTrimmed, Position
 from ...domain.filters import EventFilter
 from ...domain.model import Caller, SessionRef
@@ -42,10 +42,18 @@ class Dialect(Protocol):
 
 
 class Quota:
-    """Limits a number of concurrent uses: of all callers, and of one."""
+    """Limits a number of concurrent uses: of all callers, and of one. `refuse` makes the error of a name and a limit."""
 
-    def __init__(self, name: str, *, most: int, most_per_caller: int) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        most: int,
+        most_per_caller: int,
+        refuse: Callable[[str, int], ThreadkeepError] = QuotaExceeded,
+    ) -> None:
         self._name = name
+        self._refuse = refuse
         self._most = most
         self._most_per_caller = most_per_caller
         self._held: Counter[Caller] = Counter()
@@ -53,11 +61,11 @@ class Quota:
 
     @contextmanager
     def one(self, caller: Caller) -> Iterator[None]:
-        """Counts one use while the context is open. Raises QuotaExceeded."""
+        """Counts one use while the context is open. Raises the error of `refuse`, by default QuotaExceeded."""
         if self._held[caller] >= self._most_per_caller:
-            raise QuotaExceeded(f"{self._name}_per_caller", self._most_per_caller)
+            raise self._refuse(f"{self._name}_per_caller", self._most_per_caller)
         if self._total >= self._most:
-            raise QuotaExceeded(self._name, self._most)
+            raise self._refuse(self._name, self._most)
         self._held[caller] += 1
         self._total += 1
         try:

@@ -18,6 +18,7 @@ from ...store.contract.memories import MemoriesStore, MemoryPage
 from ...store.contract.sessions import SessionStore
 from ..access import own_memories, own_ref
 from ..run_in_thread import MOST_EVENTS, run_in_thread
+from ..search.search_slots import UNLIMITED, SearchSlots
 from ..search.vector_search import VectorSearch
 from .memory_search import FoundMemories, MemoryQuery, MemorySearch, fitting_memories
 
@@ -125,7 +126,7 @@ class MemoryServiceStore(SessionStore, EventStore, MemoriesStore, Protocol):
 class MemoryService:
     """Use cases of memory. Each raises MemoryNotConfigured unless `enabled`, InvalidField for a scope without a user, and
     PermissionDenied for the scope of another user. SEMANTIC and HYBRID require `vectors`. `added` is called when new entries
-    wait for their embedding; it must be fast."""
+    wait for their embedding; it must be fast. `slots`: the searches that may run at a time."""
 
     def __init__(
         self,
@@ -137,11 +138,12 @@ class MemoryService:
         *,
         enabled: bool = True,
         added: Callable[[], None] = lambda: None,
+        slots: SearchSlots = UNLIMITED,
     ) -> None:
         self._store = store
         self._limits = limits
         self._reader = reader
-        self._search = MemorySearch(store, limits, reader.memory_texts, vectors, clock)
+        self._search = MemorySearch(store, limits, reader.memory_texts, vectors, clock, slots)
         self._clock = clock
         self._enabled = enabled
         self._added = added

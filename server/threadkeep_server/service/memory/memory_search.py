@@ -29,6 +29,7 @@ from ..search.search_pipeline import (
     rank_documents,
     rank_words,
 )
+from ..search.search_slots import UNLIMITED, SearchSlots
 from ..search.vector_search import VectorSearch
 
 _SEMANTIC_HITS = 5
@@ -61,11 +62,13 @@ class FoundMemory:
 @dataclass(frozen=True, slots=True)
 class FoundMemories:
     """Entries, best first, or newest first with SUBSTRING. `mode`: the mode that answered. `semantic_lag`: memories without an
-    embedding (0 with SUBSTRING and RANKED)."""
+    embedding (0 with SUBSTRING and RANKED). `unsearched`: memories that are not indexed in the current form and were too many
+    to read."""
 
     entries: Sequence[FoundMemory]
     mode: SearchMode
     semantic_lag: int = 0
+    unsearched: int = 0
 
 
 class _Memories:
@@ -79,11 +82,13 @@ class _Memories:
         self._query = query
         self._question = question
         self.times: dict[int, int] = {}
+        self.unsearched = 0
 
     async def by_terms(self, limit: int) -> Sequence[Scored]:
         query, wanted = self._query, WordQuery(tuple(self._question.terms), limit=limit)
         candidates = await self._store.memory_candidates(self._tenant, query.scope, wanted, query.filter)
         self.times.update((each.key, each.time) for each in candidates.found)
+        self.unsearched = candidates.unsearched
         return await rank_words(self._question, candidates)
 
     async def nearest(self, vectors: VectorSearch, count: int, min_score: float | None) -> Sequence[tuple[int, float]]:
@@ -94,19 +99,27 @@ class _Memories:
 
 
 class MemorySearch:
-    """Searches of memories. `texts` reads a memory's content; SEMANTIC and HYBRID require `vectors`."""
+    """Searches of memories. `texts` reads a memory's content; SEMANTIC and HYBRID require `vectors`. `slots`: the searches that
+    may run at a time."""
 
     def __init__(
-        self, store: MemoriesStore, limits: Limits, texts: TextsOf, vectors: VectorSearch | None, clock: Callable[[], int]
+        self,
+        store: MemoriesStore,
+        limits: Limits,
+        texts: TextsOf,
+        vectors: VectorSearch | None,
+        clock: Callable[[], int],
+        slots: SearchSlots = UNLIMITED,
     ) -> None:
         self._store = store
+        self._slots = slots
         self._limits = limits
         self._texts = texts
         self._vectors = vectors
         self._clock = clock
 
     async def search(self, caller: Caller, query: MemoryQuery) -> FoundMemories:
-        """A blank query finds nothing. Raises InvalidField, EmbedderNotConfigured, EmbedderFailed."""
+        """A blank query finds nothing. Raises InvalidField, EmbedderNotConfigured, EmbedderFailed, RateLimited."""
         ranks = query.recency is not None or query.reference_time is not None
         mode, text = understood(query.mode, query.text, best_mode(self._vectors), ranks=ranks)
         if query.top_k < 0:
@@ -121,9 +134,10 @@ class MemorySearch:
         query = replace(query, scope=own_memories(caller, query.scope), text=text, mode=mode, top_k=count)
         if not text.strip():
             return FoundMemories([], mode)
-        if mode is SearchMode.SUBSTRING:
-            return await self._substring(caller.tenant, query)
-        return await self._ranked(caller, query)
+        with self._slots.one(caller):
+            if mode is SearchMode.SUBSTRING:
+                return await self._substring(caller.tenant, query)
+            return await self._ranked(caller, query)
 
     async def _substring(self, tenant: str, query: MemoryQuery) -> FoundMemories:
         folded = fold(query.text)
@@ -145,7 +159,7 @@ class MemorySearch:
         terms = () if ranking.mode is SearchMode.SEMANTIC else tuple(question.terms)
         marks = await marked_all(self._texts, [each.draft.content for each in found], ALL_FIELDS, terms)
         entries = [FoundMemory(each, scores[each.key], mark) for each, mark in zip(found, marks, strict=True)]
-        return FoundMemories(entries, ranking.mode, ranking.semantic_lag)
+        return FoundMemories(entries, ranking.mode, ranking.semantic_lag, memories.unsearched)
 
 
 def fitting_memories(memories: Sequence[Memory], room: int) -> int:

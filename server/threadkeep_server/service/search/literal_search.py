@@ -12,6 +12,7 @@ from ...domain.validation import Limits
 from ...store.contract.search import SearchCursor, SearchHit, SearchQuery, SearchStore, neighbor_filter
 from ..access import own_scope
 from .search_pipeline import Events, Highlights, TextsOf, check_neighbors, fitting, marked_literally
+from .search_slots import UNLIMITED, SearchSlots
 
 _LOADED_AT_ONCE = 32
 
@@ -32,21 +33,29 @@ class LiteralHit:
 
 @dataclass(frozen=True, slots=True)
 class LiteralPage:
+    """`incomplete`: see store.contract.search.SearchPage."""
+
     hits: Sequence[LiteralHit]
     cursor: SearchCursor | None = None
+    incomplete: bool = False
 
 
 class LiteralSearch:
-    """Searches of events by SUBSTRING. `texts` reads sealed bytes; without it hits have no highlights."""
+    """Searches of events by SUBSTRING. `texts` reads sealed bytes; without it hits have no highlights. `slots`: the searches
+    that may run at a time."""
 
-    def __init__(self, store: SearchStore, limits: Limits, texts: TextsOf | None = None) -> None:
+    def __init__(
+        self, store: SearchStore, limits: Limits, texts: TextsOf | None = None, slots: SearchSlots = UNLIMITED
+    ) -> None:
         self._store = store
+        self._slots = slots
         self._limits = limits
         self._texts = texts
 
     async def search(self, caller: Caller, query: SearchQuery, neighbors: int = 0) -> LiteralPage:
         """Returns hits in the order of the store, each with up to `neighbors` events before and after it; fewer if the response
-        would exceed max_response_bytes. Raises InvalidField, PermissionDenied, SessionNotFound, AmbiguousSession."""
+        would exceed max_response_bytes. Raises InvalidField, PermissionDenied, SessionNotFound, AmbiguousSession,
+        RateLimited."""
         if not query.filter.terms:
             raise InvalidField("query", "must not be blank, unless filter has keywords")
         if query.filter.last_n is not None:
@@ -56,9 +65,10 @@ class LiteralSearch:
         limit = min(query.filter.page_size or query.limit, self._limits.max_page_size)
         wanted = query.filter if query.filter.page_size is None else replace(query.filter, page_size=limit)
         bounded = replace(query, scope=scope, filter=wanted, limit=limit, max_bytes=self._limits.max_response_bytes)
-        page = await self._store.search(caller.tenant, bounded)
-        around = await self._around(caller.tenant, bounded, page.hits, neighbors) if neighbors else {}
-        return LiteralPage([self._hit(each, query, around) for each in page.hits], page.cursor)
+        with self._slots.one(caller):
+            page = await self._store.search(caller.tenant, bounded)
+            around = await self._around(caller.tenant, bounded, page.hits, neighbors) if neighbors else {}
+        return LiteralPage([self._hit(each, query, around) for each in page.hits], page.cursor, page.incomplete)
 
     async def _around(
         self, tenant: str, query: SearchQuery, hits: Sequence[SearchHit], neighbors: int

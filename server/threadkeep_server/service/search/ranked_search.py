@@ -31,6 +31,7 @@ from .search_pipeline import (
     rank_documents,
     rank_words,
 )
+from .search_slots import UNLIMITED, SearchSlots
 from .vector_search import VectorSearch
 
 _LOADED_AT_ONCE = 32
@@ -84,13 +85,15 @@ class RankedHit:
 @dataclass(frozen=True, slots=True)
 class RankedPage:
     """Hits, best first. `mode`: the mode that ranked; `truncated`: more events match than are ranked; `semantic_lag`: events
-    without an embedding (0 with RANKED); `next_offset`: None on the last page."""
+    without an embedding (0 with RANKED); `next_offset`: None on the last page; `unsearched`: events that are not indexed and
+    were too many to read."""
 
     hits: Sequence[RankedHit]
     mode: SearchMode
     truncated: bool = False
     semantic_lag: int = 0
     next_offset: int | None = None
+    unsearched: int = 0
 
 
 class _Events:
@@ -105,6 +108,7 @@ class _Events:
         self._query = query
         self._question = question
         self.truncated = False
+        self.unsearched = 0
         self.times: dict[int, int] = {}
         self._sessions: dict[int, int] = {}
         self._turns: dict[int, int] = {}
@@ -169,6 +173,7 @@ class _Events:
 
     def _take_candidates(self, candidates: Candidates) -> None:
         self.truncated = not candidates.complete
+        self.unsearched = candidates.unsearched
         for each in candidates.found:
             self.times[each.key], self._sessions[each.key] = each.time, each.session
 
@@ -178,12 +183,20 @@ class _Events:
 
 
 class RankedSearch:
-    """Searches of events that rank. `texts` reads sealed bytes; SEMANTIC and HYBRID require `vectors`."""
+    """Searches of events that rank. `texts` reads sealed bytes; SEMANTIC and HYBRID require `vectors`. `slots`: the searches
+    that may run at a time."""
 
     def __init__(
-        self, store: SearchStore, limits: Limits, texts: TextsOf, vectors: VectorSearch | None, clock: Callable[[], int]
+        self,
+        store: SearchStore,
+        limits: Limits,
+        texts: TextsOf,
+        vectors: VectorSearch | None,
+        clock: Callable[[], int],
+        slots: SearchSlots = UNLIMITED,
     ) -> None:
         self._store = store
+        self._slots = slots
         self._limits = limits
         self._texts = texts
         self._vectors = vectors
@@ -195,11 +208,15 @@ class RankedSearch:
 
     async def search(self, caller: Caller, query: RankedQuery) -> RankedPage:
         """Returns a page of hits; RANKED finds nothing for a query without words. Raises InvalidField, PermissionDenied,
-        SessionNotFound, AmbiguousSession, EmbedderNotConfigured, EmbedderFailed."""
+        SessionNotFound, AmbiguousSession, EmbedderNotConfigured, EmbedderFailed, RateLimited."""
         _check(query)
         wanted = query.filter if query.include_synthetic else replace(query.filter, exclude_synthetic=True)
         limit = min(query.limit, self._limits.max_page_size)
         query = replace(query, scope=own_scope(caller, query.scope), filter=wanted, limit=limit)
+        with self._slots.one(caller):
+            return await self._page(caller, query)
+
+    async def _page(self, caller: Caller, query: RankedQuery) -> RankedPage:
         now = self._clock() if query.reference_time is None else query.reference_time
         question = parse(query.text, now)
         events = _Events(self._store, self._texts, caller.tenant, query, question)
@@ -221,7 +238,14 @@ class RankedSearch:
             for (event, score), highlights in zip(taken, marks, strict=True)
         ]
         more = reached < min(len(scored), MOST_RANKED)
-        return RankedPage(hits, ranking.mode, events.truncated, ranking.semantic_lag, reached if more else None)
+        return RankedPage(
+            hits,
+            ranking.mode,
+            truncated=events.truncated,
+            semantic_lag=ranking.semantic_lag,
+            next_offset=reached if more else None,
+            unsearched=events.unsearched,
+        )
 
     async def _fill(
         self, tenant: str, query: RankedQuery, scored: Sequence[Scored]

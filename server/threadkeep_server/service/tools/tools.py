@@ -146,32 +146,34 @@ class RecallTools:
             raise WrongArguments("query must not be blank")
         page, size = given["page"], given["page_size"]
         if given["mode"] == "substring":
-            results, more = await self._literal_page(caller, ref, given["query"], page, size)
+            results, more, incomplete = await self._literal_page(caller, ref, given["query"], page, size)
         else:
             mode = SearchMode[given["mode"].upper()]
             query = RankedQuery(ref, given["query"], mode, limit=size, offset=page * size, neighbors=1, include_synthetic=True)
             found = await self._ranked.search(caller, query)
             results = [self._shown(hit.found.event, hit.found.before, hit.found.after) for hit in found.hits]
-            more = found.next_offset is not None
+            more, incomplete = found.next_offset is not None, bool(found.unsearched)
         found_none = {} if results else {"message": _NO_RESULTS}
-        return {"results": results, "page": page, "has_more": more} | found_none
+        return {"results": results, "page": page, "has_more": more} | found_none | _incomplete(incomplete)
 
     async def _literal_page(
         self, caller: Caller, ref: SessionRef, text: str, page: int, size: int
-    ) -> tuple[list[dict[str, Any]], bool]:
-        """Returns a page of events with the text, oldest first, and whether there are more."""
+    ) -> tuple[list[dict[str, Any]], bool, bool]:
+        """Returns a page of events with the text, oldest first, whether there are more, and whether it is incomplete."""
         query = SearchQuery(ref, EventFilter(keyword=text, page=page, page_size=size), limit=size)
         results: list[dict[str, Any]] = []
         while True:
             found = await self._literal.search(caller, query, neighbors=1)
             results += [self._shown(hit.event, hit.before, hit.after) for hit in found.hits]
+            if found.incomplete:
+                return results, False, True
             if found.cursor is None:
                 break
             query = SearchQuery(query.scope, query.filter, query.limit, cursor=found.cursor)
         if len(results) < size:
-            return results, False
+            return results, False, False
         beyond = SearchQuery(ref, EventFilter(keyword=text, page=(page + 1) * size, page_size=1), limit=1)
-        return results, bool((await self._literal.search(caller, beyond)).hits)
+        return results, bool((await self._literal.search(caller, beyond)).hits), False
 
     async def _cross_session(self, caller: Caller, ref: SessionRef, given: Mapping[str, Any]) -> dict[str, Any]:
         who = await self._user_of(caller, ref)
@@ -187,7 +189,7 @@ class RecallTools:
                 {"session_id": hit.found.ref.session_id, **self._facts(hit.found.event, MOST_TEXT)} for hit in found.hits
             ],
             "has_more": found.next_offset is not None,
-        }
+        } | _incomplete(bool(found.unsearched))
 
     def _shown(self, event: StoredEvent, before: Sequence[StoredEvent], after: Sequence[StoredEvent]) -> dict[str, Any]:
         return self._facts(event, MOST_TEXT) | {
@@ -205,6 +207,11 @@ class RecallTools:
             "time": rfc3339(shown.time),
             "text": _cut(shown.text, most),
         }
+
+
+def _incomplete(incomplete: bool) -> dict[str, Any]:
+    """What a result says if not everything was searched."""
+    return {"incomplete": True} if incomplete else {}
 
 
 def rfc3339(time: int) -> str:

@@ -55,8 +55,11 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True)
 class SearchPage:
+    """`incomplete`: the store did not read on, because events that are not indexed take long; the cursor continues there."""
+
     hits: Sequence[SearchHit]
     cursor: SearchCursor | None = None
+    incomplete: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +98,14 @@ class SearchStore(Protocol):
 
     async def search(self, tenant: str, query: SearchQuery) -> SearchPage:
         """Returns the events of the scope that match, including everything committed before the call. One session: in window
-        order; a user's or an app's: by (time, session creation, position). Raises SessionNotFound, AmbiguousSession for a
-        session scope."""
+        order; a user's or an app's: by (time, session creation, position). An incomplete page may have fewer hits, even none; a
+        numbered one without hits has no cursor. Raises SessionNotFound, AmbiguousSession for a session scope."""
         ...
 
     async def word_candidates(self, tenant: str, scope: EventScope, query: WordQuery, wanted: EventFilter = ALL) -> Candidates:
         """Returns the best events of the scope, by a coarse measure, that have any of the terms and match the filter
-        (conditions and keywords; no window). Everything committed before the call is searched. If no more than `query.limit`
+        (conditions and keywords; no window). Everything committed before the call is searched, except `unsearched` events that
+        are not indexed: those that are not the newest, if there are too many to read. If no more than `query.limit`
         match, all are returned, the same in every store; otherwise the store chooses which ones to leave out. Frequencies are
         those of the whole scope in the selected fields, without the filter; they are counted up to `most_counted`, and may
         include events deleted a moment ago. Raises SessionNotFound, AmbiguousSession for a session scope."""

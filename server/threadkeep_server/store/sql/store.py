@@ -23,6 +23,7 @@ from .log.store import GroupedWrites, SqlEvents, SqlSessions
 from .log.unit_runner import UnitRunner, translate_errors
 from .maintenance import SqlMaintenance
 from .memories.store import SqlMemories, open_memory_index
+from .scan_budget import ScanLimits
 from .schema import versions
 from .search.indexer import Indexer
 from .search.store import SqlSearch
@@ -60,9 +61,10 @@ class SqlStore:
         self._use_compactions(SqlCompactions(self._units, self._archiver, self._commits))
         self._use_feed(SqlFeed(self._units, self._commits, indexed=indexed))
         self._use_consumers(SqlConsumers(self._units))
-        self._use_search(SqlSearch(self._units, prepared.events))
+        scan_limits = ScanLimits(options.search_scan_bytes, options.search_scan_seconds)
+        self._use_search(SqlSearch(self._units, prepared.events, scan_limits))
         self._use_vectors(SqlVectors(self._units, prepared.vectors))
-        self._memories = SqlMemories(self._units, prepared.memories)
+        self._memories = SqlMemories(self._units, prepared.memories, scan_limits)
         self._use_memories(self._memories)
         self._use_maintenance(SqlMaintenance(self._units, self._writes, prepared.store_id, indexed=indexed))
         self._indexer: Indexer | None = None

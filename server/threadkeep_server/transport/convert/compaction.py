@@ -103,8 +103,7 @@ def _check_archive(request: compaction_service_pb2.ApplyCompactionRequest) -> st
 
 
 def _ids(field: str, ids: Sequence[str]) -> Sequence[str]:
-    if len(ids) > _MAX_NAMED:
-        raise InvalidField(field, f"must have at most {_MAX_NAMED} ids")
+    validation.count(field, ids, _MAX_NAMED)
     seen: set[str] = set()
     for i, each in enumerate(ids):
         validation.identifier(f"{field}[{i}]", each, required=True)
@@ -124,6 +123,8 @@ def _inserts(
     request: compaction_service_pb2.ApplyCompactionRequest, limits: validation.Limits, make_draft: DraftMaker
 ) -> dict[str | None, list[EventDraft]]:
     """Returns the inserted events by the event that they precede, in request order."""
+    if len(request.inserts) > limits.max_batch_events:
+        raise BatchTooLarge("inserts", len(request.inserts), limits.max_batch_events, "inserts")
     placed: dict[str | None, list[EventDraft]] = {}
     seen: set[str] = set()
     _check_size("inserts", [event for insert in request.inserts for event in insert.events], limits)

@@ -13,7 +13,6 @@ from threadkeep.v1 import consumer_service_pb2 as pb
 from ...domain import validation
 from ...domain.errors import InvalidField
 from ...domain.feed import Change, FeedEvent, FeedScope
-from ...domain.filters import EventFilter
 from ...domain.model import SECOND_NS
 from ...feed.consumers.member import MemberUpdate
 from ...feed.consumers.partition import Delivery
@@ -21,7 +20,7 @@ from ...service.feed.consumers import Join, ParkedPage, Standing
 from ...store.contract.consumers import Consumer, Parked
 from ..wire.wire_format import delimited, repeated
 from .feed import followed_filter_of, scope_of
-from .sessions import filter_of, set_time
+from .sessions import set_time
 
 EncodeChange = Callable[[Change, Sequence[FeedEvent]], bytes]
 """Encodes a Change with these events and without a resume token."""
@@ -80,11 +79,6 @@ def delivery_ids_of(acknowledge: pb.Acknowledge) -> Sequence[int]:
 def reason_of(reject: pb.Reject) -> str:
     """Returns the reason, truncated and without U+0000, which PostgreSQL cannot store."""
     return reject.reason[:MAX_REASON_CHARACTERS].replace("\0", "")
-
-
-def read_filter(stored: bytes) -> EventFilter:
-    """Decodes the filter of a stored consumer."""
-    return filter_of(filter_pb2.EventFilter.FromString(stored))
 
 
 def parked_ids_of(ids: Sequence[str]) -> list[int] | None:

@@ -9,7 +9,7 @@ from threadkeep.v1 import context_pb2
 from ...domain import validation
 from ...domain.context import ContextMode, ContextSpec
 from ...domain.errors import InvalidField
-from .sessions import author_step
+from .sessions import author_steps, check_author_filters
 
 _MODES = {
     context_pb2.CONTEXT_MODE_UNSPECIFIED: ContextMode.READ_WRITE,
@@ -24,6 +24,8 @@ _MAX_CACHED_BYTES = 1024
 
 def spec_of(spec: context_pb2.ContextSpec) -> ContextSpec:
     """Returns the validated spec. Raises InvalidField with `spec.<field>`. Cached, because agents repeat the same specs."""
+    validation.count("spec.author_roles", spec.author_roles, _MAX_AUTHOR_ROLES)
+    check_author_filters("spec.author_filters", spec.author_filters)
     raw = spec.SerializeToString(deterministic=True)
     return _cached_spec(raw) if len(raw) <= _MAX_CACHED_BYTES else _spec_of(spec)
 
@@ -37,8 +39,6 @@ def _spec_of(spec: context_pb2.ContextSpec) -> ContextSpec:
     mode = _MODES.get(spec.mode)
     if mode is None:
         raise InvalidField("spec.mode", "must be a CONTEXT_MODE")
-    if len(spec.author_roles) > _MAX_AUTHOR_ROLES:
-        raise InvalidField("spec.author_roles", f"must have at most {_MAX_AUTHOR_ROLES} entries")
     roles = {
         validation.identifier("spec.author_roles key", author, required=True): validation.identifier(
             f"spec.author_roles[{author!r}]", role
@@ -47,7 +47,7 @@ def _spec_of(spec: context_pb2.ContextSpec) -> ContextSpec:
     }
     return ContextSpec(
         mode=mode,
-        authors=tuple(author_step(f"spec.author_filters[{i}]", step) for i, step in enumerate(spec.author_filters)),
+        authors=author_steps("spec.author_filters", spec.author_filters),
         author_roles=roles,
         last_n=spec.last_n if spec.HasField("last_n") else None,
         max_turns=spec.max_turns if spec.HasField("max_turns") else None,

@@ -91,11 +91,12 @@ def _check(event: event_pb2.SessionEvent, event_id: str, message: message_pb2.Ch
 
 
 def check_nesting(field: str, parts: Iterable[message_pb2.Part], left: int = validation.MAX_NESTING) -> None:
-    """Raises InvalidField for tool results that are nested too deeply."""
+    """Raises InvalidField for tool results that are nested too deeply or have too many parts."""
     for part in parts:
         if part.HasField("tool_result"):
             if not left:
                 raise InvalidField(field, f"must nest tool results at most {validation.MAX_NESTING} deep")
+            validation.count(f"{field}.tool_result.parts", part.tool_result.parts, validation.MAX_PARTS)
             check_nesting(field, part.tool_result.parts, left - 1)
 
 

@@ -33,11 +33,12 @@ def followed_filter_of(wanted: filter_pb2.EventFilter) -> EventFilter:
     """Returns the filter of a subscription, which must not have a window. Raises InvalidField."""
     if window := wanted.WhichOneof("limit"):
         raise InvalidField(f"filter.{window}", "is not for subscriptions, which have no window")
+    converted = filter_of(wanted)
     if wanted.ByteSize() > MAX_FILTER_BYTES:
         raise InvalidField(
             "filter", f"must have at most {MAX_FILTER_BYTES} bytes; use a wider filter and skip events in the client"
         )
-    return filter_of(wanted)
+    return converted
 
 
 def start_of(request: pb.WatchSessionRequest | pb.WatchAllRequest) -> Start:

@@ -52,7 +52,9 @@ def get_context_response(page: ContextPage) -> bytes:
 def literal_events_response(page: LiteralPage, next_page_token: str) -> bytes:
     """Returns the response of a search by SUBSTRING."""
     hits = (_hit(hit.ref, hit.event, hit.before, hit.after, _ranked(1.0, hit.highlights)) for hit in page.hits)
-    rest = search_service_pb2.SearchEventsResponse(next_page_token=next_page_token, mode=search_pb2.SEARCH_MODE_SUBSTRING)
+    rest = search_service_pb2.SearchEventsResponse(
+        next_page_token=next_page_token, mode=search_pb2.SEARCH_MODE_SUBSTRING, incomplete=page.incomplete
+    )
     return repeated(_FIELD_1, hits) + rest.SerializeToString()
 
 
@@ -63,6 +65,8 @@ def ranked_events_response(page: RankedPage, next_page_token: str) -> bytes:
         mode=search_pb2.SearchMode.ValueType(page.mode),
         truncated=page.truncated,
         semantic_lag=page.semantic_lag,
+        incomplete=page.unsearched > 0,
+        unsearched_events=page.unsearched,
     )
     return repeated(_FIELD_1, hits) + rest.SerializeToString()
 

@@ -47,7 +47,8 @@ def scope_of(request: pb.SearchEventsRequest) -> EventScope:
 
 
 def understood_as(request: pb.SearchEventsRequest, best: SearchMode) -> Understood:
-    """Returns the mode and the text of the query. Raises InvalidField for an unknown mode."""
+    """Returns the mode and the text of the query. Raises InvalidField for an unknown mode or too many fields."""
+    validation.count("fields", request.fields, validation.MAX_CHOICES)
     literal = request.filter.HasField("page")
     return understood(mode_of(request.mode), request.query, best, literal=literal, ranks=_ranks(request))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 from google.protobuf.duration_pb2 import Duration
@@ -126,21 +127,25 @@ def usage_to(usage: Usage) -> session_pb2.TokenUsage:
     )
 
 
+def read_filter(stored: bytes) -> EventFilter:
+    """Decodes a stored filter. The numbers of its values are not checked again: an older server admitted more."""
+    return _filter_of(filter_pb2.EventFilter.FromString(stored))
+
+
 def filter_of(wanted: filter_pb2.EventFilter) -> EventFilter:
     """Returns the validated filter. Raises InvalidField with `filter.<field>`. Cached: agents repeat the same filters."""
+    validation.count("filter.roles", wanted.roles, validation.MAX_CHOICES)
+    validation.count("filter.keywords", wanted.keywords, validation.MAX_TERMS)
+    check_author_filters("filter.author_filters", wanted.author_filters)
     raw = wanted.SerializeToString(deterministic=True)
     return _cached_filter(raw) if len(raw) <= _MAX_CACHED_BYTES else _filter_of(wanted)
 
 
-@lru_cache(maxsize=1024)
-def _cached_filter(raw: bytes) -> EventFilter:
-    return _filter_of(filter_pb2.EventFilter.FromString(raw))
+_cached_filter = lru_cache(maxsize=1024)(read_filter)
 
 
 def _filter_of(wanted: filter_pb2.EventFilter) -> EventFilter:
     keywords = [validation.term(f"filter.keywords[{i}]", term) for i, term in enumerate(wanted.keywords)]
-    if len(keywords) > validation.MAX_TERMS:
-        raise InvalidField("filter.keywords", f"must have at most {validation.MAX_TERMS} terms")
     window = wanted.WhichOneof("limit")
     return EventFilter(
         from_time=time_of("filter.from_time", wanted.from_time) if wanted.HasField("from_time") else None,
@@ -148,7 +153,7 @@ def _filter_of(wanted: filter_pb2.EventFilter) -> EventFilter:
         after_seq=wanted.after_seq if wanted.HasField("after_seq") else None,
         before_seq=wanted.before_seq if wanted.HasField("before_seq") else None,
         roles=frozenset(role_of(f"filter.roles[{i}]", role) for i, role in enumerate(wanted.roles)),
-        authors=tuple(author_step(f"filter.author_filters[{i}]", step) for i, step in enumerate(wanted.author_filters)),
+        authors=author_steps("filter.author_filters", wanted.author_filters),
         exclude_synthetic=wanted.exclude_synthetic,
         exclude_archived=_active_only(wanted.view),
         keyword=validation.term("filter.keyword", wanted.keyword),
@@ -168,7 +173,27 @@ def role_of(field: str, value: int) -> Role:
     return role
 
 
-def author_step(field: str, step: filter_pb2.AuthorFilter) -> AuthorStep:
+def check_author_filters(field: str, steps: Sequence[filter_pb2.AuthorFilter]) -> None:
+    """Checks the numbers of steps and of authors. Raises InvalidField."""
+    validation.count(field, steps, validation.MAX_AUTHOR_FILTERS)
+    left = validation.MAX_AUTHORS
+    for i, step in enumerate(steps):
+        authors = step.exclude if step.HasField("exclude") else step.include
+        for name, values in (("ids", authors.ids), ("roles", authors.roles)):
+            left -= len(values)
+            if left < 0:
+                raise InvalidField(
+                    f"{field}[{i}].{step.WhichOneof('kind')}.{name}",
+                    f"must have at most {validation.MAX_AUTHORS:,} entries, together with the other ids and roles of {field}",
+                )
+
+
+def author_steps(field: str, steps: Sequence[filter_pb2.AuthorFilter]) -> tuple[AuthorStep, ...]:
+    """Returns the chain. Raises InvalidField."""
+    return tuple(_author_step(f"{field}[{i}]", step) for i, step in enumerate(steps))
+
+
+def _author_step(field: str, step: filter_pb2.AuthorFilter) -> AuthorStep:
     kind = step.WhichOneof("kind")
     if kind is None:
         raise InvalidField(field, "must be include or exclude")

@@ -47,7 +47,8 @@ class MemoryRoute:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != _METHOD:
-            await respond_error(send, InvalidField("method", f"must be {_METHOD}: {SHOWN}"), 405, [(b"allow", _METHOD.encode())])
+            wrong = InvalidField("method", f"must be {_METHOD}: {SHOWN}")
+            await respond_error(send, wrong, 405, [(b"allow", _METHOD.encode())])
             return
         try:
             authorization = dict(scope["headers"]).get(b"authorization")

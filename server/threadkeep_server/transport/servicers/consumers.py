@@ -26,9 +26,9 @@ from ..convert.consumers import (
     numbers_of,
     parked_ids_of,
     parked_response,
-    read_filter,
     reason_of,
 )
+from ..convert.sessions import read_filter
 from ..page_tokens import PageTokens
 
 _JOIN_WITHIN_S = 30.0

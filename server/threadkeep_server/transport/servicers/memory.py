@@ -42,6 +42,8 @@ class MemoryServicer:
             entries=map(entry_to, found.entries),
             mode=search_pb2.SearchMode.ValueType(found.mode),
             semantic_lag=found.semantic_lag,
+            incomplete=found.unsearched > 0,
+            unsearched_memories=found.unsearched,
         )
 
     async def ListMemories(self, request: pb.ListMemoriesRequest, caller: Caller) -> pb.ListMemoriesResponse:

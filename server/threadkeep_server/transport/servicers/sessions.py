@@ -54,6 +54,7 @@ class SessionServicer:
         return create_time or 0, session or 0
 
     async def UpdateSession(self, request: pb.UpdateSessionRequest, caller: Caller) -> pb.UpdateSessionResponse:
+        validation.count("update_mask.paths", request.update_mask.paths, validation.MAX_CHOICES)
         fields = frozenset(request.update_mask.paths)
         if not fields or not fields.issubset(_MUTABLE):
             raise InvalidField("update_mask", f"must name one or more of {', '.join(_MUTABLE)}")

@@ -24,6 +24,7 @@ from threadkeep_server.service.search.embedding import EmbeddingWorker
 from threadkeep_server.service.search.embedding_backlog import EmbeddingBacklog
 from threadkeep_server.service.search.literal_search import LiteralSearch
 from threadkeep_server.service.search.ranked_search import RankedPage, RankedQuery, RankedSearch
+from threadkeep_server.service.search.search_slots import UNLIMITED, SearchSlots
 from threadkeep_server.service.search.vector_cache import VectorCache
 from threadkeep_server.service.search.vector_model import VectorModel
 from threadkeep_server.service.search.vector_search import VectorSearch
@@ -91,6 +92,7 @@ class SearchServices:
         memory: bool = True,
         cache_bytes: int = 1 << 20,
         store: Store | None = None,
+        slots: SearchSlots = UNLIMITED,
     ) -> None:
         self.clock = Clock()
         self.store: Store = store or InMemoryStore(CODEC, self.clock)
@@ -105,9 +107,9 @@ class SearchServices:
             self.vectors = VectorSearch(self.store, self.model, VectorCache(self.cache, self.clock), self.waiting)
             self.worker = EmbeddingWorker(self.store, self.model, sources=list(Source), batch=4)
         self.reader = MemoryTextReader()
-        self.ranked = RankedSearch(self.store, self.limits, CODEC.texts, self.vectors, self.clock)
-        self.literal = LiteralSearch(self.store, self.limits, CODEC.texts)
-        self.memory = MemoryService(self.store, self.limits, self.reader, self.vectors, self.clock, enabled=memory)
+        self.ranked = RankedSearch(self.store, self.limits, CODEC.texts, self.vectors, self.clock, slots)
+        self.literal = LiteralSearch(self.store, self.limits, CODEC.texts, slots)
+        self.memory = MemoryService(self.store, self.limits, self.reader, self.vectors, self.clock, enabled=memory, slots=slots)
         self.tools = RecallTools(self.store, self.literal, self.ranked, self.memory, self.reader)
 
     # --- saying

@@ -66,8 +66,13 @@ def remarks(answer: SearchEventsResponse | SearchMemoryResponse, *, hybrid: bool
     found = []
     if hybrid and answer.mode == SearchMode.SEARCH_MODE_RANKED:
         found.append("the embedder did not respond: these hits match words only; run it again to search by meaning too")
+    if isinstance(answer, SearchMemoryResponse):
+        what, unsearched = ("memory", "memories"), answer.unsearched_memories
+    else:
+        what, unsearched = ("event", "events"), answer.unsearched_events
+    if unsearched:
+        found.append(f"{counted(unsearched, *what)} not indexed yet, and not searched; run it again later")
     if answer.semantic_lag:
-        what = ("memory", "memories") if isinstance(answer, SearchMemoryResponse) else ("event", "events")
         found.append(f"{counted(answer.semantic_lag, *what)} cannot be found by meaning yet; run it again later")
     return found
 

@@ -30,6 +30,8 @@ class SqlOptions:
     postgres_listen_url: str = ""
     statement_timeout: float = 30.0
     search_index: bool = True
+    search_scan_bytes: int = 16 << 20
+    search_scan_seconds: float = 2.0
     max_pending_bytes: int = 64 << 20
 
 
@@ -69,11 +71,11 @@ class Dialect(Protocol):
         ...
 
     def in_list(self, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
-        """The column has one of the keys of the parameter of this name: see keys."""
+        """The column has one of the values of the parameter of this name: see listed."""
         ...
 
-    def keys(self, keys: Sequence[int]) -> Any:
-        """Any number of keys as a parameter for `in_list`."""
+    def listed(self, values: Sequence[int] | Sequence[str]) -> Any:
+        """Any number of values as one parameter for `in_list`."""
         ...
 
     def visible(self) -> ColumnElement[bool]:

@@ -29,10 +29,10 @@ class PostgresDialect:
         return sa.func.strpos(column, folded) > 0
 
     def in_list(self, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
-        return column == sa.any_(sa.bindparam(name, type_=sa.ARRAY(sa.BigInteger)))
+        return column == sa.any_(sa.bindparam(name, type_=sa.ARRAY(column.type)))
 
-    def keys(self, keys: Sequence[int]) -> Any:
-        return list(keys)
+    def listed(self, values: Sequence[int] | Sequence[str]) -> Any:
+        return list(values)
 
     def visible(self) -> ColumnElement[bool]:
         # Ids are taken at insert and become visible at commit, so following them would skip rows. All transactions below the

@@ -33,8 +33,8 @@ class SqliteDialect:
         each = sa.func.json_each(sa.bindparam(name, type_=sa.Text)).table_valued("value")
         return column.in_(sa.select(each.c.value))
 
-    def keys(self, keys: Sequence[int]) -> Any:
-        return json.dumps(list(keys))
+    def listed(self, values: Sequence[int] | Sequence[str]) -> Any:
+        return json.dumps(list(values))
 
     def visible(self) -> ColumnElement[bool]:
         # One writer: committed rows sort before all later ones.

@@ -13,6 +13,7 @@ from sqlalchemy.sql import ColumnElement
 from ....domain.branches import visible_from
 from ....domain.filters import AuthorStep, EventFilter
 from ....domain.model import POSITION_STEP
+from ..engine.base import Dialect
 from ..schema.tables import INSERTED, event_text, events
 from .slices.archivings import is_active
 
@@ -54,7 +55,7 @@ class Conditions:
         self.made.append(make)
 
     def among(self, name: str, values: Iterable[Any], column: ColumnElement[Any]) -> Condition:
-        """The column has one of the values; false if there are none."""
+        """The column has one of a few values; false if there are none."""
         bound = {f"{name}_{i}": value for i, value in enumerate(sorted(values))}
         self.values |= bound
         return lambda: sa.or_(sa.false(), *(column == parameter(each, column) for each in bound))
@@ -64,7 +65,7 @@ def parameter(name: str, column: ColumnElement[Any]) -> BindParameter[Any]:
     return sa.bindparam(name, type_=column.type)
 
 
-def conditions(wanted: EventFilter) -> Conditions:
+def conditions(wanted: EventFilter, sql: Dialect) -> Conditions:
     """Returns the conditions on an event's columns."""
     found = Conditions()
     if wanted.exclude_synthetic:
@@ -82,20 +83,27 @@ def conditions(wanted: EventFilter) -> Conditions:
     if wanted.roles:
         found.add(found.among("role", map(int, wanted.roles), _e.role))
     for step in wanted.authors:
-        _add_step(found, step)
+        _add_step(found, step, sql)
     if wanted.branch:
         found.add(found.among("branch", visible_from(wanted.branch), _e.branch))
     return found
 
 
-def _add_step(found: Conditions, step: AuthorStep) -> None:
+def _add_step(found: Conditions, step: AuthorStep, sql: Dialect) -> None:
     kind = "include" if step.include else "exclude"
-    by_id = found.among(f"{kind}_id", step.authors.ids, _e.author)
-    by_role = found.among(f"{kind}_role", step.authors.roles, _e.author_role)
+    ids, roles = step.authors.ids, step.authors.roles
+    by: list[Condition] = []
+    # One parameter for any number of them: the statement does not grow, and its depth is limited on SQLite.
+    if ids:
+        found.values[f"{kind}_ids"] = sql.listed(sorted(ids))
+        by.append(lambda: sql.in_list(_e.author, f"{kind}_ids"))
+    if roles:
+        found.values[f"{kind}_roles"] = sql.listed(sorted(roles))
+        by.append(lambda: sa.and_(_e.author_role != sa.literal_column("''"), sql.in_list(_e.author_role, f"{kind}_roles")))
 
     def make() -> ColumnElement[bool]:
-        by = sa.or_(by_id(), sa.and_(_e.author_role != sa.literal_column("''"), by_role()))
-        return by if step.include else sa.not_(by)
+        matched = sa.or_(sa.false(), *(each() for each in by))
+        return matched if step.include else sa.not_(matched)
 
     # Flagged even without a value: an empty set is not the same as no condition.
     found.flag(kind, make)
@@ -126,13 +134,13 @@ def text_conditions(
     return found
 
 
-def session_conditions(session: int, wanted: EventFilter) -> Conditions:
+def session_conditions(session: int, wanted: EventFilter, sql: Dialect) -> Conditions:
     """Conditions within one session, with bounds on position that follow from those on seq, so that the index on (session,
     position) serves both.
 
     An appended event is at seq * POSITION_STEP; a compaction inserts events before that position, never after it.
     """
-    found = conditions(wanted)
+    found = conditions(wanted, sql)
     found.add(lambda: _e.session == parameter("session", _e.session), session=session)
     if wanted.before_seq is not None:
         bound = _clamp(wanted.before_seq) * POSITION_STEP

@@ -14,6 +14,7 @@ from ....domain.errors import EventNotFound
 from ....domain.filters import EventFilter
 from ....domain.model import SessionRef, StoredEvent
 from ...contract.events import Cursor, EventPage, EventQuery
+from ..scan_budget import ScanBudget
 from ..schema.tables import events, sessions
 from .conditions import session_conditions
 from .rows import find_head, require
@@ -53,13 +54,15 @@ def most_rows(query: EventQuery) -> int:
 
 
 class SessionLog:
-    """One session's log under one filter."""
+    """One session's log under one filter. `budget`: for decoding events that are not indexed, where the filter has terms; a
+    page that uses it up ends early."""
 
-    def __init__(self, scanner: Scanner, session: int, wanted: EventFilter) -> None:
+    def __init__(self, scanner: Scanner, session: int, wanted: EventFilter, budget: ScanBudget | None = None) -> None:
         self._scanner = scanner
         self._session = session
         self._wanted = wanted
-        self._conditions = session_conditions(session, wanted)
+        self._budget = budget
+        self._conditions = session_conditions(session, wanted, scanner.engine.sql)
 
     def page(self, query: EventQuery) -> EventPage:
         """Returns the page of the query; the caller sets the versions."""
@@ -122,9 +125,15 @@ class SessionLog:
     def _cut(self, query: EventQuery, rows: Sequence[Row[Any]], *, stop: int | None) -> EventPage:
         """Returns the rows that fit into a page, and the cursor of the rest."""
         page = fitting(rows, query.limit, query.max_bytes)
-        cursor = Cursor(page[-1].position, stop) if len(page) < len(rows) else None
+        cursor = Cursor(page[-1].position, stop) if len(page) < len(rows) else self._unread(query, page)
         # Events deleted between two statements are left out.
         return EventPage([event for row in page if (event := self._scanner.stored(row, self._session))], cursor)
+
+    def _unread(self, query: EventQuery, page: Sequence[Row[Any]]) -> Cursor | None:
+        """Returns where the budget ended, if it did. Without matches there is no place within a numbered page."""
+        if self._budget is None or not self._budget.used_up or (query.cursor is None and query.filter.has_window and not page):
+            return None
+        return Cursor(self._budget.reached.position, None if query.cursor is None else query.cursor.stop)
 
     # --- statements
 
@@ -138,7 +147,7 @@ class SessionLog:
     def _matching(self, descending: bool, bounds: dict[str, int] | None = None) -> Iterator[Row[Any]]:
         params = {"low": _LOWEST, "high": _HIGHEST, **(bounds or {}), **self._conditions.values}
         query = self._range_statement(descending)
-        return self._scanner.matching(query, self._wanted, params, session=self._session)
+        return self._scanner.matching(query, self._wanted, params, session=self._session, budget=self._budget)
 
     def _run(self, name: str, build: Callable[[], Select[Any]], params: dict[str, int]) -> Sequence[Row[Any]]:
         shape = (name, *self._conditions.shape)

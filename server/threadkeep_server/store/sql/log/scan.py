@@ -20,6 +20,7 @@ from ....domain.text import fold
 from ...contract.codec import Codec
 from ..engine.base import Engine
 from ..engine.statements import ROWS_AT_ONCE, Record, Statements
+from ..scan_budget import UNLIMITED, ScanBudget, affordable
 from ..schema.tables import INSERTED, event_text, events
 from .conditions import Conditions, text_conditions
 from .slices.archivings import is_archived
@@ -48,19 +49,28 @@ class Scanner:
     statements: Statements
 
     def matching(
-        self, query: Select[Any], wanted: EventFilter, params: Mapping[str, Any], *, session: int | None = None
+        self,
+        query: Select[Any],
+        wanted: EventFilter,
+        params: Mapping[str, Any],
+        *,
+        session: int | None = None,
+        budget: ScanBudget | None = None,
     ) -> Iterator[Row[Any]]:
-        """Returns the rows of `query` whose text matches, in its order, one at a time. `session`: the session, if rows do not
-        contain it."""
+        """Returns the rows of `query` whose text matches, in its order. `session`: the session, if rows do not contain it.
+        `budget`: for decoding events without derived text; without one there is no limit."""
         texts = event_text.c
         joined = query.add_columns(texts.id.is_not(None).label("indexed")).outerjoin(event_text, texts.id == _e.id)
         holds = self.text_conditions(wanted)
         joined = joined.where(sa.or_(texts.id.is_(None), sa.and_(sa.true(), *holds.where)))
         # Without loading all rows.
         joined = joined.execution_options(yield_per=ROWS_AT_ONCE)
-        for row in self.connection.execute(joined, {**params, **holds.values}):
-            if row.indexed or self.decoded_matches(row, wanted, row.session if session is None else session):
-                yield row
+        rows = self.connection.execute(joined, {**params, **holds.values})
+        for some in affordable(rows, budget or ScanBudget(UNLIMITED), lambda row: 0 if row.indexed else row.size):
+            unread = [row for row in some if not row.indexed]
+            stored = (self.stored(row, row.session if session is None else session) for row in unread)
+            held = self.holding([None if event is None else event.body for event in stored], wanted)
+            yield from (row for row in some if row.indexed or next(held))
 
     def text_conditions(self, wanted: EventFilter) -> Conditions:
         """EventFilter.holds over the derived text."""
@@ -71,9 +81,18 @@ class Scanner:
 
         return text_conditions(wanted, "term", has)
 
-    def decoded_matches(self, row: Row[Any] | Record, wanted: EventFilter, session: int) -> bool:
-        event = self.stored(row, session)
-        return event is not None and wanted.holds(fold(self.codec.text(event.body)))
+    def holding(self, bodies: Sequence[bytes | None], wanted: EventFilter) -> Iterator[bool]:
+        """Returns `holds` of each body, False for None; in a thread if they are long."""
+
+        def work() -> list[bool]:
+            return [body is not None and self.holds(body, wanted) for body in bodies]
+
+        size = sum(len(body) for body in bodies if body is not None)
+        return iter(work() if size <= SMALL_BODY else self.engine.run_in_thread(work))
+
+    def holds(self, body: bytes, wanted: EventFilter) -> bool:
+        """Whether the text of an event satisfies the text conditions, if there are any."""
+        return not wanted.terms or wanted.holds(fold(self.codec.text(body)))
 
     def stored(self, row: Row[Any] | Record, session: int) -> StoredEvent | None:
         """Returns the event; None if it was too large for the row and has been deleted since."""

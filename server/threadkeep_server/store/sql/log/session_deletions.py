@@ -86,7 +86,7 @@ class SessionDeletions:
             self._delete(connection, keys, column)
         named = [{f"of_{name}": value for name, value in _name(row).items()} for row in rows]
         self._write(connection, _forget_policy, [each | {"now": now} for each in named])
-        self._write(connection, _forget_details, [{"keys": self._engine.sql.keys(keys)}])
+        self._write(connection, _forget_details, [{"keys": self._engine.sql.listed(keys)}])
         self._write(connection, _insert_change, [_change(row, now, expired) | spans.get(row.id, {}) for row in rows])
 
     def _remove_events(self, connection: Connection, rows: Sequence[Row[Any] | Record]) -> None:
@@ -106,7 +106,7 @@ class SessionDeletions:
 
     def _read(self, connection: Connection, keys: Sequence[int], build: Callable[[Dialect], ClauseElement]) -> Sequence[Record]:
         sql = self._engine.sql
-        return self._statements.get(build, connection, partial(build, sql)).run(connection, {"keys": sql.keys(keys)})
+        return self._statements.get(build, connection, partial(build, sql)).run(connection, {"keys": sql.listed(keys)})
 
     def _delete(self, connection: Connection, keys: Sequence[int], column: Column[Any]) -> None:
         """Deletes the rows with these sessions."""
@@ -115,7 +115,7 @@ class SessionDeletions:
         prepared = self._statements.get(
             ("delete of", table.name), connection, lambda: table.delete().where(sql.in_list(column, "keys"))
         )
-        prepared.run_many(connection, [{"keys": sql.keys(keys)}])
+        prepared.run_many(connection, [{"keys": sql.listed(keys)}])
 
     def _write(
         self, connection: Connection, build: Callable[[Dialect], ClauseElement], rows: Sequence[Mapping[str, Any]]

@@ -6,7 +6,9 @@ Entries that the index does not have in this version are analyzed here, so a res
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -18,6 +20,7 @@ from ....domain.search import Candidate, Candidates, Field, WordQuery
 from ...contract.terms import matched, selected
 from ..log.markers import memory_marker
 from ..log.scan import Scanner
+from ..scan_budget import ScanBudget, affordable
 from ..schema.tables import memories
 from ..search.candidate_selection import Choice, Unindexed
 from ..search.derivation import terms_text
@@ -31,20 +34,26 @@ _ANALYSED_COLUMNS: Sequence[ColumnElement[Any]] = (_m.id, _m.analyzer, _m.conten
 
 
 def candidates(
-    scanner: Scanner, index: TermIndex | None, tenant: str, scope: MemoryScope, query: WordQuery, wanted: MemoryFilter
+    scanner: Scanner,
+    index: TermIndex | None,
+    tenant: str,
+    scope: MemoryScope,
+    query: WordQuery,
+    wanted: MemoryFilter,
+    budget: ScanBudget,
 ) -> Candidates:
     """Runs in a snapshot."""
     connection = scanner.connection
     count = sa.select(sa.func.count()).select_from(memories).where(within(tenant, scope))
     documents = max(1, connection.execute(count).scalar_one())
-    behind = _behind(scanner, index, tenant, scope)
+    behind, unsearched = _behind(scanner, index, tenant, scope, budget)
 
     def read(keys: Sequence[int]) -> Mapping[int, Candidate]:
         rows = [row for some in batches(keys) for row in rows_of_keys(connection, tenant, scope, some, wanted, _COLUMNS)]
         return {row.id: _candidate(row, behind.get(row.id, row.words), query.fields) for row in rows}
 
     choice = Choice(query, memory_marker(tenant, scope), documents, outdated=behind.keys())
-    return choice.candidates(connection, scanner.engine, index, _unindexed(behind, query), read)
+    return choice.candidates(connection, scanner.engine, index, replace(_unindexed(behind, query), unsearched=unsearched), read)
 
 
 def _candidate(row: Row[Any], text: str, fields: Field) -> Candidate:
@@ -60,17 +69,29 @@ def _unindexed(behind: Mapping[int, str], query: WordQuery) -> Unindexed:
     return Unindexed(keys, {term: len(having) for term, having in keys.items()})
 
 
-def _behind(scanner: Scanner, index: TermIndex | None, tenant: str, scope: MemoryScope) -> Mapping[int, str]:
-    """Returns the terms, by key, of the scope's entries that the index does not have in this version."""
+def _behind(
+    scanner: Scanner, index: TermIndex | None, tenant: str, scope: MemoryScope, budget: ScanBudget
+) -> tuple[Mapping[int, str], int]:
+    """Returns the terms, by key, of the scope's entries that the index does not have in this version, and for how many the
+    budget did not suffice; these have no terms."""
     present = scanner.codec.words_version
     if index is not None:
         ends = sa.select(sa.func.min(_m.analyzer)).scalar_subquery(), sa.select(sa.func.max(_m.analyzer)).scalar_subquery()
         if set(scanner.connection.execute(sa.select(*ends)).one()) <= {present, None}:
-            return {}
-    query = sa.select(*_ANALYSED_COLUMNS).where(within(tenant, scope))
+            return {}, 0
+    # Listed without the content: only what the budget admits is read.
+    columns = (_m.id, _m.analyzer, sa.func.length(_m.content).label("size"), _m.words)
+    query = sa.select(*columns).where(within(tenant, scope)).order_by(_m.id.desc())
     if index is not None:
         query = query.where(_m.analyzer != present)
-    return _words_of(scanner, scanner.connection.execute(query).all())
+    rows = scanner.connection.execute(query).all()
+    found = {row.id: row.words for row in rows if abs(row.analyzer) == present}
+    stale = [row for row in rows if row.id not in found]
+    for some in affordable(stale, budget, attrgetter("size")):
+        unread = sa.select(*_ANALYSED_COLUMNS).where(_m.id.in_([row.id for row in some]))
+        found |= _words_of(scanner, scanner.connection.execute(unread).all())
+    unsearched = len(stale) - budget.taken
+    return {row.id: found.get(row.id, "") for row in rows}, unsearched
 
 
 def _words_of(scanner: Scanner, rows: Sequence[Row[Any]]) -> Mapping[int, str]:

@@ -11,6 +11,7 @@ from ....domain.search import Candidates, WordQuery
 from ...contract.memories import MemoryPage
 from ..engine.base import Engine
 from ..log.unit_runner import UnitRunner
+from ..scan_budget import ScanBudget, ScanLimits
 from ..schema import versions
 from ..search.derivation import terms_text
 from ..search.term_index import TermIndex
@@ -28,10 +29,12 @@ _RETRY_S = 5.0
 
 
 class SqlMemories:
-    """MemoriesStore on a database. `index`: the search index of the entries; None: searches scan the entries of a scope."""
+    """MemoriesStore on a database. `index`: the search index of the entries; None: searches scan the entries of a scope.
+    `limits`: what one search analyzes of entries whose terms are outdated."""
 
-    def __init__(self, units: UnitRunner, index: TermIndex | None) -> None:
+    def __init__(self, units: UnitRunner, index: TermIndex | None, limits: ScanLimits) -> None:
         self._units = units
+        self._limits = limits
         self._index = index
 
     async def add_memories(
@@ -88,7 +91,8 @@ class SqlMemories:
         self, tenant: str, scope: MemoryScope, query: WordQuery, wanted: MemoryFilter = ALL_MEMORIES
     ) -> Candidates:
         return await self._units.scan(
-            lambda scanner: search.candidates(scanner, self._index, tenant, scope, query, wanted), snapshot=True
+            lambda scanner: search.candidates(scanner, self._index, tenant, scope, query, wanted, ScanBudget(self._limits)),
+            snapshot=True,
         )
 
     async def forget(self, tenant: str, scope: MemoryScope, what: Forget, now: int) -> Forgotten:

@@ -28,10 +28,12 @@ _FEWEST, _MOST = 256, 8192
 @dataclass(frozen=True, slots=True)
 class Unindexed:
     """Documents by term, of those that are not in the index and were analyzed, and the number of documents per term. The counts
-    include documents that do not match the filter and, of a common term, all but the newest."""
+    include documents that do not match the filter and, of a common term, all but the newest. `unsearched`: the number of those
+    that were not read."""
 
     keys: Mapping[str, Collection[int]]
     counts: Mapping[str, int]
+    unsearched: int = 0
 
 
 class Choice:
@@ -62,7 +64,8 @@ class Choice:
             pages = chain(pages, self._newest(connection, engine, index, indexed_postings.common))
         # One more than wanted shows whether there are more.
         found = list(_first(pages, self._limit + 1, read))
-        return Candidates(found[: self._limit], self.documents, counts, complete=len(found) <= self._limit)
+        complete = len(found) <= self._limit
+        return Candidates(found[: self._limit], self.documents, counts, complete=complete, unsearched=unindexed.unsearched)
 
     def _having(self, indexed: Collection[int], unindexed: Collection[int]) -> Collection[int]:
         if not unindexed and not self._outdated:

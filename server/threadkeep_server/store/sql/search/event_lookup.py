@@ -77,8 +77,8 @@ def _in_order(joined: str | None, beyond: Mapping[int, _Placed]) -> Sequence[Sto
 
 
 def _events(scanner: Scanner, place: Place, keys: Sequence[int], wanted: EventFilter) -> Iterator[Record]:
-    holding = place.holding() & conditions(wanted)
-    values = {**holding.values, "keys": scanner.engine.sql.keys(keys)}
+    holding = place.holding() & conditions(wanted, scanner.engine.sql)
+    values = {**holding.values, "keys": scanner.engine.sql.listed(keys)}
 
     def build() -> Select[Any]:
         names = (sessions.c.app, sessions.c.user_id, sessions.c.session_id)
@@ -101,7 +101,7 @@ def _turn() -> ColumnElement[Any]:
 
 def _around(scanner: Scanner, keys: Sequence[int], wanted: EventFilter, neighbors: int) -> Sequence[Record]:
     """Returns the keys of the neighbors of each of these events."""
-    near = conditions(neighbor_filter(wanted))
+    near = conditions(neighbor_filter(wanted), scanner.engine.sql)
 
     def build() -> Select[Any]:
         columns: list[ColumnElement[Any]] = [_hit.c.id]
@@ -116,7 +116,7 @@ def _around(scanner: Scanner, keys: Sequence[int], wanted: EventFilter, neighbor
         return sa.select(*columns).where(scanner.engine.sql.in_list(_hit.c.id, "keys"))
 
     prepared = scanner.statements.get(("around", near.shape), scanner.connection, build)
-    values = {**near.values, "keys": scanner.engine.sql.keys(keys), "neighbors": neighbors}
+    values = {**near.values, "keys": scanner.engine.sql.listed(keys), "neighbors": neighbors}
     return prepared.run(scanner.connection, values)
 
 
@@ -129,6 +129,6 @@ def stored_events(scanner: Scanner, keys: Sequence[int]) -> Iterator[tuple[int, 
         return sa.select(*EVENT_COLUMNS, _e.id, _e.session).where(scanner.engine.sql.in_list(_e.id, "keys"))
 
     prepared = scanner.statements.get("stored events", scanner.connection, build)
-    for row in prepared.run(scanner.connection, {"keys": scanner.engine.sql.keys(keys)}):
+    for row in prepared.run(scanner.connection, {"keys": scanner.engine.sql.listed(keys)}):
         if (event := scanner.stored(row, row.session)) is not None:
             yield row.id, row.position, event

@@ -4,54 +4,66 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from operator import attrgetter
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import BigInteger, BindParameter
-from sqlalchemy.sql import Select
+from sqlalchemy.sql import ColumnElement, Select
 
 from ....domain.model import SessionRef
 from ....domain.scopes import AppScope, UserScope
 from ...contract.events import Cursor, EventQuery
 from ...contract.search import SearchCursor, SearchHit, SearchPage, SearchQuery
+from ..engine.base import Dialect
 from ..engine.statements import Prepared, Record
 from ..log.conditions import Conditions, conditions, parameter
 from ..log.list_queries import SessionLog
 from ..log.rows import ref_of, require
-from ..log.scan import EVENT_COLUMNS, Scanner, fitting
+from ..log.scan import EVENT_COLUMNS, SMALL_BODY, Scanner, fitting
+from ..scan_budget import ScanBudget, affordable
 from ..schema.tables import event_text, events, sessions
 from . import unindexed
+from .event_lookup import stored_events
 from .scopes import owned
 from .text_index import TextIndex, scope_of
 
 _ORDER = (events.c.time, events.c.session, events.c.position)
 
 
-def search_session(scanner: Scanner, tenant: str, ref: SessionRef, query: SearchQuery) -> SearchPage:
+def search_session(scanner: Scanner, tenant: str, ref: SessionRef, query: SearchQuery, budget: ScanBudget) -> SearchPage:
     session = require(scanner.connection, tenant, ref)
     cursor = None if query.cursor is None else Cursor(query.cursor.position)
     wanted = EventQuery(query.filter, limit=query.most, max_bytes=query.max_bytes, cursor=cursor)
-    page = SessionLog(scanner, session.id, query.filter).page(wanted)
+    page = SessionLog(scanner, session.id, query.filter, budget).page(wanted)
     hits = [SearchHit(ref_of(session), event) for event in page.events]
     if page.cursor is None:
-        return SearchPage(hits)
+        return SearchPage(hits, incomplete=budget.used_up)
     onward = SearchCursor.after(0, session.id, page.cursor.position, query=query, taken=len(hits))
-    return SearchPage(hits, onward)
+    ended = budget.used_up and page.cursor.position == budget.reached.position
+    return SearchPage(hits, onward, incomplete=ended and onward is not None)
 
 
 def search_sessions(
-    scanner: Scanner, index: TextIndex | None, tenant: str, scope: UserScope | AppScope, query: SearchQuery
+    scanner: Scanner,
+    index: TextIndex | None,
+    tenant: str,
+    scope: UserScope | AppScope,
+    query: SearchQuery,
+    budget: ScanBudget,
 ) -> SearchPage:
     skip = query.filter.offset if query.cursor is None else 0
-    found = _Search(scanner, index, tenant, scope, query).matches(skip, query.most + 1)
+    found = _Search(scanner, index, tenant, scope, query, budget).matches(skip, query.most + 1)
     page = fitting(found, query.most, query.max_bytes)
+    last = page[-1] if len(page) < len(found) else None
+    incomplete = last is None and budget.used_up
+    if incomplete and (page or query.cursor is not None or not query.filter.has_window):
+        last = budget.reached
     cursor = None
-    if len(page) < len(found):
-        last = page[-1]
+    if last is not None:
         cursor = SearchCursor.after(last.time, last.session, last.position, query=query, taken=len(page))
     hits = [SearchHit(ref_of(row), event) for row in page if (event := scanner.stored(row, row.session))]
-    return SearchPage(hits, cursor)
+    return SearchPage(hits, cursor, incomplete and (cursor is not None or not page))
 
 
 def _taken(rows: Iterator[Record], skip: int, count: int) -> list[Record]:
@@ -75,19 +87,26 @@ class _Search:
     """A search of a user's or an app's sessions: in the index, and in the unindexed events."""
 
     def __init__(
-        self, scanner: Scanner, index: TextIndex | None, tenant: str, scope: UserScope | AppScope, query: SearchQuery
+        self,
+        scanner: Scanner,
+        index: TextIndex | None,
+        tenant: str,
+        scope: UserScope | AppScope,
+        query: SearchQuery,
+        budget: ScanBudget,
     ) -> None:
         self._scanner = scanner
+        self._budget = budget
         self._index = index
         self._wanted = query.filter
         self._scope_key = scope_of(tenant, scope.user_id) if isinstance(scope, UserScope) else None
-        self._conditions = _search_conditions(tenant, scope, query)
+        self._conditions = _search_conditions(tenant, scope, query, scanner.engine.sql)
 
     def matches(self, skip: int, count: int) -> Sequence[Record]:
-        """Returns `count` matches in order, or fewer if there are no more, after `skip`."""
+        """Returns `count` matches in order after `skip`; fewer if there are no more up to where the budget ends."""
         connection, wanted = self._scanner.connection, self._wanted
         if self._index is None:
-            scanned = self._scanner.matching(self._candidates(), wanted, self._conditions.values)
+            scanned = self._scanner.matching(self._candidates(), wanted, self._conditions.values, budget=self._budget)
             return _taken(scanned, skip, count)
         if not connection.in_transaction():
             connection.begin()  # prepared statements do not begin one, and a result must be of one snapshot
@@ -96,10 +115,15 @@ class _Search:
         values = conditions.values
         if not behind:
             return indexed.run(connection, {**values, "skip": skip, "limit": count})
-        most = skip + count
-        tails = [list(islice(self._tail(part), most)) for part in behind]
-        rest = indexed.stream(connection, {**values, "skip": 0, "limit": most})
-        return _taken(heapq.merge(*tails, rest, key=_sort_key), skip, count)
+        rest = indexed.stream(connection, {**values, "skip": 0, "limit": skip + count})
+        return _taken(self._reached(heapq.merge(self._tail(behind), rest, key=_sort_key)), skip, count)
+
+    def _reached(self, rows: Iterator[Record]) -> Iterator[Record]:
+        """Leaves out rows beyond the place where the budget ended: they would come before matches that were not found."""
+        for row in rows:
+            if self._budget.used_up and _sort_key(row) > _sort_key(self._budget.reached):
+                return
+            yield row
 
     def _indexed(self, index: TextIndex) -> tuple[Conditions, Prepared]:
         """Returns the search of indexed events, and its conditions."""
@@ -114,27 +138,38 @@ class _Search:
         shape = ("search indexed", self._conditions.shape, texts.shape)
         return conditions, self._scanner.statements.get(shape, self._scanner.connection, build)
 
-    def _tail(self, part: unindexed.Part) -> Iterator[Record]:
-        """Returns matches in this part of the unindexed events."""
+    def _tail(self, parts: Sequence[unindexed.Part]) -> Iterator[Record]:
+        """Returns matches in these parts of the unindexed events, as many as the budget admits."""
+        listed = heapq.merge(*map(self._listed, parts), key=_sort_key)
+        for rows in affordable(listed, self._budget, attrgetter("size")):
+            bodies = {key: event.body for key, _, event in stored_events(self._scanner, [row.id for row in rows])}
+            held = self._scanner.holding([bodies.get(row.id) for row in rows], self._wanted)
+            for row in rows:
+                if next(held):
+                    yield row._replace(body=bodies[row.id]) if row.size <= SMALL_BODY else row
+
+    def _listed(self, part: unindexed.Part) -> Iterator[Record]:
+        """Returns the rows of a part without their bodies: they are sorted, and most do not match."""
         shape = ("search tail", part, self._conditions.shape)
 
         def build() -> Select[Any]:
-            return unindexed.within(self._candidates(), part, self._scanner.engine)
+            *columns, _ = EVENT_COLUMNS
+            query = self._candidates(*columns, sa.null().label("body"), events.c.id)
+            return unindexed.within(query, part, self._scanner.engine)
 
         statement = self._scanner.statements.get(shape, self._scanner.connection, build)
-        for row in statement.stream(self._scanner.connection, self._conditions.values):
-            if self._scanner.decoded_matches(row, self._wanted, row.session):
-                yield row
+        return statement.stream(self._scanner.connection, self._conditions.values)
 
-    def _candidates(self) -> Select[Any]:
-        columns = [*EVENT_COLUMNS, events.c.session, events.c.time, sessions.c.app, sessions.c.user_id, sessions.c.session_id]
+    def _candidates(self, *of_event: ColumnElement[Any]) -> Select[Any]:
+        own = of_event or EVENT_COLUMNS
+        columns = [*own, events.c.session, events.c.time, sessions.c.app, sessions.c.user_id, sessions.c.session_id]
         joined = sa.join(events, sessions, events.c.session == sessions.c.id)
         return sa.select(*columns).select_from(joined).where(*self._conditions.where).order_by(*_ORDER)
 
 
-def _search_conditions(tenant: str, scope: UserScope | AppScope, query: SearchQuery) -> Conditions:
+def _search_conditions(tenant: str, scope: UserScope | AppScope, query: SearchQuery, sql: Dialect) -> Conditions:
     """Returns the conditions on a hit's session and columns, and on the start of the page."""
-    found = conditions(query.filter) & owned(tenant, scope)
+    found = conditions(query.filter, sql) & owned(tenant, scope)
     if (cursor := query.cursor) is not None:
         places = {"cursor_time": cursor.time, "cursor_session": cursor.session, "cursor_position": cursor.position}
         found.add(lambda: sa.tuple_(*_ORDER) > sa.tuple_(*map(parameter, places, _ORDER)), **places)

@@ -12,6 +12,7 @@ from ....domain.search import Candidate, Candidates, Field, WordQuery
 from ...contract.search import FoundEvent, SearchPage, SearchQuery
 from ..log.scan import Scanner
 from ..log.unit_runner import UnitRunner
+from ..scan_budget import ScanBudget, ScanLimits
 from . import literal_queries
 from .analysis_cache import AnalysisCache
 from .derivation import terms_text
@@ -22,10 +23,11 @@ from .text_index import TextIndex
 
 
 class SqlSearch:
-    """SearchStore on a database. `index` None: searches scan."""
+    """SearchStore on a database. `index` None: searches scan. `limits`: for events that are not indexed."""
 
-    def __init__(self, units: UnitRunner, index: TextIndex | None) -> None:
+    def __init__(self, units: UnitRunner, index: TextIndex | None, limits: ScanLimits) -> None:
         self._units = units
+        self._limits = limits
         self._index = index
         self._analyzed = AnalysisCache(lambda body, time: terms_text(units.codec.words(body, time)))
 
@@ -33,17 +35,19 @@ class SqlSearch:
         scope = query.scope
 
         def unit(scanner: Scanner) -> SearchPage:
+            budget = ScanBudget(self._limits)
             if isinstance(scope, SessionRef):
-                return literal_queries.search_session(scanner, tenant, scope, query)
-            return literal_queries.search_sessions(scanner, self._index, tenant, scope, query)
+                return literal_queries.search_session(scanner, tenant, scope, query, budget)
+            return literal_queries.search_sessions(scanner, self._index, tenant, scope, query, budget)
 
         return await self._units.scan(unit, snapshot=True)
 
     async def word_candidates(self, tenant: str, scope: EventScope, query: WordQuery, wanted: EventFilter = ALL) -> Candidates:
         index = None if self._index is None else self._index.words
-        unit = partial(
-            word_candidates, analyzed=self._analyzed, index=index, tenant=tenant, scope=scope, query=query, wanted=wanted
-        )
+
+        def unit(scanner: Scanner) -> Candidates:
+            return word_candidates(scanner, self._analyzed, index, tenant, scope, query, wanted, ScanBudget(self._limits))
+
         return await self._units.scan(unit, snapshot=True)
 
     async def neighbor_candidates(

@@ -9,8 +9,11 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import takewhile
+from operator import attrgetter
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -23,6 +26,7 @@ from ...contract.terms import matched, selected
 from ..engine.statements import Record
 from ..log.conditions import conditions
 from ..log.scan import EVENT_COLUMNS, Scanner
+from ..scan_budget import ScanBudget, affordable
 from ..schema.tables import event_words, events, sessions
 from . import unindexed
 from .analysis_cache import AnalysisCache
@@ -42,6 +46,7 @@ _EVENT = (_e.id, _e.session, _e.time, _e.role, _e.author)
 _WORDS = sa.select(event_words.c.words).where(event_words.c.id == _e.id).scalar_subquery().label("words")
 # Events that are analyzed in one batch.
 _MOST_AT_ONCE, _BYTES_AT_ONCE = 256, 1 << 20
+_MOST_COUNTED = 100_000
 
 
 def word_candidates(
@@ -52,6 +57,7 @@ def word_candidates(
     scope: EventScope,
     query: WordQuery,
     wanted: EventFilter,
+    budget: ScanBudget,
 ) -> Candidates:
     """Runs in a snapshot."""
     connection = scanner.connection
@@ -63,7 +69,7 @@ def word_candidates(
         return Candidates([], documents)
     reader = _Reader(scanner, analyzed, place, query.fields, wanted)
     choice = Choice(query, place.marker, documents)
-    unindexed_postings = reader.unindexed(parts, choice.terms, choice.most)
+    unindexed_postings = reader.unindexed(parts, choice.terms, choice.most, budget)
     return choice.candidates(connection, scanner.engine, index, unindexed_postings, reader.named)
 
 
@@ -136,8 +142,8 @@ class _Reader:
         return found
 
     def _rows(self, keys: Sequence[int]) -> Iterable[Record]:
-        holding = self._place.holding() & conditions(self._wanted)
-        values = {**holding.values, "keys": self._scanner.engine.sql.keys(keys)}
+        holding = self._place.holding() & conditions(self._wanted, self._scanner.engine.sql)
+        values = {**holding.values, "keys": self._scanner.engine.sql.listed(keys)}
 
         def build(*columns: ColumnElement[Any]) -> Select[Any]:
             query = sa.select(*columns, *_EVENT, _WORDS)
@@ -158,42 +164,61 @@ class _Reader:
 
     # --- unindexed events, or the whole log
 
-    def unindexed(self, parts: Sequence[Part], terms: Sequence[str], most: int) -> Unindexed:
-        """Returns the documents of these parts. Counts are of all of them, keys of those that match the filter."""
+    def unindexed(self, parts: Sequence[Part], terms: Sequence[str], most: int, budget: ScanBudget) -> Unindexed:
+        """Returns the documents of these parts, as many of the newest as the budget admits. Counts are of all of them, keys of
+        those that match the filter."""
         found = _Postings(most)
         wanted_terms = frozenset(terms)
         words = self._analyzed.words
-        for part in parts:
-            results = self._aside(
-                self._bodies(part), lambda row, body: matched(words(body, row.time), wanted_terms, self._fields)
-            )
-            for row, having in results:
-                found.counts.update(having)
-                if having and row.wanted and self._holds(row):
-                    for term in having:
-                        found.add(term, row.id)
-        return Unindexed(found.keys, found.counts)
 
-    def _bodies(self, part: Part) -> Iterator[tuple[Record, bytes]]:
-        for row in self._unindexed(part):
-            if (event := self._scanner.stored(row, row.session)) is not None:
-                yield row, event.body
+        def read(row: Record, body: bytes) -> tuple[AbstractSet[str], bool]:
+            having = matched(words(body, row.time), wanted_terms, self._fields)
+            return having, bool(having) and row.wanted and self._scanner.holds(body, self._wanted)
 
-    def _holds(self, row: Record) -> bool:
-        return not self._wanted.terms or self._scanner.decoded_matches(row, self._wanted, row.session)
+        for part in takewhile(lambda _: not budget.used_up, parts):
+            # The rows are sorted, so they have no bodies: only those that the budget admits are read.
+            for rows in affordable(self._unindexed(part), budget, attrgetter("size")):
+                by_key = {row.id: row for row in rows}
+                bodies = ((by_key[key], event.body) for key, _, event in stored_events(self._scanner, list(by_key)))
+                for row, (having, holds) in self._aside(bodies, read):
+                    found.counts.update(having)
+                    if holds:
+                        for term in having:
+                            found.add(term, row.id)
+        return Unindexed(found.keys, found.counts, self._unread(parts, budget) if budget.used_up else 0)
 
     def _unindexed(self, part: Part) -> Iterator[Record]:
-        reading, filtering = self._place.reading(), conditions(self._wanted)
+        filtering = conditions(self._wanted, self._scanner.engine.sql)
 
         def build() -> Select[Any]:
             wanted: ColumnElement[bool] = sa.and_(sa.true(), *filtering.where)
-            joined = sa.join(events, sessions, _e.session == sessions.c.id)
-            query = sa.select(*EVENT_COLUMNS, *_EVENT, wanted.label("wanted")).select_from(joined).where(*reading.where)
-            return query if isinstance(part, str) else unindexed.within(query, part, self._scanner.engine)
+            query = self._within(part, _e.id, _e.time, _e.size, wanted.label("wanted"))
+            return query.order_by(*unindexed.newest_first(None if isinstance(part, str) else part, self._scanner.engine))
 
+        reading = self._place.reading()
         shape = ("unindexed words", part, reading.shape, filtering.shape)
         prepared = self._scanner.statements.get(shape, self._scanner.connection, build)
         return prepared.stream(self._scanner.connection, reading.values | filtering.values)
+
+    def _within(self, part: Part, *columns: ColumnElement[Any]) -> Select[Any]:
+        joined = sa.join(events, sessions, _e.session == sessions.c.id)
+        query = sa.select(*columns).select_from(joined).where(*self._place.reading().where)
+        return query if isinstance(part, str) else unindexed.within(query, part, self._scanner.engine)
+
+    def _unread(self, parts: Sequence[Part], budget: ScanBudget) -> int:
+        """Counts the events of these parts that the budget did not admit."""
+        reading = self._place.reading()
+
+        def build(part: Part) -> Select[Any]:
+            some = self._within(part, _e.id).limit(sa.literal_column(str(_MOST_COUNTED))).subquery()
+            return sa.select(sa.func.count().label("events")).select_from(some)
+
+        total = 0
+        for part in parts:
+            shape = ("unindexed events", part, reading.shape)
+            prepared = self._scanner.statements.get(shape, self._scanner.connection, partial(build, part))
+            total += prepared.run(self._scanner.connection, reading.values)[0].events
+        return max(1, min(total, _MOST_COUNTED) - budget.taken)
 
     def _aside(self, bodies: Iterable[tuple[T, bytes]], make: Callable[[T, bytes], R]) -> Iterator[tuple[T, R]]:
         """Returns the result of `make` for each body: in batches, each in a thread."""

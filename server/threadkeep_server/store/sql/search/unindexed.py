@@ -12,7 +12,7 @@ from ..engine.base import Engine
 from ..engine.statements import Record
 from ..log.change_order import beyond
 from ..log.scan import Scanner
-from ..schema.tables import ADDING, changes, index_progress
+from ..schema.tables import ADDING, changes, events, index_progress
 from .indexer import added_by, unfilled
 
 Part = int | None
@@ -44,6 +44,13 @@ def within(query: Select[Any], part: Part, engine: Engine) -> Select[Any]:
     if part is None:
         return query.where(unfilled())
     return query.join(changes, added_by(part)).where(_ahead(engine))
+
+
+def newest_first(part: Part, engine: Engine) -> Sequence[ColumnElement[Any]]:
+    """The order in which a query of this part, see within, has the newest events first."""
+    if part is None:
+        return [events.c.id.desc()]
+    return [*(column.desc() for column in engine.sql.change_order), events.c.position.desc()]
 
 
 def _ahead(engine: Engine) -> ColumnElement[bool]:

@@ -27,7 +27,7 @@ export const file_threadkeep_v1_compaction: GenFile = /*@__PURE__*/
  */
 export type TriggerList = Message<"threadkeep.v1.TriggerList"> & {
   /**
-   * REQUIRED. Triggers of the list, at least 1. Lists nest at most 8 levels deep.
+   * REQUIRED. Triggers of the list, 1 to 32. Lists nest at most 8 levels deep; all have at most 4 KiB.
    *
    * @generated from field: repeated threadkeep.v1.CompactionTrigger triggers = 1;
    */

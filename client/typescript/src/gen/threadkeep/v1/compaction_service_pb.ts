@@ -269,7 +269,8 @@ export type ApplyCompactionRequest = Message<"threadkeep.v1.ApplyCompactionReque
 
   /**
    * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
-   * before the first event that stays, counted from from_seq.
+   * before the first event that stays, counted from from_seq. At most the server's max_batch_events, and as many events in
+   * them.
    *
    * @generated from field: repeated threadkeep.v1.CompactionInsert inserts = 7;
    */
@@ -334,7 +335,7 @@ export const ApplyCompactionRequestSchema: GenMessage<ApplyCompactionRequest> = 
  */
 export type EventIds = Message<"threadkeep.v1.EventIds"> & {
   /**
-   * Event ids, without duplicates.
+   * Event ids, without duplicates. At most 100,000.
    *
    * @generated from field: repeated string ids = 1;
    */
@@ -413,7 +414,7 @@ export type ReplaceEventsRequest = Message<"threadkeep.v1.ReplaceEventsRequest">
   /**
    * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
    * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
-   * are archived.
+   * are archived. At most the server's max_batch_events.
    *
    * @generated from field: repeated threadkeep.v1.SessionEvent events = 2;
    */

@@ -34,7 +34,7 @@ export type ContextSpec = Message<"threadkeep.v1.ContextSpec"> & {
   mode: ContextMode;
 
   /**
-   * Authors to include and exclude; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter. At most 64.
    *
    * @generated from field: repeated threadkeep.v1.AuthorFilter author_filters = 2;
    */

@@ -20,7 +20,8 @@ export const file_threadkeep_v1_filter: GenFile = /*@__PURE__*/
 
 /**
  * A set of authors. An event belongs to it if its author is among the ids OR its author_role is among the roles. An
- * event without an author role is matched by id only. At least one id or role is required.
+ * event without an author role is matched by id only. At least one id or role is required. All author filters of a request
+ * have at most 4,096 ids and roles together.
  *
  * @generated from message threadkeep.v1.AuthorSet
  */
@@ -149,14 +150,14 @@ export type EventFilter = Message<"threadkeep.v1.EventFilter"> & {
   beforeSeq?: bigint | undefined;
 
   /**
-   * Roles of the message. Empty means any.
+   * Roles of the message. Empty means any. At most 16.
    *
    * @generated from field: repeated threadkeep.v1.Role roles = 5;
    */
   roles: Role[];
 
   /**
-   * Authors to include and exclude; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter. At most 64.
    *
    * @generated from field: repeated threadkeep.v1.AuthorFilter author_filters = 6;
    */

@@ -212,6 +212,7 @@ export type ToolResultPart = Message<"threadkeep.v1.ToolResultPart"> & {
 
   /**
    * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
+   * At most 10,000 parts.
    *
    * @generated from field: repeated threadkeep.v1.Part parts = 3;
    */

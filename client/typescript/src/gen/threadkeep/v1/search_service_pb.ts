@@ -22,7 +22,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file threadkeep/v1/search_service.proto.
  */
 export const file_threadkeep_v1_search_service: GenFile = /*@__PURE__*/
-  fileDesc("CiJ0aHJlYWRrZWVwL3YxL3NlYXJjaF9zZXJ2aWNlLnByb3RvEg10aHJlYWRrZWVwLnYxIjYKCVVzZXJTY29wZRIQCgNhcHAYASABKAlIAIgBARIPCgd1c2VyX2lkGAIgASgJQgYKBF9hcHAiFwoIQXBwU2NvcGUSCwoDYXBwGAEgASgJIrQEChNTZWFyY2hFdmVudHNSZXF1ZXN0EiwKB3Nlc3Npb24YASABKAsyGS50aHJlYWRrZWVwLnYxLlNlc3Npb25SZWZIABIoCgR1c2VyGAIgASgLMhgudGhyZWFka2VlcC52MS5Vc2VyU2NvcGVIABImCgNhcHAYCCABKAsyFy50aHJlYWRrZWVwLnYxLkFwcFNjb3BlSAASDQoFcXVlcnkYAyABKAkSJwoEbW9kZRgEIAEoDjIZLnRocmVhZGtlZXAudjEuU2VhcmNoTW9kZRIqCgZmaWx0ZXIYBSABKAsyGi50aHJlYWRrZWVwLnYxLkV2ZW50RmlsdGVyEhEKCXBhZ2Vfc2l6ZRgGIAEoBRISCgpwYWdlX3Rva2VuGAcgASgJEioKBmZpZWxkcxgJIAMoDjIaLnRocmVhZGtlZXAudjEuU2VhcmNoRmllbGQSEQoJbmVpZ2hib3JzGAogASgFEiwKCGdyb3VwaW5nGAsgASgOMhoudGhyZWFka2VlcC52MS5IaXRHcm91cGluZxInCgdyZWNlbmN5GAwgASgLMhYudGhyZWFka2VlcC52MS5SZWNlbmN5EhYKCW1pbl9zY29yZRgNIAEoAUgBiAEBEjIKDnJlZmVyZW5jZV90aW1lGA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIZChFpbmNsdWRlX3N5bnRoZXRpYxgPIAEoCEIHCgVzY29wZUIMCgpfbWluX3Njb3JlIo0CCglTZWFyY2hIaXQSKgoHc2Vzc2lvbhgBIAEoCzIZLnRocmVhZGtlZXAudjEuU2Vzc2lvblJlZhIqCgVldmVudBgCIAEoCzIbLnRocmVhZGtlZXAudjEuU2Vzc2lvbkV2ZW50Eg0KBXNjb3JlGAMgASgBEiwKCmhpZ2hsaWdodHMYBCADKAsyGC50aHJlYWRrZWVwLnYxLkhpZ2hsaWdodBIrCgZiZWZvcmUYBSADKAsyGy50aHJlYWRrZWVwLnYxLlNlc3Npb25FdmVudBIqCgVhZnRlchgGIAMoCzIbLnRocmVhZGtlZXAudjEuU2Vzc2lvbkV2ZW50EhIKCmdyb3VwX2hpdHMYByABKAUiqQEKFFNlYXJjaEV2ZW50c1Jlc3BvbnNlEiYKBGhpdHMYASADKAsyGC50aHJlYWRrZWVwLnYxLlNlYXJjaEhpdBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkSJwoEbW9kZRgDIAEoDjIZLnRocmVhZGtlZXAudjEuU2VhcmNoTW9kZRIRCgl0cnVuY2F0ZWQYBCABKAgSFAoMc2VtYW50aWNfbGFnGAUgASgDKlwKC0hpdEdyb3VwaW5nEhwKGEhJVF9HUk9VUElOR19VTlNQRUNJRklFRBAAEhUKEUhJVF9HUk9VUElOR19UVVJOEAESGAoUSElUX0dST1VQSU5HX1NFU1NJT04QAjJtCg1TZWFyY2hTZXJ2aWNlElwKDFNlYXJjaEV2ZW50cxIiLnRocmVhZGtlZXAudjEuU2VhcmNoRXZlbnRzUmVxdWVzdBojLnRocmVhZGtlZXAudjEuU2VhcmNoRXZlbnRzUmVzcG9uc2UiA5ACAUJVChFkZXYudGhyZWFka2VlcC52MVABWj5naXRodWIuY29tL3RocmVhZGtlZXAvdGhyZWFka2VlcC1nby90aHJlYWRrZWVwL3YxO3RocmVhZGtlZXB2MWIGcHJvdG8z", [file_google_protobuf_timestamp, file_threadkeep_v1_event, file_threadkeep_v1_filter, file_threadkeep_v1_search, file_threadkeep_v1_session]);
+  fileDesc("CiJ0aHJlYWRrZWVwL3YxL3NlYXJjaF9zZXJ2aWNlLnByb3RvEg10aHJlYWRrZWVwLnYxIjYKCVVzZXJTY29wZRIQCgNhcHAYASABKAlIAIgBARIPCgd1c2VyX2lkGAIgASgJQgYKBF9hcHAiFwoIQXBwU2NvcGUSCwoDYXBwGAEgASgJIrQEChNTZWFyY2hFdmVudHNSZXF1ZXN0EiwKB3Nlc3Npb24YASABKAsyGS50aHJlYWRrZWVwLnYxLlNlc3Npb25SZWZIABIoCgR1c2VyGAIgASgLMhgudGhyZWFka2VlcC52MS5Vc2VyU2NvcGVIABImCgNhcHAYCCABKAsyFy50aHJlYWRrZWVwLnYxLkFwcFNjb3BlSAASDQoFcXVlcnkYAyABKAkSJwoEbW9kZRgEIAEoDjIZLnRocmVhZGtlZXAudjEuU2VhcmNoTW9kZRIqCgZmaWx0ZXIYBSABKAsyGi50aHJlYWRrZWVwLnYxLkV2ZW50RmlsdGVyEhEKCXBhZ2Vfc2l6ZRgGIAEoBRISCgpwYWdlX3Rva2VuGAcgASgJEioKBmZpZWxkcxgJIAMoDjIaLnRocmVhZGtlZXAudjEuU2VhcmNoRmllbGQSEQoJbmVpZ2hib3JzGAogASgFEiwKCGdyb3VwaW5nGAsgASgOMhoudGhyZWFka2VlcC52MS5IaXRHcm91cGluZxInCgdyZWNlbmN5GAwgASgLMhYudGhyZWFka2VlcC52MS5SZWNlbmN5EhYKCW1pbl9zY29yZRgNIAEoAUgBiAEBEjIKDnJlZmVyZW5jZV90aW1lGA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIZChFpbmNsdWRlX3N5bnRoZXRpYxgPIAEoCEIHCgVzY29wZUIMCgpfbWluX3Njb3JlIo0CCglTZWFyY2hIaXQSKgoHc2Vzc2lvbhgBIAEoCzIZLnRocmVhZGtlZXAudjEuU2Vzc2lvblJlZhIqCgVldmVudBgCIAEoCzIbLnRocmVhZGtlZXAudjEuU2Vzc2lvbkV2ZW50Eg0KBXNjb3JlGAMgASgBEiwKCmhpZ2hsaWdodHMYBCADKAsyGC50aHJlYWRrZWVwLnYxLkhpZ2hsaWdodBIrCgZiZWZvcmUYBSADKAsyGy50aHJlYWRrZWVwLnYxLlNlc3Npb25FdmVudBIqCgVhZnRlchgGIAMoCzIbLnRocmVhZGtlZXAudjEuU2Vzc2lvbkV2ZW50EhIKCmdyb3VwX2hpdHMYByABKAUi2AEKFFNlYXJjaEV2ZW50c1Jlc3BvbnNlEiYKBGhpdHMYASADKAsyGC50aHJlYWRrZWVwLnYxLlNlYXJjaEhpdBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkSJwoEbW9kZRgDIAEoDjIZLnRocmVhZGtlZXAudjEuU2VhcmNoTW9kZRIRCgl0cnVuY2F0ZWQYBCABKAgSFAoMc2VtYW50aWNfbGFnGAUgASgDEhIKCmluY29tcGxldGUYBiABKAgSGQoRdW5zZWFyY2hlZF9ldmVudHMYByABKAMqXAoLSGl0R3JvdXBpbmcSHAoYSElUX0dST1VQSU5HX1VOU1BFQ0lGSUVEEAASFQoRSElUX0dST1VQSU5HX1RVUk4QARIYChRISVRfR1JPVVBJTkdfU0VTU0lPThACMm0KDVNlYXJjaFNlcnZpY2USXAoMU2VhcmNoRXZlbnRzEiIudGhyZWFka2VlcC52MS5TZWFyY2hFdmVudHNSZXF1ZXN0GiMudGhyZWFka2VlcC52MS5TZWFyY2hFdmVudHNSZXNwb25zZSIDkAIBQlUKEWRldi50aHJlYWRrZWVwLnYxUAFaPmdpdGh1Yi5jb20vdGhyZWFka2VlcC90aHJlYWRrZWVwLWdvL3RocmVhZGtlZXAvdjE7dGhyZWFka2VlcHYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_threadkeep_v1_event, file_threadkeep_v1_filter, file_threadkeep_v1_search, file_threadkeep_v1_session]);
 
 /**
  * All sessions of one user.
@@ -150,7 +150,8 @@ export type SearchEventsRequest = Message<"threadkeep.v1.SearchEventsRequest"> &
 
   /**
    * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
-   * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
+   * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields. At
+   * most 16.
    *
    * @generated from field: repeated threadkeep.v1.SearchField fields = 9;
    */
@@ -323,6 +324,25 @@ export type SearchEventsResponse = Message<"threadkeep.v1.SearchEventsResponse">
    * @generated from field: int64 semantic_lag = 5;
    */
   semanticLag: bigint;
+
+  /**
+   * True if the search used up the server's budget (search_scan_bytes, search_scan_time) for reading events that are not
+   * indexed yet, before it had read them all. Everything indexed was searched. RANKED and HYBRID: the newest of the others
+   * were read, unsearched_events were not; a later search finds more, as soon as more is indexed. SUBSTRING: the page ends
+   * where the search stopped, maybe without a hit, and next_page_token continues there; only a numbered page that begins
+   * beyond that place has no hits and no next_page_token.
+   *
+   * @generated from field: bool incomplete = 6;
+   */
+  incomplete: boolean;
+
+  /**
+   * For RANKED and HYBRID with incomplete, number of events in the scope that were not searched, at least 1; counted up to
+   * 100,000.
+   *
+   * @generated from field: int64 unsearched_events = 7;
+   */
+  unsearchedEvents: bigint;
 };
 
 /**
@@ -374,9 +394,10 @@ export const HitGroupingSchema: GenEnum<HitGrouping> = /*@__PURE__*/
 export const SearchService: GenService<{
   /**
    * Returns the events that match a query. Everything committed before the call is searched (SEMANTIC: once it has an
-   * embedding), archived events included unless the filter excludes them.
+   * embedding), archived events included unless the filter excludes them. Events that are not indexed yet are read one by
+   * one; a search that uses up the server's budget for that says so, see SearchEventsResponse.incomplete.
    * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND, AMBIGUOUS_SESSION, PERMISSION_DENIED,
-   * EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+   * EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time).
    *
    * @generated from rpc threadkeep.v1.SearchService.SearchEvents
    */

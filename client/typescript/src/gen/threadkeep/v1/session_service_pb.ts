@@ -219,7 +219,7 @@ export type ListSessionsRequest = Message<"threadkeep.v1.ListSessionsRequest"> &
   userId: string;
 
   /**
-   * Labels that the sessions must all have.
+   * Labels that the sessions must all have. At most 64.
    *
    * @generated from field: map<string, string> labels = 3;
    */

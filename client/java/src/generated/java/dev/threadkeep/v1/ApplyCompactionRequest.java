@@ -313,7 +313,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
-   * before the first event that stays, counted from from_seq.
+   * before the first event that stays, counted from from_seq. At most the server's max_batch_events, and as many events in
+   * them.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -325,7 +326,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
-   * before the first event that stays, counted from from_seq.
+   * before the first event that stays, counted from from_seq. At most the server's max_batch_events, and as many events in
+   * them.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -338,7 +340,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
-   * before the first event that stays, counted from from_seq.
+   * before the first event that stays, counted from from_seq. At most the server's max_batch_events, and as many events in
+   * them.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -350,7 +353,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
-   * before the first event that stays, counted from from_seq.
+   * before the first event that stays, counted from from_seq. At most the server's max_batch_events, and as many events in
+   * them.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -362,7 +366,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
-   * before the first event that stays, counted from from_seq.
+   * before the first event that stays, counted from from_seq. At most the server's max_batch_events, and as many events in
+   * them.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -1902,7 +1907,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
-     * before the first event that stays, counted from from_seq.
+     * before the first event that stays, counted from from_seq. At most the server's max_batch_events, and as many events in
+     * them.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -1917,7 +1923,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
-     * before the first event that stays, counted from from_seq.
+     * before the first event that stays, counted from from_seq. At most the server's max_batch_events, and as many events in
+     * them.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -1932,7 +1939,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
-     * before the first event that stays, counted from from_seq.
+     * before the first event that stays, counted from from_seq. At most the server's max_batch_events, and as many events in
+     * them.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -1947,7 +1955,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
-     * before the first event that stays, counted from from_seq.
+     * before the first event that stays, counted from from_seq. At most the server's max_batch_events, and as many events in
+     * them.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -1969,7 +1978,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
-     * before the first event that stays, counted from from_seq.
+     * before the first event that stays, counted from from_seq. At most the server's max_batch_events, and as many events in
+     * them.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -1988,7 +1998,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
-     * before the first event that stays, counted from from_seq.
+     * before the first event that stays, counted from from_seq. At most the server's max_batch_events, and as many events in
+     * them.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -2009,7 +2020,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
-     * before the first event that stays, counted from from_seq.
+     * before the first event that stays, counted from from_seq. At most the server's max_batch_events, and as many events in
+     * them.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -2031,7 +2043,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
-     * before the first event that stays, counted from from_seq.
+     * before the first event that stays, counted from from_seq. At most the server's max_batch_events, and as many events in
+     * them.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -2050,7 +2063,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
-     * before the first event that stays, counted from from_seq.
+     * before the first event that stays, counted from from_seq. At most the server's max_batch_events, and as many events in
+     * them.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -2069,7 +2083,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
-     * before the first event that stays, counted from from_seq.
+     * before the first event that stays, counted from from_seq. At most the server's max_batch_events, and as many events in
+     * them.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -2089,7 +2104,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
-     * before the first event that stays, counted from from_seq.
+     * before the first event that stays, counted from from_seq. At most the server's max_batch_events, and as many events in
+     * them.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -2107,7 +2123,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
-     * before the first event that stays, counted from from_seq.
+     * before the first event that stays, counted from from_seq. At most the server's max_batch_events, and as many events in
+     * them.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -2125,7 +2142,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
-     * before the first event that stays, counted from from_seq.
+     * before the first event that stays, counted from from_seq. At most the server's max_batch_events, and as many events in
+     * them.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -2137,7 +2155,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
-     * before the first event that stays, counted from from_seq.
+     * before the first event that stays, counted from from_seq. At most the server's max_batch_events, and as many events in
+     * them.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -2152,7 +2171,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
-     * before the first event that stays, counted from from_seq.
+     * before the first event that stays, counted from from_seq. At most the server's max_batch_events, and as many events in
+     * them.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -2168,7 +2188,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
-     * before the first event that stays, counted from from_seq.
+     * before the first event that stays, counted from from_seq. At most the server's max_batch_events, and as many events in
+     * them.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -2180,7 +2201,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
-     * before the first event that stays, counted from from_seq.
+     * before the first event that stays, counted from from_seq. At most the server's max_batch_events, and as many events in
+     * them.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -2193,7 +2215,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
-     * before the first event that stays, counted from from_seq.
+     * before the first event that stays, counted from from_seq. At most the server's max_batch_events, and as many events in
+     * them.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>

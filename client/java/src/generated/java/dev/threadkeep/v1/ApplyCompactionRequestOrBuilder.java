@@ -148,7 +148,8 @@ public interface ApplyCompactionRequestOrBuilder extends
   /**
    * <pre>
    * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
-   * before the first event that stays, counted from from_seq.
+   * before the first event that stays, counted from from_seq. At most the server's max_batch_events, and as many events in
+   * them.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -158,7 +159,8 @@ public interface ApplyCompactionRequestOrBuilder extends
   /**
    * <pre>
    * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
-   * before the first event that stays, counted from from_seq.
+   * before the first event that stays, counted from from_seq. At most the server's max_batch_events, and as many events in
+   * them.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -167,7 +169,8 @@ public interface ApplyCompactionRequestOrBuilder extends
   /**
    * <pre>
    * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
-   * before the first event that stays, counted from from_seq.
+   * before the first event that stays, counted from from_seq. At most the server's max_batch_events, and as many events in
+   * them.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -176,7 +179,8 @@ public interface ApplyCompactionRequestOrBuilder extends
   /**
    * <pre>
    * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
-   * before the first event that stays, counted from from_seq.
+   * before the first event that stays, counted from from_seq. At most the server's max_batch_events, and as many events in
+   * them.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -186,7 +190,8 @@ public interface ApplyCompactionRequestOrBuilder extends
   /**
    * <pre>
    * Events to insert. With through_seq, an insert without before_event_id takes the place of the archived events:
-   * before the first event that stays, counted from from_seq.
+   * before the first event that stays, counted from from_seq. At most the server's max_batch_events, and as many events in
+   * them.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>

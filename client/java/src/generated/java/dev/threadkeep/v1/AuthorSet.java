@@ -8,7 +8,8 @@ package dev.threadkeep.v1;
 /**
  * <pre>
  * A set of authors. An event belongs to it if its author is among the ids OR its author_role is among the roles. An
- * event without an author role is matched by id only. At least one id or role is required.
+ * event without an author role is matched by id only. At least one id or role is required. All author filters of a request
+ * have at most 4,096 ids and roles together.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.AuthorSet}
@@ -341,7 +342,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * A set of authors. An event belongs to it if its author is among the ids OR its author_role is among the roles. An
-   * event without an author role is matched by id only. At least one id or role is required.
+   * event without an author role is matched by id only. At least one id or role is required. All author filters of a request
+   * have at most 4,096 ids and roles together.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.AuthorSet}

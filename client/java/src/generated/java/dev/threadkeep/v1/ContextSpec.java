@@ -98,7 +98,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.threadkeep.v1.AuthorFilter> authorFilters_;
   /**
    * <pre>
-   * Authors to include and exclude; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter. At most 64.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -109,7 +109,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Authors to include and exclude; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter. At most 64.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -121,7 +121,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Authors to include and exclude; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter. At most 64.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -132,7 +132,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Authors to include and exclude; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter. At most 64.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -143,7 +143,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Authors to include and exclude; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter. At most 64.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -1107,7 +1107,7 @@ java.lang.String defaultValue) {
 
     /**
      * <pre>
-     * Authors to include and exclude; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter. At most 64.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -1121,7 +1121,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Authors to include and exclude; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter. At most 64.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -1135,7 +1135,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Authors to include and exclude; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter. At most 64.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -1149,7 +1149,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Authors to include and exclude; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter. At most 64.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -1170,7 +1170,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Authors to include and exclude; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter. At most 64.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -1188,7 +1188,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Authors to include and exclude; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter. At most 64.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -1208,7 +1208,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Authors to include and exclude; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter. At most 64.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -1229,7 +1229,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Authors to include and exclude; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter. At most 64.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -1247,7 +1247,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Authors to include and exclude; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter. At most 64.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -1265,7 +1265,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Authors to include and exclude; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter. At most 64.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -1284,7 +1284,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Authors to include and exclude; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter. At most 64.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -1301,7 +1301,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Authors to include and exclude; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter. At most 64.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -1318,7 +1318,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Authors to include and exclude; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter. At most 64.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -1329,7 +1329,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Authors to include and exclude; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter. At most 64.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -1343,7 +1343,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Authors to include and exclude; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter. At most 64.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -1358,7 +1358,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Authors to include and exclude; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter. At most 64.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -1369,7 +1369,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Authors to include and exclude; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter. At most 64.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -1381,7 +1381,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Authors to include and exclude; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter. At most 64.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>

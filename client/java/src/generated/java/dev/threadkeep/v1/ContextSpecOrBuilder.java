@@ -31,7 +31,7 @@ public interface ContextSpecOrBuilder extends
 
   /**
    * <pre>
-   * Authors to include and exclude; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter. At most 64.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -40,7 +40,7 @@ public interface ContextSpecOrBuilder extends
       getAuthorFiltersList();
   /**
    * <pre>
-   * Authors to include and exclude; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter. At most 64.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -48,7 +48,7 @@ public interface ContextSpecOrBuilder extends
   dev.threadkeep.v1.AuthorFilter getAuthorFilters(int index);
   /**
    * <pre>
-   * Authors to include and exclude; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter. At most 64.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -56,7 +56,7 @@ public interface ContextSpecOrBuilder extends
   int getAuthorFiltersCount();
   /**
    * <pre>
-   * Authors to include and exclude; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter. At most 64.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>
@@ -65,7 +65,7 @@ public interface ContextSpecOrBuilder extends
       getAuthorFiltersOrBuilderList();
   /**
    * <pre>
-   * Authors to include and exclude; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter. At most 64.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 2 [json_name = "authorFilters"];</code>

@@ -245,7 +245,7 @@ private static final long serialVersionUID = 0L;
           };
   /**
    * <pre>
-   * Roles of the message. Empty means any.
+   * Roles of the message. Empty means any. At most 16.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -258,7 +258,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Roles of the message. Empty means any.
+   * Roles of the message. Empty means any. At most 16.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -270,7 +270,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Roles of the message. Empty means any.
+   * Roles of the message. Empty means any. At most 16.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -283,7 +283,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Roles of the message. Empty means any.
+   * Roles of the message. Empty means any. At most 16.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -296,7 +296,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Roles of the message. Empty means any.
+   * Roles of the message. Empty means any. At most 16.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -314,7 +314,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.threadkeep.v1.AuthorFilter> authorFilters_;
   /**
    * <pre>
-   * Authors to include and exclude; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter. At most 64.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -325,7 +325,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Authors to include and exclude; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter. At most 64.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -337,7 +337,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Authors to include and exclude; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter. At most 64.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -348,7 +348,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Authors to include and exclude; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter. At most 64.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -359,7 +359,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Authors to include and exclude; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter. At most 64.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -1899,7 +1899,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Roles of the message. Empty means any.
+     * Roles of the message. Empty means any. At most 16.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -1911,7 +1911,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Roles of the message. Empty means any.
+     * Roles of the message. Empty means any. At most 16.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -1922,7 +1922,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Roles of the message. Empty means any.
+     * Roles of the message. Empty means any. At most 16.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -1934,7 +1934,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Roles of the message. Empty means any.
+     * Roles of the message. Empty means any. At most 16.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -1952,7 +1952,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Roles of the message. Empty means any.
+     * Roles of the message. Empty means any. At most 16.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -1968,7 +1968,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Roles of the message. Empty means any.
+     * Roles of the message. Empty means any. At most 16.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -1986,7 +1986,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Roles of the message. Empty means any.
+     * Roles of the message. Empty means any. At most 16.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -2000,7 +2000,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Roles of the message. Empty means any.
+     * Roles of the message. Empty means any. At most 16.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -2013,7 +2013,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Roles of the message. Empty means any.
+     * Roles of the message. Empty means any. At most 16.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -2025,7 +2025,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Roles of the message. Empty means any.
+     * Roles of the message. Empty means any. At most 16.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -2042,7 +2042,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Roles of the message. Empty means any.
+     * Roles of the message. Empty means any. At most 16.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -2057,7 +2057,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Roles of the message. Empty means any.
+     * Roles of the message. Empty means any. At most 16.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -2088,7 +2088,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Authors to include and exclude; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter. At most 64.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -2102,7 +2102,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Authors to include and exclude; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter. At most 64.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -2116,7 +2116,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Authors to include and exclude; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter. At most 64.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -2130,7 +2130,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Authors to include and exclude; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter. At most 64.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -2151,7 +2151,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Authors to include and exclude; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter. At most 64.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -2169,7 +2169,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Authors to include and exclude; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter. At most 64.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -2189,7 +2189,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Authors to include and exclude; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter. At most 64.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -2210,7 +2210,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Authors to include and exclude; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter. At most 64.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -2228,7 +2228,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Authors to include and exclude; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter. At most 64.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -2246,7 +2246,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Authors to include and exclude; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter. At most 64.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -2265,7 +2265,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Authors to include and exclude; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter. At most 64.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -2282,7 +2282,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Authors to include and exclude; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter. At most 64.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -2299,7 +2299,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Authors to include and exclude; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter. At most 64.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -2310,7 +2310,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Authors to include and exclude; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter. At most 64.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -2324,7 +2324,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Authors to include and exclude; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter. At most 64.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -2339,7 +2339,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Authors to include and exclude; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter. At most 64.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -2350,7 +2350,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Authors to include and exclude; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter. At most 64.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -2362,7 +2362,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Authors to include and exclude; see AuthorFilter.
+     * Authors to include and exclude; see AuthorFilter. At most 64.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>

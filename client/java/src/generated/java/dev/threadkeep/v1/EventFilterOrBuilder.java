@@ -104,7 +104,7 @@ public interface EventFilterOrBuilder extends
 
   /**
    * <pre>
-   * Roles of the message. Empty means any.
+   * Roles of the message. Empty means any. At most 16.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -113,7 +113,7 @@ public interface EventFilterOrBuilder extends
   java.util.List<dev.threadkeep.v1.Role> getRolesList();
   /**
    * <pre>
-   * Roles of the message. Empty means any.
+   * Roles of the message. Empty means any. At most 16.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -122,7 +122,7 @@ public interface EventFilterOrBuilder extends
   int getRolesCount();
   /**
    * <pre>
-   * Roles of the message. Empty means any.
+   * Roles of the message. Empty means any. At most 16.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -132,7 +132,7 @@ public interface EventFilterOrBuilder extends
   dev.threadkeep.v1.Role getRoles(int index);
   /**
    * <pre>
-   * Roles of the message. Empty means any.
+   * Roles of the message. Empty means any. At most 16.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -142,7 +142,7 @@ public interface EventFilterOrBuilder extends
   getRolesValueList();
   /**
    * <pre>
-   * Roles of the message. Empty means any.
+   * Roles of the message. Empty means any. At most 16.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Role roles = 5 [json_name = "roles"];</code>
@@ -153,7 +153,7 @@ public interface EventFilterOrBuilder extends
 
   /**
    * <pre>
-   * Authors to include and exclude; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter. At most 64.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -162,7 +162,7 @@ public interface EventFilterOrBuilder extends
       getAuthorFiltersList();
   /**
    * <pre>
-   * Authors to include and exclude; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter. At most 64.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -170,7 +170,7 @@ public interface EventFilterOrBuilder extends
   dev.threadkeep.v1.AuthorFilter getAuthorFilters(int index);
   /**
    * <pre>
-   * Authors to include and exclude; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter. At most 64.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -178,7 +178,7 @@ public interface EventFilterOrBuilder extends
   int getAuthorFiltersCount();
   /**
    * <pre>
-   * Authors to include and exclude; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter. At most 64.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>
@@ -187,7 +187,7 @@ public interface EventFilterOrBuilder extends
       getAuthorFiltersOrBuilderList();
   /**
    * <pre>
-   * Authors to include and exclude; see AuthorFilter.
+   * Authors to include and exclude; see AuthorFilter. At most 64.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.AuthorFilter author_filters = 6 [json_name = "authorFilters"];</code>

@@ -55,7 +55,7 @@ private static final long serialVersionUID = 0L;
       com.google.protobuf.LazyStringArrayList.emptyList();
   /**
    * <pre>
-   * Event ids, without duplicates.
+   * Event ids, without duplicates. At most 100,000.
    * </pre>
    *
    * <code>repeated string ids = 1 [json_name = "ids"];</code>
@@ -67,7 +67,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Event ids, without duplicates.
+   * Event ids, without duplicates. At most 100,000.
    * </pre>
    *
    * <code>repeated string ids = 1 [json_name = "ids"];</code>
@@ -78,7 +78,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Event ids, without duplicates.
+   * Event ids, without duplicates. At most 100,000.
    * </pre>
    *
    * <code>repeated string ids = 1 [json_name = "ids"];</code>
@@ -90,7 +90,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Event ids, without duplicates.
+   * Event ids, without duplicates. At most 100,000.
    * </pre>
    *
    * <code>repeated string ids = 1 [json_name = "ids"];</code>
@@ -425,7 +425,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Event ids, without duplicates.
+     * Event ids, without duplicates. At most 100,000.
      * </pre>
      *
      * <code>repeated string ids = 1 [json_name = "ids"];</code>
@@ -438,7 +438,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Event ids, without duplicates.
+     * Event ids, without duplicates. At most 100,000.
      * </pre>
      *
      * <code>repeated string ids = 1 [json_name = "ids"];</code>
@@ -449,7 +449,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Event ids, without duplicates.
+     * Event ids, without duplicates. At most 100,000.
      * </pre>
      *
      * <code>repeated string ids = 1 [json_name = "ids"];</code>
@@ -461,7 +461,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Event ids, without duplicates.
+     * Event ids, without duplicates. At most 100,000.
      * </pre>
      *
      * <code>repeated string ids = 1 [json_name = "ids"];</code>
@@ -474,7 +474,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Event ids, without duplicates.
+     * Event ids, without duplicates. At most 100,000.
      * </pre>
      *
      * <code>repeated string ids = 1 [json_name = "ids"];</code>
@@ -493,7 +493,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Event ids, without duplicates.
+     * Event ids, without duplicates. At most 100,000.
      * </pre>
      *
      * <code>repeated string ids = 1 [json_name = "ids"];</code>
@@ -511,7 +511,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Event ids, without duplicates.
+     * Event ids, without duplicates. At most 100,000.
      * </pre>
      *
      * <code>repeated string ids = 1 [json_name = "ids"];</code>
@@ -529,7 +529,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Event ids, without duplicates.
+     * Event ids, without duplicates. At most 100,000.
      * </pre>
      *
      * <code>repeated string ids = 1 [json_name = "ids"];</code>
@@ -544,7 +544,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Event ids, without duplicates.
+     * Event ids, without duplicates. At most 100,000.
      * </pre>
      *
      * <code>repeated string ids = 1 [json_name = "ids"];</code>

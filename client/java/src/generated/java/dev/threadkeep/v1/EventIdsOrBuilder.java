@@ -12,7 +12,7 @@ public interface EventIdsOrBuilder extends
 
   /**
    * <pre>
-   * Event ids, without duplicates.
+   * Event ids, without duplicates. At most 100,000.
    * </pre>
    *
    * <code>repeated string ids = 1 [json_name = "ids"];</code>
@@ -22,7 +22,7 @@ public interface EventIdsOrBuilder extends
       getIdsList();
   /**
    * <pre>
-   * Event ids, without duplicates.
+   * Event ids, without duplicates. At most 100,000.
    * </pre>
    *
    * <code>repeated string ids = 1 [json_name = "ids"];</code>
@@ -31,7 +31,7 @@ public interface EventIdsOrBuilder extends
   int getIdsCount();
   /**
    * <pre>
-   * Event ids, without duplicates.
+   * Event ids, without duplicates. At most 100,000.
    * </pre>
    *
    * <code>repeated string ids = 1 [json_name = "ids"];</code>
@@ -41,7 +41,7 @@ public interface EventIdsOrBuilder extends
   java.lang.String getIds(int index);
   /**
    * <pre>
-   * Event ids, without duplicates.
+   * Event ids, without duplicates. At most 100,000.
    * </pre>
    *
    * <code>repeated string ids = 1 [json_name = "ids"];</code>

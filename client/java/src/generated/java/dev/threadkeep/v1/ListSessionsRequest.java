@@ -197,7 +197,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Labels that the sessions must all have.
+   * Labels that the sessions must all have. At most 64.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -218,7 +218,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Labels that the sessions must all have.
+   * Labels that the sessions must all have. At most 64.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -229,7 +229,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Labels that the sessions must all have.
+   * Labels that the sessions must all have. At most 64.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -247,7 +247,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Labels that the sessions must all have.
+   * Labels that the sessions must all have. At most 64.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -988,7 +988,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Labels that the sessions must all have.
+     * Labels that the sessions must all have. At most 64.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -1009,7 +1009,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Labels that the sessions must all have.
+     * Labels that the sessions must all have. At most 64.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -1020,7 +1020,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Labels that the sessions must all have.
+     * Labels that the sessions must all have. At most 64.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -1038,7 +1038,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Labels that the sessions must all have.
+     * Labels that the sessions must all have. At most 64.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -1062,7 +1062,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Labels that the sessions must all have.
+     * Labels that the sessions must all have. At most 64.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -1085,7 +1085,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Labels that the sessions must all have.
+     * Labels that the sessions must all have. At most 64.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -1102,7 +1102,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Labels that the sessions must all have.
+     * Labels that the sessions must all have. At most 64.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>

@@ -61,7 +61,7 @@ public interface ListSessionsRequestOrBuilder extends
 
   /**
    * <pre>
-   * Labels that the sessions must all have.
+   * Labels that the sessions must all have. At most 64.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -69,7 +69,7 @@ public interface ListSessionsRequestOrBuilder extends
   int getLabelsCount();
   /**
    * <pre>
-   * Labels that the sessions must all have.
+   * Labels that the sessions must all have. At most 64.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -84,7 +84,7 @@ public interface ListSessionsRequestOrBuilder extends
   getLabels();
   /**
    * <pre>
-   * Labels that the sessions must all have.
+   * Labels that the sessions must all have. At most 64.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -93,7 +93,7 @@ public interface ListSessionsRequestOrBuilder extends
   getLabelsMap();
   /**
    * <pre>
-   * Labels that the sessions must all have.
+   * Labels that the sessions must all have. At most 64.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>
@@ -105,7 +105,7 @@ java.lang.String getLabelsOrDefault(
 java.lang.String defaultValue);
   /**
    * <pre>
-   * Labels that the sessions must all have.
+   * Labels that the sessions must all have. At most 64.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 3 [json_name = "labels"];</code>

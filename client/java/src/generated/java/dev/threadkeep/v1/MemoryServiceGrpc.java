@@ -270,7 +270,7 @@ public final class MemoryServiceGrpc {
     /**
      * <pre>
      * Returns the entries that match a query, best first (SUBSTRING: newest first). An empty query returns nothing.
-     * Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+     * Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time).
      * </pre>
      */
     default void searchMemory(dev.threadkeep.v1.SearchMemoryRequest request,
@@ -365,7 +365,7 @@ public final class MemoryServiceGrpc {
     /**
      * <pre>
      * Returns the entries that match a query, best first (SUBSTRING: newest first). An empty query returns nothing.
-     * Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+     * Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time).
      * </pre>
      */
     public void searchMemory(dev.threadkeep.v1.SearchMemoryRequest request,
@@ -446,7 +446,7 @@ public final class MemoryServiceGrpc {
     /**
      * <pre>
      * Returns the entries that match a query, best first (SUBSTRING: newest first). An empty query returns nothing.
-     * Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+     * Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time).
      * </pre>
      */
     public dev.threadkeep.v1.SearchMemoryResponse searchMemory(dev.threadkeep.v1.SearchMemoryRequest request) throws io.grpc.StatusException {
@@ -524,7 +524,7 @@ public final class MemoryServiceGrpc {
     /**
      * <pre>
      * Returns the entries that match a query, best first (SUBSTRING: newest first). An empty query returns nothing.
-     * Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+     * Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time).
      * </pre>
      */
     public dev.threadkeep.v1.SearchMemoryResponse searchMemory(dev.threadkeep.v1.SearchMemoryRequest request) {
@@ -604,7 +604,7 @@ public final class MemoryServiceGrpc {
     /**
      * <pre>
      * Returns the entries that match a query, best first (SUBSTRING: newest first). An empty query returns nothing.
-     * Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+     * Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time).
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.SearchMemoryResponse> searchMemory(

@@ -125,44 +125,46 @@ public final class MemoryServiceOuterClass {
       "yFilterR\006filter\0220\n\007recency\030\007 \001(\0132\026.threa" +
       "dkeep.v1.RecencyR\007recency\022A\n\016reference_t" +
       "ime\030\010 \001(\0132\032.google.protobuf.TimestampR\rr" +
-      "eferenceTimeB\014\n\n_min_score\"\236\001\n\024SearchMem" +
+      "eferenceTimeB\014\n\n_min_score\"\357\001\n\024SearchMem" +
       "oryResponse\0224\n\007entries\030\001 \003(\0132\032.threadkee" +
       "p.v1.MemoryEntryR\007entries\022-\n\004mode\030\002 \001(\0162" +
       "\031.threadkeep.v1.SearchModeR\004mode\022!\n\014sema" +
-      "ntic_lag\030\003 \001(\003R\013semanticLag\"\270\001\n\023ListMemo" +
-      "riesRequest\0220\n\005scope\030\001 \001(\0132\032.threadkeep." +
-      "v1.MemoryScopeR\005scope\0223\n\006filter\030\002 \001(\0132\033." +
-      "threadkeep.v1.MemoryFilterR\006filter\022\033\n\tpa" +
-      "ge_size\030\003 \001(\005R\010pageSize\022\035\n\npage_token\030\004 " +
-      "\001(\tR\tpageToken\"t\n\024ListMemoriesResponse\0224" +
-      "\n\007entries\030\001 \003(\0132\032.threadkeep.v1.MemoryEn" +
-      "tryR\007entries\022&\n\017next_page_token\030\002 \001(\tR\rn" +
-      "extPageToken\"\035\n\tMemoryIds\022\020\n\003ids\030\001 \003(\tR\003" +
-      "ids\"\271\001\n\025DeleteMemoriesRequest\0220\n\005scope\030\001" +
-      " \001(\0132\032.threadkeep.v1.MemoryScopeR\005scope\022" +
-      ",\n\003ids\030\002 \001(\0132\030.threadkeep.v1.MemoryIdsH\000" +
-      "R\003ids\022\037\n\nsession_id\030\003 \001(\tH\000R\tsessionId\022\022" +
-      "\n\003all\030\004 \001(\010H\000R\003allB\013\n\tselection\"\273\001\n\026Dele" +
-      "teMemoriesResponse\022\030\n\007deleted\030\001 \001(\003R\007del" +
-      "eted\022-\n\022embeddings_deleted\030\002 \001(\003R\021embedd" +
-      "ingsDeleted\022\033\n\tnot_found\030\003 \001(\003R\010notFound" +
-      "\022;\n\013delete_time\030\004 \001(\0132\032.google.protobuf." +
-      "TimestampR\ndeleteTime2\372\003\n\rMemoryService\022" +
-      "n\n\022AddSessionToMemory\022(.threadkeep.v1.Ad" +
-      "dSessionToMemoryRequest\032).threadkeep.v1." +
-      "AddSessionToMemoryResponse\"\003\220\002\002\022Y\n\013AddMe" +
-      "mories\022!.threadkeep.v1.AddMemoriesReques" +
-      "t\032\".threadkeep.v1.AddMemoriesResponse\"\003\220" +
-      "\002\002\022\\\n\014SearchMemory\022\".threadkeep.v1.Searc" +
-      "hMemoryRequest\032#.threadkeep.v1.SearchMem" +
-      "oryResponse\"\003\220\002\001\022\\\n\014ListMemories\022\".threa" +
-      "dkeep.v1.ListMemoriesRequest\032#.threadkee" +
-      "p.v1.ListMemoriesResponse\"\003\220\002\001\022b\n\016Delete" +
-      "Memories\022$.threadkeep.v1.DeleteMemoriesR" +
-      "equest\032%.threadkeep.v1.DeleteMemoriesRes" +
-      "ponse\"\003\220\002\002BU\n\021dev.threadkeep.v1P\001Z>githu" +
-      "b.com/threadkeep/threadkeep-go/threadkee" +
-      "p/v1;threadkeepv1b\006proto3"
+      "ntic_lag\030\003 \001(\003R\013semanticLag\022\036\n\nincomplet" +
+      "e\030\004 \001(\010R\nincomplete\022/\n\023unsearched_memori" +
+      "es\030\005 \001(\003R\022unsearchedMemories\"\270\001\n\023ListMem" +
+      "oriesRequest\0220\n\005scope\030\001 \001(\0132\032.threadkeep" +
+      ".v1.MemoryScopeR\005scope\0223\n\006filter\030\002 \001(\0132\033" +
+      ".threadkeep.v1.MemoryFilterR\006filter\022\033\n\tp" +
+      "age_size\030\003 \001(\005R\010pageSize\022\035\n\npage_token\030\004" +
+      " \001(\tR\tpageToken\"t\n\024ListMemoriesResponse\022" +
+      "4\n\007entries\030\001 \003(\0132\032.threadkeep.v1.MemoryE" +
+      "ntryR\007entries\022&\n\017next_page_token\030\002 \001(\tR\r" +
+      "nextPageToken\"\035\n\tMemoryIds\022\020\n\003ids\030\001 \003(\tR" +
+      "\003ids\"\271\001\n\025DeleteMemoriesRequest\0220\n\005scope\030" +
+      "\001 \001(\0132\032.threadkeep.v1.MemoryScopeR\005scope" +
+      "\022,\n\003ids\030\002 \001(\0132\030.threadkeep.v1.MemoryIdsH" +
+      "\000R\003ids\022\037\n\nsession_id\030\003 \001(\tH\000R\tsessionId\022" +
+      "\022\n\003all\030\004 \001(\010H\000R\003allB\013\n\tselection\"\273\001\n\026Del" +
+      "eteMemoriesResponse\022\030\n\007deleted\030\001 \001(\003R\007de" +
+      "leted\022-\n\022embeddings_deleted\030\002 \001(\003R\021embed" +
+      "dingsDeleted\022\033\n\tnot_found\030\003 \001(\003R\010notFoun" +
+      "d\022;\n\013delete_time\030\004 \001(\0132\032.google.protobuf" +
+      ".TimestampR\ndeleteTime2\372\003\n\rMemoryService" +
+      "\022n\n\022AddSessionToMemory\022(.threadkeep.v1.A" +
+      "ddSessionToMemoryRequest\032).threadkeep.v1" +
+      ".AddSessionToMemoryResponse\"\003\220\002\002\022Y\n\013AddM" +
+      "emories\022!.threadkeep.v1.AddMemoriesReque" +
+      "st\032\".threadkeep.v1.AddMemoriesResponse\"\003" +
+      "\220\002\002\022\\\n\014SearchMemory\022\".threadkeep.v1.Sear" +
+      "chMemoryRequest\032#.threadkeep.v1.SearchMe" +
+      "moryResponse\"\003\220\002\001\022\\\n\014ListMemories\022\".thre" +
+      "adkeep.v1.ListMemoriesRequest\032#.threadke" +
+      "ep.v1.ListMemoriesResponse\"\003\220\002\001\022b\n\016Delet" +
+      "eMemories\022$.threadkeep.v1.DeleteMemories" +
+      "Request\032%.threadkeep.v1.DeleteMemoriesRe" +
+      "sponse\"\003\220\002\002BU\n\021dev.threadkeep.v1P\001Z>gith" +
+      "ub.com/threadkeep/threadkeep-go/threadke" +
+      "ep/v1;threadkeepv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -213,7 +215,7 @@ public final class MemoryServiceOuterClass {
     internal_static_threadkeep_v1_SearchMemoryResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_SearchMemoryResponse_descriptor,
-        new java.lang.String[] { "Entries", "Mode", "SemanticLag", });
+        new java.lang.String[] { "Entries", "Mode", "SemanticLag", "Incomplete", "UnsearchedMemories", });
     internal_static_threadkeep_v1_ListMemoriesRequest_descriptor =
       getDescriptor().getMessageTypes().get(7);
     internal_static_threadkeep_v1_ListMemoriesRequest_fieldAccessorTable = new

@@ -96,7 +96,7 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
    * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
-   * are archived.
+   * are archived. At most the server's max_batch_events.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -109,7 +109,7 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
    * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
-   * are archived.
+   * are archived. At most the server's max_batch_events.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -123,7 +123,7 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
    * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
-   * are archived.
+   * are archived. At most the server's max_batch_events.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -136,7 +136,7 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
    * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
-   * are archived.
+   * are archived. At most the server's max_batch_events.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -149,7 +149,7 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
    * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
-   * are archived.
+   * are archived. At most the server's max_batch_events.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -945,7 +945,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
      * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
-     * are archived.
+     * are archived. At most the server's max_batch_events.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -961,7 +961,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
      * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
-     * are archived.
+     * are archived. At most the server's max_batch_events.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -977,7 +977,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
      * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
-     * are archived.
+     * are archived. At most the server's max_batch_events.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -993,7 +993,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
      * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
-     * are archived.
+     * are archived. At most the server's max_batch_events.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1016,7 +1016,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
      * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
-     * are archived.
+     * are archived. At most the server's max_batch_events.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1036,7 +1036,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
      * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
-     * are archived.
+     * are archived. At most the server's max_batch_events.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1058,7 +1058,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
      * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
-     * are archived.
+     * are archived. At most the server's max_batch_events.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1081,7 +1081,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
      * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
-     * are archived.
+     * are archived. At most the server's max_batch_events.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1101,7 +1101,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
      * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
-     * are archived.
+     * are archived. At most the server's max_batch_events.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1121,7 +1121,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
      * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
-     * are archived.
+     * are archived. At most the server's max_batch_events.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1142,7 +1142,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
      * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
-     * are archived.
+     * are archived. At most the server's max_batch_events.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1161,7 +1161,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
      * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
-     * are archived.
+     * are archived. At most the server's max_batch_events.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1180,7 +1180,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
      * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
-     * are archived.
+     * are archived. At most the server's max_batch_events.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1193,7 +1193,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
      * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
-     * are archived.
+     * are archived. At most the server's max_batch_events.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1209,7 +1209,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
      * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
-     * are archived.
+     * are archived. At most the server's max_batch_events.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1226,7 +1226,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
      * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
-     * are archived.
+     * are archived. At most the server's max_batch_events.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1239,7 +1239,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
      * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
-     * are archived.
+     * are archived. At most the server's max_batch_events.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -1253,7 +1253,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
      * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
-     * are archived.
+     * are archived. At most the server's max_batch_events.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>

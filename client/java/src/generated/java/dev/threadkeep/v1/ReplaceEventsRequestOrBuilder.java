@@ -41,7 +41,7 @@ public interface ReplaceEventsRequestOrBuilder extends
    * <pre>
    * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
    * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
-   * are archived.
+   * are archived. At most the server's max_batch_events.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -52,7 +52,7 @@ public interface ReplaceEventsRequestOrBuilder extends
    * <pre>
    * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
    * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
-   * are archived.
+   * are archived. At most the server's max_batch_events.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -62,7 +62,7 @@ public interface ReplaceEventsRequestOrBuilder extends
    * <pre>
    * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
    * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
-   * are archived.
+   * are archived. At most the server's max_batch_events.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -72,7 +72,7 @@ public interface ReplaceEventsRequestOrBuilder extends
    * <pre>
    * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
    * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
-   * are archived.
+   * are archived. At most the server's max_batch_events.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>
@@ -83,7 +83,7 @@ public interface ReplaceEventsRequestOrBuilder extends
    * <pre>
    * New active window, in order. May be empty. Events whose id is active stay; their content must be unchanged and
    * their order is preserved. Other events are inserted at their place in the list. Active events that are not listed
-   * are archived.
+   * are archived. At most the server's max_batch_events.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 2 [json_name = "events"];</code>

@@ -422,7 +422,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
-   * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
+   * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields. At
+   * most 16.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -436,7 +437,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
-   * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
+   * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields. At
+   * most 16.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -449,7 +451,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
-   * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
+   * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields. At
+   * most 16.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -463,7 +466,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
-   * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
+   * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields. At
+   * most 16.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -477,7 +481,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
-   * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
+   * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields. At
+   * most 16.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2460,7 +2465,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
-     * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
+     * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields. At
+     * most 16.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2473,7 +2479,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
-     * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
+     * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields. At
+     * most 16.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2485,7 +2492,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
-     * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
+     * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields. At
+     * most 16.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2498,7 +2506,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
-     * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
+     * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields. At
+     * most 16.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2517,7 +2526,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
-     * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
+     * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields. At
+     * most 16.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2534,7 +2544,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
-     * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
+     * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields. At
+     * most 16.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2553,7 +2564,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
-     * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
+     * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields. At
+     * most 16.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2568,7 +2580,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
-     * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
+     * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields. At
+     * most 16.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2582,7 +2595,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
-     * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
+     * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields. At
+     * most 16.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2595,7 +2609,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
-     * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
+     * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields. At
+     * most 16.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2613,7 +2628,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
-     * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
+     * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields. At
+     * most 16.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2629,7 +2645,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
-     * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
+     * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields. At
+     * most 16.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>

@@ -197,7 +197,8 @@ public interface SearchEventsRequestOrBuilder extends
   /**
    * <pre>
    * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
-   * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
+   * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields. At
+   * most 16.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -207,7 +208,8 @@ public interface SearchEventsRequestOrBuilder extends
   /**
    * <pre>
    * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
-   * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
+   * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields. At
+   * most 16.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -217,7 +219,8 @@ public interface SearchEventsRequestOrBuilder extends
   /**
    * <pre>
    * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
-   * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
+   * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields. At
+   * most 16.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -228,7 +231,8 @@ public interface SearchEventsRequestOrBuilder extends
   /**
    * <pre>
    * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
-   * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
+   * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields. At
+   * most 16.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -239,7 +243,8 @@ public interface SearchEventsRequestOrBuilder extends
   /**
    * <pre>
    * Fields to search. Default: the text for SUBSTRING, which searches nothing else; all fields for the other modes. An
-   * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields.
+   * embedding covers all fields of an event: SEMANTIC finds an event if it has content in one of the requested fields. At
+   * most 16.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SearchField fields = 9 [json_name = "fields"];</code>

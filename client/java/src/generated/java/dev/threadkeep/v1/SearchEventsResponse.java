@@ -223,6 +223,41 @@ private static final long serialVersionUID = 0L;
     return semanticLag_;
   }
 
+  public static final int INCOMPLETE_FIELD_NUMBER = 6;
+  private boolean incomplete_ = false;
+  /**
+   * <pre>
+   * True if the search used up the server's budget (search_scan_bytes, search_scan_time) for reading events that are not
+   * indexed yet, before it had read them all. Everything indexed was searched. RANKED and HYBRID: the newest of the others
+   * were read, unsearched_events were not; a later search finds more, as soon as more is indexed. SUBSTRING: the page ends
+   * where the search stopped, maybe without a hit, and next_page_token continues there; only a numbered page that begins
+   * beyond that place has no hits and no next_page_token.
+   * </pre>
+   *
+   * <code>bool incomplete = 6 [json_name = "incomplete"];</code>
+   * @return The incomplete.
+   */
+  @java.lang.Override
+  public boolean getIncomplete() {
+    return incomplete_;
+  }
+
+  public static final int UNSEARCHED_EVENTS_FIELD_NUMBER = 7;
+  private long unsearchedEvents_ = 0L;
+  /**
+   * <pre>
+   * For RANKED and HYBRID with incomplete, number of events in the scope that were not searched, at least 1; counted up to
+   * 100,000.
+   * </pre>
+   *
+   * <code>int64 unsearched_events = 7 [json_name = "unsearchedEvents"];</code>
+   * @return The unsearchedEvents.
+   */
+  @java.lang.Override
+  public long getUnsearchedEvents() {
+    return unsearchedEvents_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -252,6 +287,12 @@ private static final long serialVersionUID = 0L;
     if (semanticLag_ != 0L) {
       output.writeInt64(5, semanticLag_);
     }
+    if (incomplete_ != false) {
+      output.writeBool(6, incomplete_);
+    }
+    if (unsearchedEvents_ != 0L) {
+      output.writeInt64(7, unsearchedEvents_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -280,6 +321,14 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeInt64Size(5, semanticLag_);
     }
+    if (incomplete_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(6, incomplete_);
+    }
+    if (unsearchedEvents_ != 0L) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(7, unsearchedEvents_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -304,6 +353,10 @@ private static final long serialVersionUID = 0L;
         != other.getTruncated()) return false;
     if (getSemanticLag()
         != other.getSemanticLag()) return false;
+    if (getIncomplete()
+        != other.getIncomplete()) return false;
+    if (getUnsearchedEvents()
+        != other.getUnsearchedEvents()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -329,6 +382,12 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + SEMANTIC_LAG_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
         getSemanticLag());
+    hash = (37 * hash) + INCOMPLETE_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getIncomplete());
+    hash = (37 * hash) + UNSEARCHED_EVENTS_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+        getUnsearchedEvents());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -475,6 +534,8 @@ private static final long serialVersionUID = 0L;
       mode_ = 0;
       truncated_ = false;
       semanticLag_ = 0L;
+      incomplete_ = false;
+      unsearchedEvents_ = 0L;
       return this;
     }
 
@@ -533,6 +594,12 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000010) != 0)) {
         result.semanticLag_ = semanticLag_;
       }
+      if (((from_bitField0_ & 0x00000020) != 0)) {
+        result.incomplete_ = incomplete_;
+      }
+      if (((from_bitField0_ & 0x00000040) != 0)) {
+        result.unsearchedEvents_ = unsearchedEvents_;
+      }
     }
 
     @java.lang.Override
@@ -586,6 +653,12 @@ private static final long serialVersionUID = 0L;
       }
       if (other.getSemanticLag() != 0L) {
         setSemanticLag(other.getSemanticLag());
+      }
+      if (other.getIncomplete() != false) {
+        setIncomplete(other.getIncomplete());
+      }
+      if (other.getUnsearchedEvents() != 0L) {
+        setUnsearchedEvents(other.getUnsearchedEvents());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -646,6 +719,16 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000010;
               break;
             } // case 40
+            case 48: {
+              incomplete_ = input.readBool();
+              bitField0_ |= 0x00000020;
+              break;
+            } // case 48
+            case 56: {
+              unsearchedEvents_ = input.readInt64();
+              bitField0_ |= 0x00000040;
+              break;
+            } // case 56
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1251,6 +1334,109 @@ private static final long serialVersionUID = 0L;
     public Builder clearSemanticLag() {
       bitField0_ = (bitField0_ & ~0x00000010);
       semanticLag_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private boolean incomplete_ ;
+    /**
+     * <pre>
+     * True if the search used up the server's budget (search_scan_bytes, search_scan_time) for reading events that are not
+     * indexed yet, before it had read them all. Everything indexed was searched. RANKED and HYBRID: the newest of the others
+     * were read, unsearched_events were not; a later search finds more, as soon as more is indexed. SUBSTRING: the page ends
+     * where the search stopped, maybe without a hit, and next_page_token continues there; only a numbered page that begins
+     * beyond that place has no hits and no next_page_token.
+     * </pre>
+     *
+     * <code>bool incomplete = 6 [json_name = "incomplete"];</code>
+     * @return The incomplete.
+     */
+    @java.lang.Override
+    public boolean getIncomplete() {
+      return incomplete_;
+    }
+    /**
+     * <pre>
+     * True if the search used up the server's budget (search_scan_bytes, search_scan_time) for reading events that are not
+     * indexed yet, before it had read them all. Everything indexed was searched. RANKED and HYBRID: the newest of the others
+     * were read, unsearched_events were not; a later search finds more, as soon as more is indexed. SUBSTRING: the page ends
+     * where the search stopped, maybe without a hit, and next_page_token continues there; only a numbered page that begins
+     * beyond that place has no hits and no next_page_token.
+     * </pre>
+     *
+     * <code>bool incomplete = 6 [json_name = "incomplete"];</code>
+     * @param value The incomplete to set.
+     * @return This builder for chaining.
+     */
+    public Builder setIncomplete(boolean value) {
+
+      incomplete_ = value;
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * True if the search used up the server's budget (search_scan_bytes, search_scan_time) for reading events that are not
+     * indexed yet, before it had read them all. Everything indexed was searched. RANKED and HYBRID: the newest of the others
+     * were read, unsearched_events were not; a later search finds more, as soon as more is indexed. SUBSTRING: the page ends
+     * where the search stopped, maybe without a hit, and next_page_token continues there; only a numbered page that begins
+     * beyond that place has no hits and no next_page_token.
+     * </pre>
+     *
+     * <code>bool incomplete = 6 [json_name = "incomplete"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearIncomplete() {
+      bitField0_ = (bitField0_ & ~0x00000020);
+      incomplete_ = false;
+      onChanged();
+      return this;
+    }
+
+    private long unsearchedEvents_ ;
+    /**
+     * <pre>
+     * For RANKED and HYBRID with incomplete, number of events in the scope that were not searched, at least 1; counted up to
+     * 100,000.
+     * </pre>
+     *
+     * <code>int64 unsearched_events = 7 [json_name = "unsearchedEvents"];</code>
+     * @return The unsearchedEvents.
+     */
+    @java.lang.Override
+    public long getUnsearchedEvents() {
+      return unsearchedEvents_;
+    }
+    /**
+     * <pre>
+     * For RANKED and HYBRID with incomplete, number of events in the scope that were not searched, at least 1; counted up to
+     * 100,000.
+     * </pre>
+     *
+     * <code>int64 unsearched_events = 7 [json_name = "unsearchedEvents"];</code>
+     * @param value The unsearchedEvents to set.
+     * @return This builder for chaining.
+     */
+    public Builder setUnsearchedEvents(long value) {
+
+      unsearchedEvents_ = value;
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * For RANKED and HYBRID with incomplete, number of events in the scope that were not searched, at least 1; counted up to
+     * 100,000.
+     * </pre>
+     *
+     * <code>int64 unsearched_events = 7 [json_name = "unsearchedEvents"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearUnsearchedEvents() {
+      bitField0_ = (bitField0_ & ~0x00000040);
+      unsearchedEvents_ = 0L;
       onChanged();
       return this;
     }

@@ -121,4 +121,29 @@ public interface SearchEventsResponseOrBuilder extends
    * @return The semanticLag.
    */
   long getSemanticLag();
+
+  /**
+   * <pre>
+   * True if the search used up the server's budget (search_scan_bytes, search_scan_time) for reading events that are not
+   * indexed yet, before it had read them all. Everything indexed was searched. RANKED and HYBRID: the newest of the others
+   * were read, unsearched_events were not; a later search finds more, as soon as more is indexed. SUBSTRING: the page ends
+   * where the search stopped, maybe without a hit, and next_page_token continues there; only a numbered page that begins
+   * beyond that place has no hits and no next_page_token.
+   * </pre>
+   *
+   * <code>bool incomplete = 6 [json_name = "incomplete"];</code>
+   * @return The incomplete.
+   */
+  boolean getIncomplete();
+
+  /**
+   * <pre>
+   * For RANKED and HYBRID with incomplete, number of events in the scope that were not searched, at least 1; counted up to
+   * 100,000.
+   * </pre>
+   *
+   * <code>int64 unsearched_events = 7 [json_name = "unsearchedEvents"];</code>
+   * @return The unsearchedEvents.
+   */
+  long getUnsearchedEvents();
 }

@@ -152,6 +152,38 @@ private static final long serialVersionUID = 0L;
     return semanticLag_;
   }
 
+  public static final int INCOMPLETE_FIELD_NUMBER = 4;
+  private boolean incomplete_ = false;
+  /**
+   * <pre>
+   * True if the search used up the server's budget (search_scan_bytes, search_scan_time) for reading entries that are not
+   * indexed in the current form, before it had read them all. The newest were read, unsearched_memories were not. Occurs
+   * for RANKED and HYBRID, and only for minutes after an upgrade of the server that changes how words are compared.
+   * </pre>
+   *
+   * <code>bool incomplete = 4 [json_name = "incomplete"];</code>
+   * @return The incomplete.
+   */
+  @java.lang.Override
+  public boolean getIncomplete() {
+    return incomplete_;
+  }
+
+  public static final int UNSEARCHED_MEMORIES_FIELD_NUMBER = 5;
+  private long unsearchedMemories_ = 0L;
+  /**
+   * <pre>
+   * With incomplete, number of entries in the scope that were not searched, at least 1.
+   * </pre>
+   *
+   * <code>int64 unsearched_memories = 5 [json_name = "unsearchedMemories"];</code>
+   * @return The unsearchedMemories.
+   */
+  @java.lang.Override
+  public long getUnsearchedMemories() {
+    return unsearchedMemories_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -175,6 +207,12 @@ private static final long serialVersionUID = 0L;
     if (semanticLag_ != 0L) {
       output.writeInt64(3, semanticLag_);
     }
+    if (incomplete_ != false) {
+      output.writeBool(4, incomplete_);
+    }
+    if (unsearchedMemories_ != 0L) {
+      output.writeInt64(5, unsearchedMemories_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -196,6 +234,14 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeInt64Size(3, semanticLag_);
     }
+    if (incomplete_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(4, incomplete_);
+    }
+    if (unsearchedMemories_ != 0L) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(5, unsearchedMemories_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -216,6 +262,10 @@ private static final long serialVersionUID = 0L;
     if (mode_ != other.mode_) return false;
     if (getSemanticLag()
         != other.getSemanticLag()) return false;
+    if (getIncomplete()
+        != other.getIncomplete()) return false;
+    if (getUnsearchedMemories()
+        != other.getUnsearchedMemories()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -236,6 +286,12 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + SEMANTIC_LAG_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
         getSemanticLag());
+    hash = (37 * hash) + INCOMPLETE_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getIncomplete());
+    hash = (37 * hash) + UNSEARCHED_MEMORIES_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+        getUnsearchedMemories());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -380,6 +436,8 @@ private static final long serialVersionUID = 0L;
       bitField0_ = (bitField0_ & ~0x00000001);
       mode_ = 0;
       semanticLag_ = 0L;
+      incomplete_ = false;
+      unsearchedMemories_ = 0L;
       return this;
     }
 
@@ -432,6 +490,12 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000004) != 0)) {
         result.semanticLag_ = semanticLag_;
       }
+      if (((from_bitField0_ & 0x00000008) != 0)) {
+        result.incomplete_ = incomplete_;
+      }
+      if (((from_bitField0_ & 0x00000010) != 0)) {
+        result.unsearchedMemories_ = unsearchedMemories_;
+      }
     }
 
     @java.lang.Override
@@ -477,6 +541,12 @@ private static final long serialVersionUID = 0L;
       }
       if (other.getSemanticLag() != 0L) {
         setSemanticLag(other.getSemanticLag());
+      }
+      if (other.getIncomplete() != false) {
+        setIncomplete(other.getIncomplete());
+      }
+      if (other.getUnsearchedMemories() != 0L) {
+        setUnsearchedMemories(other.getUnsearchedMemories());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -527,6 +597,16 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000004;
               break;
             } // case 24
+            case 32: {
+              incomplete_ = input.readBool();
+              bitField0_ |= 0x00000008;
+              break;
+            } // case 32
+            case 40: {
+              unsearchedMemories_ = input.readInt64();
+              bitField0_ |= 0x00000010;
+              break;
+            } // case 40
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -970,6 +1050,100 @@ private static final long serialVersionUID = 0L;
     public Builder clearSemanticLag() {
       bitField0_ = (bitField0_ & ~0x00000004);
       semanticLag_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private boolean incomplete_ ;
+    /**
+     * <pre>
+     * True if the search used up the server's budget (search_scan_bytes, search_scan_time) for reading entries that are not
+     * indexed in the current form, before it had read them all. The newest were read, unsearched_memories were not. Occurs
+     * for RANKED and HYBRID, and only for minutes after an upgrade of the server that changes how words are compared.
+     * </pre>
+     *
+     * <code>bool incomplete = 4 [json_name = "incomplete"];</code>
+     * @return The incomplete.
+     */
+    @java.lang.Override
+    public boolean getIncomplete() {
+      return incomplete_;
+    }
+    /**
+     * <pre>
+     * True if the search used up the server's budget (search_scan_bytes, search_scan_time) for reading entries that are not
+     * indexed in the current form, before it had read them all. The newest were read, unsearched_memories were not. Occurs
+     * for RANKED and HYBRID, and only for minutes after an upgrade of the server that changes how words are compared.
+     * </pre>
+     *
+     * <code>bool incomplete = 4 [json_name = "incomplete"];</code>
+     * @param value The incomplete to set.
+     * @return This builder for chaining.
+     */
+    public Builder setIncomplete(boolean value) {
+
+      incomplete_ = value;
+      bitField0_ |= 0x00000008;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * True if the search used up the server's budget (search_scan_bytes, search_scan_time) for reading entries that are not
+     * indexed in the current form, before it had read them all. The newest were read, unsearched_memories were not. Occurs
+     * for RANKED and HYBRID, and only for minutes after an upgrade of the server that changes how words are compared.
+     * </pre>
+     *
+     * <code>bool incomplete = 4 [json_name = "incomplete"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearIncomplete() {
+      bitField0_ = (bitField0_ & ~0x00000008);
+      incomplete_ = false;
+      onChanged();
+      return this;
+    }
+
+    private long unsearchedMemories_ ;
+    /**
+     * <pre>
+     * With incomplete, number of entries in the scope that were not searched, at least 1.
+     * </pre>
+     *
+     * <code>int64 unsearched_memories = 5 [json_name = "unsearchedMemories"];</code>
+     * @return The unsearchedMemories.
+     */
+    @java.lang.Override
+    public long getUnsearchedMemories() {
+      return unsearchedMemories_;
+    }
+    /**
+     * <pre>
+     * With incomplete, number of entries in the scope that were not searched, at least 1.
+     * </pre>
+     *
+     * <code>int64 unsearched_memories = 5 [json_name = "unsearchedMemories"];</code>
+     * @param value The unsearchedMemories to set.
+     * @return This builder for chaining.
+     */
+    public Builder setUnsearchedMemories(long value) {
+
+      unsearchedMemories_ = value;
+      bitField0_ |= 0x00000010;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * With incomplete, number of entries in the scope that were not searched, at least 1.
+     * </pre>
+     *
+     * <code>int64 unsearched_memories = 5 [json_name = "unsearchedMemories"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearUnsearchedMemories() {
+      bitField0_ = (bitField0_ & ~0x00000010);
+      unsearchedMemories_ = 0L;
       onChanged();
       return this;
     }

@@ -83,4 +83,26 @@ public interface SearchMemoryResponseOrBuilder extends
    * @return The semanticLag.
    */
   long getSemanticLag();
+
+  /**
+   * <pre>
+   * True if the search used up the server's budget (search_scan_bytes, search_scan_time) for reading entries that are not
+   * indexed in the current form, before it had read them all. The newest were read, unsearched_memories were not. Occurs
+   * for RANKED and HYBRID, and only for minutes after an upgrade of the server that changes how words are compared.
+   * </pre>
+   *
+   * <code>bool incomplete = 4 [json_name = "incomplete"];</code>
+   * @return The incomplete.
+   */
+  boolean getIncomplete();
+
+  /**
+   * <pre>
+   * With incomplete, number of entries in the scope that were not searched, at least 1.
+   * </pre>
+   *
+   * <code>int64 unsearched_memories = 5 [json_name = "unsearchedMemories"];</code>
+   * @return The unsearchedMemories.
+   */
+  long getUnsearchedMemories();
 }

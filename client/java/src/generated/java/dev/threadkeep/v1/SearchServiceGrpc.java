@@ -116,9 +116,10 @@ public final class SearchServiceGrpc {
     /**
      * <pre>
      * Returns the events that match a query. Everything committed before the call is searched (SEMANTIC: once it has an
-     * embedding), archived events included unless the filter excludes them.
+     * embedding), archived events included unless the filter excludes them. Events that are not indexed yet are read one by
+     * one; a search that uses up the server's budget for that says so, see SearchEventsResponse.incomplete.
      * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND, AMBIGUOUS_SESSION, PERMISSION_DENIED,
-     * EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+     * EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time).
      * </pre>
      */
     default void searchEvents(dev.threadkeep.v1.SearchEventsRequest request,
@@ -163,9 +164,10 @@ public final class SearchServiceGrpc {
     /**
      * <pre>
      * Returns the events that match a query. Everything committed before the call is searched (SEMANTIC: once it has an
-     * embedding), archived events included unless the filter excludes them.
+     * embedding), archived events included unless the filter excludes them. Events that are not indexed yet are read one by
+     * one; a search that uses up the server's budget for that says so, see SearchEventsResponse.incomplete.
      * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND, AMBIGUOUS_SESSION, PERMISSION_DENIED,
-     * EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+     * EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time).
      * </pre>
      */
     public void searchEvents(dev.threadkeep.v1.SearchEventsRequest request,
@@ -197,9 +199,10 @@ public final class SearchServiceGrpc {
     /**
      * <pre>
      * Returns the events that match a query. Everything committed before the call is searched (SEMANTIC: once it has an
-     * embedding), archived events included unless the filter excludes them.
+     * embedding), archived events included unless the filter excludes them. Events that are not indexed yet are read one by
+     * one; a search that uses up the server's budget for that says so, see SearchEventsResponse.incomplete.
      * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND, AMBIGUOUS_SESSION, PERMISSION_DENIED,
-     * EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+     * EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time).
      * </pre>
      */
     public dev.threadkeep.v1.SearchEventsResponse searchEvents(dev.threadkeep.v1.SearchEventsRequest request) throws io.grpc.StatusException {
@@ -230,9 +233,10 @@ public final class SearchServiceGrpc {
     /**
      * <pre>
      * Returns the events that match a query. Everything committed before the call is searched (SEMANTIC: once it has an
-     * embedding), archived events included unless the filter excludes them.
+     * embedding), archived events included unless the filter excludes them. Events that are not indexed yet are read one by
+     * one; a search that uses up the server's budget for that says so, see SearchEventsResponse.incomplete.
      * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND, AMBIGUOUS_SESSION, PERMISSION_DENIED,
-     * EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+     * EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time).
      * </pre>
      */
     public dev.threadkeep.v1.SearchEventsResponse searchEvents(dev.threadkeep.v1.SearchEventsRequest request) {
@@ -263,9 +267,10 @@ public final class SearchServiceGrpc {
     /**
      * <pre>
      * Returns the events that match a query. Everything committed before the call is searched (SEMANTIC: once it has an
-     * embedding), archived events included unless the filter excludes them.
+     * embedding), archived events included unless the filter excludes them. Events that are not indexed yet are read one by
+     * one; a search that uses up the server's budget for that says so, see SearchEventsResponse.incomplete.
      * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND, AMBIGUOUS_SESSION, PERMISSION_DENIED,
-     * EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+     * EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time).
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.SearchEventsResponse> searchEvents(

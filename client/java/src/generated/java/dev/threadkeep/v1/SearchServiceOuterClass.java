@@ -93,20 +93,22 @@ public final class SearchServiceOuterClass {
       "hts\0223\n\006before\030\005 \003(\0132\033.threadkeep.v1.Sess" +
       "ionEventR\006before\0221\n\005after\030\006 \003(\0132\033.thread" +
       "keep.v1.SessionEventR\005after\022\035\n\ngroup_hit" +
-      "s\030\007 \001(\005R\tgroupHits\"\334\001\n\024SearchEventsRespo" +
+      "s\030\007 \001(\005R\tgroupHits\"\251\002\n\024SearchEventsRespo" +
       "nse\022,\n\004hits\030\001 \003(\0132\030.threadkeep.v1.Search" +
       "HitR\004hits\022&\n\017next_page_token\030\002 \001(\tR\rnext" +
       "PageToken\022-\n\004mode\030\003 \001(\0162\031.threadkeep.v1." +
       "SearchModeR\004mode\022\034\n\ttruncated\030\004 \001(\010R\ttru" +
       "ncated\022!\n\014semantic_lag\030\005 \001(\003R\013semanticLa" +
-      "g*\\\n\013HitGrouping\022\034\n\030HIT_GROUPING_UNSPECI" +
-      "FIED\020\000\022\025\n\021HIT_GROUPING_TURN\020\001\022\030\n\024HIT_GRO" +
-      "UPING_SESSION\020\0022m\n\rSearchService\022\\\n\014Sear" +
-      "chEvents\022\".threadkeep.v1.SearchEventsReq" +
-      "uest\032#.threadkeep.v1.SearchEventsRespons" +
-      "e\"\003\220\002\001BU\n\021dev.threadkeep.v1P\001Z>github.co" +
-      "m/threadkeep/threadkeep-go/threadkeep/v1" +
-      ";threadkeepv1b\006proto3"
+      "g\022\036\n\nincomplete\030\006 \001(\010R\nincomplete\022+\n\021uns" +
+      "earched_events\030\007 \001(\003R\020unsearchedEvents*\\" +
+      "\n\013HitGrouping\022\034\n\030HIT_GROUPING_UNSPECIFIE" +
+      "D\020\000\022\025\n\021HIT_GROUPING_TURN\020\001\022\030\n\024HIT_GROUPI" +
+      "NG_SESSION\020\0022m\n\rSearchService\022\\\n\014SearchE" +
+      "vents\022\".threadkeep.v1.SearchEventsReques" +
+      "t\032#.threadkeep.v1.SearchEventsResponse\"\003" +
+      "\220\002\001BU\n\021dev.threadkeep.v1P\001Z>github.com/t" +
+      "hreadkeep/threadkeep-go/threadkeep/v1;th" +
+      "readkeepv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -146,7 +148,7 @@ public final class SearchServiceOuterClass {
     internal_static_threadkeep_v1_SearchEventsResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_SearchEventsResponse_descriptor,
-        new java.lang.String[] { "Hits", "NextPageToken", "Mode", "Truncated", "SemanticLag", });
+        new java.lang.String[] { "Hits", "NextPageToken", "Mode", "Truncated", "SemanticLag", "Incomplete", "UnsearchedEvents", });
     descriptor.resolveAllFeaturesImmutable();
     com.google.protobuf.TimestampProto.getDescriptor();
     dev.threadkeep.v1.Event.getDescriptor();

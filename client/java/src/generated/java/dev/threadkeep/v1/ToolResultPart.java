@@ -151,6 +151,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
+   * At most 10,000 parts.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -162,6 +163,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
+   * At most 10,000 parts.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -174,6 +176,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
+   * At most 10,000 parts.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -185,6 +188,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
+   * At most 10,000 parts.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -196,6 +200,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
+   * At most 10,000 parts.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -909,6 +914,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
+     * At most 10,000 parts.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -923,6 +929,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
+     * At most 10,000 parts.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -937,6 +944,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
+     * At most 10,000 parts.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -951,6 +959,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
+     * At most 10,000 parts.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -972,6 +981,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
+     * At most 10,000 parts.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -990,6 +1000,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
+     * At most 10,000 parts.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -1010,6 +1021,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
+     * At most 10,000 parts.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -1031,6 +1043,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
+     * At most 10,000 parts.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -1049,6 +1062,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
+     * At most 10,000 parts.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -1067,6 +1081,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
+     * At most 10,000 parts.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -1086,6 +1101,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
+     * At most 10,000 parts.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -1103,6 +1119,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
+     * At most 10,000 parts.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -1120,6 +1137,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
+     * At most 10,000 parts.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -1131,6 +1149,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
+     * At most 10,000 parts.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -1145,6 +1164,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
+     * At most 10,000 parts.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -1160,6 +1180,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
+     * At most 10,000 parts.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -1171,6 +1192,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
+     * At most 10,000 parts.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -1183,6 +1205,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
+     * At most 10,000 parts.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>

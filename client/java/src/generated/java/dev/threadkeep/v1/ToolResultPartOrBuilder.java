@@ -53,6 +53,7 @@ public interface ToolResultPartOrBuilder extends
   /**
    * <pre>
    * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
+   * At most 10,000 parts.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -62,6 +63,7 @@ public interface ToolResultPartOrBuilder extends
   /**
    * <pre>
    * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
+   * At most 10,000 parts.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -70,6 +72,7 @@ public interface ToolResultPartOrBuilder extends
   /**
    * <pre>
    * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
+   * At most 10,000 parts.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -78,6 +81,7 @@ public interface ToolResultPartOrBuilder extends
   /**
    * <pre>
    * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
+   * At most 10,000 parts.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -87,6 +91,7 @@ public interface ToolResultPartOrBuilder extends
   /**
    * <pre>
    * Content of the result: text, media or data parts. Not searched as message text. Results nest at most 8 levels deep.
+   * At most 10,000 parts.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.Part parts = 3 [json_name = "parts"];</code>

@@ -53,7 +53,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.threadkeep.v1.CompactionTrigger> triggers_;
   /**
    * <pre>
-   * REQUIRED. Triggers of the list, at least 1. Lists nest at most 8 levels deep.
+   * REQUIRED. Triggers of the list, 1 to 32. Lists nest at most 8 levels deep; all have at most 4 KiB.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionTrigger triggers = 1 [json_name = "triggers"];</code>
@@ -64,7 +64,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED. Triggers of the list, at least 1. Lists nest at most 8 levels deep.
+   * REQUIRED. Triggers of the list, 1 to 32. Lists nest at most 8 levels deep; all have at most 4 KiB.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionTrigger triggers = 1 [json_name = "triggers"];</code>
@@ -76,7 +76,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED. Triggers of the list, at least 1. Lists nest at most 8 levels deep.
+   * REQUIRED. Triggers of the list, 1 to 32. Lists nest at most 8 levels deep; all have at most 4 KiB.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionTrigger triggers = 1 [json_name = "triggers"];</code>
@@ -87,7 +87,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED. Triggers of the list, at least 1. Lists nest at most 8 levels deep.
+   * REQUIRED. Triggers of the list, 1 to 32. Lists nest at most 8 levels deep; all have at most 4 KiB.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionTrigger triggers = 1 [json_name = "triggers"];</code>
@@ -98,7 +98,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED. Triggers of the list, at least 1. Lists nest at most 8 levels deep.
+   * REQUIRED. Triggers of the list, 1 to 32. Lists nest at most 8 levels deep; all have at most 4 KiB.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionTrigger triggers = 1 [json_name = "triggers"];</code>
@@ -469,7 +469,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * REQUIRED. Triggers of the list, at least 1. Lists nest at most 8 levels deep.
+     * REQUIRED. Triggers of the list, 1 to 32. Lists nest at most 8 levels deep; all have at most 4 KiB.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionTrigger triggers = 1 [json_name = "triggers"];</code>
@@ -483,7 +483,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Triggers of the list, at least 1. Lists nest at most 8 levels deep.
+     * REQUIRED. Triggers of the list, 1 to 32. Lists nest at most 8 levels deep; all have at most 4 KiB.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionTrigger triggers = 1 [json_name = "triggers"];</code>
@@ -497,7 +497,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Triggers of the list, at least 1. Lists nest at most 8 levels deep.
+     * REQUIRED. Triggers of the list, 1 to 32. Lists nest at most 8 levels deep; all have at most 4 KiB.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionTrigger triggers = 1 [json_name = "triggers"];</code>
@@ -511,7 +511,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Triggers of the list, at least 1. Lists nest at most 8 levels deep.
+     * REQUIRED. Triggers of the list, 1 to 32. Lists nest at most 8 levels deep; all have at most 4 KiB.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionTrigger triggers = 1 [json_name = "triggers"];</code>
@@ -532,7 +532,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Triggers of the list, at least 1. Lists nest at most 8 levels deep.
+     * REQUIRED. Triggers of the list, 1 to 32. Lists nest at most 8 levels deep; all have at most 4 KiB.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionTrigger triggers = 1 [json_name = "triggers"];</code>
@@ -550,7 +550,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Triggers of the list, at least 1. Lists nest at most 8 levels deep.
+     * REQUIRED. Triggers of the list, 1 to 32. Lists nest at most 8 levels deep; all have at most 4 KiB.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionTrigger triggers = 1 [json_name = "triggers"];</code>
@@ -570,7 +570,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Triggers of the list, at least 1. Lists nest at most 8 levels deep.
+     * REQUIRED. Triggers of the list, 1 to 32. Lists nest at most 8 levels deep; all have at most 4 KiB.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionTrigger triggers = 1 [json_name = "triggers"];</code>
@@ -591,7 +591,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Triggers of the list, at least 1. Lists nest at most 8 levels deep.
+     * REQUIRED. Triggers of the list, 1 to 32. Lists nest at most 8 levels deep; all have at most 4 KiB.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionTrigger triggers = 1 [json_name = "triggers"];</code>
@@ -609,7 +609,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Triggers of the list, at least 1. Lists nest at most 8 levels deep.
+     * REQUIRED. Triggers of the list, 1 to 32. Lists nest at most 8 levels deep; all have at most 4 KiB.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionTrigger triggers = 1 [json_name = "triggers"];</code>
@@ -627,7 +627,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Triggers of the list, at least 1. Lists nest at most 8 levels deep.
+     * REQUIRED. Triggers of the list, 1 to 32. Lists nest at most 8 levels deep; all have at most 4 KiB.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionTrigger triggers = 1 [json_name = "triggers"];</code>
@@ -646,7 +646,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Triggers of the list, at least 1. Lists nest at most 8 levels deep.
+     * REQUIRED. Triggers of the list, 1 to 32. Lists nest at most 8 levels deep; all have at most 4 KiB.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionTrigger triggers = 1 [json_name = "triggers"];</code>
@@ -663,7 +663,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Triggers of the list, at least 1. Lists nest at most 8 levels deep.
+     * REQUIRED. Triggers of the list, 1 to 32. Lists nest at most 8 levels deep; all have at most 4 KiB.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionTrigger triggers = 1 [json_name = "triggers"];</code>
@@ -680,7 +680,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Triggers of the list, at least 1. Lists nest at most 8 levels deep.
+     * REQUIRED. Triggers of the list, 1 to 32. Lists nest at most 8 levels deep; all have at most 4 KiB.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionTrigger triggers = 1 [json_name = "triggers"];</code>
@@ -691,7 +691,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Triggers of the list, at least 1. Lists nest at most 8 levels deep.
+     * REQUIRED. Triggers of the list, 1 to 32. Lists nest at most 8 levels deep; all have at most 4 KiB.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionTrigger triggers = 1 [json_name = "triggers"];</code>
@@ -705,7 +705,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Triggers of the list, at least 1. Lists nest at most 8 levels deep.
+     * REQUIRED. Triggers of the list, 1 to 32. Lists nest at most 8 levels deep; all have at most 4 KiB.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionTrigger triggers = 1 [json_name = "triggers"];</code>
@@ -720,7 +720,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Triggers of the list, at least 1. Lists nest at most 8 levels deep.
+     * REQUIRED. Triggers of the list, 1 to 32. Lists nest at most 8 levels deep; all have at most 4 KiB.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionTrigger triggers = 1 [json_name = "triggers"];</code>
@@ -731,7 +731,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Triggers of the list, at least 1. Lists nest at most 8 levels deep.
+     * REQUIRED. Triggers of the list, 1 to 32. Lists nest at most 8 levels deep; all have at most 4 KiB.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionTrigger triggers = 1 [json_name = "triggers"];</code>
@@ -743,7 +743,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Triggers of the list, at least 1. Lists nest at most 8 levels deep.
+     * REQUIRED. Triggers of the list, 1 to 32. Lists nest at most 8 levels deep; all have at most 4 KiB.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionTrigger triggers = 1 [json_name = "triggers"];</code>

@@ -12,7 +12,7 @@ public interface TriggerListOrBuilder extends
 
   /**
    * <pre>
-   * REQUIRED. Triggers of the list, at least 1. Lists nest at most 8 levels deep.
+   * REQUIRED. Triggers of the list, 1 to 32. Lists nest at most 8 levels deep; all have at most 4 KiB.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionTrigger triggers = 1 [json_name = "triggers"];</code>
@@ -21,7 +21,7 @@ public interface TriggerListOrBuilder extends
       getTriggersList();
   /**
    * <pre>
-   * REQUIRED. Triggers of the list, at least 1. Lists nest at most 8 levels deep.
+   * REQUIRED. Triggers of the list, 1 to 32. Lists nest at most 8 levels deep; all have at most 4 KiB.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionTrigger triggers = 1 [json_name = "triggers"];</code>
@@ -29,7 +29,7 @@ public interface TriggerListOrBuilder extends
   dev.threadkeep.v1.CompactionTrigger getTriggers(int index);
   /**
    * <pre>
-   * REQUIRED. Triggers of the list, at least 1. Lists nest at most 8 levels deep.
+   * REQUIRED. Triggers of the list, 1 to 32. Lists nest at most 8 levels deep; all have at most 4 KiB.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionTrigger triggers = 1 [json_name = "triggers"];</code>
@@ -37,7 +37,7 @@ public interface TriggerListOrBuilder extends
   int getTriggersCount();
   /**
    * <pre>
-   * REQUIRED. Triggers of the list, at least 1. Lists nest at most 8 levels deep.
+   * REQUIRED. Triggers of the list, 1 to 32. Lists nest at most 8 levels deep; all have at most 4 KiB.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionTrigger triggers = 1 [json_name = "triggers"];</code>
@@ -46,7 +46,7 @@ public interface TriggerListOrBuilder extends
       getTriggersOrBuilderList();
   /**
    * <pre>
-   * REQUIRED. Triggers of the list, at least 1. Lists nest at most 8 levels deep.
+   * REQUIRED. Triggers of the list, 1 to 32. Lists nest at most 8 levels deep; all have at most 4 KiB.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionTrigger triggers = 1 [json_name = "triggers"];</code>
