@@ -243,7 +243,9 @@ def _services(
         (server_service_pb2, "ServerService", server),
     )
     most = limits.max_request_fields
-    return [Service(module.DESCRIPTOR.services_by_name[name], servicer, most) for module, name, servicer in servicers]
+    return [
+        Service(module.DESCRIPTOR.services_by_name[name], servicer, most_fields=most) for module, name, servicer in servicers
+    ]
 
 
 async def _sweep(sessions: SessionService, interval: float) -> None:

@@ -209,9 +209,7 @@ async def test_a_call_that_takes_longer_than_its_request_may_is_answered(app: Gr
     assert trailers == {"grpc-status": "0"}
 
 
-async def test_calls_beyond_the_limit_are_refused_but_subscriptions_and_health_are_not(
-    app: GrpcApp, servicer: Servicer
-) -> None:
+async def test_calls_beyond_the_limit_are_refused_except_watches_and_health(app: GrpcApp, servicer: Servicer) -> None:
     began, released = asyncio.Event(), asyncio.Event()
 
     async def wait() -> server_service_pb2.GetServerInfoResponse:
