@@ -14,7 +14,7 @@ from .bad_input.requests import refusal_of
 from .bad_input.streams import Streams, streams_on
 
 NAMES = ("alice", "bob", "carol", "dave", "small")
-TOKENS = {f"token-of-{name}": {"tenant": name if name == "small" else "acme", "user_id": name} for name in NAMES}
+TOKENS = {f"token-of-caller-{name}": {"tenant": name if name == "small" else "acme", "user_id": name} for name in NAMES}
 RATE = 4096
 LARGE = user("x" * (RATE + RATE // 2))
 """A bucket, which holds twice the rate, has room for one of these."""
@@ -40,7 +40,7 @@ def ref(name: str, session_id: str = "s") -> session_pb2.SessionRef:
 
 
 def token(name: str) -> str:
-    return f"Bearer token-of-{name}"
+    return f"Bearer token-of-caller-{name}"
 
 
 def test_a_caller_above_its_rate_is_refused_and_others_are_not(wire: Streams) -> None:

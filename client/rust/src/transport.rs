@@ -16,9 +16,9 @@ use tonic::{Code, ConnectError, Status, TimeoutExpired};
 use tower::{Service, ServiceExt};
 
 use crate::Client;
-use crate::error::Closed;
 use crate::address::DEFAULT_PORT;
 use crate::backoff::before_retry;
+use crate::error::Closed;
 use crate::retryable::RETRYABLE;
 
 /// Streaming methods: they are opened once, and have no deadline unless the caller sets one.

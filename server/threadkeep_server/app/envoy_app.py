@@ -87,8 +87,7 @@ class _App:
                 status = 1
             writer.write(json.dumps({"status": status}).encode() + b"\n")
             await writer.drain()
-            await send({"type": "lifespan.startup.failed", "message": type(exc).__name__})
-            return
+            os._exit(status)  # Envoy would log another line
         writer.write(json.dumps({"store": asdict(self._opened.store)}).encode() + b"\n")
         self._control = asyncio.create_task(self._drain_on_request(settings, reader, writer))
         tune_interpreter()

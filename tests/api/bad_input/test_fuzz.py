@@ -23,7 +23,7 @@ from threadkeep_server.app.server import Running
 from ..conftest import running
 from .noise import METHODS, Noise, path_of
 
-TOKENS = {"token-alice": {"tenant": "acme", "user_id": "u"}, "token-acme": {"tenant": "acme"}}
+TOKENS = {"token-of-alice-at-acme": {"tenant": "acme", "user_id": "u"}, "token-of-anyone-at-acme": {"tenant": "acme"}}
 SENT = ["", "Bearer no", *(f"Bearer {token}" for token in TOKENS)]
 COUNT = size(50_000, 400)
 """Of requests over each protocol."""
@@ -46,7 +46,7 @@ def no_fault(server: Running, caplog: pytest.LogCaptureFixture) -> Iterator[None
     with caplog.at_level(logging.ERROR):
         yield
     assert not [each.getMessage() for each in caplog.records if each.levelno >= logging.ERROR or each.exc_info]
-    with Client(f"127.0.0.1:{server.grpc_port}", token="token-acme", user_id="after") as client:
+    with Client(f"127.0.0.1:{server.grpc_port}", token="token-of-anyone-at-acme", user_id="after") as client:
         assert client.append("s", user("still here"), create=True).events[0].seq >= 1
 
 
