@@ -103,8 +103,9 @@ class _App:
         names = [service.descriptor.full_name for service in opened.services]
         self._health = HealthServicer(names)
         self._gateway = opened.gateway()
-        public = [health_service(self._health), *([reflection_service(names)] if settings.reflection else [])]
-        self._grpc = GrpcApp(opened.services, public, opened.authenticator, max_request_bytes=settings.max_batch_bytes)
+        services = [*opened.services, *([reflection_service(names)] if settings.reflection else [])]
+        public = [health_service(self._health)]
+        self._grpc = GrpcApp(services, public, opened.authenticator, max_request_bytes=settings.max_batch_bytes)
 
     async def _drain_on_request(self, settings: Settings, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Drains when the process that started Envoy requests it, or when either process ends."""

@@ -26,7 +26,7 @@ from threadkeep.v1 import (
 )
 
 from ..config.settings import Settings, split_address
-from ..domain.model import SECOND_NS, Caller
+from ..domain.model import SECOND_NS
 from ..domain.search import SearchMode
 from ..domain.validation import Limits
 from ..providers.tokenizers import CHARACTER_ESTIMATE, TokenCounter
@@ -42,6 +42,7 @@ from ..transport.asgi import ASGIApp
 from ..transport.auth import DEFAULT_TENANT, Authenticator
 from ..transport.convert.events import DraftMaker
 from ..transport.convert.feed_encoder import delivery_change
+from ..transport.grpc.credentials import server_credentials
 from ..transport.grpc.server import serve_grpc
 from ..transport.http.memory_route import MemoryRoute
 from ..transport.http.metrics import Metrics
@@ -60,7 +61,7 @@ from ..transport.servicers.sessions import SessionServicer
 from ..transport.servicers.subscriptions import SubscriptionServicer
 from ..transport.servicers.tools import ToolServicer
 from ..transport.wire.codec import EventCodec
-from . import compaction
+from . import compaction, identity
 from .feed import FeedServices, open_feed
 from .search import SearchServices, open_search
 
@@ -120,14 +121,22 @@ async def open_services(settings: Settings) -> AsyncIterator[Opened]:
         services = _services(store, sessions, limits, info.store_id, counter, compacting, feed, search, append_streams)
         sweeper = asyncio.create_task(_sweep(sessions, settings.sweep_interval.total_seconds()), name="sweeper")
         stack.callback(sweeper.cancel)
-        authenticator = _authenticator(settings)
+        authenticator = identity.authenticator(settings)
 
         def gateway() -> ASGIApp:
             # Twice: a batch is a third larger in base64, and the rest of the request has a size as well.
             most = settings.max_batch_bytes * 2
             metrics = Metrics(replace(feed.sources(store), embedding=search.stats))
             memory = MemoryRoute(search.memory, authenticator)
-            return http_app(services, authenticator, ready=store.ping, max_bytes=most, metrics=metrics, memory=memory)
+            return http_app(
+                services,
+                authenticator,
+                ready=store.ping,
+                max_bytes=most,
+                metrics=metrics,
+                memory=memory,
+                metrics_need_role=settings.metrics_need_role,
+            )
 
         yield Opened(services, authenticator, gateway, (feed.drain, append_streams.drain), info)
 
@@ -237,15 +246,9 @@ def _sql_options(settings: Settings) -> SqlOptions:
     )
 
 
-def _authenticator(settings: Settings) -> Authenticator:
-    return Authenticator({token: Caller(who.tenant, who.user_id) for token, who in settings.auth_tokens.items()})
-
-
 def _credentials(settings: Settings) -> grpc.ServerCredentials | None:
-    if settings.tls_certificate is None or settings.tls_private_key is None:
-        return None
-    pair = (settings.tls_private_key.read_bytes(), settings.tls_certificate.read_bytes())
-    return grpc.ssl_server_credentials([pair])
+    files = identity.tls_files(settings, settings.tls_client_ca)
+    return None if files is None else server_credentials(files)
 
 
 def _http(settings: Settings, gateway: ASGIApp) -> AbstractAsyncContextManager[int]:
@@ -254,7 +257,6 @@ def _http(settings: Settings, gateway: ASGIApp) -> AbstractAsyncContextManager[i
         gateway,
         host,
         port,
-        certificate=settings.tls_certificate,
-        private_key=settings.tls_private_key,
+        tls=identity.tls_files(settings),
         grace_s=settings.drain_grace.total_seconds(),
     )

@@ -35,6 +35,7 @@ from pydantic_settings import (
 from .compaction import CompactionSettings
 from .environment import ENV_PREFIX, unknown_variables
 from .feed import FeedSettings
+from .identity import IdentitySettings
 from .search import SearchSettings
 from .types import (
     IN_MEMORY,
@@ -84,7 +85,7 @@ def _default_log_format() -> Literal["text", "json"]:
     return "text" if sys.stderr is not None and sys.stderr.isatty() else "json"
 
 
-class Settings(FeedSettings, SearchSettings, CompactionSettings):
+class Settings(IdentitySettings, FeedSettings, SearchSettings, CompactionSettings):
     """Every setting of the server. `load_settings` creates it; the constructor reads neither environment nor file."""
 
     model_config = SettingsConfigDict(
@@ -117,18 +118,14 @@ class Settings(FeedSettings, SearchSettings, CompactionSettings):
     auth_tokens: dict[str, Principal] = Field(
         default_factory=dict,
         repr=False,
-        description="Bearer tokens and their callers: a table of `token = {tenant, user_id}` (JSON in the environment); "
-        "`user_id` is optional and binds the caller to that user. Without tokens every caller is of tenant `default`.",
+        description="Bearer tokens and their callers: a table of `token = {tenant, user_id, roles}` (JSON in the environment). "
+        "`user_id` is optional and binds the caller to that user; without `roles` the caller has the role `admin`. Without "
+        "authentication every caller is of tenant `default`.",
     )
     auth_tokens_file: Path | None = Field(
         default=None,
         description="TOML file with more tokens in the form of `auth_tokens`, to keep them out of the settings file.",
     )
-    tls_certificate: Path | None = Field(
-        default=None,
-        description="PEM file with the certificate chain of both ports. Requires `tls_private_key`. Absent: no TLS.",
-    )
-    tls_private_key: Path | None = Field(default=None, description="PEM file with the certificate's private key.")
     sqlite_synchronous: Annotated[Literal["NORMAL", "FULL", "EXTRA"], BeforeValidator(upper)] = Field(
         default="FULL",
         description="SQLite's `synchronous`: with FULL and EXTRA an acknowledged append survives a power cut; with NORMAL it "
@@ -176,8 +173,6 @@ class Settings(FeedSettings, SearchSettings, CompactionSettings):
         default_factory=_default_log_format,
         description="Log lines on standard error: `text` or `json`. Default: text on a terminal, otherwise json.",
     )
-    reflection: bool = Field(default=True, description="Offer gRPC server reflection, for `grpcurl` and `buf curl`.")
-    channelz: bool = Field(default=True, description="Offer gRPC channelz, which shows connections and their counters.")
 
     _sources: dict[str, str] = PrivateAttr(default_factory=dict)
 
@@ -222,7 +217,7 @@ class Settings(FeedSettings, SearchSettings, CompactionSettings):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        problems: list[str] = []
+        problems = self.identity_problems()
         if not self.grpc_address:
             problems.append("grpc_address: must not be empty: gRPC is always served; set host:port")
         if self.grpc_address == self.http_address and split_address(self.grpc_address)[1] != 0:
@@ -230,7 +225,9 @@ class Settings(FeedSettings, SearchSettings, CompactionSettings):
         if (self.tls_certificate is None) != (self.tls_private_key is None):
             absent = "tls_private_key" if self.tls_private_key is None else "tls_certificate"
             problems.append(f"{absent}: must be set too: TLS needs both tls_certificate and tls_private_key")
-        for name in ("tls_certificate", "tls_private_key"):
+        if self.tls_client_ca is not None and (self.tls_certificate is None or self.frontend != "grpc"):
+            problems.append("tls_client_ca: needs tls_certificate and the front end grpc")
+        for name in ("tls_certificate", "tls_private_key", "tls_client_ca"):
             path = getattr(self, name)
             if path is not None and not path.is_file():
                 problems.append(f"{name}: there is no file {str(path)!r}; give the path of a PEM file")
@@ -278,7 +275,7 @@ class Settings(FeedSettings, SearchSettings, CompactionSettings):
         """Returns every value as JSON types, without tokens, keys and passwords."""
         values: dict[str, object] = {name: _shown(getattr(self, name)) for name in type(self).model_fields}
         values["database_url"] = self.shown_database_url
-        bound = (principal.model_dump(exclude_none=True) for principal in self.auth_tokens.values())
+        bound = (principal.model_dump(exclude_defaults=True) for principal in self.auth_tokens.values())
         values["auth_tokens"] = [{"token": MASK, **each} for each in bound]
         for name in _ENDPOINTS:
             values[f"{name}_api_key"] = MASK if getattr(self, f"{name}_api_key") else ""
@@ -341,7 +338,9 @@ def _problem(error: dict[str, Any], values: Mapping[str, object], sources: Mappi
     if name == "auth_tokens":
         inner = [str(each) for each in error["loc"][2:]]
         where = f" ({'.'.join(inner)} of a token)" if inner else ""
-        text += f'{where}; the form is token = {{tenant = "...", user_id = "..."}}, user_id being optional'
+        text += (
+            f'{where}; the form is token = {{tenant = "...", user_id = "...", roles = ["..."]}}, the last two being optional'
+        )
     elif name not in _SECRETS and name in values:
         text += f"; it is {str(values[name])!r}"
     return _located(f"{name}: {text}", sources)
@@ -393,4 +392,6 @@ def _environment() -> dict[str, Any]:
 def _shown(value: object) -> object:
     if isinstance(value, timedelta):
         return shown_duration(value)
+    if isinstance(value, dict):
+        return {name: principal.model_dump(exclude_defaults=True) for name, principal in value.items()}
     return str(value) if isinstance(value, Path) else value

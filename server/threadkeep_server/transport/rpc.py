@@ -14,6 +14,8 @@ from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 
+from threadkeep.v1 import access_pb2
+
 from ..domain.errors import InvalidField
 
 MESSAGE_SLACK = 4 << 20
@@ -37,6 +39,8 @@ class Method:
     server_streaming: bool
     idempotent: bool
     read_only: bool
+    role: str
+    """The role that the caller needs."""
     call: Handler
 
     @property
@@ -58,10 +62,11 @@ class Method:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A proto service and its servicer."""
+    """A proto service and its servicer. `role`: the role that its methods need, if their options do not name it."""
 
     descriptor: ServiceDescriptor
     servicer: object
+    role: str = ""
 
     def methods(self) -> list[Method]:
         return [self._method(descriptor) for descriptor in self.descriptor.methods]
@@ -78,8 +83,17 @@ class Service:
             server_streaming=bool(descriptor.server_streaming),
             idempotent=read_only or options.idempotency_level == options.IDEMPOTENT,
             read_only=read_only,
+            role=self.role or required_role(descriptor),
             call=getattr(self.servicer, descriptor.name),
         )
+
+
+def required_role(descriptor: MethodDescriptor) -> str:
+    """Returns the role of the method's option. Raises ValueError without one, because such a method would be open."""
+    number = descriptor.GetOptions().Extensions[access_pb2.required_role]
+    if number == access_pb2.ACCESS_ROLE_UNSPECIFIED:
+        raise ValueError(f"{descriptor.full_name} has no required_role")
+    return access_pb2.AccessRole.Name(number).removeprefix("ACCESS_ROLE_").lower()
 
 
 def encode(response: Message | bytes) -> bytes:

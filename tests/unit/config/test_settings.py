@@ -260,6 +260,11 @@ def test_tokens_that_are_not_json_are_reported_without_the_value(monkeypatch: py
         ("summarizer_timeout", 0, "must be more than 0"),
         ("summarizer_attempts", 11, "less than or equal to 10"),
         ("summarizer_tokens_per_hour", -1, "greater than or equal to 0"),
+        ("jwt_issuer", "http://issuer.example", "begins with https://"),
+        ("jwt_keys_url", "file:///etc/passwd", "begins with https://"),
+        ("jwt_algorithms", "RS256,HS256", "must be some of RS256"),
+        ("jwt_algorithms", "none", "must be some of RS256"),
+        ("jwt_leeway", "1h", "less than or equal to"),
     ],
 )
 def test_a_wrong_value_is_reported_with_its_field_source_and_remedy(name: str, value: object, says: str) -> None:
@@ -292,6 +297,19 @@ def test_tls_needs_both_files_and_they_must_exist() -> None:
     assert _problem(tls_private_key=key).startswith("tls_certificate: must be set too")
     assert "there is no file 'no.pem'" in _problem(tls_certificate="no.pem", tls_private_key=key)
     assert load_settings(tls_certificate=certificate, tls_private_key=key).tls_private_key == key
+
+
+def test_settings_of_identity_that_would_admit_too_much_are_refused() -> None:
+    pem, issuer = _file("", "ca.pem"), "https://issuer.example"
+    assert _problem(jwt_issuer=issuer).startswith("jwt_audience: must be set with jwt_issuer")
+    assert _problem(jwt_issuer=issuer, jwt_audience="a", jwt_tenant_claim="").startswith("jwt_tenant: must be set")
+    identities = {"agent": {"tenant": "acme", "roles": ["reader"]}}
+    assert _problem(tls_client_identities=identities).startswith("tls_client_ca: must be set")
+    assert _problem(tls_client_ca=pem).startswith("tls_client_ca (from flag): needs tls_certificate")
+    assert "'reader', 'writer'" in _problem(auth_tokens={"hush": {"tenant": "acme", "roles": ["king"]}})
+    settings = load_settings(tls_client_ca=pem, tls_certificate=pem, tls_private_key=pem, tls_client_identities=identities)
+    assert json.loads(json.dumps(settings.public()))["tls_client_identities"] == identities
+    assert load_settings(jwt_issuer=issuer, jwt_audience="a", jwt_algorithms=["ES256"]).jwt_algorithms == "ES256"
 
 
 def test_an_unknown_setting_is_refused_with_the_likely_name() -> None:

@@ -96,11 +96,13 @@ class _Calls:
 
     def __init__(self, authenticator: Authenticator) -> None:
         self._authenticator = authenticator
+        self._roles: dict[tuple[str, str], str] = {}
         self._callers: WeakKeyDictionary[RequestContext[Any, Any], Caller] = WeakKeyDictionary()
 
     async def on_start(self, ctx: RequestContext[Any, Any]) -> None:
         try:
-            self._callers[ctx] = self._authenticator.caller(ctx.request_headers.get("authorization"))
+            role = self._roles[ctx.method.service_name, ctx.method.name]
+            self._callers[ctx] = await self._authenticator.admit(role, ctx.request_headers.get("authorization"))
         except Exception as error:
             raise _connect_error(as_domain_error(error)) from None
 
@@ -112,6 +114,7 @@ class _Calls:
             raise _connect_error(as_domain_error(error)) from None
 
     def endpoint(self, method: Method) -> Any:
+        self._roles[method.service, method.name] = method.role
         level = IdempotencyLevel.IDEMPOTENT if method.idempotent else IdempotencyLevel.UNKNOWN
         info = MethodInfo(
             name=method.name,

@@ -6,6 +6,8 @@ import json
 from dataclasses import asdict
 from urllib.parse import unquote
 
+from threadkeep.v1 import memory_service_pb2
+
 from ...domain import validation
 from ...domain.errors import InvalidField, ThreadkeepError
 from ...domain.model import SessionRef
@@ -13,11 +15,13 @@ from ...service.memory.memories import MemoryService
 from ..asgi import Receive, Scope, Send
 from ..auth import Authenticator
 from ..errors import as_domain_error
+from ..rpc import required_role
 from .responses import respond_error, respond_json
 
 PATTERN = "/apps/{app}/users/{user}/memory"
 SHOWN = f'{PATTERN} with {{"sessionId": "..."}}'
 _METHOD = "PATCH"
+_ROLE = required_role(memory_service_pb2.DESCRIPTOR.services_by_name["MemoryService"].methods_by_name["AddSessionToMemory"])
 _SEGMENTS = 6
 _MOST_BYTES = 64 << 10
 _LONGEST_NAME = 100
@@ -48,7 +52,7 @@ class MemoryRoute:
             return
         try:
             authorization = dict(scope["headers"]).get(b"authorization")
-            caller = self._authenticator.caller(None if authorization is None else authorization.decode("latin-1"))
+            caller = await self._authenticator.admit(_ROLE, None if authorization is None else authorization.decode("latin-1"))
             done = await self._memory.add_session(caller, _named(scope, await _body(receive)))
         except _TooLarge:
             message = f"the body must have at most {_MOST_BYTES:,} bytes"
