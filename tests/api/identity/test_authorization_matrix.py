@@ -32,7 +32,7 @@ TOKENS: dict[str, dict[str, Any]] = {
     for role in NAMES
     for tenant in ("acme", "other")
 } | {"bob": {"tenant": "acme", "user_id": "bob"}}
-# What a request needs apart from the names of a session, a user and an app, to be checked against the caller.
+# What a request needs in addition to the names of a session, a user and an app, to be checked against the caller.
 CONTENT: dict[str, dict[str, Any]] = {
     "AddMemories": {"memories": [{"id": "m", "content": {"role": "ROLE_USER", "parts": [{"text": "hi"}]}}]},
     "AppendEvents": {"events": [{"message": {"role": "ROLE_USER", "parts": [{"text": "hi"}]}}]},
