@@ -39,6 +39,9 @@ async def _serve(settings: Settings) -> int:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
+    # Without a terminal, whose end it announces, others send it when files have changed.
+    with_terminal = sys.stdin is not None and sys.stdin.isatty()
+    loop.add_signal_handler(signal.SIGHUP, stop.set if with_terminal else _say_that_files_are_followed)
     async with serve(settings) as running:
         host = settings.grpc_address.rpartition(":")[0]
         _log.info(
@@ -62,6 +65,10 @@ async def _serve(settings: Settings) -> int:
         _log.info("draining: calls in flight have %g s to finish", settings.drain_grace.total_seconds())
     _log.info("stopped")
     return 0
+
+
+def _say_that_files_are_followed() -> None:
+    _log.info("SIGHUP: changes of issued tokens and certificates are followed without it; for other settings, restart")
 
 
 def main() -> int:

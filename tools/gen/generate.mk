@@ -71,6 +71,7 @@ generate: gen-tools
 	  --jsonschema_opt=target=json $(PROTO_NAMES)
 	$(PROTOC) $(FROM_SET) --plugin=$(GEN)/go/protoc-gen-doc --doc_out=$(OUT)/$(REFERENCE) \
 	  --doc_opt=tools/gen/reference.tmpl,api.md:google/* $(PROTO_NAMES)
+	$(GEN)/python/bin/python tools/gen/roles.py $(SET) $(OUT)/$(PY_OUT) $(OUT)/$(REFERENCE)/api.md
 
 # What did not change is left alone, so that nothing is built again for it.
 .PHONY: proto

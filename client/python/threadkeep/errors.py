@@ -147,10 +147,11 @@ class Unauthenticated(ThreadkeepError):
 
 
 class PermissionDenied(ThreadkeepError):
-    """The token does not permit the value of `field`."""
+    """The token does not permit the value of `field`, or lacks the `role` that the call needs; the other is empty."""
 
     reason = "PERMISSION_DENIED"
     field = _Text()
+    role = _Text()
 
 
 class ServerDraining(Unavailable):

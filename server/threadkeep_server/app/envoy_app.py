@@ -102,10 +102,10 @@ class _App:
         names = [service.descriptor.full_name for service in opened.services]
         self._health = HealthServicer(names)
         self._gateway = opened.gateway()
-        public = [health_service(self._health), *([reflection_service(names)] if settings.reflection else [])]
+        services = [*opened.services, *([reflection_service(names)] if settings.reflection else [])]
         self._grpc = GrpcApp(
-            opened.services,
-            public,
+            services,
+            [health_service(self._health)],
             opened.authenticator,
             max_request_bytes=settings.max_batch_bytes,
             calls=opened.calls,

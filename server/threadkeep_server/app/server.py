@@ -26,7 +26,7 @@ from threadkeep.v1 import (
 )
 
 from ..config.settings import ConfigError, Settings, split_address
-from ..domain.model import SECOND_NS, Caller
+from ..domain.model import SECOND_NS
 from ..domain.search import SearchMode
 from ..domain.validation import Limits
 from ..providers.tokenizers import CHARACTER_ESTIMATE, TokenCounter
@@ -46,6 +46,7 @@ from ..transport.auth import DEFAULT_TENANT, Authenticator
 from ..transport.connections import ConnectionLimits
 from ..transport.convert.events import DraftMaker
 from ..transport.convert.feed_encoder import delivery_change
+from ..transport.grpc.credentials import server_credentials
 from ..transport.grpc.server import serve_grpc
 from ..transport.http.memory_route import MemoryRoute
 from ..transport.http.metrics import Metrics
@@ -64,7 +65,7 @@ from ..transport.servicers.sessions import SessionServicer
 from ..transport.servicers.subscriptions import SubscriptionServicer
 from ..transport.servicers.tools import ToolServicer
 from ..transport.wire.codec import EventCodec
-from . import compaction
+from . import compaction, identity
 from .feed import FeedServices, open_feed
 from .open_files import most_connections
 from .quotas import limits_of, open_storage_quota
@@ -133,7 +134,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Opened]:
         services = [replace(service, around=tuple(around)) for service in services]
         sweeper = asyncio.create_task(_sweep(sessions, settings.sweep_interval.total_seconds()), name="sweeper")
         stack.callback(sweeper.cancel)
-        authenticator = _authenticator(settings)
+        authenticator = identity.authenticator(settings)
         calls = CallLimit(settings.max_calls)
 
         def gateway() -> ASGIApp:
@@ -151,6 +152,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Opened]:
                 memory=memory,
                 calls=calls,
                 connections=connection_limits(settings),
+                metrics_need_role=settings.metrics_need_role,
             )
 
         yield Opened(services, authenticator, calls, gateway, (feed.drain, append_streams.drain), info)
@@ -285,17 +287,9 @@ def _sql_options(settings: Settings) -> SqlOptions:
     )
 
 
-def _authenticator(settings: Settings) -> Authenticator:
-    if settings.auth_tokens_file is not None and not settings.auth_tokens:
-        raise ConfigError(["auth_tokens_file: its tokens are not in auth_tokens; read the settings with load_settings"])
-    return Authenticator({token: Caller(who.tenant, who.user_id) for token, who in settings.auth_tokens.items()})
-
-
 def _credentials(settings: Settings) -> grpc.ServerCredentials | None:
-    if settings.tls_certificate is None or settings.tls_private_key is None:
-        return None
-    pair = (settings.tls_private_key.read_bytes(), settings.tls_certificate.read_bytes())
-    return grpc.ssl_server_credentials([pair])
+    files = identity.tls_files(settings, settings.tls_client_ca)
+    return None if files is None else server_credentials(files)
 
 
 def _http(settings: Settings, gateway: ASGIApp) -> AbstractAsyncContextManager[int]:
@@ -304,8 +298,7 @@ def _http(settings: Settings, gateway: ASGIApp) -> AbstractAsyncContextManager[i
         gateway,
         host,
         port,
-        certificate=settings.tls_certificate,
-        private_key=settings.tls_private_key,
+        tls=identity.tls_files(settings),
         grace_s=settings.drain_grace.total_seconds(),
         connections=connection_limits(settings),
     )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Self
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 from pydantic_settings import BaseSettings
 
 from .files import ConfigError, home, tls_problems
-from .types import Principal, is_loopback, split_address
+from .types import Principal, is_loopback, lower, split_address
 
 RANDOM_HEX = "`openssl rand -hex 32`"
 _SHORTEST_TOKEN = 16
@@ -22,6 +22,11 @@ class AccessSettings(BaseSettings):
         default="127.0.0.1:7443",
         description="host:port that gRPC listens on. Port 0 picks a free one; 0.0.0.0 listens on all interfaces.",
     )
+    frontend: Annotated[Literal["grpc", "envoy"], BeforeValidator(lower)] = Field(
+        default="grpc",
+        description="What accepts connections. `grpc`: gRPC and, on its own port, HTTP. `envoy`: an Envoy that serves both on "
+        "both ports; see operations.",
+    )
     http_address: str = Field(
         default="127.0.0.1:7480",
         description="host:port for JSON, Connect, gRPC-Web, /healthz, /readyz and /metrics. Empty: no HTTP.",
@@ -29,8 +34,9 @@ class AccessSettings(BaseSettings):
     auth_tokens: dict[str, Principal] = Field(
         default_factory=dict,
         repr=False,
-        description="Bearer tokens and their callers: a table of `token = {tenant, user_id}` (JSON in the environment); "
-        "`user_id` is optional and binds the caller to that user. Without tokens every caller is of tenant `default`.",
+        description="Bearer tokens and their callers: a table of `token = {tenant, user_id, roles}` (JSON in the environment). "
+        "`user_id` is optional and binds the caller to that user; without `roles` the caller has the role `admin`. Without "
+        "authentication every caller is of tenant `default`.",
     )
     auth_tokens_file: Path | None = Field(
         default=None,

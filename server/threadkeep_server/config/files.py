@@ -83,3 +83,14 @@ def tls_problems(certificate: Path, private_key: Path) -> list[str]:
             pair = "a certificate chain, and tls_private_key that of its key, without a password"
             problems.append(f"tls_certificate: must be the PEM file of {pair} ({why})")
     return problems
+
+
+def ca_problem(path: Path) -> str | None:
+    """Returns the problem of a file with the certificates of a CA, None without one."""
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_verify_locations(path)
+    except ssl.SSLError as error:
+        return f"must be the PEM file of a CA's certificates ({error.reason})"
+    except OSError as error:
+        return f"cannot read {str(path)!r}: {error.strerror}; give the path of a PEM file"
+    return None

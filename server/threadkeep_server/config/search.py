@@ -8,14 +8,9 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_settings import BaseSettings
 
-from .types import Bytes, Interval, lower
+from .types import Bytes, Interval, listed, lower
 
 _INGESTIONS = ("on_expiry", "on_idle", "on_compaction")
-
-
-def _listed(value: object) -> object:
-    """Converts a TOML list to the form of the environment."""
-    return ",".join(map(str, value)) if isinstance(value, list | tuple) else value
 
 
 def _ingestions(value: str) -> str:
@@ -79,7 +74,7 @@ class SearchSettings(BaseSettings):
         default=256 << 20, description="RAM for the vectors of recently searched scopes: 256 MiB."
     )
     memory: bool = Field(default=True, description="Offer long-term memory. Off: its calls are rejected.")
-    memory_ingest: Annotated[str, BeforeValidator(_listed), AfterValidator(_ingestions)] = Field(
+    memory_ingest: Annotated[str, BeforeValidator(listed), AfterValidator(_ingestions)] = Field(
         default="never",
         description="When sessions are ingested automatically: `never`, or some of `on_expiry` (before they are deleted), "
         "`on_idle` (after `memory_idle` without an append) and `on_compaction` (when they are compacted), separated by commas.",

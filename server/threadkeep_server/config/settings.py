@@ -31,12 +31,13 @@ from pydantic_settings import (
     SettingsError,
 )
 
-from .access import RANDOM_HEX, AccessSettings
+from .access import RANDOM_HEX
 from .compaction import CompactionSettings
 from .connections import ConnectionSettings
 from .environment import ENV_PREFIX, unknown_variables
 from .feed import FeedSettings
 from .files import ConfigError, exposed, home, is_there, read_toml
+from .identity import IdentitySettings
 from .quotas import QuotaSettings
 from .search import SearchSettings
 from .types import (
@@ -81,7 +82,7 @@ def _default_log_format() -> Literal["text", "json"]:
     return "text" if sys.stderr is not None and sys.stderr.isatty() else "json"
 
 
-class Settings(ConnectionSettings, FeedSettings, SearchSettings, CompactionSettings, AccessSettings, QuotaSettings):
+class Settings(ConnectionSettings, FeedSettings, SearchSettings, CompactionSettings, IdentitySettings, QuotaSettings):
     """Every setting of the server. `load_settings` creates it; the constructor reads neither environment nor file."""
 
     model_config = SettingsConfigDict(
@@ -97,11 +98,6 @@ class Settings(ConnectionSettings, FeedSettings, SearchSettings, CompactionSetti
         description="The database: `sqlite:///path` or `postgresql://user:password@host:port/database`; or "
         "`memory://` for tests and demos: nothing survives a restart. "
         "Empty: the SQLite file `threadkeep.db` inside `data_dir`.",
-    )
-    frontend: Annotated[Literal["grpc", "envoy"], BeforeValidator(lower)] = Field(
-        default="grpc",
-        description="What accepts connections. `grpc`: gRPC and, on its own port, HTTP. `envoy`: an Envoy that serves both on "
-        "both ports; see operations.",
     )
     sqlite_synchronous: Annotated[Literal["NORMAL", "FULL", "EXTRA"], BeforeValidator(upper)] = Field(
         default="FULL",
@@ -152,8 +148,6 @@ class Settings(ConnectionSettings, FeedSettings, SearchSettings, CompactionSetti
         default_factory=_default_log_format,
         description="Log lines on standard error: `text` or `json`. Default: text on a terminal, otherwise json.",
     )
-    reflection: bool = Field(default=True, description="Offer gRPC server reflection, for `grpcurl` and `buf curl`.")
-    channelz: bool = Field(default=True, description="Offer gRPC channelz, which shows connections and their counters.")
 
     _sources: dict[str, str] = PrivateAttr(default_factory=dict)
 
@@ -228,7 +222,7 @@ class Settings(ConnectionSettings, FeedSettings, SearchSettings, CompactionSetti
         """Returns every value as JSON types, without tokens, keys and passwords."""
         values: dict[str, object] = {name: _shown(getattr(self, name)) for name in type(self).model_fields}
         values["database_url"] = self.shown_database_url
-        bound = (principal.model_dump(exclude_none=True) for principal in self.auth_tokens.values())
+        bound = (principal.model_dump(exclude_defaults=True) for principal in self.auth_tokens.values())
         values["auth_tokens"] = [{"token": MASK, **each} for each in bound]
         for name in _ENDPOINTS:
             values[f"{name}_api_key"] = MASK if getattr(self, f"{name}_api_key") else ""
@@ -304,7 +298,9 @@ def _problem(error: dict[str, Any], values: Mapping[str, object], sources: Mappi
     if name == "auth_tokens":
         inner = [str(each) for each in error["loc"][2:]]
         where = f" ({'.'.join(inner)} of a token)" if inner else ""
-        text += f'{where}; the form is token = {{tenant = "...", user_id = "..."}}, user_id being optional'
+        text += (
+            f'{where}; the form is token = {{tenant = "...", user_id = "...", roles = ["..."]}}, the last two being optional'
+        )
     elif name not in _SECRETS and name in values:
         text += f"; it is {str(values[name])!r}"
     return _located(f"{name}: {text}", sources)
@@ -343,4 +339,6 @@ def _environment() -> dict[str, Any]:
 def _shown(value: object) -> object:
     if isinstance(value, timedelta):
         return shown_duration(value)
+    if isinstance(value, dict):
+        return {name: principal.model_dump(exclude_defaults=True) for name, principal in value.items()}
     return str(value) if isinstance(value, Path) else value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from datetime import timedelta
-from typing import Annotated
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
@@ -60,6 +60,11 @@ def lower(value: object) -> object:
 
 def upper(value: object) -> object:
     return value.upper() if isinstance(value, str) else value
+
+
+def listed(value: object) -> object:
+    """Converts a TOML list to the form of the environment."""
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else value
 
 
 def split_address(address: str) -> tuple[str, int]:
@@ -142,4 +147,7 @@ class Principal(BaseModel):
         min_length=1,
         max_length=256,
         description="The only user that the caller may act for; absent: any user of the tenant.",
+    )
+    roles: tuple[Literal["reader", "writer", "compactor", "admin", "ops"], ...] = Field(
+        default=("admin",), min_length=1, description="What the caller may do; absent: all reads and changes of data."
     )

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
 from typing import NamedTuple
 
+from . import roles as access
+
 SECOND_NS = 1_000_000_000
 POSITION_STEP = 1 << 20
 """Distance of the window positions of appended events. Compactions insert events between them."""
@@ -36,10 +38,12 @@ class Tools(IntFlag):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The caller of the credential. user_id None: not bound to a user, may act for all users of the tenant."""
+    """The caller of the credential. user_id None: not bound to a user, may act for all users of the tenant. roles: as `granted`
+    returns them."""
 
     tenant: str
     user_id: str | None = None
+    roles: frozenset[str] = access.DATA
 
 
 class SessionRef(NamedTuple):

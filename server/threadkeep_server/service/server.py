@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from ..domain.errors import PermissionDenied
 from ..domain.model import Caller
+from ..domain.roles import ADMIN, OPS
 from ..store.contract.maintenance import MaintenanceStore, StoreInfo
 from .search.embedding import EmbeddingWorker
 from .search.embedding_backlog import EmbeddingBacklog
@@ -41,9 +42,12 @@ class ServerService:
         return "" if self._embedding is None else self._embedding.name
 
     async def info(self, caller: Caller, *, totals: bool) -> StoreInfo:
-        """Returns store information. Totals are of the tenant: raises PermissionDenied for a caller bound to a user."""
+        """Returns store information. Totals are of the tenant: raises PermissionDenied for a caller bound to a user, and for
+        one that has neither the role ops nor admin."""
         if totals and caller.user_id is not None:
             raise PermissionDenied("include_totals", "leave it out")
+        if totals and not caller.roles & {OPS, ADMIN}:
+            raise PermissionDenied(role=OPS)
         info = await self._store.info(caller.tenant, totals=totals)
         # The lag of the whole store would reveal the activity of others.
         return info if caller.user_id is None else replace(info, index_lag=0)

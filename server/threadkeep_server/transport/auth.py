@@ -1,39 +1,74 @@
-"""Authentication: derives the caller from the credential, never from a request field alone."""
+"""Authentication: derives the caller from the credential, never from a request field alone, and compares its roles with the one
+that a method needs."""
 
 from __future__ import annotations
 
 import hashlib
-import hmac
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
-from ..domain.errors import Unauthenticated
+from ..domain.errors import PermissionDenied, Unauthenticated
 from ..domain.model import Caller
+from ..domain.roles import EVERY
 
 DEFAULT_TENANT = "default"
 _PREFIX = "bearer "
 
 
+class TokenSource(Protocol):
+    """Where tokens come from that the settings do not contain."""
+
+    async def caller(self, token: str, digest: bytes) -> Caller | None:
+        """Returns the caller of a token, None for a token that is not of this source. `digest`: its SHA-256. Raises
+        Unauthenticated."""
+        ...
+
+
 class Authenticator:
-    """Maps bearer tokens to callers. Without configured tokens, every caller has the default tenant and no user."""
+    """Maps bearer tokens and client certificates to callers. Without any of them, every caller has the default tenant, no user
+    and every role."""
 
-    def __init__(self, tokens: Mapping[str, Caller]) -> None:
-        self._callers = {_digest(token): caller for token, caller in tokens.items()}
-        self.anonymous = None if tokens else Caller(DEFAULT_TENANT)
-        """The caller of every request if no token is configured, else None."""
+    def __init__(
+        self,
+        tokens: Mapping[str, Caller],
+        sources: Sequence[TokenSource] = (),
+        certificates: Mapping[str, Caller] | None = None,
+    ) -> None:
+        """`certificates`: callers by a name in their certificate."""
+        # By digest: how long the search takes reveals nothing of a token.
+        self._callers = {digest_of(token): caller for token, caller in tokens.items()}
+        self._sources = sources
+        self._certificates = certificates or {}
+        self.anonymous = None if tokens or sources or certificates else Caller(DEFAULT_TENANT, roles=EVERY)
+        """The caller of every request if there is no authentication, else None."""
 
-    def caller(self, authorization: str | None) -> Caller:
-        """Returns the caller. `authorization` is the value of the header. Raises Unauthenticated."""
-        if self.anonymous is not None:
-            return self.anonymous
-        value = authorization or ""
-        if not value[: len(_PREFIX)].lower() == _PREFIX:
+    async def admit(self, role: str, authorization: str | None, names: Sequence[str] = ()) -> Caller:
+        """Returns the caller. `authorization` is the value of the header, None without it; then one of `names`, those in the
+        client's verified certificate, identifies the caller. Raises Unauthenticated, and PermissionDenied for a
+        caller without the role."""
+        caller = self.anonymous or self._certified(authorization, names) or await self._caller(authorization or "")
+        if role not in caller.roles:
+            raise PermissionDenied(role=role)
+        return caller
+
+    def _certified(self, authorization: str | None, names: Sequence[str]) -> Caller | None:
+        if authorization is not None:
+            return None
+        return next((self._certificates[name] for name in names if name in self._certificates), None)
+
+    async def _caller(self, authorization: str) -> Caller:
+        if authorization[: len(_PREFIX)].lower() != _PREFIX:
             raise Unauthenticated
-        offered = _digest(value[len(_PREFIX) :].strip())
-        for known, caller in self._callers.items():
-            if hmac.compare_digest(known, offered):
+        token = authorization[len(_PREFIX) :].strip()
+        digest = digest_of(token)
+        if caller := self._callers.get(digest):
+            return caller
+        for source in self._sources:
+            if caller := await source.caller(token, digest):
                 return caller
         raise Unauthenticated
 
 
-def _digest(token: str) -> bytes:
+def digest_of(token: str) -> bytes:
+    """Returns the SHA-256 of a token."""
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()

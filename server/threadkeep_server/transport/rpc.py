@@ -15,7 +15,7 @@ from google.protobuf.descriptor import Descriptor, MethodDescriptor, ServiceDesc
 from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 
-from threadkeep.v1 import message_pb2
+from threadkeep.v1 import access_pb2, message_pb2
 
 from ..domain.errors import InvalidField
 from ..domain.validation import MAX_REQUEST_FIELDS
@@ -54,6 +54,8 @@ class Method:
     """Whether a request may contain messages of conversations, such as events and memories."""
     layout: Layout
     most_fields: int
+    role: str
+    """The role that the caller needs."""
     call: Handler
 
     @property
@@ -92,7 +94,8 @@ class Method:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A proto service and its servicer. `around` returns the handler of a method in place of the servicer's."""
+    """A proto service and its servicer. `role`: the role that its methods need, if their options do not name it.
+    `around` returns the handler of a method in place of the servicer's."""
 
     descriptor: ServiceDescriptor
     servicer: object
@@ -100,6 +103,7 @@ class Service:
     """Applied to each method in turn, for what all front ends do around calls."""
     most_fields: int = MAX_REQUEST_FIELDS
     """See Limits.max_request_fields."""
+    role: str = ""
 
     def methods(self) -> list[Method]:
         return [reduce(lambda method, wrap: wrap(method), self.around, self._method(each)) for each in self.descriptor.methods]
@@ -119,6 +123,7 @@ class Service:
             takes_messages=_reaches(descriptor.input_type, message_pb2.ChatMessage.DESCRIPTOR),
             layout=layout_of(descriptor.input_type),
             most_fields=self.most_fields,
+            role=self.role or required_role(descriptor),
             call=getattr(self.servicer, descriptor.name),
         )
 
@@ -147,6 +152,14 @@ def too_large(limit: int, most: int | None = None) -> InvalidField:
     if most is not None and limit < most:
         return InvalidField("request", f"must not decompress to more than {_MOST_RATIO} times its size; send it uncompressed")
     return InvalidField("request", f"must have at most {limit} bytes, uncompressed; send less in one request")
+
+
+def required_role(descriptor: MethodDescriptor) -> str:
+    """Returns the role of the method's option. Raises ValueError without one, because such a method would be open."""
+    number = descriptor.GetOptions().Extensions[access_pb2.required_role]
+    if number == access_pb2.ACCESS_ROLE_UNSPECIFIED:
+        raise ValueError(f"{descriptor.full_name} has no required_role")
+    return access_pb2.AccessRole.Name(number).removeprefix("ACCESS_ROLE_").lower()
 
 
 def encode(response: Message | bytes) -> bytes:

@@ -15,6 +15,7 @@ from tests.support.servers.http_gateway import APPEND, JSON, LIST, MAX_CALLS, ST
 from threadkeep_server.domain.errors import ServerDraining
 from threadkeep_server.domain.model import Caller
 from threadkeep_server.transport.http.server import AddressInUse, serve_http
+from threadkeep_server.transport.tls_files import TlsFiles
 
 
 @pytest.fixture
@@ -232,5 +233,5 @@ async def test_invalid_tls_files_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "no.pem"
     path.write_text("no", encoding="utf-8")
     with pytest.raises(OSError, match="must be PEM files that belong together"):
-        async with serve_http(Gateway().app, "127.0.0.1", 0, certificate=path, private_key=path):
+        async with serve_http(Gateway().app, "127.0.0.1", 0, tls=TlsFiles(path, path)):
             pass

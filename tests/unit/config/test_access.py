@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat as stat_module
 from pathlib import Path
@@ -151,3 +152,18 @@ def test_paths_begin_at_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     assert (settings.data_dir, settings.audit_log) == (tmp_path / "data", str(tmp_path / "audit.log"))
     assert settings.auth_tokens_file == tmp_path / "tokens.toml"
     assert "cannot read" in _problem(tls_certificate="~no-such-user/x", tls_private_key="~no-such-user/x")
+
+
+def test_settings_of_identity_that_would_admit_too_much_are_refused(tmp_path: Path) -> None:
+    pair, issuer = self_signed(tmp_path), "https://issuer.example"
+    tls = {"tls_certificate": pair.certificate, "tls_private_key": pair.private_key}
+    assert _problem(jwt_issuer=issuer).startswith("jwt_audience: must be set with jwt_issuer")
+    assert _problem(jwt_issuer=issuer, jwt_audience="a", jwt_tenant_claim="").startswith("jwt_tenant: must be set")
+    identities = {"agent": {"tenant": "acme", "roles": ["reader"]}}
+    assert _problem(tls_client_identities=identities).startswith("tls_client_ca: must be set")
+    assert _problem(tls_client_ca=pair.certificate).startswith("tls_client_ca (from flag): needs tls_certificate")
+    assert "'reader', 'writer'" in _problem(auth_tokens={"hush": {"tenant": "acme", "roles": ["king"]}})
+    assert "must be the PEM file of a CA's certificates" in _problem(tls_client_ca=pair.private_key, **tls)
+    settings = load_settings(tls_client_ca=pair.certificate, tls_client_identities=identities, **tls)
+    assert json.loads(json.dumps(settings.public()))["tls_client_identities"] == identities
+    assert load_settings(jwt_issuer=issuer, jwt_audience="a", jwt_algorithms=["ES256"]).jwt_algorithms == "ES256"

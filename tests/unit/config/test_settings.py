@@ -262,6 +262,11 @@ def test_tokens_that_are_not_json_are_reported_without_the_value(monkeypatch: py
         ("summarizer_timeout", 0, "must be more than 0"),
         ("summarizer_attempts", 11, "less than or equal to 10"),
         ("summarizer_tokens_per_hour", -1, "greater than or equal to 0"),
+        ("jwt_issuer", "http://issuer.example", "begins with https://"),
+        ("jwt_keys_url", "file:///etc/passwd", "begins with https://"),
+        ("jwt_algorithms", "RS256,HS256", "must be some of RS256"),
+        ("jwt_algorithms", "none", "must be some of RS256"),
+        ("jwt_leeway", "1h", "less than or equal to"),
     ],
 )
 def test_a_wrong_value_is_reported_with_its_field_source_and_remedy(name: str, value: object, says: str) -> None:

@@ -17,6 +17,7 @@ from grpc_health.v1 import health_pb2
 from threadkeep.v1 import server_service_pb2, subscription_pb2, subscription_service_pb2
 from threadkeep_server.domain.errors import SessionNotFound
 from threadkeep_server.domain.model import Caller, SessionRef
+from threadkeep_server.domain.roles import granted
 from threadkeep_server.service.call_limit import CallLimit
 from threadkeep_server.transport.asgi import Send
 from threadkeep_server.transport.auth import Authenticator
@@ -106,11 +107,11 @@ def app_of(servicer: Servicer, tokens: dict[str, Caller] | None = None) -> GrpcA
     services = [
         Service(server_service_pb2.DESCRIPTOR.services_by_name["ServerService"], servicer),
         Service(subscription_service_pb2.DESCRIPTOR.services_by_name["SubscriptionService"], servicer),
+        reflection_service(["a"]),
     ]
-    public = [health_service(HealthServicer(["a"])), reflection_service(["a"])]
-    return GrpcApp(
-        services, public, Authenticator(tokens or {}), max_request_bytes=MOST, calls=CallLimit(1), connections=LIMITS
-    )
+    public = [health_service(HealthServicer(["a"]))]
+    identity = Authenticator(tokens or {})
+    return GrpcApp(services, public, identity, max_request_bytes=MOST, calls=CallLimit(1), connections=LIMITS)
 
 
 @pytest.fixture
@@ -368,6 +369,14 @@ async def test_a_drain_refuses_calls_and_ends_those_in_flight(app: GrpcApp, serv
         assert trailers["grpc-status"] == "14"
     trailers, _ = await Call(app, HEALTH + "Check", framed(b"")).response()
     assert trailers == {"grpc-status": "0"}
+
+
+@pytest.mark.parametrize(("token", "status"), [("ops", "0"), ("admin", "7"), ("", "16")])
+async def test_reflection_needs_the_role_ops(servicer: Servicer, token: str, status: str) -> None:
+    app = app_of(servicer, {role: Caller("acme", roles=granted([role])) for role in ("ops", "admin")})
+    headers: dict[str, Any] = {"authorization": f"Bearer {token}"} if token else {}
+    trailers, _ = await Call(app, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", b"", **headers).response()
+    assert trailers["grpc-status"] == status
 
 
 async def test_health_follows_the_drain_without_a_token(servicer: Servicer) -> None:

@@ -1336,7 +1336,7 @@ var File_threadkeep_v1_compaction_service_proto protoreflect.FileDescriptor
 
 const file_threadkeep_v1_compaction_service_proto_rawDesc = "" +
 	"\n" +
-	"&threadkeep/v1/compaction_service.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1ethreadkeep/v1/compaction.proto\x1a\x19threadkeep/v1/event.proto\x1a\x1bthreadkeep/v1/session.proto\"\x8e\x02\n" +
+	"&threadkeep/v1/compaction_service.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1athreadkeep/v1/access.proto\x1a\x1ethreadkeep/v1/compaction.proto\x1a\x19threadkeep/v1/event.proto\x1a\x1bthreadkeep/v1/session.proto\"\x8e\x02\n" +
 	"\x15CompactSessionRequest\x123\n" +
 	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\x12=\n" +
 	"\bstrategy\x18\x02 \x01(\v2!.threadkeep.v1.CompactionStrategyR\bstrategy\x12:\n" +
@@ -1436,15 +1436,15 @@ const file_threadkeep_v1_compaction_service_proto_rawDesc = "" +
 	"\x10effective_policy\x18\x02 \x01(\v2\x1f.threadkeep.v1.CompactionPolicyR\x0feffectivePolicy\x12C\n" +
 	"\x0feffective_scope\x18\x03 \x01(\v2\x1a.threadkeep.v1.PolicyScopeR\x0eeffectiveScope\x12;\n" +
 	"\vupdate_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"updateTime2\xf0\x05\n" +
-	"\x11CompactionService\x12b\n" +
-	"\x0eCompactSession\x12$.threadkeep.v1.CompactSessionRequest\x1a%.threadkeep.v1.CompactSessionResponse\"\x03\x90\x02\x00\x12b\n" +
-	"\x0ePlanCompaction\x12$.threadkeep.v1.PlanCompactionRequest\x1a%.threadkeep.v1.PlanCompactionResponse\"\x03\x90\x02\x01\x12e\n" +
-	"\x0fApplyCompaction\x12%.threadkeep.v1.ApplyCompactionRequest\x1a&.threadkeep.v1.ApplyCompactionResponse\"\x03\x90\x02\x02\x12_\n" +
-	"\rReplaceEvents\x12#.threadkeep.v1.ReplaceEventsRequest\x1a$.threadkeep.v1.ReplaceEventsResponse\"\x03\x90\x02\x00\x12e\n" +
-	"\x0fListCompactions\x12%.threadkeep.v1.ListCompactionsRequest\x1a&.threadkeep.v1.ListCompactionsResponse\"\x03\x90\x02\x01\x12q\n" +
-	"\x13SetCompactionPolicy\x12).threadkeep.v1.SetCompactionPolicyRequest\x1a*.threadkeep.v1.SetCompactionPolicyResponse\"\x03\x90\x02\x02\x12q\n" +
-	"\x13GetCompactionPolicy\x12).threadkeep.v1.GetCompactionPolicyRequest\x1a*.threadkeep.v1.GetCompactionPolicyResponse\"\x03\x90\x02\x01BU\n" +
+	"updateTime2\x8c\x06\n" +
+	"\x11CompactionService\x12f\n" +
+	"\x0eCompactSession\x12$.threadkeep.v1.CompactSessionRequest\x1a%.threadkeep.v1.CompactSessionResponse\"\a\x88\xb6\x18\x04\x90\x02\x00\x12f\n" +
+	"\x0ePlanCompaction\x12$.threadkeep.v1.PlanCompactionRequest\x1a%.threadkeep.v1.PlanCompactionResponse\"\a\x88\xb6\x18\x04\x90\x02\x01\x12i\n" +
+	"\x0fApplyCompaction\x12%.threadkeep.v1.ApplyCompactionRequest\x1a&.threadkeep.v1.ApplyCompactionResponse\"\a\x88\xb6\x18\x04\x90\x02\x02\x12c\n" +
+	"\rReplaceEvents\x12#.threadkeep.v1.ReplaceEventsRequest\x1a$.threadkeep.v1.ReplaceEventsResponse\"\a\x88\xb6\x18\x04\x90\x02\x00\x12i\n" +
+	"\x0fListCompactions\x12%.threadkeep.v1.ListCompactionsRequest\x1a&.threadkeep.v1.ListCompactionsResponse\"\a\x88\xb6\x18\x02\x90\x02\x01\x12u\n" +
+	"\x13SetCompactionPolicy\x12).threadkeep.v1.SetCompactionPolicyRequest\x1a*.threadkeep.v1.SetCompactionPolicyResponse\"\a\x88\xb6\x18\x04\x90\x02\x02\x12u\n" +
+	"\x13GetCompactionPolicy\x12).threadkeep.v1.GetCompactionPolicyRequest\x1a*.threadkeep.v1.GetCompactionPolicyResponse\"\a\x88\xb6\x18\x02\x90\x02\x01BU\n" +
 	"\x11dev.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3"
 
 var (
@@ -1541,6 +1541,7 @@ func file_threadkeep_v1_compaction_service_proto_init() {
 	if File_threadkeep_v1_compaction_service_proto != nil {
 		return
 	}
+	file_threadkeep_v1_access_proto_init()
 	file_threadkeep_v1_compaction_proto_init()
 	file_threadkeep_v1_event_proto_init()
 	file_threadkeep_v1_session_proto_init()

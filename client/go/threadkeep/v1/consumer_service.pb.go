@@ -1209,7 +1209,7 @@ var File_threadkeep_v1_consumer_service_proto protoreflect.FileDescriptor
 
 const file_threadkeep_v1_consumer_service_proto_rawDesc = "" +
 	"\n" +
-	"$threadkeep/v1/consumer_service.proto\x12\rthreadkeep.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cthreadkeep/v1/consumer.proto\x1a\x1athreadkeep/v1/filter.proto\x1a threadkeep/v1/subscription.proto\x1a(threadkeep/v1/subscription_service.proto\"\xf4\x02\n" +
+	"$threadkeep/v1/consumer_service.proto\x12\rthreadkeep.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1athreadkeep/v1/access.proto\x1a\x1cthreadkeep/v1/consumer.proto\x1a\x1athreadkeep/v1/filter.proto\x1a threadkeep/v1/subscription.proto\x1a(threadkeep/v1/subscription_service.proto\"\xf4\x02\n" +
 	"\fJoinConsumer\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x120\n" +
 	"\x05scope\x18\x02 \x01(\v2\x1a.threadkeep.v1.ChangeScopeR\x05scope\x122\n" +
@@ -1290,15 +1290,15 @@ const file_threadkeep_v1_consumer_service_proto_rawDesc = "" +
 	"\n" +
 	"parked_ids\x18\x02 \x03(\tR\tparkedIds\"7\n" +
 	"\x1bDeleteParkedChangesResponse\x12\x18\n" +
-	"\adeleted\x18\x01 \x01(\x03R\adeleted2\xd7\x05\n" +
-	"\x0fConsumerService\x12Q\n" +
-	"\aConsume\x12\x1d.threadkeep.v1.ConsumeRequest\x1a\x1e.threadkeep.v1.ConsumeResponse\"\x03\x90\x02\x00(\x010\x01\x12_\n" +
-	"\rListConsumers\x12#.threadkeep.v1.ListConsumersRequest\x1a$.threadkeep.v1.ListConsumersResponse\"\x03\x90\x02\x01\x12Y\n" +
-	"\vGetConsumer\x12!.threadkeep.v1.GetConsumerRequest\x1a\".threadkeep.v1.GetConsumerResponse\"\x03\x90\x02\x01\x12b\n" +
-	"\x0eDeleteConsumer\x12$.threadkeep.v1.DeleteConsumerRequest\x1a%.threadkeep.v1.DeleteConsumerResponse\"\x03\x90\x02\x02\x12k\n" +
-	"\x11ListParkedChanges\x12'.threadkeep.v1.ListParkedChangesRequest\x1a(.threadkeep.v1.ListParkedChangesResponse\"\x03\x90\x02\x01\x12q\n" +
-	"\x13ReplayParkedChanges\x12).threadkeep.v1.ReplayParkedChangesRequest\x1a*.threadkeep.v1.ReplayParkedChangesResponse\"\x03\x90\x02\x02\x12q\n" +
-	"\x13DeleteParkedChanges\x12).threadkeep.v1.DeleteParkedChangesRequest\x1a*.threadkeep.v1.DeleteParkedChangesResponse\"\x03\x90\x02\x02BU\n" +
+	"\adeleted\x18\x01 \x01(\x03R\adeleted2\xf3\x05\n" +
+	"\x0fConsumerService\x12U\n" +
+	"\aConsume\x12\x1d.threadkeep.v1.ConsumeRequest\x1a\x1e.threadkeep.v1.ConsumeResponse\"\a\x88\xb6\x18\x03\x90\x02\x00(\x010\x01\x12c\n" +
+	"\rListConsumers\x12#.threadkeep.v1.ListConsumersRequest\x1a$.threadkeep.v1.ListConsumersResponse\"\a\x88\xb6\x18\x02\x90\x02\x01\x12]\n" +
+	"\vGetConsumer\x12!.threadkeep.v1.GetConsumerRequest\x1a\".threadkeep.v1.GetConsumerResponse\"\a\x88\xb6\x18\x02\x90\x02\x01\x12f\n" +
+	"\x0eDeleteConsumer\x12$.threadkeep.v1.DeleteConsumerRequest\x1a%.threadkeep.v1.DeleteConsumerResponse\"\a\x88\xb6\x18\x05\x90\x02\x02\x12o\n" +
+	"\x11ListParkedChanges\x12'.threadkeep.v1.ListParkedChangesRequest\x1a(.threadkeep.v1.ListParkedChangesResponse\"\a\x88\xb6\x18\x02\x90\x02\x01\x12u\n" +
+	"\x13ReplayParkedChanges\x12).threadkeep.v1.ReplayParkedChangesRequest\x1a*.threadkeep.v1.ReplayParkedChangesResponse\"\a\x88\xb6\x18\x03\x90\x02\x02\x12u\n" +
+	"\x13DeleteParkedChanges\x12).threadkeep.v1.DeleteParkedChangesRequest\x1a*.threadkeep.v1.DeleteParkedChangesResponse\"\a\x88\xb6\x18\x05\x90\x02\x02BU\n" +
 	"\x11dev.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3"
 
 var (
@@ -1385,6 +1385,7 @@ func file_threadkeep_v1_consumer_service_proto_init() {
 	if File_threadkeep_v1_consumer_service_proto != nil {
 		return
 	}
+	file_threadkeep_v1_access_proto_init()
 	file_threadkeep_v1_consumer_proto_init()
 	file_threadkeep_v1_filter_proto_init()
 	file_threadkeep_v1_subscription_proto_init()

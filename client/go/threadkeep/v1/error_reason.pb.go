@@ -64,7 +64,8 @@ const (
 	// The credential is missing or unknown to the server. Send a valid token. Code UNAUTHENTICATED.
 	// {"reason":"UNAUTHENTICATED","domain":"threadkeep.dev","metadata":{}}
 	ErrorReason_ERROR_REASON_UNAUTHENTICATED ErrorReason = 11
-	// The credential does not give access to this user's data or to server-wide data. Code PERMISSION_DENIED.
+	// The credential does not give access to this user's data or to server-wide data (`field`), or lacks the role that the call needs
+	// (`role` instead: a role in lower case, such as writer). Code PERMISSION_DENIED.
 	// {"reason":"PERMISSION_DENIED","domain":"threadkeep.dev","metadata":{"field":"session.user_id"}}
 	ErrorReason_ERROR_REASON_PERMISSION_DENIED ErrorReason = 12
 	// The server is shutting down. Reconnect and retry. Code UNAVAILABLE, with RetryInfo.

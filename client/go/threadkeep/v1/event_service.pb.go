@@ -1182,7 +1182,7 @@ var File_threadkeep_v1_event_service_proto protoreflect.FileDescriptor
 
 const file_threadkeep_v1_event_service_proto_rawDesc = "" +
 	"\n" +
-	"!threadkeep/v1/event_service.proto\x12\rthreadkeep.v1\x1a\x1bthreadkeep/v1/context.proto\x1a\x19threadkeep/v1/event.proto\x1a\x1athreadkeep/v1/filter.proto\x1a\x1bthreadkeep/v1/session.proto\x1a#threadkeep/v1/session_service.proto\"\xe4\x01\n" +
+	"!threadkeep/v1/event_service.proto\x12\rthreadkeep.v1\x1a\x1athreadkeep/v1/access.proto\x1a\x1bthreadkeep/v1/context.proto\x1a\x19threadkeep/v1/event.proto\x1a\x1athreadkeep/v1/filter.proto\x1a\x1bthreadkeep/v1/session.proto\x1a#threadkeep/v1/session_service.proto\"\xe4\x01\n" +
 	"\x0fCreateIfMissing\x12-\n" +
 	"\x06expiry\x18\x01 \x01(\v2\x15.threadkeep.v1.ExpiryR\x06expiry\x12#\n" +
 	"\rmetadata_json\x18\x02 \x01(\tR\fmetadataJson\x12B\n" +
@@ -1269,15 +1269,15 @@ const file_threadkeep_v1_event_service_proto_rawDesc = "" +
 	"\tSortOrder\x12\x1a\n" +
 	"\x16SORT_ORDER_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14SORT_ORDER_ASCENDING\x10\x01\x12\x19\n" +
-	"\x15SORT_ORDER_DESCENDING\x10\x022\xd0\x03\n" +
-	"\fEventService\x12\\\n" +
-	"\fAppendEvents\x12\".threadkeep.v1.AppendEventsRequest\x1a#.threadkeep.v1.AppendEventsResponse\"\x03\x90\x02\x02\x12`\n" +
-	"\fAppendStream\x12\".threadkeep.v1.AppendStreamRequest\x1a#.threadkeep.v1.AppendStreamResponse\"\x03\x90\x02\x00(\x010\x01\x12P\n" +
-	"\bGetEvent\x12\x1e.threadkeep.v1.GetEventRequest\x1a\x1f.threadkeep.v1.GetEventResponse\"\x03\x90\x02\x01\x12V\n" +
+	"\x15SORT_ORDER_DESCENDING\x10\x022\xe4\x03\n" +
+	"\fEventService\x12`\n" +
+	"\fAppendEvents\x12\".threadkeep.v1.AppendEventsRequest\x1a#.threadkeep.v1.AppendEventsResponse\"\a\x88\xb6\x18\x03\x90\x02\x02\x12d\n" +
+	"\fAppendStream\x12\".threadkeep.v1.AppendStreamRequest\x1a#.threadkeep.v1.AppendStreamResponse\"\a\x88\xb6\x18\x03\x90\x02\x00(\x010\x01\x12T\n" +
+	"\bGetEvent\x12\x1e.threadkeep.v1.GetEventRequest\x1a\x1f.threadkeep.v1.GetEventResponse\"\a\x88\xb6\x18\x02\x90\x02\x01\x12Z\n" +
 	"\n" +
-	"ListEvents\x12 .threadkeep.v1.ListEventsRequest\x1a!.threadkeep.v1.ListEventsResponse\"\x03\x90\x02\x01\x12V\n" +
+	"ListEvents\x12 .threadkeep.v1.ListEventsRequest\x1a!.threadkeep.v1.ListEventsResponse\"\a\x88\xb6\x18\x02\x90\x02\x01\x12Z\n" +
 	"\n" +
-	"GetContext\x12 .threadkeep.v1.GetContextRequest\x1a!.threadkeep.v1.GetContextResponse\"\x03\x90\x02\x01BU\n" +
+	"GetContext\x12 .threadkeep.v1.GetContextRequest\x1a!.threadkeep.v1.GetContextResponse\"\a\x88\xb6\x18\x02\x90\x02\x01BU\n" +
 	"\x11dev.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3"
 
 var (
@@ -1367,6 +1367,7 @@ func file_threadkeep_v1_event_service_proto_init() {
 	if File_threadkeep_v1_event_service_proto != nil {
 		return
 	}
+	file_threadkeep_v1_access_proto_init()
 	file_threadkeep_v1_context_proto_init()
 	file_threadkeep_v1_event_proto_init()
 	file_threadkeep_v1_filter_proto_init()

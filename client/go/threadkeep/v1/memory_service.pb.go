@@ -908,7 +908,7 @@ var File_threadkeep_v1_memory_service_proto protoreflect.FileDescriptor
 
 const file_threadkeep_v1_memory_service_proto_rawDesc = "" +
 	"\n" +
-	"\"threadkeep/v1/memory_service.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1athreadkeep/v1/memory.proto\x1a\x1athreadkeep/v1/search.proto\x1a\x1bthreadkeep/v1/session.proto\"\x91\x02\n" +
+	"\"threadkeep/v1/memory_service.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1athreadkeep/v1/access.proto\x1a\x1athreadkeep/v1/memory.proto\x1a\x1athreadkeep/v1/search.proto\x1a\x1bthreadkeep/v1/session.proto\"\x91\x02\n" +
 	"\x19AddSessionToMemoryRequest\x123\n" +
 	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\x12\x1b\n" +
 	"\tevent_ids\x18\x02 \x03(\tR\beventIds\x12#\n" +
@@ -971,13 +971,13 @@ const file_threadkeep_v1_memory_service_proto_rawDesc = "" +
 	"\x12embeddings_deleted\x18\x02 \x01(\x03R\x11embeddingsDeleted\x12\x1b\n" +
 	"\tnot_found\x18\x03 \x01(\x03R\bnotFound\x12;\n" +
 	"\vdelete_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"deleteTime2\xfa\x03\n" +
-	"\rMemoryService\x12n\n" +
-	"\x12AddSessionToMemory\x12(.threadkeep.v1.AddSessionToMemoryRequest\x1a).threadkeep.v1.AddSessionToMemoryResponse\"\x03\x90\x02\x02\x12Y\n" +
-	"\vAddMemories\x12!.threadkeep.v1.AddMemoriesRequest\x1a\".threadkeep.v1.AddMemoriesResponse\"\x03\x90\x02\x02\x12\\\n" +
-	"\fSearchMemory\x12\".threadkeep.v1.SearchMemoryRequest\x1a#.threadkeep.v1.SearchMemoryResponse\"\x03\x90\x02\x01\x12\\\n" +
-	"\fListMemories\x12\".threadkeep.v1.ListMemoriesRequest\x1a#.threadkeep.v1.ListMemoriesResponse\"\x03\x90\x02\x01\x12b\n" +
-	"\x0eDeleteMemories\x12$.threadkeep.v1.DeleteMemoriesRequest\x1a%.threadkeep.v1.DeleteMemoriesResponse\"\x03\x90\x02\x02BU\n" +
+	"deleteTime2\x8e\x04\n" +
+	"\rMemoryService\x12r\n" +
+	"\x12AddSessionToMemory\x12(.threadkeep.v1.AddSessionToMemoryRequest\x1a).threadkeep.v1.AddSessionToMemoryResponse\"\a\x88\xb6\x18\x03\x90\x02\x02\x12]\n" +
+	"\vAddMemories\x12!.threadkeep.v1.AddMemoriesRequest\x1a\".threadkeep.v1.AddMemoriesResponse\"\a\x88\xb6\x18\x03\x90\x02\x02\x12`\n" +
+	"\fSearchMemory\x12\".threadkeep.v1.SearchMemoryRequest\x1a#.threadkeep.v1.SearchMemoryResponse\"\a\x88\xb6\x18\x02\x90\x02\x01\x12`\n" +
+	"\fListMemories\x12\".threadkeep.v1.ListMemoriesRequest\x1a#.threadkeep.v1.ListMemoriesResponse\"\a\x88\xb6\x18\x02\x90\x02\x01\x12f\n" +
+	"\x0eDeleteMemories\x12$.threadkeep.v1.DeleteMemoriesRequest\x1a%.threadkeep.v1.DeleteMemoriesResponse\"\a\x88\xb6\x18\x05\x90\x02\x02BU\n" +
 	"\x11dev.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3"
 
 var (
@@ -1054,6 +1054,7 @@ func file_threadkeep_v1_memory_service_proto_init() {
 	if File_threadkeep_v1_memory_service_proto != nil {
 		return
 	}
+	file_threadkeep_v1_access_proto_init()
 	file_threadkeep_v1_memory_proto_init()
 	file_threadkeep_v1_search_proto_init()
 	file_threadkeep_v1_session_proto_init()

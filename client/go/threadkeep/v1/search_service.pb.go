@@ -618,7 +618,7 @@ var File_threadkeep_v1_search_service_proto protoreflect.FileDescriptor
 
 const file_threadkeep_v1_search_service_proto_rawDesc = "" +
 	"\n" +
-	"\"threadkeep/v1/search_service.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19threadkeep/v1/event.proto\x1a\x1athreadkeep/v1/filter.proto\x1a\x1athreadkeep/v1/search.proto\x1a\x1bthreadkeep/v1/session.proto\"C\n" +
+	"\"threadkeep/v1/search_service.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1athreadkeep/v1/access.proto\x1a\x19threadkeep/v1/event.proto\x1a\x1athreadkeep/v1/filter.proto\x1a\x1athreadkeep/v1/search.proto\x1a\x1bthreadkeep/v1/session.proto\"C\n" +
 	"\tUserScope\x12\x15\n" +
 	"\x03app\x18\x01 \x01(\tH\x00R\x03app\x88\x01\x01\x12\x17\n" +
 	"\auser_id\x18\x02 \x01(\tR\x06userIdB\x06\n" +
@@ -670,9 +670,9 @@ const file_threadkeep_v1_search_service_proto_rawDesc = "" +
 	"\vHitGrouping\x12\x1c\n" +
 	"\x18HIT_GROUPING_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11HIT_GROUPING_TURN\x10\x01\x12\x18\n" +
-	"\x14HIT_GROUPING_SESSION\x10\x022m\n" +
-	"\rSearchService\x12\\\n" +
-	"\fSearchEvents\x12\".threadkeep.v1.SearchEventsRequest\x1a#.threadkeep.v1.SearchEventsResponse\"\x03\x90\x02\x01BU\n" +
+	"\x14HIT_GROUPING_SESSION\x10\x022q\n" +
+	"\rSearchService\x12`\n" +
+	"\fSearchEvents\x12\".threadkeep.v1.SearchEventsRequest\x1a#.threadkeep.v1.SearchEventsResponse\"\a\x88\xb6\x18\x02\x90\x02\x01BU\n" +
 	"\x11dev.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3"
 
 var (
@@ -736,6 +736,7 @@ func file_threadkeep_v1_search_service_proto_init() {
 	if File_threadkeep_v1_search_service_proto != nil {
 		return
 	}
+	file_threadkeep_v1_access_proto_init()
 	file_threadkeep_v1_event_proto_init()
 	file_threadkeep_v1_filter_proto_init()
 	file_threadkeep_v1_search_proto_init()

@@ -447,7 +447,7 @@ var File_threadkeep_v1_server_service_proto protoreflect.FileDescriptor
 
 const file_threadkeep_v1_server_service_proto_rawDesc = "" +
 	"\n" +
-	"\"threadkeep/v1/server_service.proto\x12\rthreadkeep.v1\"\xcd\x02\n" +
+	"\"threadkeep/v1/server_service.proto\x12\rthreadkeep.v1\x1a\x1athreadkeep/v1/access.proto\"\xcd\x02\n" +
 	"\fServerLimits\x12&\n" +
 	"\x0fmax_event_bytes\x18\x01 \x01(\x03R\rmaxEventBytes\x12(\n" +
 	"\x10max_batch_events\x18\x02 \x01(\x05R\x0emaxBatchEvents\x12&\n" +
@@ -484,9 +484,9 @@ const file_threadkeep_v1_server_service_proto_rawDesc = "" +
 	"\x0eembedder_model\x18\r \x01(\tR\rembedderModel\x12>\n" +
 	"\n" +
 	"embeddings\x18\x0e \x01(\v2\x1e.threadkeep.v1.EmbeddingStatusR\n" +
-	"embeddings2p\n" +
-	"\rServerService\x12_\n" +
-	"\rGetServerInfo\x12#.threadkeep.v1.GetServerInfoRequest\x1a$.threadkeep.v1.GetServerInfoResponse\"\x03\x90\x02\x01BU\n" +
+	"embeddings2t\n" +
+	"\rServerService\x12c\n" +
+	"\rGetServerInfo\x12#.threadkeep.v1.GetServerInfoRequest\x1a$.threadkeep.v1.GetServerInfoResponse\"\a\x88\xb6\x18\x01\x90\x02\x01BU\n" +
 	"\x11dev.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3"
 
 var (
@@ -527,6 +527,7 @@ func file_threadkeep_v1_server_service_proto_init() {
 	if File_threadkeep_v1_server_service_proto != nil {
 		return
 	}
+	file_threadkeep_v1_access_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

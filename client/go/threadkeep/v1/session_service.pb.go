@@ -879,7 +879,7 @@ var File_threadkeep_v1_session_service_proto protoreflect.FileDescriptor
 
 const file_threadkeep_v1_session_service_proto_rawDesc = "" +
 	"\n" +
-	"#threadkeep/v1/session_service.proto\x12\rthreadkeep.v1\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1bthreadkeep/v1/session.proto\"\xa5\x01\n" +
+	"#threadkeep/v1/session_service.proto\x12\rthreadkeep.v1\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1athreadkeep/v1/access.proto\x1a\x1bthreadkeep/v1/session.proto\"\xa5\x01\n" +
 	"\x06Expiry\x12-\n" +
 	"\x03ttl\x18\x01 \x01(\v2\x19.google.protobuf.DurationH\x00R\x03ttl\x12=\n" +
 	"\vexpire_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\n" +
@@ -944,15 +944,15 @@ const file_threadkeep_v1_session_service_proto_rawDesc = "" +
 	"\x04_app\"^\n" +
 	"\x1dDeleteExpiredSessionsResponse\x12)\n" +
 	"\x10deleted_sessions\x18\x01 \x01(\x03R\x0fdeletedSessions\x12\x12\n" +
-	"\x04more\x18\x02 \x01(\bR\x04more2\xe2\x04\n" +
-	"\x0eSessionService\x12_\n" +
-	"\rCreateSession\x12#.threadkeep.v1.CreateSessionRequest\x1a$.threadkeep.v1.CreateSessionResponse\"\x03\x90\x02\x00\x12V\n" +
+	"\x04more\x18\x02 \x01(\bR\x04more2\xfa\x04\n" +
+	"\x0eSessionService\x12c\n" +
+	"\rCreateSession\x12#.threadkeep.v1.CreateSessionRequest\x1a$.threadkeep.v1.CreateSessionResponse\"\a\x88\xb6\x18\x03\x90\x02\x00\x12Z\n" +
 	"\n" +
-	"GetSession\x12 .threadkeep.v1.GetSessionRequest\x1a!.threadkeep.v1.GetSessionResponse\"\x03\x90\x02\x01\x12\\\n" +
-	"\fListSessions\x12\".threadkeep.v1.ListSessionsRequest\x1a#.threadkeep.v1.ListSessionsResponse\"\x03\x90\x02\x01\x12_\n" +
-	"\rUpdateSession\x12#.threadkeep.v1.UpdateSessionRequest\x1a$.threadkeep.v1.UpdateSessionResponse\"\x03\x90\x02\x02\x12_\n" +
-	"\rDeleteSession\x12#.threadkeep.v1.DeleteSessionRequest\x1a$.threadkeep.v1.DeleteSessionResponse\"\x03\x90\x02\x02\x12w\n" +
-	"\x15DeleteExpiredSessions\x12+.threadkeep.v1.DeleteExpiredSessionsRequest\x1a,.threadkeep.v1.DeleteExpiredSessionsResponse\"\x03\x90\x02\x02BU\n" +
+	"GetSession\x12 .threadkeep.v1.GetSessionRequest\x1a!.threadkeep.v1.GetSessionResponse\"\a\x88\xb6\x18\x02\x90\x02\x01\x12`\n" +
+	"\fListSessions\x12\".threadkeep.v1.ListSessionsRequest\x1a#.threadkeep.v1.ListSessionsResponse\"\a\x88\xb6\x18\x02\x90\x02\x01\x12c\n" +
+	"\rUpdateSession\x12#.threadkeep.v1.UpdateSessionRequest\x1a$.threadkeep.v1.UpdateSessionResponse\"\a\x88\xb6\x18\x03\x90\x02\x02\x12c\n" +
+	"\rDeleteSession\x12#.threadkeep.v1.DeleteSessionRequest\x1a$.threadkeep.v1.DeleteSessionResponse\"\a\x88\xb6\x18\x05\x90\x02\x02\x12{\n" +
+	"\x15DeleteExpiredSessions\x12+.threadkeep.v1.DeleteExpiredSessionsRequest\x1a,.threadkeep.v1.DeleteExpiredSessionsResponse\"\a\x88\xb6\x18\x05\x90\x02\x02BU\n" +
 	"\x11dev.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3"
 
 var (
@@ -1034,6 +1034,7 @@ func file_threadkeep_v1_session_service_proto_init() {
 	if File_threadkeep_v1_session_service_proto != nil {
 		return
 	}
+	file_threadkeep_v1_access_proto_init()
 	file_threadkeep_v1_session_proto_init()
 	file_threadkeep_v1_session_service_proto_msgTypes[0].OneofWrappers = []any{
 		(*Expiry_Ttl)(nil),

@@ -431,7 +431,7 @@ var File_threadkeep_v1_subscription_service_proto protoreflect.FileDescriptor
 
 const file_threadkeep_v1_subscription_service_proto_rawDesc = "" +
 	"\n" +
-	"(threadkeep/v1/subscription_service.proto\x12\rthreadkeep.v1\x1a\x1athreadkeep/v1/filter.proto\x1a\x1bthreadkeep/v1/session.proto\x1a threadkeep/v1/subscription.proto\"\xc0\x01\n" +
+	"(threadkeep/v1/subscription_service.proto\x12\rthreadkeep.v1\x1a\x1athreadkeep/v1/access.proto\x1a\x1athreadkeep/v1/filter.proto\x1a\x1bthreadkeep/v1/session.proto\x1a threadkeep/v1/subscription.proto\"\xc0\x01\n" +
 	"\vChangeScope\x12\x15\n" +
 	"\x03app\x18\x01 \x01(\tH\x00R\x03app\x88\x01\x01\x12\x17\n" +
 	"\auser_id\x18\x02 \x01(\tR\x06userId\x12>\n" +
@@ -457,10 +457,10 @@ const file_threadkeep_v1_subscription_service_proto_rawDesc = "" +
 	"\x06filter\x18\x05 \x01(\v2\x1a.threadkeep.v1.EventFilterR\x06filterB\a\n" +
 	"\x05start\"C\n" +
 	"\x10WatchAllResponse\x12/\n" +
-	"\achanges\x18\x01 \x03(\v2\x15.threadkeep.v1.ChangeR\achanges2\xc9\x01\n" +
-	"\x13SubscriptionService\x12^\n" +
-	"\fWatchSession\x12\".threadkeep.v1.WatchSessionRequest\x1a#.threadkeep.v1.WatchSessionResponse\"\x03\x90\x02\x010\x01\x12R\n" +
-	"\bWatchAll\x12\x1e.threadkeep.v1.WatchAllRequest\x1a\x1f.threadkeep.v1.WatchAllResponse\"\x03\x90\x02\x010\x01BU\n" +
+	"\achanges\x18\x01 \x03(\v2\x15.threadkeep.v1.ChangeR\achanges2\xd1\x01\n" +
+	"\x13SubscriptionService\x12b\n" +
+	"\fWatchSession\x12\".threadkeep.v1.WatchSessionRequest\x1a#.threadkeep.v1.WatchSessionResponse\"\a\x88\xb6\x18\x02\x90\x02\x010\x01\x12V\n" +
+	"\bWatchAll\x12\x1e.threadkeep.v1.WatchAllRequest\x1a\x1f.threadkeep.v1.WatchAllResponse\"\a\x88\xb6\x18\x02\x90\x02\x010\x01BU\n" +
 	"\x11dev.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3"
 
 var (
@@ -511,6 +511,7 @@ func file_threadkeep_v1_subscription_service_proto_init() {
 	if File_threadkeep_v1_subscription_service_proto != nil {
 		return
 	}
+	file_threadkeep_v1_access_proto_init()
 	file_threadkeep_v1_filter_proto_init()
 	file_threadkeep_v1_session_proto_init()
 	file_threadkeep_v1_subscription_proto_init()

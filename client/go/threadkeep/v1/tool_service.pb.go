@@ -304,7 +304,7 @@ var File_threadkeep_v1_tool_service_proto protoreflect.FileDescriptor
 
 const file_threadkeep_v1_tool_service_proto_rawDesc = "" +
 	"\n" +
-	" threadkeep/v1/tool_service.proto\x12\rthreadkeep.v1\x1a\x1bthreadkeep/v1/session.proto\"\x98\x01\n" +
+	" threadkeep/v1/tool_service.proto\x12\rthreadkeep.v1\x1a\x1athreadkeep/v1/access.proto\x1a\x1bthreadkeep/v1/session.proto\"\x98\x01\n" +
 	"\x0eToolDefinition\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
 	"\vdescription\x18\x02 \x01(\tR\vdescription\x124\n" +
@@ -320,10 +320,10 @@ const file_threadkeep_v1_tool_service_proto_rawDesc = "" +
 	"\x10CallToolResponse\x12\x1f\n" +
 	"\vresult_json\x18\x01 \x01(\tR\n" +
 	"resultJson\x12\x19\n" +
-	"\bis_error\x18\x02 \x01(\bR\aisError2\xb4\x01\n" +
-	"\vToolService\x12S\n" +
-	"\tListTools\x12\x1f.threadkeep.v1.ListToolsRequest\x1a .threadkeep.v1.ListToolsResponse\"\x03\x90\x02\x01\x12P\n" +
-	"\bCallTool\x12\x1e.threadkeep.v1.CallToolRequest\x1a\x1f.threadkeep.v1.CallToolResponse\"\x03\x90\x02\x01BU\n" +
+	"\bis_error\x18\x02 \x01(\bR\aisError2\xbc\x01\n" +
+	"\vToolService\x12W\n" +
+	"\tListTools\x12\x1f.threadkeep.v1.ListToolsRequest\x1a .threadkeep.v1.ListToolsResponse\"\a\x88\xb6\x18\x02\x90\x02\x01\x12T\n" +
+	"\bCallTool\x12\x1e.threadkeep.v1.CallToolRequest\x1a\x1f.threadkeep.v1.CallToolResponse\"\a\x88\xb6\x18\x02\x90\x02\x01BU\n" +
 	"\x11dev.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3"
 
 var (
@@ -366,6 +366,7 @@ func file_threadkeep_v1_tool_service_proto_init() {
 	if File_threadkeep_v1_tool_service_proto != nil {
 		return
 	}
+	file_threadkeep_v1_access_proto_init()
 	file_threadkeep_v1_session_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{

@@ -21,6 +21,7 @@ from .commands.policy import policy_app
 from .commands.search import search
 from .commands.server import config_table, db_app, info, serve
 from .commands.sessions import sessions_app
+from .commands.tokens import tokens_app
 from .commands.watch import watch
 from .errors import CliError, Exit, debugging, from_server, from_system, one_line, report
 from .options import Address, Cli, Json, Token, usage
@@ -40,6 +41,7 @@ def build() -> typer.Typer:
     app.command("config", rich_help_panel="Server")(config_table)
     app.add_typer(db_app, name="db", rich_help_panel="Server")
     app.command("info", rich_help_panel="Server")(info)
+    app.add_typer(tokens_app, name="tokens", rich_help_panel="Server")
     app.add_typer(sessions_app, name="sessions", rich_help_panel="Memory")
     app.add_typer(events_app, name="events", rich_help_panel="Memory")
     app.command("search", rich_help_panel="Memory")(search)

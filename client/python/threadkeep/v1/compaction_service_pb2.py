@@ -23,12 +23,13 @@ _sym_db = _symbol_database.Default()
 
 
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
+from threadkeep.v1 import access_pb2 as threadkeep_dot_v1_dot_access__pb2
 from threadkeep.v1 import compaction_pb2 as threadkeep_dot_v1_dot_compaction__pb2
 from threadkeep.v1 import event_pb2 as threadkeep_dot_v1_dot_event__pb2
 from threadkeep.v1 import session_pb2 as threadkeep_dot_v1_dot_session__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n&threadkeep/v1/compaction_service.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1ethreadkeep/v1/compaction.proto\x1a\x19threadkeep/v1/event.proto\x1a\x1bthreadkeep/v1/session.proto\"\xdb\x01\n\x15\x43ompactSessionRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12\x33\n\x08strategy\x18\x02 \x01(\x0b\x32!.threadkeep.v1.CompactionStrategy\x12\x31\n\x07trigger\x18\x03 \x01(\x0b\x32 .threadkeep.v1.CompactionTrigger\x12\x0e\n\x06\x62ranch\x18\x04 \x01(\t\x12\x0f\n\x07\x64ry_run\x18\x05 \x01(\x08\x12\r\n\x05\x61\x63tor\x18\x06 \x01(\t\"\xae\x01\n\x16\x43ompactSessionResponse\x12\x11\n\tcompacted\x18\x01 \x01(\x08\x12-\n\ncompaction\x18\x02 \x01(\x0b\x32\x19.threadkeep.v1.Compaction\x12+\n\x04plan\x18\x03 \x01(\x0b\x32\x1d.threadkeep.v1.CompactionPlan\x12\x11\n\ttriggered\x18\x04 \x01(\x08\x12\x12\n\nlost_races\x18\x05 \x01(\x05\"\x88\x01\n\x15PlanCompactionRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12\x33\n\x08strategy\x18\x02 \x01(\x0b\x32!.threadkeep.v1.CompactionStrategy\x12\x0e\n\x06\x62ranch\x18\x03 \x01(\t\"\x84\x01\n\x16PlanCompactionResponse\x12+\n\x04plan\x18\x01 \x01(\x0b\x32\x1d.threadkeep.v1.CompactionPlan\x12\x16\n\x0ewindow_version\x18\x02 \x01(\x03\x12\x13\n\x0blog_version\x18\x03 \x01(\x03\x12\x10\n\x08last_seq\x18\x04 \x01(\x03\"\xa7\x03\n\x16\x41pplyCompactionRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12\x15\n\rcompaction_id\x18\x02 \x01(\t\x12\x1f\n\x17\x65xpected_window_version\x18\x03 \x01(\x03\x12!\n\x14\x65xpected_log_version\x18\x04 \x01(\x03H\x01\x88\x01\x01\x12,\n\tevent_ids\x18\x05 \x01(\x0b\x32\x17.threadkeep.v1.EventIdsH\x00\x12\x15\n\x0bthrough_seq\x18\x06 \x01(\x03H\x00\x12\x30\n\x07inserts\x18\x07 \x03(\x0b\x32\x1f.threadkeep.v1.CompactionInsert\x12\x0e\n\x06\x62ranch\x18\x08 \x01(\t\x12\x10\n\x08strategy\x18\t \x01(\t\x12\r\n\x05\x61\x63tor\x18\n \x01(\t\x12\x17\n\x0freport_mismatch\x18\x0b \x01(\x08\x12\x0f\n\x07\x64ry_run\x18\x0c \x01(\x08\x12\x10\n\x08\x66rom_seq\x18\r \x01(\x03\x42\t\n\x07\x61rchiveB\x17\n\x15_expected_log_version\"\x17\n\x08\x45ventIds\x12\x0b\n\x03ids\x18\x01 \x03(\t\"\x98\x01\n\x17\x41pplyCompactionResponse\x12\x0f\n\x07\x61pplied\x18\x01 \x01(\x08\x12-\n\ncompaction\x18\x02 \x01(\x0b\x32\x19.threadkeep.v1.Compaction\x12\x10\n\x08replayed\x18\x03 \x01(\x08\x12\x13\n\x0blog_version\x18\x04 \x01(\x03\x12\x16\n\x0ewindow_version\x18\x05 \x01(\x03\"\xbf\x01\n\x14ReplaceEventsRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12+\n\x06\x65vents\x18\x02 \x03(\x0b\x32\x1b.threadkeep.v1.SessionEvent\x12\x1c\n\x14\x65xpected_log_version\x18\x03 \x01(\x03\x12\x10\n\x08strategy\x18\x04 \x01(\t\x12\r\n\x05\x61\x63tor\x18\x05 \x01(\t\x12\x0f\n\x07\x64ry_run\x18\x06 \x01(\x08\"\x85\x01\n\x15ReplaceEventsResponse\x12\x10\n\x08replaced\x18\x01 \x01(\x08\x12-\n\ncompaction\x18\x02 \x01(\x0b\x32\x19.threadkeep.v1.Compaction\x12\x13\n\x0blog_version\x18\x03 \x01(\x03\x12\x16\n\x0ewindow_version\x18\x04 \x01(\x03\"k\n\x16ListCompactionsRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"b\n\x17ListCompactionsResponse\x12.\n\x0b\x63ompactions\x18\x01 \x03(\x0b\x32\x19.threadkeep.v1.Compaction\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"<\n\x0fUserPolicyScope\x12\x0f\n\x07user_id\x18\x01 \x01(\t\x12\x10\n\x03\x61pp\x18\x02 \x01(\tH\x00\x88\x01\x01\x42\x06\n\x04_app\"\x94\x01\n\x0bPolicyScope\x12,\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRefH\x00\x12.\n\x04user\x18\x02 \x01(\x0b\x32\x1e.threadkeep.v1.UserPolicyScopeH\x00\x12\r\n\x03\x61pp\x18\x03 \x01(\tH\x00\x12\x10\n\x06server\x18\x04 \x01(\x08H\x00\x42\x06\n\x04kind\"x\n\x1aSetCompactionPolicyRequest\x12)\n\x05scope\x18\x01 \x01(\x0b\x32\x1a.threadkeep.v1.PolicyScope\x12/\n\x06policy\x18\x02 \x01(\x0b\x32\x1f.threadkeep.v1.CompactionPolicy\"\x1d\n\x1bSetCompactionPolicyResponse\"G\n\x1aGetCompactionPolicyRequest\x12)\n\x05scope\x18\x01 \x01(\x0b\x32\x1a.threadkeep.v1.PolicyScope\"\xef\x01\n\x1bGetCompactionPolicyResponse\x12/\n\x06policy\x18\x01 \x01(\x0b\x32\x1f.threadkeep.v1.CompactionPolicy\x12\x39\n\x10\x65\x66\x66\x65\x63tive_policy\x18\x02 \x01(\x0b\x32\x1f.threadkeep.v1.CompactionPolicy\x12\x33\n\x0f\x65\x66\x66\x65\x63tive_scope\x18\x03 \x01(\x0b\x32\x1a.threadkeep.v1.PolicyScope\x12/\n\x0bupdate_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp2\xf0\x05\n\x11\x43ompactionService\x12\x62\n\x0e\x43ompactSession\x12$.threadkeep.v1.CompactSessionRequest\x1a%.threadkeep.v1.CompactSessionResponse\"\x03\x90\x02\x00\x12\x62\n\x0ePlanCompaction\x12$.threadkeep.v1.PlanCompactionRequest\x1a%.threadkeep.v1.PlanCompactionResponse\"\x03\x90\x02\x01\x12\x65\n\x0f\x41pplyCompaction\x12%.threadkeep.v1.ApplyCompactionRequest\x1a&.threadkeep.v1.ApplyCompactionResponse\"\x03\x90\x02\x02\x12_\n\rReplaceEvents\x12#.threadkeep.v1.ReplaceEventsRequest\x1a$.threadkeep.v1.ReplaceEventsResponse\"\x03\x90\x02\x00\x12\x65\n\x0fListCompactions\x12%.threadkeep.v1.ListCompactionsRequest\x1a&.threadkeep.v1.ListCompactionsResponse\"\x03\x90\x02\x01\x12q\n\x13SetCompactionPolicy\x12).threadkeep.v1.SetCompactionPolicyRequest\x1a*.threadkeep.v1.SetCompactionPolicyResponse\"\x03\x90\x02\x02\x12q\n\x13GetCompactionPolicy\x12).threadkeep.v1.GetCompactionPolicyRequest\x1a*.threadkeep.v1.GetCompactionPolicyResponse\"\x03\x90\x02\x01\x42U\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n&threadkeep/v1/compaction_service.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1athreadkeep/v1/access.proto\x1a\x1ethreadkeep/v1/compaction.proto\x1a\x19threadkeep/v1/event.proto\x1a\x1bthreadkeep/v1/session.proto\"\xdb\x01\n\x15\x43ompactSessionRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12\x33\n\x08strategy\x18\x02 \x01(\x0b\x32!.threadkeep.v1.CompactionStrategy\x12\x31\n\x07trigger\x18\x03 \x01(\x0b\x32 .threadkeep.v1.CompactionTrigger\x12\x0e\n\x06\x62ranch\x18\x04 \x01(\t\x12\x0f\n\x07\x64ry_run\x18\x05 \x01(\x08\x12\r\n\x05\x61\x63tor\x18\x06 \x01(\t\"\xae\x01\n\x16\x43ompactSessionResponse\x12\x11\n\tcompacted\x18\x01 \x01(\x08\x12-\n\ncompaction\x18\x02 \x01(\x0b\x32\x19.threadkeep.v1.Compaction\x12+\n\x04plan\x18\x03 \x01(\x0b\x32\x1d.threadkeep.v1.CompactionPlan\x12\x11\n\ttriggered\x18\x04 \x01(\x08\x12\x12\n\nlost_races\x18\x05 \x01(\x05\"\x88\x01\n\x15PlanCompactionRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12\x33\n\x08strategy\x18\x02 \x01(\x0b\x32!.threadkeep.v1.CompactionStrategy\x12\x0e\n\x06\x62ranch\x18\x03 \x01(\t\"\x84\x01\n\x16PlanCompactionResponse\x12+\n\x04plan\x18\x01 \x01(\x0b\x32\x1d.threadkeep.v1.CompactionPlan\x12\x16\n\x0ewindow_version\x18\x02 \x01(\x03\x12\x13\n\x0blog_version\x18\x03 \x01(\x03\x12\x10\n\x08last_seq\x18\x04 \x01(\x03\"\xa7\x03\n\x16\x41pplyCompactionRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12\x15\n\rcompaction_id\x18\x02 \x01(\t\x12\x1f\n\x17\x65xpected_window_version\x18\x03 \x01(\x03\x12!\n\x14\x65xpected_log_version\x18\x04 \x01(\x03H\x01\x88\x01\x01\x12,\n\tevent_ids\x18\x05 \x01(\x0b\x32\x17.threadkeep.v1.EventIdsH\x00\x12\x15\n\x0bthrough_seq\x18\x06 \x01(\x03H\x00\x12\x30\n\x07inserts\x18\x07 \x03(\x0b\x32\x1f.threadkeep.v1.CompactionInsert\x12\x0e\n\x06\x62ranch\x18\x08 \x01(\t\x12\x10\n\x08strategy\x18\t \x01(\t\x12\r\n\x05\x61\x63tor\x18\n \x01(\t\x12\x17\n\x0freport_mismatch\x18\x0b \x01(\x08\x12\x0f\n\x07\x64ry_run\x18\x0c \x01(\x08\x12\x10\n\x08\x66rom_seq\x18\r \x01(\x03\x42\t\n\x07\x61rchiveB\x17\n\x15_expected_log_version\"\x17\n\x08\x45ventIds\x12\x0b\n\x03ids\x18\x01 \x03(\t\"\x98\x01\n\x17\x41pplyCompactionResponse\x12\x0f\n\x07\x61pplied\x18\x01 \x01(\x08\x12-\n\ncompaction\x18\x02 \x01(\x0b\x32\x19.threadkeep.v1.Compaction\x12\x10\n\x08replayed\x18\x03 \x01(\x08\x12\x13\n\x0blog_version\x18\x04 \x01(\x03\x12\x16\n\x0ewindow_version\x18\x05 \x01(\x03\"\xbf\x01\n\x14ReplaceEventsRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12+\n\x06\x65vents\x18\x02 \x03(\x0b\x32\x1b.threadkeep.v1.SessionEvent\x12\x1c\n\x14\x65xpected_log_version\x18\x03 \x01(\x03\x12\x10\n\x08strategy\x18\x04 \x01(\t\x12\r\n\x05\x61\x63tor\x18\x05 \x01(\t\x12\x0f\n\x07\x64ry_run\x18\x06 \x01(\x08\"\x85\x01\n\x15ReplaceEventsResponse\x12\x10\n\x08replaced\x18\x01 \x01(\x08\x12-\n\ncompaction\x18\x02 \x01(\x0b\x32\x19.threadkeep.v1.Compaction\x12\x13\n\x0blog_version\x18\x03 \x01(\x03\x12\x16\n\x0ewindow_version\x18\x04 \x01(\x03\"k\n\x16ListCompactionsRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"b\n\x17ListCompactionsResponse\x12.\n\x0b\x63ompactions\x18\x01 \x03(\x0b\x32\x19.threadkeep.v1.Compaction\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"<\n\x0fUserPolicyScope\x12\x0f\n\x07user_id\x18\x01 \x01(\t\x12\x10\n\x03\x61pp\x18\x02 \x01(\tH\x00\x88\x01\x01\x42\x06\n\x04_app\"\x94\x01\n\x0bPolicyScope\x12,\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRefH\x00\x12.\n\x04user\x18\x02 \x01(\x0b\x32\x1e.threadkeep.v1.UserPolicyScopeH\x00\x12\r\n\x03\x61pp\x18\x03 \x01(\tH\x00\x12\x10\n\x06server\x18\x04 \x01(\x08H\x00\x42\x06\n\x04kind\"x\n\x1aSetCompactionPolicyRequest\x12)\n\x05scope\x18\x01 \x01(\x0b\x32\x1a.threadkeep.v1.PolicyScope\x12/\n\x06policy\x18\x02 \x01(\x0b\x32\x1f.threadkeep.v1.CompactionPolicy\"\x1d\n\x1bSetCompactionPolicyResponse\"G\n\x1aGetCompactionPolicyRequest\x12)\n\x05scope\x18\x01 \x01(\x0b\x32\x1a.threadkeep.v1.PolicyScope\"\xef\x01\n\x1bGetCompactionPolicyResponse\x12/\n\x06policy\x18\x01 \x01(\x0b\x32\x1f.threadkeep.v1.CompactionPolicy\x12\x39\n\x10\x65\x66\x66\x65\x63tive_policy\x18\x02 \x01(\x0b\x32\x1f.threadkeep.v1.CompactionPolicy\x12\x33\n\x0f\x65\x66\x66\x65\x63tive_scope\x18\x03 \x01(\x0b\x32\x1a.threadkeep.v1.PolicyScope\x12/\n\x0bupdate_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp2\x8c\x06\n\x11\x43ompactionService\x12\x66\n\x0e\x43ompactSession\x12$.threadkeep.v1.CompactSessionRequest\x1a%.threadkeep.v1.CompactSessionResponse\"\x07\x90\x02\x00\x88\xb6\x18\x04\x12\x66\n\x0ePlanCompaction\x12$.threadkeep.v1.PlanCompactionRequest\x1a%.threadkeep.v1.PlanCompactionResponse\"\x07\x90\x02\x01\x88\xb6\x18\x04\x12i\n\x0f\x41pplyCompaction\x12%.threadkeep.v1.ApplyCompactionRequest\x1a&.threadkeep.v1.ApplyCompactionResponse\"\x07\x90\x02\x02\x88\xb6\x18\x04\x12\x63\n\rReplaceEvents\x12#.threadkeep.v1.ReplaceEventsRequest\x1a$.threadkeep.v1.ReplaceEventsResponse\"\x07\x90\x02\x00\x88\xb6\x18\x04\x12i\n\x0fListCompactions\x12%.threadkeep.v1.ListCompactionsRequest\x1a&.threadkeep.v1.ListCompactionsResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12u\n\x13SetCompactionPolicy\x12).threadkeep.v1.SetCompactionPolicyRequest\x1a*.threadkeep.v1.SetCompactionPolicyResponse\"\x07\x90\x02\x02\x88\xb6\x18\x04\x12u\n\x13GetCompactionPolicy\x12).threadkeep.v1.GetCompactionPolicyRequest\x1a*.threadkeep.v1.GetCompactionPolicyResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x42U\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -37,53 +38,53 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\021dev.threadkeep.v1P\001Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1'
   _globals['_COMPACTIONSERVICE'].methods_by_name['CompactSession']._loaded_options = None
-  _globals['_COMPACTIONSERVICE'].methods_by_name['CompactSession']._serialized_options = b'\220\002\000'
+  _globals['_COMPACTIONSERVICE'].methods_by_name['CompactSession']._serialized_options = b'\220\002\000\210\266\030\004'
   _globals['_COMPACTIONSERVICE'].methods_by_name['PlanCompaction']._loaded_options = None
-  _globals['_COMPACTIONSERVICE'].methods_by_name['PlanCompaction']._serialized_options = b'\220\002\001'
+  _globals['_COMPACTIONSERVICE'].methods_by_name['PlanCompaction']._serialized_options = b'\220\002\001\210\266\030\004'
   _globals['_COMPACTIONSERVICE'].methods_by_name['ApplyCompaction']._loaded_options = None
-  _globals['_COMPACTIONSERVICE'].methods_by_name['ApplyCompaction']._serialized_options = b'\220\002\002'
+  _globals['_COMPACTIONSERVICE'].methods_by_name['ApplyCompaction']._serialized_options = b'\220\002\002\210\266\030\004'
   _globals['_COMPACTIONSERVICE'].methods_by_name['ReplaceEvents']._loaded_options = None
-  _globals['_COMPACTIONSERVICE'].methods_by_name['ReplaceEvents']._serialized_options = b'\220\002\000'
+  _globals['_COMPACTIONSERVICE'].methods_by_name['ReplaceEvents']._serialized_options = b'\220\002\000\210\266\030\004'
   _globals['_COMPACTIONSERVICE'].methods_by_name['ListCompactions']._loaded_options = None
-  _globals['_COMPACTIONSERVICE'].methods_by_name['ListCompactions']._serialized_options = b'\220\002\001'
+  _globals['_COMPACTIONSERVICE'].methods_by_name['ListCompactions']._serialized_options = b'\220\002\001\210\266\030\002'
   _globals['_COMPACTIONSERVICE'].methods_by_name['SetCompactionPolicy']._loaded_options = None
-  _globals['_COMPACTIONSERVICE'].methods_by_name['SetCompactionPolicy']._serialized_options = b'\220\002\002'
+  _globals['_COMPACTIONSERVICE'].methods_by_name['SetCompactionPolicy']._serialized_options = b'\220\002\002\210\266\030\004'
   _globals['_COMPACTIONSERVICE'].methods_by_name['GetCompactionPolicy']._loaded_options = None
-  _globals['_COMPACTIONSERVICE'].methods_by_name['GetCompactionPolicy']._serialized_options = b'\220\002\001'
-  _globals['_COMPACTSESSIONREQUEST']._serialized_start=179
-  _globals['_COMPACTSESSIONREQUEST']._serialized_end=398
-  _globals['_COMPACTSESSIONRESPONSE']._serialized_start=401
-  _globals['_COMPACTSESSIONRESPONSE']._serialized_end=575
-  _globals['_PLANCOMPACTIONREQUEST']._serialized_start=578
-  _globals['_PLANCOMPACTIONREQUEST']._serialized_end=714
-  _globals['_PLANCOMPACTIONRESPONSE']._serialized_start=717
-  _globals['_PLANCOMPACTIONRESPONSE']._serialized_end=849
-  _globals['_APPLYCOMPACTIONREQUEST']._serialized_start=852
-  _globals['_APPLYCOMPACTIONREQUEST']._serialized_end=1275
-  _globals['_EVENTIDS']._serialized_start=1277
-  _globals['_EVENTIDS']._serialized_end=1300
-  _globals['_APPLYCOMPACTIONRESPONSE']._serialized_start=1303
-  _globals['_APPLYCOMPACTIONRESPONSE']._serialized_end=1455
-  _globals['_REPLACEEVENTSREQUEST']._serialized_start=1458
-  _globals['_REPLACEEVENTSREQUEST']._serialized_end=1649
-  _globals['_REPLACEEVENTSRESPONSE']._serialized_start=1652
-  _globals['_REPLACEEVENTSRESPONSE']._serialized_end=1785
-  _globals['_LISTCOMPACTIONSREQUEST']._serialized_start=1787
-  _globals['_LISTCOMPACTIONSREQUEST']._serialized_end=1894
-  _globals['_LISTCOMPACTIONSRESPONSE']._serialized_start=1896
-  _globals['_LISTCOMPACTIONSRESPONSE']._serialized_end=1994
-  _globals['_USERPOLICYSCOPE']._serialized_start=1996
-  _globals['_USERPOLICYSCOPE']._serialized_end=2056
-  _globals['_POLICYSCOPE']._serialized_start=2059
-  _globals['_POLICYSCOPE']._serialized_end=2207
-  _globals['_SETCOMPACTIONPOLICYREQUEST']._serialized_start=2209
-  _globals['_SETCOMPACTIONPOLICYREQUEST']._serialized_end=2329
-  _globals['_SETCOMPACTIONPOLICYRESPONSE']._serialized_start=2331
-  _globals['_SETCOMPACTIONPOLICYRESPONSE']._serialized_end=2360
-  _globals['_GETCOMPACTIONPOLICYREQUEST']._serialized_start=2362
-  _globals['_GETCOMPACTIONPOLICYREQUEST']._serialized_end=2433
-  _globals['_GETCOMPACTIONPOLICYRESPONSE']._serialized_start=2436
-  _globals['_GETCOMPACTIONPOLICYRESPONSE']._serialized_end=2675
-  _globals['_COMPACTIONSERVICE']._serialized_start=2678
-  _globals['_COMPACTIONSERVICE']._serialized_end=3430
+  _globals['_COMPACTIONSERVICE'].methods_by_name['GetCompactionPolicy']._serialized_options = b'\220\002\001\210\266\030\002'
+  _globals['_COMPACTSESSIONREQUEST']._serialized_start=207
+  _globals['_COMPACTSESSIONREQUEST']._serialized_end=426
+  _globals['_COMPACTSESSIONRESPONSE']._serialized_start=429
+  _globals['_COMPACTSESSIONRESPONSE']._serialized_end=603
+  _globals['_PLANCOMPACTIONREQUEST']._serialized_start=606
+  _globals['_PLANCOMPACTIONREQUEST']._serialized_end=742
+  _globals['_PLANCOMPACTIONRESPONSE']._serialized_start=745
+  _globals['_PLANCOMPACTIONRESPONSE']._serialized_end=877
+  _globals['_APPLYCOMPACTIONREQUEST']._serialized_start=880
+  _globals['_APPLYCOMPACTIONREQUEST']._serialized_end=1303
+  _globals['_EVENTIDS']._serialized_start=1305
+  _globals['_EVENTIDS']._serialized_end=1328
+  _globals['_APPLYCOMPACTIONRESPONSE']._serialized_start=1331
+  _globals['_APPLYCOMPACTIONRESPONSE']._serialized_end=1483
+  _globals['_REPLACEEVENTSREQUEST']._serialized_start=1486
+  _globals['_REPLACEEVENTSREQUEST']._serialized_end=1677
+  _globals['_REPLACEEVENTSRESPONSE']._serialized_start=1680
+  _globals['_REPLACEEVENTSRESPONSE']._serialized_end=1813
+  _globals['_LISTCOMPACTIONSREQUEST']._serialized_start=1815
+  _globals['_LISTCOMPACTIONSREQUEST']._serialized_end=1922
+  _globals['_LISTCOMPACTIONSRESPONSE']._serialized_start=1924
+  _globals['_LISTCOMPACTIONSRESPONSE']._serialized_end=2022
+  _globals['_USERPOLICYSCOPE']._serialized_start=2024
+  _globals['_USERPOLICYSCOPE']._serialized_end=2084
+  _globals['_POLICYSCOPE']._serialized_start=2087
+  _globals['_POLICYSCOPE']._serialized_end=2235
+  _globals['_SETCOMPACTIONPOLICYREQUEST']._serialized_start=2237
+  _globals['_SETCOMPACTIONPOLICYREQUEST']._serialized_end=2357
+  _globals['_SETCOMPACTIONPOLICYRESPONSE']._serialized_start=2359
+  _globals['_SETCOMPACTIONPOLICYRESPONSE']._serialized_end=2388
+  _globals['_GETCOMPACTIONPOLICYREQUEST']._serialized_start=2390
+  _globals['_GETCOMPACTIONPOLICYREQUEST']._serialized_end=2461
+  _globals['_GETCOMPACTIONPOLICYRESPONSE']._serialized_start=2464
+  _globals['_GETCOMPACTIONPOLICYRESPONSE']._serialized_end=2703
+  _globals['_COMPACTIONSERVICE']._serialized_start=2706
+  _globals['_COMPACTIONSERVICE']._serialized_end=3486
 # @@protoc_insertion_point(module_scope)

@@ -23,13 +23,14 @@ _sym_db = _symbol_database.Default()
 
 
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
+from threadkeep.v1 import access_pb2 as threadkeep_dot_v1_dot_access__pb2
 from threadkeep.v1 import consumer_pb2 as threadkeep_dot_v1_dot_consumer__pb2
 from threadkeep.v1 import filter_pb2 as threadkeep_dot_v1_dot_filter__pb2
 from threadkeep.v1 import subscription_pb2 as threadkeep_dot_v1_dot_subscription__pb2
 from threadkeep.v1 import subscription_service_pb2 as threadkeep_dot_v1_dot_subscription__service__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$threadkeep/v1/consumer_service.proto\x12\rthreadkeep.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cthreadkeep/v1/consumer.proto\x1a\x1athreadkeep/v1/filter.proto\x1a threadkeep/v1/subscription.proto\x1a(threadkeep/v1/subscription_service.proto\"\x91\x02\n\x0cJoinConsumer\x12\x0c\n\x04name\x18\x01 \x01(\t\x12)\n\x05scope\x18\x02 \x01(\x0b\x32\x1a.threadkeep.v1.ChangeScope\x12*\n\x06\x66ilter\x18\x03 \x01(\x0b\x32\x1a.threadkeep.v1.EventFilter\x12\x16\n\x0e\x66rom_beginning\x18\x04 \x01(\x08\x12\x11\n\tmember_id\x18\x05 \x01(\t\x12\x17\n\x0fmax_outstanding\x18\x06 \x01(\x05\x12\x14\n\x0cmax_attempts\x18\x07 \x01(\x05\x12.\n\x0b\x61\x63k_timeout\x18\x08 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x12\n\npartitions\x18\t \x01(\x05\"#\n\x0b\x41\x63knowledge\x12\x14\n\x0c\x64\x65livery_ids\x18\x01 \x03(\x03\";\n\x06Reject\x12\x13\n\x0b\x64\x65livery_id\x18\x01 \x01(\x03\x12\x0e\n\x06reason\x18\x02 \x01(\t\x12\x0c\n\x04park\x18\x03 \x01(\x08\"\xa4\x01\n\x0e\x43onsumeRequest\x12+\n\x04join\x18\x01 \x01(\x0b\x32\x1b.threadkeep.v1.JoinConsumerH\x00\x12\x31\n\x0b\x61\x63knowledge\x18\x02 \x01(\x0b\x32\x1a.threadkeep.v1.AcknowledgeH\x00\x12\'\n\x06reject\x18\x03 \x01(\x0b\x32\x15.threadkeep.v1.RejectH\x00\x42\t\n\x07request\"}\n\x08\x44\x65livery\x12\x13\n\x0b\x64\x65livery_id\x18\x01 \x01(\x03\x12\x11\n\tpartition\x18\x02 \x01(\x05\x12%\n\x06\x63hange\x18\x03 \x01(\x0b\x32\x15.threadkeep.v1.Change\x12\x0f\n\x07\x61ttempt\x18\x04 \x01(\x05\x12\x11\n\tparked_id\x18\x05 \x01(\t\"F\n\x06Joined\x12)\n\x08\x63onsumer\x18\x01 \x01(\x0b\x32\x17.threadkeep.v1.Consumer\x12\x11\n\tmember_id\x18\x02 \x01(\t\"\x7f\n\x0f\x43onsumeResponse\x12%\n\x06joined\x18\x01 \x01(\x0b\x32\x15.threadkeep.v1.Joined\x12+\n\ndeliveries\x18\x02 \x03(\x0b\x32\x17.threadkeep.v1.Delivery\x12\x18\n\x10\x61\x63knowledged_ids\x18\x03 \x03(\x03\"=\n\x14ListConsumersRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"\\\n\x15ListConsumersResponse\x12*\n\tconsumers\x18\x01 \x03(\x0b\x32\x17.threadkeep.v1.Consumer\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\"\n\x12GetConsumerRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"\xbe\x01\n\x13GetConsumerResponse\x12)\n\x08\x63onsumer\x18\x01 \x01(\x0b\x32\x17.threadkeep.v1.Consumer\x12.\n\x07members\x18\x02 \x03(\x0b\x32\x1d.threadkeep.v1.ConsumerMember\x12\x34\n\npartitions\x18\x03 \x03(\x0b\x32 .threadkeep.v1.ConsumerPartition\x12\x16\n\x0eparked_changes\x18\x04 \x01(\x03\"%\n\x15\x44\x65leteConsumerRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\")\n\x16\x44\x65leteConsumerResponse\x12\x0f\n\x07\x64\x65leted\x18\x01 \x01(\x08\"O\n\x18ListParkedChangesRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"i\n\x19ListParkedChangesResponse\x12\x33\n\x0eparked_changes\x18\x01 \x03(\x0b\x32\x1b.threadkeep.v1.ParkedChange\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\">\n\x1aReplayParkedChangesRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\nparked_ids\x18\x02 \x03(\t\"/\n\x1bReplayParkedChangesResponse\x12\x10\n\x08replayed\x18\x01 \x01(\x03\">\n\x1a\x44\x65leteParkedChangesRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\nparked_ids\x18\x02 \x03(\t\".\n\x1b\x44\x65leteParkedChangesResponse\x12\x0f\n\x07\x64\x65leted\x18\x01 \x01(\x03\x32\xd7\x05\n\x0f\x43onsumerService\x12Q\n\x07\x43onsume\x12\x1d.threadkeep.v1.ConsumeRequest\x1a\x1e.threadkeep.v1.ConsumeResponse\"\x03\x90\x02\x00(\x01\x30\x01\x12_\n\rListConsumers\x12#.threadkeep.v1.ListConsumersRequest\x1a$.threadkeep.v1.ListConsumersResponse\"\x03\x90\x02\x01\x12Y\n\x0bGetConsumer\x12!.threadkeep.v1.GetConsumerRequest\x1a\".threadkeep.v1.GetConsumerResponse\"\x03\x90\x02\x01\x12\x62\n\x0e\x44\x65leteConsumer\x12$.threadkeep.v1.DeleteConsumerRequest\x1a%.threadkeep.v1.DeleteConsumerResponse\"\x03\x90\x02\x02\x12k\n\x11ListParkedChanges\x12\'.threadkeep.v1.ListParkedChangesRequest\x1a(.threadkeep.v1.ListParkedChangesResponse\"\x03\x90\x02\x01\x12q\n\x13ReplayParkedChanges\x12).threadkeep.v1.ReplayParkedChangesRequest\x1a*.threadkeep.v1.ReplayParkedChangesResponse\"\x03\x90\x02\x02\x12q\n\x13\x44\x65leteParkedChanges\x12).threadkeep.v1.DeleteParkedChangesRequest\x1a*.threadkeep.v1.DeleteParkedChangesResponse\"\x03\x90\x02\x02\x42U\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$threadkeep/v1/consumer_service.proto\x12\rthreadkeep.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1athreadkeep/v1/access.proto\x1a\x1cthreadkeep/v1/consumer.proto\x1a\x1athreadkeep/v1/filter.proto\x1a threadkeep/v1/subscription.proto\x1a(threadkeep/v1/subscription_service.proto\"\x91\x02\n\x0cJoinConsumer\x12\x0c\n\x04name\x18\x01 \x01(\t\x12)\n\x05scope\x18\x02 \x01(\x0b\x32\x1a.threadkeep.v1.ChangeScope\x12*\n\x06\x66ilter\x18\x03 \x01(\x0b\x32\x1a.threadkeep.v1.EventFilter\x12\x16\n\x0e\x66rom_beginning\x18\x04 \x01(\x08\x12\x11\n\tmember_id\x18\x05 \x01(\t\x12\x17\n\x0fmax_outstanding\x18\x06 \x01(\x05\x12\x14\n\x0cmax_attempts\x18\x07 \x01(\x05\x12.\n\x0b\x61\x63k_timeout\x18\x08 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x12\n\npartitions\x18\t \x01(\x05\"#\n\x0b\x41\x63knowledge\x12\x14\n\x0c\x64\x65livery_ids\x18\x01 \x03(\x03\";\n\x06Reject\x12\x13\n\x0b\x64\x65livery_id\x18\x01 \x01(\x03\x12\x0e\n\x06reason\x18\x02 \x01(\t\x12\x0c\n\x04park\x18\x03 \x01(\x08\"\xa4\x01\n\x0e\x43onsumeRequest\x12+\n\x04join\x18\x01 \x01(\x0b\x32\x1b.threadkeep.v1.JoinConsumerH\x00\x12\x31\n\x0b\x61\x63knowledge\x18\x02 \x01(\x0b\x32\x1a.threadkeep.v1.AcknowledgeH\x00\x12\'\n\x06reject\x18\x03 \x01(\x0b\x32\x15.threadkeep.v1.RejectH\x00\x42\t\n\x07request\"}\n\x08\x44\x65livery\x12\x13\n\x0b\x64\x65livery_id\x18\x01 \x01(\x03\x12\x11\n\tpartition\x18\x02 \x01(\x05\x12%\n\x06\x63hange\x18\x03 \x01(\x0b\x32\x15.threadkeep.v1.Change\x12\x0f\n\x07\x61ttempt\x18\x04 \x01(\x05\x12\x11\n\tparked_id\x18\x05 \x01(\t\"F\n\x06Joined\x12)\n\x08\x63onsumer\x18\x01 \x01(\x0b\x32\x17.threadkeep.v1.Consumer\x12\x11\n\tmember_id\x18\x02 \x01(\t\"\x7f\n\x0f\x43onsumeResponse\x12%\n\x06joined\x18\x01 \x01(\x0b\x32\x15.threadkeep.v1.Joined\x12+\n\ndeliveries\x18\x02 \x03(\x0b\x32\x17.threadkeep.v1.Delivery\x12\x18\n\x10\x61\x63knowledged_ids\x18\x03 \x03(\x03\"=\n\x14ListConsumersRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"\\\n\x15ListConsumersResponse\x12*\n\tconsumers\x18\x01 \x03(\x0b\x32\x17.threadkeep.v1.Consumer\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\"\n\x12GetConsumerRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"\xbe\x01\n\x13GetConsumerResponse\x12)\n\x08\x63onsumer\x18\x01 \x01(\x0b\x32\x17.threadkeep.v1.Consumer\x12.\n\x07members\x18\x02 \x03(\x0b\x32\x1d.threadkeep.v1.ConsumerMember\x12\x34\n\npartitions\x18\x03 \x03(\x0b\x32 .threadkeep.v1.ConsumerPartition\x12\x16\n\x0eparked_changes\x18\x04 \x01(\x03\"%\n\x15\x44\x65leteConsumerRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\")\n\x16\x44\x65leteConsumerResponse\x12\x0f\n\x07\x64\x65leted\x18\x01 \x01(\x08\"O\n\x18ListParkedChangesRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"i\n\x19ListParkedChangesResponse\x12\x33\n\x0eparked_changes\x18\x01 \x03(\x0b\x32\x1b.threadkeep.v1.ParkedChange\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\">\n\x1aReplayParkedChangesRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\nparked_ids\x18\x02 \x03(\t\"/\n\x1bReplayParkedChangesResponse\x12\x10\n\x08replayed\x18\x01 \x01(\x03\">\n\x1a\x44\x65leteParkedChangesRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\nparked_ids\x18\x02 \x03(\t\".\n\x1b\x44\x65leteParkedChangesResponse\x12\x0f\n\x07\x64\x65leted\x18\x01 \x01(\x03\x32\xf3\x05\n\x0f\x43onsumerService\x12U\n\x07\x43onsume\x12\x1d.threadkeep.v1.ConsumeRequest\x1a\x1e.threadkeep.v1.ConsumeResponse\"\x07\x90\x02\x00\x88\xb6\x18\x03(\x01\x30\x01\x12\x63\n\rListConsumers\x12#.threadkeep.v1.ListConsumersRequest\x1a$.threadkeep.v1.ListConsumersResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12]\n\x0bGetConsumer\x12!.threadkeep.v1.GetConsumerRequest\x1a\".threadkeep.v1.GetConsumerResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12\x66\n\x0e\x44\x65leteConsumer\x12$.threadkeep.v1.DeleteConsumerRequest\x1a%.threadkeep.v1.DeleteConsumerResponse\"\x07\x90\x02\x02\x88\xb6\x18\x05\x12o\n\x11ListParkedChanges\x12\'.threadkeep.v1.ListParkedChangesRequest\x1a(.threadkeep.v1.ListParkedChangesResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12u\n\x13ReplayParkedChanges\x12).threadkeep.v1.ReplayParkedChangesRequest\x1a*.threadkeep.v1.ReplayParkedChangesResponse\"\x07\x90\x02\x02\x88\xb6\x18\x03\x12u\n\x13\x44\x65leteParkedChanges\x12).threadkeep.v1.DeleteParkedChangesRequest\x1a*.threadkeep.v1.DeleteParkedChangesResponse\"\x07\x90\x02\x02\x88\xb6\x18\x05\x42U\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -38,57 +39,57 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\021dev.threadkeep.v1P\001Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1'
   _globals['_CONSUMERSERVICE'].methods_by_name['Consume']._loaded_options = None
-  _globals['_CONSUMERSERVICE'].methods_by_name['Consume']._serialized_options = b'\220\002\000'
+  _globals['_CONSUMERSERVICE'].methods_by_name['Consume']._serialized_options = b'\220\002\000\210\266\030\003'
   _globals['_CONSUMERSERVICE'].methods_by_name['ListConsumers']._loaded_options = None
-  _globals['_CONSUMERSERVICE'].methods_by_name['ListConsumers']._serialized_options = b'\220\002\001'
+  _globals['_CONSUMERSERVICE'].methods_by_name['ListConsumers']._serialized_options = b'\220\002\001\210\266\030\002'
   _globals['_CONSUMERSERVICE'].methods_by_name['GetConsumer']._loaded_options = None
-  _globals['_CONSUMERSERVICE'].methods_by_name['GetConsumer']._serialized_options = b'\220\002\001'
+  _globals['_CONSUMERSERVICE'].methods_by_name['GetConsumer']._serialized_options = b'\220\002\001\210\266\030\002'
   _globals['_CONSUMERSERVICE'].methods_by_name['DeleteConsumer']._loaded_options = None
-  _globals['_CONSUMERSERVICE'].methods_by_name['DeleteConsumer']._serialized_options = b'\220\002\002'
+  _globals['_CONSUMERSERVICE'].methods_by_name['DeleteConsumer']._serialized_options = b'\220\002\002\210\266\030\005'
   _globals['_CONSUMERSERVICE'].methods_by_name['ListParkedChanges']._loaded_options = None
-  _globals['_CONSUMERSERVICE'].methods_by_name['ListParkedChanges']._serialized_options = b'\220\002\001'
+  _globals['_CONSUMERSERVICE'].methods_by_name['ListParkedChanges']._serialized_options = b'\220\002\001\210\266\030\002'
   _globals['_CONSUMERSERVICE'].methods_by_name['ReplayParkedChanges']._loaded_options = None
-  _globals['_CONSUMERSERVICE'].methods_by_name['ReplayParkedChanges']._serialized_options = b'\220\002\002'
+  _globals['_CONSUMERSERVICE'].methods_by_name['ReplayParkedChanges']._serialized_options = b'\220\002\002\210\266\030\003'
   _globals['_CONSUMERSERVICE'].methods_by_name['DeleteParkedChanges']._loaded_options = None
-  _globals['_CONSUMERSERVICE'].methods_by_name['DeleteParkedChanges']._serialized_options = b'\220\002\002'
-  _globals['_JOINCONSUMER']._serialized_start=222
-  _globals['_JOINCONSUMER']._serialized_end=495
-  _globals['_ACKNOWLEDGE']._serialized_start=497
-  _globals['_ACKNOWLEDGE']._serialized_end=532
-  _globals['_REJECT']._serialized_start=534
-  _globals['_REJECT']._serialized_end=593
-  _globals['_CONSUMEREQUEST']._serialized_start=596
-  _globals['_CONSUMEREQUEST']._serialized_end=760
-  _globals['_DELIVERY']._serialized_start=762
-  _globals['_DELIVERY']._serialized_end=887
-  _globals['_JOINED']._serialized_start=889
-  _globals['_JOINED']._serialized_end=959
-  _globals['_CONSUMERESPONSE']._serialized_start=961
-  _globals['_CONSUMERESPONSE']._serialized_end=1088
-  _globals['_LISTCONSUMERSREQUEST']._serialized_start=1090
-  _globals['_LISTCONSUMERSREQUEST']._serialized_end=1151
-  _globals['_LISTCONSUMERSRESPONSE']._serialized_start=1153
-  _globals['_LISTCONSUMERSRESPONSE']._serialized_end=1245
-  _globals['_GETCONSUMERREQUEST']._serialized_start=1247
-  _globals['_GETCONSUMERREQUEST']._serialized_end=1281
-  _globals['_GETCONSUMERRESPONSE']._serialized_start=1284
-  _globals['_GETCONSUMERRESPONSE']._serialized_end=1474
-  _globals['_DELETECONSUMERREQUEST']._serialized_start=1476
-  _globals['_DELETECONSUMERREQUEST']._serialized_end=1513
-  _globals['_DELETECONSUMERRESPONSE']._serialized_start=1515
-  _globals['_DELETECONSUMERRESPONSE']._serialized_end=1556
-  _globals['_LISTPARKEDCHANGESREQUEST']._serialized_start=1558
-  _globals['_LISTPARKEDCHANGESREQUEST']._serialized_end=1637
-  _globals['_LISTPARKEDCHANGESRESPONSE']._serialized_start=1639
-  _globals['_LISTPARKEDCHANGESRESPONSE']._serialized_end=1744
-  _globals['_REPLAYPARKEDCHANGESREQUEST']._serialized_start=1746
-  _globals['_REPLAYPARKEDCHANGESREQUEST']._serialized_end=1808
-  _globals['_REPLAYPARKEDCHANGESRESPONSE']._serialized_start=1810
-  _globals['_REPLAYPARKEDCHANGESRESPONSE']._serialized_end=1857
-  _globals['_DELETEPARKEDCHANGESREQUEST']._serialized_start=1859
-  _globals['_DELETEPARKEDCHANGESREQUEST']._serialized_end=1921
-  _globals['_DELETEPARKEDCHANGESRESPONSE']._serialized_start=1923
-  _globals['_DELETEPARKEDCHANGESRESPONSE']._serialized_end=1969
-  _globals['_CONSUMERSERVICE']._serialized_start=1972
-  _globals['_CONSUMERSERVICE']._serialized_end=2699
+  _globals['_CONSUMERSERVICE'].methods_by_name['DeleteParkedChanges']._serialized_options = b'\220\002\002\210\266\030\005'
+  _globals['_JOINCONSUMER']._serialized_start=250
+  _globals['_JOINCONSUMER']._serialized_end=523
+  _globals['_ACKNOWLEDGE']._serialized_start=525
+  _globals['_ACKNOWLEDGE']._serialized_end=560
+  _globals['_REJECT']._serialized_start=562
+  _globals['_REJECT']._serialized_end=621
+  _globals['_CONSUMEREQUEST']._serialized_start=624
+  _globals['_CONSUMEREQUEST']._serialized_end=788
+  _globals['_DELIVERY']._serialized_start=790
+  _globals['_DELIVERY']._serialized_end=915
+  _globals['_JOINED']._serialized_start=917
+  _globals['_JOINED']._serialized_end=987
+  _globals['_CONSUMERESPONSE']._serialized_start=989
+  _globals['_CONSUMERESPONSE']._serialized_end=1116
+  _globals['_LISTCONSUMERSREQUEST']._serialized_start=1118
+  _globals['_LISTCONSUMERSREQUEST']._serialized_end=1179
+  _globals['_LISTCONSUMERSRESPONSE']._serialized_start=1181
+  _globals['_LISTCONSUMERSRESPONSE']._serialized_end=1273
+  _globals['_GETCONSUMERREQUEST']._serialized_start=1275
+  _globals['_GETCONSUMERREQUEST']._serialized_end=1309
+  _globals['_GETCONSUMERRESPONSE']._serialized_start=1312
+  _globals['_GETCONSUMERRESPONSE']._serialized_end=1502
+  _globals['_DELETECONSUMERREQUEST']._serialized_start=1504
+  _globals['_DELETECONSUMERREQUEST']._serialized_end=1541
+  _globals['_DELETECONSUMERRESPONSE']._serialized_start=1543
+  _globals['_DELETECONSUMERRESPONSE']._serialized_end=1584
+  _globals['_LISTPARKEDCHANGESREQUEST']._serialized_start=1586
+  _globals['_LISTPARKEDCHANGESREQUEST']._serialized_end=1665
+  _globals['_LISTPARKEDCHANGESRESPONSE']._serialized_start=1667
+  _globals['_LISTPARKEDCHANGESRESPONSE']._serialized_end=1772
+  _globals['_REPLAYPARKEDCHANGESREQUEST']._serialized_start=1774
+  _globals['_REPLAYPARKEDCHANGESREQUEST']._serialized_end=1836
+  _globals['_REPLAYPARKEDCHANGESRESPONSE']._serialized_start=1838
+  _globals['_REPLAYPARKEDCHANGESRESPONSE']._serialized_end=1885
+  _globals['_DELETEPARKEDCHANGESREQUEST']._serialized_start=1887
+  _globals['_DELETEPARKEDCHANGESREQUEST']._serialized_end=1949
+  _globals['_DELETEPARKEDCHANGESRESPONSE']._serialized_start=1951
+  _globals['_DELETEPARKEDCHANGESRESPONSE']._serialized_end=1997
+  _globals['_CONSUMERSERVICE']._serialized_start=2000
+  _globals['_CONSUMERSERVICE']._serialized_end=2755
 # @@protoc_insertion_point(module_scope)

@@ -70,7 +70,8 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     {"reason":"UNAUTHENTICATED","domain":"threadkeep.dev","metadata":{}}
     """
     ERROR_REASON_PERMISSION_DENIED: _ErrorReason.ValueType  # 12
-    """The credential does not give access to this user's data or to server-wide data. Code PERMISSION_DENIED.
+    """The credential does not give access to this user's data or to server-wide data (`field`), or lacks the role that the call needs
+    (`role` instead: a role in lower case, such as writer). Code PERMISSION_DENIED.
     {"reason":"PERMISSION_DENIED","domain":"threadkeep.dev","metadata":{"field":"session.user_id"}}
     """
     ERROR_REASON_SERVER_DRAINING: _ErrorReason.ValueType  # 13
@@ -212,7 +213,8 @@ ERROR_REASON_UNAUTHENTICATED: ErrorReason.ValueType  # 11
 {"reason":"UNAUTHENTICATED","domain":"threadkeep.dev","metadata":{}}
 """
 ERROR_REASON_PERMISSION_DENIED: ErrorReason.ValueType  # 12
-"""The credential does not give access to this user's data or to server-wide data. Code PERMISSION_DENIED.
+"""The credential does not give access to this user's data or to server-wide data (`field`), or lacks the role that the call needs
+(`role` instead: a role in lower case, such as writer). Code PERMISSION_DENIED.
 {"reason":"PERMISSION_DENIED","domain":"threadkeep.dev","metadata":{"field":"session.user_id"}}
 """
 ERROR_REASON_SERVER_DRAINING: ErrorReason.ValueType  # 13

@@ -23,12 +23,13 @@ _sym_db = _symbol_database.Default()
 
 
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
+from threadkeep.v1 import access_pb2 as threadkeep_dot_v1_dot_access__pb2
 from threadkeep.v1 import memory_pb2 as threadkeep_dot_v1_dot_memory__pb2
 from threadkeep.v1 import search_pb2 as threadkeep_dot_v1_dot_search__pb2
 from threadkeep.v1 import session_pb2 as threadkeep_dot_v1_dot_session__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"threadkeep/v1/memory_service.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1athreadkeep/v1/memory.proto\x1a\x1athreadkeep/v1/search.proto\x1a\x1bthreadkeep/v1/session.proto\"\xbe\x01\n\x19\x41\x64\x64SessionToMemoryRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12\x11\n\tevent_ids\x18\x02 \x03(\t\x12\x15\n\rinclude_tools\x18\x03 \x01(\x08\x12\x19\n\x11include_reasoning\x18\x04 \x01(\x08\x12\x19\n\x11include_synthetic\x18\x05 \x01(\x08\x12\x15\n\rmetadata_json\x18\x06 \x01(\t\"_\n\x1a\x41\x64\x64SessionToMemoryResponse\x12\r\n\x05\x61\x64\x64\x65\x64\x18\x01 \x01(\x05\x12\x10\n\x08\x65xisting\x18\x02 \x01(\x05\x12\x0f\n\x07skipped\x18\x03 \x01(\x05\x12\x0f\n\x07\x64\x65leted\x18\x04 \x01(\x05\"m\n\x12\x41\x64\x64MemoriesRequest\x12)\n\x05scope\x18\x01 \x01(\x0b\x32\x1a.threadkeep.v1.MemoryScope\x12,\n\x08memories\x18\x02 \x03(\x0b\x32\x1a.threadkeep.v1.MemoryEntry\"+\n\x0b\x41\x64\x64\x65\x64Memory\x12\n\n\x02id\x18\x01 \x01(\t\x12\x10\n\x08replayed\x18\x02 \x01(\x08\"C\n\x13\x41\x64\x64MemoriesResponse\x12,\n\x08memories\x18\x01 \x03(\x0b\x32\x1a.threadkeep.v1.AddedMemory\"\xb7\x02\n\x13SearchMemoryRequest\x12)\n\x05scope\x18\x01 \x01(\x0b\x32\x1a.threadkeep.v1.MemoryScope\x12\r\n\x05query\x18\x02 \x01(\t\x12\'\n\x04mode\x18\x03 \x01(\x0e\x32\x19.threadkeep.v1.SearchMode\x12\r\n\x05top_k\x18\x04 \x01(\x05\x12\x16\n\tmin_score\x18\x05 \x01(\x01H\x00\x88\x01\x01\x12+\n\x06\x66ilter\x18\x06 \x01(\x0b\x32\x1b.threadkeep.v1.MemoryFilter\x12\'\n\x07recency\x18\x07 \x01(\x0b\x32\x16.threadkeep.v1.Recency\x12\x32\n\x0ereference_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x0c\n\n_min_score\"\xb3\x01\n\x14SearchMemoryResponse\x12+\n\x07\x65ntries\x18\x01 \x03(\x0b\x32\x1a.threadkeep.v1.MemoryEntry\x12\'\n\x04mode\x18\x02 \x01(\x0e\x32\x19.threadkeep.v1.SearchMode\x12\x14\n\x0csemantic_lag\x18\x03 \x01(\x03\x12\x12\n\nincomplete\x18\x04 \x01(\x08\x12\x1b\n\x13unsearched_memories\x18\x05 \x01(\x03\"\x94\x01\n\x13ListMemoriesRequest\x12)\n\x05scope\x18\x01 \x01(\x0b\x32\x1a.threadkeep.v1.MemoryScope\x12+\n\x06\x66ilter\x18\x02 \x01(\x0b\x32\x1b.threadkeep.v1.MemoryFilter\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"\\\n\x14ListMemoriesResponse\x12+\n\x07\x65ntries\x18\x01 \x03(\x0b\x32\x1a.threadkeep.v1.MemoryEntry\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x18\n\tMemoryIds\x12\x0b\n\x03ids\x18\x01 \x03(\t\"\x9d\x01\n\x15\x44\x65leteMemoriesRequest\x12)\n\x05scope\x18\x01 \x01(\x0b\x32\x1a.threadkeep.v1.MemoryScope\x12\'\n\x03ids\x18\x02 \x01(\x0b\x32\x18.threadkeep.v1.MemoryIdsH\x00\x12\x14\n\nsession_id\x18\x03 \x01(\tH\x00\x12\r\n\x03\x61ll\x18\x04 \x01(\x08H\x00\x42\x0b\n\tselection\"\x89\x01\n\x16\x44\x65leteMemoriesResponse\x12\x0f\n\x07\x64\x65leted\x18\x01 \x01(\x03\x12\x1a\n\x12\x65mbeddings_deleted\x18\x02 \x01(\x03\x12\x11\n\tnot_found\x18\x03 \x01(\x03\x12/\n\x0b\x64\x65lete_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp2\xfa\x03\n\rMemoryService\x12n\n\x12\x41\x64\x64SessionToMemory\x12(.threadkeep.v1.AddSessionToMemoryRequest\x1a).threadkeep.v1.AddSessionToMemoryResponse\"\x03\x90\x02\x02\x12Y\n\x0b\x41\x64\x64Memories\x12!.threadkeep.v1.AddMemoriesRequest\x1a\".threadkeep.v1.AddMemoriesResponse\"\x03\x90\x02\x02\x12\\\n\x0cSearchMemory\x12\".threadkeep.v1.SearchMemoryRequest\x1a#.threadkeep.v1.SearchMemoryResponse\"\x03\x90\x02\x01\x12\\\n\x0cListMemories\x12\".threadkeep.v1.ListMemoriesRequest\x1a#.threadkeep.v1.ListMemoriesResponse\"\x03\x90\x02\x01\x12\x62\n\x0e\x44\x65leteMemories\x12$.threadkeep.v1.DeleteMemoriesRequest\x1a%.threadkeep.v1.DeleteMemoriesResponse\"\x03\x90\x02\x02\x42U\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"threadkeep/v1/memory_service.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1athreadkeep/v1/access.proto\x1a\x1athreadkeep/v1/memory.proto\x1a\x1athreadkeep/v1/search.proto\x1a\x1bthreadkeep/v1/session.proto\"\xbe\x01\n\x19\x41\x64\x64SessionToMemoryRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12\x11\n\tevent_ids\x18\x02 \x03(\t\x12\x15\n\rinclude_tools\x18\x03 \x01(\x08\x12\x19\n\x11include_reasoning\x18\x04 \x01(\x08\x12\x19\n\x11include_synthetic\x18\x05 \x01(\x08\x12\x15\n\rmetadata_json\x18\x06 \x01(\t\"_\n\x1a\x41\x64\x64SessionToMemoryResponse\x12\r\n\x05\x61\x64\x64\x65\x64\x18\x01 \x01(\x05\x12\x10\n\x08\x65xisting\x18\x02 \x01(\x05\x12\x0f\n\x07skipped\x18\x03 \x01(\x05\x12\x0f\n\x07\x64\x65leted\x18\x04 \x01(\x05\"m\n\x12\x41\x64\x64MemoriesRequest\x12)\n\x05scope\x18\x01 \x01(\x0b\x32\x1a.threadkeep.v1.MemoryScope\x12,\n\x08memories\x18\x02 \x03(\x0b\x32\x1a.threadkeep.v1.MemoryEntry\"+\n\x0b\x41\x64\x64\x65\x64Memory\x12\n\n\x02id\x18\x01 \x01(\t\x12\x10\n\x08replayed\x18\x02 \x01(\x08\"C\n\x13\x41\x64\x64MemoriesResponse\x12,\n\x08memories\x18\x01 \x03(\x0b\x32\x1a.threadkeep.v1.AddedMemory\"\xb7\x02\n\x13SearchMemoryRequest\x12)\n\x05scope\x18\x01 \x01(\x0b\x32\x1a.threadkeep.v1.MemoryScope\x12\r\n\x05query\x18\x02 \x01(\t\x12\'\n\x04mode\x18\x03 \x01(\x0e\x32\x19.threadkeep.v1.SearchMode\x12\r\n\x05top_k\x18\x04 \x01(\x05\x12\x16\n\tmin_score\x18\x05 \x01(\x01H\x00\x88\x01\x01\x12+\n\x06\x66ilter\x18\x06 \x01(\x0b\x32\x1b.threadkeep.v1.MemoryFilter\x12\'\n\x07recency\x18\x07 \x01(\x0b\x32\x16.threadkeep.v1.Recency\x12\x32\n\x0ereference_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x0c\n\n_min_score\"\xb3\x01\n\x14SearchMemoryResponse\x12+\n\x07\x65ntries\x18\x01 \x03(\x0b\x32\x1a.threadkeep.v1.MemoryEntry\x12\'\n\x04mode\x18\x02 \x01(\x0e\x32\x19.threadkeep.v1.SearchMode\x12\x14\n\x0csemantic_lag\x18\x03 \x01(\x03\x12\x12\n\nincomplete\x18\x04 \x01(\x08\x12\x1b\n\x13unsearched_memories\x18\x05 \x01(\x03\"\x94\x01\n\x13ListMemoriesRequest\x12)\n\x05scope\x18\x01 \x01(\x0b\x32\x1a.threadkeep.v1.MemoryScope\x12+\n\x06\x66ilter\x18\x02 \x01(\x0b\x32\x1b.threadkeep.v1.MemoryFilter\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"\\\n\x14ListMemoriesResponse\x12+\n\x07\x65ntries\x18\x01 \x03(\x0b\x32\x1a.threadkeep.v1.MemoryEntry\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x18\n\tMemoryIds\x12\x0b\n\x03ids\x18\x01 \x03(\t\"\x9d\x01\n\x15\x44\x65leteMemoriesRequest\x12)\n\x05scope\x18\x01 \x01(\x0b\x32\x1a.threadkeep.v1.MemoryScope\x12\'\n\x03ids\x18\x02 \x01(\x0b\x32\x18.threadkeep.v1.MemoryIdsH\x00\x12\x14\n\nsession_id\x18\x03 \x01(\tH\x00\x12\r\n\x03\x61ll\x18\x04 \x01(\x08H\x00\x42\x0b\n\tselection\"\x89\x01\n\x16\x44\x65leteMemoriesResponse\x12\x0f\n\x07\x64\x65leted\x18\x01 \x01(\x03\x12\x1a\n\x12\x65mbeddings_deleted\x18\x02 \x01(\x03\x12\x11\n\tnot_found\x18\x03 \x01(\x03\x12/\n\x0b\x64\x65lete_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp2\x8e\x04\n\rMemoryService\x12r\n\x12\x41\x64\x64SessionToMemory\x12(.threadkeep.v1.AddSessionToMemoryRequest\x1a).threadkeep.v1.AddSessionToMemoryResponse\"\x07\x90\x02\x02\x88\xb6\x18\x03\x12]\n\x0b\x41\x64\x64Memories\x12!.threadkeep.v1.AddMemoriesRequest\x1a\".threadkeep.v1.AddMemoriesResponse\"\x07\x90\x02\x02\x88\xb6\x18\x03\x12`\n\x0cSearchMemory\x12\".threadkeep.v1.SearchMemoryRequest\x1a#.threadkeep.v1.SearchMemoryResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12`\n\x0cListMemories\x12\".threadkeep.v1.ListMemoriesRequest\x1a#.threadkeep.v1.ListMemoriesResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12\x66\n\x0e\x44\x65leteMemories\x12$.threadkeep.v1.DeleteMemoriesRequest\x1a%.threadkeep.v1.DeleteMemoriesResponse\"\x07\x90\x02\x02\x88\xb6\x18\x05\x42U\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -37,39 +38,39 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\021dev.threadkeep.v1P\001Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1'
   _globals['_MEMORYSERVICE'].methods_by_name['AddSessionToMemory']._loaded_options = None
-  _globals['_MEMORYSERVICE'].methods_by_name['AddSessionToMemory']._serialized_options = b'\220\002\002'
+  _globals['_MEMORYSERVICE'].methods_by_name['AddSessionToMemory']._serialized_options = b'\220\002\002\210\266\030\003'
   _globals['_MEMORYSERVICE'].methods_by_name['AddMemories']._loaded_options = None
-  _globals['_MEMORYSERVICE'].methods_by_name['AddMemories']._serialized_options = b'\220\002\002'
+  _globals['_MEMORYSERVICE'].methods_by_name['AddMemories']._serialized_options = b'\220\002\002\210\266\030\003'
   _globals['_MEMORYSERVICE'].methods_by_name['SearchMemory']._loaded_options = None
-  _globals['_MEMORYSERVICE'].methods_by_name['SearchMemory']._serialized_options = b'\220\002\001'
+  _globals['_MEMORYSERVICE'].methods_by_name['SearchMemory']._serialized_options = b'\220\002\001\210\266\030\002'
   _globals['_MEMORYSERVICE'].methods_by_name['ListMemories']._loaded_options = None
-  _globals['_MEMORYSERVICE'].methods_by_name['ListMemories']._serialized_options = b'\220\002\001'
+  _globals['_MEMORYSERVICE'].methods_by_name['ListMemories']._serialized_options = b'\220\002\001\210\266\030\002'
   _globals['_MEMORYSERVICE'].methods_by_name['DeleteMemories']._loaded_options = None
-  _globals['_MEMORYSERVICE'].methods_by_name['DeleteMemories']._serialized_options = b'\220\002\002'
-  _globals['_ADDSESSIONTOMEMORYREQUEST']._serialized_start=172
-  _globals['_ADDSESSIONTOMEMORYREQUEST']._serialized_end=362
-  _globals['_ADDSESSIONTOMEMORYRESPONSE']._serialized_start=364
-  _globals['_ADDSESSIONTOMEMORYRESPONSE']._serialized_end=459
-  _globals['_ADDMEMORIESREQUEST']._serialized_start=461
-  _globals['_ADDMEMORIESREQUEST']._serialized_end=570
-  _globals['_ADDEDMEMORY']._serialized_start=572
-  _globals['_ADDEDMEMORY']._serialized_end=615
-  _globals['_ADDMEMORIESRESPONSE']._serialized_start=617
-  _globals['_ADDMEMORIESRESPONSE']._serialized_end=684
-  _globals['_SEARCHMEMORYREQUEST']._serialized_start=687
-  _globals['_SEARCHMEMORYREQUEST']._serialized_end=998
-  _globals['_SEARCHMEMORYRESPONSE']._serialized_start=1001
-  _globals['_SEARCHMEMORYRESPONSE']._serialized_end=1180
-  _globals['_LISTMEMORIESREQUEST']._serialized_start=1183
-  _globals['_LISTMEMORIESREQUEST']._serialized_end=1331
-  _globals['_LISTMEMORIESRESPONSE']._serialized_start=1333
-  _globals['_LISTMEMORIESRESPONSE']._serialized_end=1425
-  _globals['_MEMORYIDS']._serialized_start=1427
-  _globals['_MEMORYIDS']._serialized_end=1451
-  _globals['_DELETEMEMORIESREQUEST']._serialized_start=1454
-  _globals['_DELETEMEMORIESREQUEST']._serialized_end=1611
-  _globals['_DELETEMEMORIESRESPONSE']._serialized_start=1614
-  _globals['_DELETEMEMORIESRESPONSE']._serialized_end=1751
-  _globals['_MEMORYSERVICE']._serialized_start=1754
-  _globals['_MEMORYSERVICE']._serialized_end=2260
+  _globals['_MEMORYSERVICE'].methods_by_name['DeleteMemories']._serialized_options = b'\220\002\002\210\266\030\005'
+  _globals['_ADDSESSIONTOMEMORYREQUEST']._serialized_start=200
+  _globals['_ADDSESSIONTOMEMORYREQUEST']._serialized_end=390
+  _globals['_ADDSESSIONTOMEMORYRESPONSE']._serialized_start=392
+  _globals['_ADDSESSIONTOMEMORYRESPONSE']._serialized_end=487
+  _globals['_ADDMEMORIESREQUEST']._serialized_start=489
+  _globals['_ADDMEMORIESREQUEST']._serialized_end=598
+  _globals['_ADDEDMEMORY']._serialized_start=600
+  _globals['_ADDEDMEMORY']._serialized_end=643
+  _globals['_ADDMEMORIESRESPONSE']._serialized_start=645
+  _globals['_ADDMEMORIESRESPONSE']._serialized_end=712
+  _globals['_SEARCHMEMORYREQUEST']._serialized_start=715
+  _globals['_SEARCHMEMORYREQUEST']._serialized_end=1026
+  _globals['_SEARCHMEMORYRESPONSE']._serialized_start=1029
+  _globals['_SEARCHMEMORYRESPONSE']._serialized_end=1208
+  _globals['_LISTMEMORIESREQUEST']._serialized_start=1211
+  _globals['_LISTMEMORIESREQUEST']._serialized_end=1359
+  _globals['_LISTMEMORIESRESPONSE']._serialized_start=1361
+  _globals['_LISTMEMORIESRESPONSE']._serialized_end=1453
+  _globals['_MEMORYIDS']._serialized_start=1455
+  _globals['_MEMORYIDS']._serialized_end=1479
+  _globals['_DELETEMEMORIESREQUEST']._serialized_start=1482
+  _globals['_DELETEMEMORIESREQUEST']._serialized_end=1639
+  _globals['_DELETEMEMORIESRESPONSE']._serialized_start=1642
+  _globals['_DELETEMEMORIESRESPONSE']._serialized_end=1779
+  _globals['_MEMORYSERVICE']._serialized_start=1782
+  _globals['_MEMORYSERVICE']._serialized_end=2308
 # @@protoc_insertion_point(module_scope)

@@ -23,13 +23,14 @@ _sym_db = _symbol_database.Default()
 
 
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
+from threadkeep.v1 import access_pb2 as threadkeep_dot_v1_dot_access__pb2
 from threadkeep.v1 import event_pb2 as threadkeep_dot_v1_dot_event__pb2
 from threadkeep.v1 import filter_pb2 as threadkeep_dot_v1_dot_filter__pb2
 from threadkeep.v1 import search_pb2 as threadkeep_dot_v1_dot_search__pb2
 from threadkeep.v1 import session_pb2 as threadkeep_dot_v1_dot_session__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"threadkeep/v1/search_service.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19threadkeep/v1/event.proto\x1a\x1athreadkeep/v1/filter.proto\x1a\x1athreadkeep/v1/search.proto\x1a\x1bthreadkeep/v1/session.proto\"6\n\tUserScope\x12\x10\n\x03\x61pp\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x0f\n\x07user_id\x18\x02 \x01(\tB\x06\n\x04_app\"\x17\n\x08\x41ppScope\x12\x0b\n\x03\x61pp\x18\x01 \x01(\t\"\xb4\x04\n\x13SearchEventsRequest\x12,\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRefH\x00\x12(\n\x04user\x18\x02 \x01(\x0b\x32\x18.threadkeep.v1.UserScopeH\x00\x12&\n\x03\x61pp\x18\x08 \x01(\x0b\x32\x17.threadkeep.v1.AppScopeH\x00\x12\r\n\x05query\x18\x03 \x01(\t\x12\'\n\x04mode\x18\x04 \x01(\x0e\x32\x19.threadkeep.v1.SearchMode\x12*\n\x06\x66ilter\x18\x05 \x01(\x0b\x32\x1a.threadkeep.v1.EventFilter\x12\x11\n\tpage_size\x18\x06 \x01(\x05\x12\x12\n\npage_token\x18\x07 \x01(\t\x12*\n\x06\x66ields\x18\t \x03(\x0e\x32\x1a.threadkeep.v1.SearchField\x12\x11\n\tneighbors\x18\n \x01(\x05\x12,\n\x08grouping\x18\x0b \x01(\x0e\x32\x1a.threadkeep.v1.HitGrouping\x12\'\n\x07recency\x18\x0c \x01(\x0b\x32\x16.threadkeep.v1.Recency\x12\x16\n\tmin_score\x18\r \x01(\x01H\x01\x88\x01\x01\x12\x32\n\x0ereference_time\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x19\n\x11include_synthetic\x18\x0f \x01(\x08\x42\x07\n\x05scopeB\x0c\n\n_min_score\"\x8d\x02\n\tSearchHit\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12*\n\x05\x65vent\x18\x02 \x01(\x0b\x32\x1b.threadkeep.v1.SessionEvent\x12\r\n\x05score\x18\x03 \x01(\x01\x12,\n\nhighlights\x18\x04 \x03(\x0b\x32\x18.threadkeep.v1.Highlight\x12+\n\x06\x62\x65\x66ore\x18\x05 \x03(\x0b\x32\x1b.threadkeep.v1.SessionEvent\x12*\n\x05\x61\x66ter\x18\x06 \x03(\x0b\x32\x1b.threadkeep.v1.SessionEvent\x12\x12\n\ngroup_hits\x18\x07 \x01(\x05\"\xd8\x01\n\x14SearchEventsResponse\x12&\n\x04hits\x18\x01 \x03(\x0b\x32\x18.threadkeep.v1.SearchHit\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\'\n\x04mode\x18\x03 \x01(\x0e\x32\x19.threadkeep.v1.SearchMode\x12\x11\n\ttruncated\x18\x04 \x01(\x08\x12\x14\n\x0csemantic_lag\x18\x05 \x01(\x03\x12\x12\n\nincomplete\x18\x06 \x01(\x08\x12\x19\n\x11unsearched_events\x18\x07 \x01(\x03*\\\n\x0bHitGrouping\x12\x1c\n\x18HIT_GROUPING_UNSPECIFIED\x10\x00\x12\x15\n\x11HIT_GROUPING_TURN\x10\x01\x12\x18\n\x14HIT_GROUPING_SESSION\x10\x02\x32m\n\rSearchService\x12\\\n\x0cSearchEvents\x12\".threadkeep.v1.SearchEventsRequest\x1a#.threadkeep.v1.SearchEventsResponse\"\x03\x90\x02\x01\x42U\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"threadkeep/v1/search_service.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1athreadkeep/v1/access.proto\x1a\x19threadkeep/v1/event.proto\x1a\x1athreadkeep/v1/filter.proto\x1a\x1athreadkeep/v1/search.proto\x1a\x1bthreadkeep/v1/session.proto\"6\n\tUserScope\x12\x10\n\x03\x61pp\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x0f\n\x07user_id\x18\x02 \x01(\tB\x06\n\x04_app\"\x17\n\x08\x41ppScope\x12\x0b\n\x03\x61pp\x18\x01 \x01(\t\"\xb4\x04\n\x13SearchEventsRequest\x12,\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRefH\x00\x12(\n\x04user\x18\x02 \x01(\x0b\x32\x18.threadkeep.v1.UserScopeH\x00\x12&\n\x03\x61pp\x18\x08 \x01(\x0b\x32\x17.threadkeep.v1.AppScopeH\x00\x12\r\n\x05query\x18\x03 \x01(\t\x12\'\n\x04mode\x18\x04 \x01(\x0e\x32\x19.threadkeep.v1.SearchMode\x12*\n\x06\x66ilter\x18\x05 \x01(\x0b\x32\x1a.threadkeep.v1.EventFilter\x12\x11\n\tpage_size\x18\x06 \x01(\x05\x12\x12\n\npage_token\x18\x07 \x01(\t\x12*\n\x06\x66ields\x18\t \x03(\x0e\x32\x1a.threadkeep.v1.SearchField\x12\x11\n\tneighbors\x18\n \x01(\x05\x12,\n\x08grouping\x18\x0b \x01(\x0e\x32\x1a.threadkeep.v1.HitGrouping\x12\'\n\x07recency\x18\x0c \x01(\x0b\x32\x16.threadkeep.v1.Recency\x12\x16\n\tmin_score\x18\r \x01(\x01H\x01\x88\x01\x01\x12\x32\n\x0ereference_time\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x19\n\x11include_synthetic\x18\x0f \x01(\x08\x42\x07\n\x05scopeB\x0c\n\n_min_score\"\x8d\x02\n\tSearchHit\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12*\n\x05\x65vent\x18\x02 \x01(\x0b\x32\x1b.threadkeep.v1.SessionEvent\x12\r\n\x05score\x18\x03 \x01(\x01\x12,\n\nhighlights\x18\x04 \x03(\x0b\x32\x18.threadkeep.v1.Highlight\x12+\n\x06\x62\x65\x66ore\x18\x05 \x03(\x0b\x32\x1b.threadkeep.v1.SessionEvent\x12*\n\x05\x61\x66ter\x18\x06 \x03(\x0b\x32\x1b.threadkeep.v1.SessionEvent\x12\x12\n\ngroup_hits\x18\x07 \x01(\x05\"\xd8\x01\n\x14SearchEventsResponse\x12&\n\x04hits\x18\x01 \x03(\x0b\x32\x18.threadkeep.v1.SearchHit\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\'\n\x04mode\x18\x03 \x01(\x0e\x32\x19.threadkeep.v1.SearchMode\x12\x11\n\ttruncated\x18\x04 \x01(\x08\x12\x14\n\x0csemantic_lag\x18\x05 \x01(\x03\x12\x12\n\nincomplete\x18\x06 \x01(\x08\x12\x19\n\x11unsearched_events\x18\x07 \x01(\x03*\\\n\x0bHitGrouping\x12\x1c\n\x18HIT_GROUPING_UNSPECIFIED\x10\x00\x12\x15\n\x11HIT_GROUPING_TURN\x10\x01\x12\x18\n\x14HIT_GROUPING_SESSION\x10\x02\x32q\n\rSearchService\x12`\n\x0cSearchEvents\x12\".threadkeep.v1.SearchEventsRequest\x1a#.threadkeep.v1.SearchEventsResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x42U\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -38,19 +39,19 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\021dev.threadkeep.v1P\001Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1'
   _globals['_SEARCHSERVICE'].methods_by_name['SearchEvents']._loaded_options = None
-  _globals['_SEARCHSERVICE'].methods_by_name['SearchEvents']._serialized_options = b'\220\002\001'
-  _globals['_HITGROUPING']._serialized_start=1337
-  _globals['_HITGROUPING']._serialized_end=1429
-  _globals['_USERSCOPE']._serialized_start=198
-  _globals['_USERSCOPE']._serialized_end=252
-  _globals['_APPSCOPE']._serialized_start=254
-  _globals['_APPSCOPE']._serialized_end=277
-  _globals['_SEARCHEVENTSREQUEST']._serialized_start=280
-  _globals['_SEARCHEVENTSREQUEST']._serialized_end=844
-  _globals['_SEARCHHIT']._serialized_start=847
-  _globals['_SEARCHHIT']._serialized_end=1116
-  _globals['_SEARCHEVENTSRESPONSE']._serialized_start=1119
-  _globals['_SEARCHEVENTSRESPONSE']._serialized_end=1335
-  _globals['_SEARCHSERVICE']._serialized_start=1431
-  _globals['_SEARCHSERVICE']._serialized_end=1540
+  _globals['_SEARCHSERVICE'].methods_by_name['SearchEvents']._serialized_options = b'\220\002\001\210\266\030\002'
+  _globals['_HITGROUPING']._serialized_start=1365
+  _globals['_HITGROUPING']._serialized_end=1457
+  _globals['_USERSCOPE']._serialized_start=226
+  _globals['_USERSCOPE']._serialized_end=280
+  _globals['_APPSCOPE']._serialized_start=282
+  _globals['_APPSCOPE']._serialized_end=305
+  _globals['_SEARCHEVENTSREQUEST']._serialized_start=308
+  _globals['_SEARCHEVENTSREQUEST']._serialized_end=872
+  _globals['_SEARCHHIT']._serialized_start=875
+  _globals['_SEARCHHIT']._serialized_end=1144
+  _globals['_SEARCHEVENTSRESPONSE']._serialized_start=1147
+  _globals['_SEARCHEVENTSRESPONSE']._serialized_end=1363
+  _globals['_SEARCHSERVICE']._serialized_start=1459
+  _globals['_SEARCHSERVICE']._serialized_end=1572
 # @@protoc_insertion_point(module_scope)

@@ -22,12 +22,13 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from threadkeep.v1 import access_pb2 as threadkeep_dot_v1_dot_access__pb2
 from threadkeep.v1 import filter_pb2 as threadkeep_dot_v1_dot_filter__pb2
 from threadkeep.v1 import session_pb2 as threadkeep_dot_v1_dot_session__pb2
 from threadkeep.v1 import subscription_pb2 as threadkeep_dot_v1_dot_subscription__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n(threadkeep/v1/subscription_service.proto\x12\rthreadkeep.v1\x1a\x1athreadkeep/v1/filter.proto\x1a\x1bthreadkeep/v1/session.proto\x1a threadkeep/v1/subscription.proto\"\x9f\x01\n\x0b\x43hangeScope\x12\x10\n\x03\x61pp\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x36\n\x06labels\x18\x03 \x03(\x0b\x32&.threadkeep.v1.ChangeScope.LabelsEntry\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x06\n\x04_app\"\xb8\x01\n\x13WatchSessionRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12\x16\n\x0cresume_token\x18\x02 \x01(\tH\x00\x12\x13\n\tafter_seq\x18\x03 \x01(\x03H\x00\x12\x13\n\tlive_only\x18\x04 \x01(\x08H\x00\x12*\n\x06\x66ilter\x18\x05 \x01(\x0b\x32\x1a.threadkeep.v1.EventFilterB\x07\n\x05start\">\n\x14WatchSessionResponse\x12&\n\x07\x63hanges\x18\x01 \x03(\x0b\x32\x15.threadkeep.v1.Change\"\xb8\x01\n\x0fWatchAllRequest\x12)\n\x05scope\x18\x01 \x01(\x0b\x32\x1a.threadkeep.v1.ChangeScope\x12\x16\n\x0cresume_token\x18\x02 \x01(\tH\x00\x12\x18\n\x0e\x66rom_beginning\x18\x03 \x01(\x08H\x00\x12\x13\n\tlive_only\x18\x04 \x01(\x08H\x00\x12*\n\x06\x66ilter\x18\x05 \x01(\x0b\x32\x1a.threadkeep.v1.EventFilterB\x07\n\x05start\":\n\x10WatchAllResponse\x12&\n\x07\x63hanges\x18\x01 \x03(\x0b\x32\x15.threadkeep.v1.Change2\xc9\x01\n\x13SubscriptionService\x12^\n\x0cWatchSession\x12\".threadkeep.v1.WatchSessionRequest\x1a#.threadkeep.v1.WatchSessionResponse\"\x03\x90\x02\x01\x30\x01\x12R\n\x08WatchAll\x12\x1e.threadkeep.v1.WatchAllRequest\x1a\x1f.threadkeep.v1.WatchAllResponse\"\x03\x90\x02\x01\x30\x01\x42U\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n(threadkeep/v1/subscription_service.proto\x12\rthreadkeep.v1\x1a\x1athreadkeep/v1/access.proto\x1a\x1athreadkeep/v1/filter.proto\x1a\x1bthreadkeep/v1/session.proto\x1a threadkeep/v1/subscription.proto\"\x9f\x01\n\x0b\x43hangeScope\x12\x10\n\x03\x61pp\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x36\n\x06labels\x18\x03 \x03(\x0b\x32&.threadkeep.v1.ChangeScope.LabelsEntry\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x06\n\x04_app\"\xb8\x01\n\x13WatchSessionRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12\x16\n\x0cresume_token\x18\x02 \x01(\tH\x00\x12\x13\n\tafter_seq\x18\x03 \x01(\x03H\x00\x12\x13\n\tlive_only\x18\x04 \x01(\x08H\x00\x12*\n\x06\x66ilter\x18\x05 \x01(\x0b\x32\x1a.threadkeep.v1.EventFilterB\x07\n\x05start\">\n\x14WatchSessionResponse\x12&\n\x07\x63hanges\x18\x01 \x03(\x0b\x32\x15.threadkeep.v1.Change\"\xb8\x01\n\x0fWatchAllRequest\x12)\n\x05scope\x18\x01 \x01(\x0b\x32\x1a.threadkeep.v1.ChangeScope\x12\x16\n\x0cresume_token\x18\x02 \x01(\tH\x00\x12\x18\n\x0e\x66rom_beginning\x18\x03 \x01(\x08H\x00\x12\x13\n\tlive_only\x18\x04 \x01(\x08H\x00\x12*\n\x06\x66ilter\x18\x05 \x01(\x0b\x32\x1a.threadkeep.v1.EventFilterB\x07\n\x05start\":\n\x10WatchAllResponse\x12&\n\x07\x63hanges\x18\x01 \x03(\x0b\x32\x15.threadkeep.v1.Change2\xd1\x01\n\x13SubscriptionService\x12\x62\n\x0cWatchSession\x12\".threadkeep.v1.WatchSessionRequest\x1a#.threadkeep.v1.WatchSessionResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x30\x01\x12V\n\x08WatchAll\x12\x1e.threadkeep.v1.WatchAllRequest\x1a\x1f.threadkeep.v1.WatchAllResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x30\x01\x42U\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -38,21 +39,21 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CHANGESCOPE_LABELSENTRY']._loaded_options = None
   _globals['_CHANGESCOPE_LABELSENTRY']._serialized_options = b'8\001'
   _globals['_SUBSCRIPTIONSERVICE'].methods_by_name['WatchSession']._loaded_options = None
-  _globals['_SUBSCRIPTIONSERVICE'].methods_by_name['WatchSession']._serialized_options = b'\220\002\001'
+  _globals['_SUBSCRIPTIONSERVICE'].methods_by_name['WatchSession']._serialized_options = b'\220\002\001\210\266\030\002'
   _globals['_SUBSCRIPTIONSERVICE'].methods_by_name['WatchAll']._loaded_options = None
-  _globals['_SUBSCRIPTIONSERVICE'].methods_by_name['WatchAll']._serialized_options = b'\220\002\001'
-  _globals['_CHANGESCOPE']._serialized_start=151
-  _globals['_CHANGESCOPE']._serialized_end=310
-  _globals['_CHANGESCOPE_LABELSENTRY']._serialized_start=257
-  _globals['_CHANGESCOPE_LABELSENTRY']._serialized_end=302
-  _globals['_WATCHSESSIONREQUEST']._serialized_start=313
-  _globals['_WATCHSESSIONREQUEST']._serialized_end=497
-  _globals['_WATCHSESSIONRESPONSE']._serialized_start=499
-  _globals['_WATCHSESSIONRESPONSE']._serialized_end=561
-  _globals['_WATCHALLREQUEST']._serialized_start=564
-  _globals['_WATCHALLREQUEST']._serialized_end=748
-  _globals['_WATCHALLRESPONSE']._serialized_start=750
-  _globals['_WATCHALLRESPONSE']._serialized_end=808
-  _globals['_SUBSCRIPTIONSERVICE']._serialized_start=811
-  _globals['_SUBSCRIPTIONSERVICE']._serialized_end=1012
+  _globals['_SUBSCRIPTIONSERVICE'].methods_by_name['WatchAll']._serialized_options = b'\220\002\001\210\266\030\002'
+  _globals['_CHANGESCOPE']._serialized_start=179
+  _globals['_CHANGESCOPE']._serialized_end=338
+  _globals['_CHANGESCOPE_LABELSENTRY']._serialized_start=285
+  _globals['_CHANGESCOPE_LABELSENTRY']._serialized_end=330
+  _globals['_WATCHSESSIONREQUEST']._serialized_start=341
+  _globals['_WATCHSESSIONREQUEST']._serialized_end=525
+  _globals['_WATCHSESSIONRESPONSE']._serialized_start=527
+  _globals['_WATCHSESSIONRESPONSE']._serialized_end=589
+  _globals['_WATCHALLREQUEST']._serialized_start=592
+  _globals['_WATCHALLREQUEST']._serialized_end=776
+  _globals['_WATCHALLRESPONSE']._serialized_start=778
+  _globals['_WATCHALLRESPONSE']._serialized_end=836
+  _globals['_SUBSCRIPTIONSERVICE']._serialized_start=839
+  _globals['_SUBSCRIPTIONSERVICE']._serialized_end=1048
 # @@protoc_insertion_point(module_scope)

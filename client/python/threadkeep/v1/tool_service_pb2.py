@@ -22,10 +22,11 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from threadkeep.v1 import access_pb2 as threadkeep_dot_v1_dot_access__pb2
 from threadkeep.v1 import session_pb2 as threadkeep_dot_v1_dot_session__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n threadkeep/v1/tool_service.proto\x12\rthreadkeep.v1\x1a\x1bthreadkeep/v1/session.proto\"e\n\x0eToolDefinition\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x02 \x01(\t\x12\x1e\n\x16parameters_json_schema\x18\x03 \x01(\t\x12\x10\n\x08\x64\x65\x63lared\x18\x04 \x01(\x08\"\x12\n\x10ListToolsRequest\"A\n\x11ListToolsResponse\x12,\n\x05tools\x18\x01 \x03(\x0b\x32\x1d.threadkeep.v1.ToolDefinition\"c\n\x0f\x43\x61llToolRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x16\n\x0e\x61rguments_json\x18\x03 \x01(\t\"9\n\x10\x43\x61llToolResponse\x12\x13\n\x0bresult_json\x18\x01 \x01(\t\x12\x10\n\x08is_error\x18\x02 \x01(\x08\x32\xb4\x01\n\x0bToolService\x12S\n\tListTools\x12\x1f.threadkeep.v1.ListToolsRequest\x1a .threadkeep.v1.ListToolsResponse\"\x03\x90\x02\x01\x12P\n\x08\x43\x61llTool\x12\x1e.threadkeep.v1.CallToolRequest\x1a\x1f.threadkeep.v1.CallToolResponse\"\x03\x90\x02\x01\x42U\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n threadkeep/v1/tool_service.proto\x12\rthreadkeep.v1\x1a\x1athreadkeep/v1/access.proto\x1a\x1bthreadkeep/v1/session.proto\"e\n\x0eToolDefinition\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x02 \x01(\t\x12\x1e\n\x16parameters_json_schema\x18\x03 \x01(\t\x12\x10\n\x08\x64\x65\x63lared\x18\x04 \x01(\x08\"\x12\n\x10ListToolsRequest\"A\n\x11ListToolsResponse\x12,\n\x05tools\x18\x01 \x03(\x0b\x32\x1d.threadkeep.v1.ToolDefinition\"c\n\x0f\x43\x61llToolRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x16\n\x0e\x61rguments_json\x18\x03 \x01(\t\"9\n\x10\x43\x61llToolResponse\x12\x13\n\x0bresult_json\x18\x01 \x01(\t\x12\x10\n\x08is_error\x18\x02 \x01(\x08\x32\xbc\x01\n\x0bToolService\x12W\n\tListTools\x12\x1f.threadkeep.v1.ListToolsRequest\x1a .threadkeep.v1.ListToolsResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12T\n\x08\x43\x61llTool\x12\x1e.threadkeep.v1.CallToolRequest\x1a\x1f.threadkeep.v1.CallToolResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x42U\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,19 +35,19 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\021dev.threadkeep.v1P\001Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1'
   _globals['_TOOLSERVICE'].methods_by_name['ListTools']._loaded_options = None
-  _globals['_TOOLSERVICE'].methods_by_name['ListTools']._serialized_options = b'\220\002\001'
+  _globals['_TOOLSERVICE'].methods_by_name['ListTools']._serialized_options = b'\220\002\001\210\266\030\002'
   _globals['_TOOLSERVICE'].methods_by_name['CallTool']._loaded_options = None
-  _globals['_TOOLSERVICE'].methods_by_name['CallTool']._serialized_options = b'\220\002\001'
-  _globals['_TOOLDEFINITION']._serialized_start=80
-  _globals['_TOOLDEFINITION']._serialized_end=181
-  _globals['_LISTTOOLSREQUEST']._serialized_start=183
-  _globals['_LISTTOOLSREQUEST']._serialized_end=201
-  _globals['_LISTTOOLSRESPONSE']._serialized_start=203
-  _globals['_LISTTOOLSRESPONSE']._serialized_end=268
-  _globals['_CALLTOOLREQUEST']._serialized_start=270
-  _globals['_CALLTOOLREQUEST']._serialized_end=369
-  _globals['_CALLTOOLRESPONSE']._serialized_start=371
-  _globals['_CALLTOOLRESPONSE']._serialized_end=428
-  _globals['_TOOLSERVICE']._serialized_start=431
-  _globals['_TOOLSERVICE']._serialized_end=611
+  _globals['_TOOLSERVICE'].methods_by_name['CallTool']._serialized_options = b'\220\002\001\210\266\030\002'
+  _globals['_TOOLDEFINITION']._serialized_start=108
+  _globals['_TOOLDEFINITION']._serialized_end=209
+  _globals['_LISTTOOLSREQUEST']._serialized_start=211
+  _globals['_LISTTOOLSREQUEST']._serialized_end=229
+  _globals['_LISTTOOLSRESPONSE']._serialized_start=231
+  _globals['_LISTTOOLSRESPONSE']._serialized_end=296
+  _globals['_CALLTOOLREQUEST']._serialized_start=298
+  _globals['_CALLTOOLREQUEST']._serialized_end=397
+  _globals['_CALLTOOLRESPONSE']._serialized_start=399
+  _globals['_CALLTOOLRESPONSE']._serialized_end=456
+  _globals['_TOOLSERVICE']._serialized_start=459
+  _globals['_TOOLSERVICE']._serialized_end=647
 # @@protoc_insertion_point(module_scope)

@@ -66,7 +66,7 @@ class GrpcApp:
         guard = _Guard(receive, self._connections)
         try:
             with guard.within(timeout_of(headers.get(b"grpc-timeout"))):
-                method, caller = self._admit(path, headers)
+                method, caller = await self._admit(path, headers)
                 guard.bounds_request = not method.client_streaming
                 messages = Messages(guard.receive, headers.get(b"grpc-encoding", b"identity"), method.most_bytes(self._most))
                 with self._calls if method.counted and path not in self._public else nullcontext():
@@ -82,7 +82,7 @@ class GrpcApp:
         except Exception as exc:
             await response.fail(exc)
 
-    def _admit(self, path: str, headers: dict[bytes, bytes]) -> tuple[Method, Caller]:
+    async def _admit(self, path: str, headers: dict[bytes, bytes]) -> tuple[Method, Caller]:
         if method := self._public.get(path):
             return method, _ANONYMOUS
         if self._draining:
@@ -90,7 +90,8 @@ class GrpcApp:
         if (method := self._methods.get(path)) is None:
             raise StatusError(UNIMPLEMENTED, f"{path} is not a method of this server")
         credential = headers.get(b"authorization")
-        return method, self._authenticator.caller(None if credential is None else credential.decode("latin-1"))
+        authorization = None if credential is None else credential.decode("latin-1")
+        return method, await self._authenticator.admit(method.role, authorization)
 
     def drain(self) -> None:
         """Refuses new calls from now on. A call that is canceled later ends with ServerDraining."""

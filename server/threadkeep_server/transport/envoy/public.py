@@ -11,6 +11,7 @@ from grpc_health.v1 import health_pb2
 from grpc_reflection.v1alpha import reflection, reflection_pb2
 
 from ...domain.model import Caller
+from ...domain.roles import ANY, OPS
 from ..rpc import Service
 from .frames import NOT_FOUND, StatusError
 
@@ -50,7 +51,7 @@ class HealthServicer:
 
 
 def health_service(servicer: HealthServicer) -> Service:
-    return Service(_HEALTH, servicer)
+    return Service(_HEALTH, servicer, role=ANY)
 
 
 def reflection_service(names: Sequence[str]) -> Service:
@@ -58,4 +59,5 @@ def reflection_service(names: Sequence[str]) -> Service:
     return Service(
         _REFLECTION,
         SimpleNamespace(ServerReflectionInfo=lambda requests, _: servicer.ServerReflectionInfo(requests, None)),
+        role=OPS,
     )

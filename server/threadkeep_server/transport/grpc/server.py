@@ -14,15 +14,19 @@ from google.protobuf.message import Message
 from google.rpc import status_pb2
 from grpc_channelz.v1 import channelz, channelz_pb2_grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection
+from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
 
 from ...domain.errors import ServerDraining
+from ...domain.model import Caller
+from ...domain.roles import OPS
 from ...service.call_limit import UNLIMITED, CallLimit
 from ..audit.peer import PEER
 from ..auth import Authenticator
 from ..connections import DEFAULT_LIMITS, ConnectionLimits
 from ..errors import as_domain_error, release, status_of
 from ..rpc import MESSAGE_SLACK, Method, Service, encode
+from .credentials import certificate_names
+from .operators import ForOperators
 
 _log = logging.getLogger(__name__)
 
@@ -64,7 +68,7 @@ class _Boundary:
         async def unary(raw: bytes, context: Context) -> Message | bytes:
             try:
                 with self._calls:
-                    caller = self._admit(context)
+                    caller = await self.admit(method.role, context)
                     response: Message | bytes = await method.call(method.parse(raw), caller)
             except Exception as exc:
                 status = _reported(exc)
@@ -97,7 +101,7 @@ class _Boundary:
         when the client disconnects."""
         try:
             with self._calls if method.counted else nullcontext():
-                caller = self._admit(context)
+                caller = await self.admit(method.role, context)
                 async with aclosing(method.call(request(), caller)) as responses:
                     async for response in responses:
                         await _write(context, response)
@@ -105,7 +109,8 @@ class _Boundary:
             return _reported(exc)
         return None
 
-    def _admit(self, context: Context) -> Any:
+    async def admit(self, role: str, context: Context) -> Caller:
+        """Returns the caller. Raises ServerDraining, Unauthenticated, PermissionDenied without the role."""
         PEER.set(context.peer)
         if self.draining:
             raise ServerDraining
@@ -113,8 +118,15 @@ class _Boundary:
             return self._authenticator.anonymous
         for key, value in context.invocation_metadata() or ():
             if key == "authorization":
-                return self._authenticator.caller(value if isinstance(value, str) else value.decode("latin-1"))
-        return self._authenticator.caller(None)
+                return await self._authenticator.admit(role, value if isinstance(value, str) else value.decode("latin-1"))
+        return await self._authenticator.admit(role, None, certificate_names(context.auth_context()))
+
+    async def admit_operator(self, context: Context) -> None:
+        """Ends the call unless the caller has the role ops."""
+        try:
+            await self.admit(OPS, context)
+        except Exception as exc:
+            await _abort(context, _reported(exc))
 
 
 async def _write(context: Context, response: Message | bytes) -> None:
@@ -160,10 +172,12 @@ async def serve_grpc(
     names = _add_services(server, services, boundary)
     status = health.aio.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(status, server)
+    operators: Any = ForOperators(server, boundary.admit_operator)
     if with_reflection:
-        reflection.enable_server_reflection([*names, health.SERVICE_NAME, reflection.SERVICE_NAME], server)
+        reflected = reflection.aio.ReflectionServicer([*names, health.SERVICE_NAME, reflection.SERVICE_NAME])
+        reflection_pb2_grpc.add_ServerReflectionServicer_to_server(reflected, operators)
     if with_channelz:
-        channelz_pb2_grpc.add_ChannelzServicer_to_server(channelz.aio.ChannelzServicer(), server)
+        channelz_pb2_grpc.add_ChannelzServicer_to_server(channelz.aio.ChannelzServicer(), operators)
     port = _bind(server, address, credentials)
     await server.start()
     for name in ("", *names):

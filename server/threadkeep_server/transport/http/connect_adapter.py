@@ -132,11 +132,13 @@ class _Calls:
         self._limit = limit
         self._most_bytes = most_bytes
         self._decoder = decoder
+        self._roles: dict[tuple[str, str], str] = {}
         self._callers: WeakKeyDictionary[RequestContext[Any, Any], Caller] = WeakKeyDictionary()
 
     async def on_start(self, ctx: RequestContext[Any, Any]) -> None:
         try:
-            self._callers[ctx] = self._authenticator.caller(ctx.request_headers.get("authorization"))
+            role = self._roles[ctx.method.service_name, ctx.method.name]
+            self._callers[ctx] = await self._authenticator.admit(role, ctx.request_headers.get("authorization"))
             if _is_counted(ctx):
                 self._limit.__enter__()
         except Exception as error:
@@ -163,6 +165,7 @@ class _Calls:
         return DeadlineExceeded() if error.code is Code.DEADLINE_EXCEEDED else None
 
     def endpoint(self, method: Method) -> Any:
+        self._roles[method.service, method.name] = method.role
         level = IdempotencyLevel.IDEMPOTENT if method.idempotent else IdempotencyLevel.UNKNOWN
         info = MethodInfo(
             name=method.name,

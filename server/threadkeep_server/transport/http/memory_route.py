@@ -7,6 +7,8 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from urllib.parse import unquote
 
+from threadkeep.v1 import memory_service_pb2
+
 from ...domain import validation
 from ...domain.errors import InvalidField
 from ...domain.model import SessionRef
@@ -15,12 +17,14 @@ from ..asgi import Receive, Scope, Send
 from ..audit.trail import Trail
 from ..auth import Authenticator
 from ..errors import as_domain_error
+from ..rpc import required_role
 from .responses import respond_error, respond_json
 
 PATTERN = "/apps/{app}/users/{user}/memory"
 SHOWN = f'{PATTERN} with {{"sessionId": "..."}}'
 _METHOD = "PATCH"
 _AUDITED = f"{_METHOD} {PATTERN}"
+_ROLE = required_role(memory_service_pb2.DESCRIPTOR.services_by_name["MemoryService"].methods_by_name["AddSessionToMemory"])
 _SEGMENTS = 6
 _MOST_BYTES = 64 << 10
 _LONGEST_NAME = 100
@@ -52,7 +56,7 @@ class MemoryRoute:
             return
         try:
             authorization = dict(scope["headers"]).get(b"authorization")
-            caller = self._authenticator.caller(None if authorization is None else authorization.decode("latin-1"))
+            caller = await self._authenticator.admit(_ROLE, None if authorization is None else authorization.decode("latin-1"))
             session = _named(scope, await _body(receive))
             recorded: AbstractContextManager[object] = nullcontext()
             if self._trail is not None:

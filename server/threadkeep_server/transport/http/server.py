@@ -10,12 +10,12 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import uvicorn
 
-from ...domain.errors import InvalidField, RateLimited, ServerDraining, StoreUnavailable, ThreadkeepError, Unauthenticated
+from ...domain.errors import InvalidField, RateLimited, ServerDraining, StoreUnavailable, ThreadkeepError
+from ...domain.roles import OPS
 from ...service.call_limit import UNLIMITED, CallLimit
 from ..asgi import ASGIApp, Receive, Scope, Send
 from ..audit.peer import PEER
@@ -23,6 +23,7 @@ from ..auth import Authenticator
 from ..connections import DEFAULT_LIMITS, ConnectionLimits
 from ..errors import as_domain_error
 from ..rpc import Method, Service
+from ..tls_files import TlsFiles
 from .connect_adapter import connect_app
 from .connection import Connection, bounded
 from .headers import ambiguous, cors, with_challenge, with_content_type, with_headers, with_line_end
@@ -61,7 +62,10 @@ class _Gateway:
         memory: MemoryRoute | None,
         calls: CallLimit,
         connections: ConnectionLimits,
+        metrics_need_role: bool,
     ) -> None:
+        self._authenticator = authenticator
+        self._guarded = {"/metrics"} if metrics_need_role else set()
         self._rpcs = connect_app(services, authenticator, max_bytes=max_bytes, calls=calls)
         self._calls = calls
         self._connections = connections
@@ -71,12 +75,14 @@ class _Gateway:
         self._reads = frozenset(method.path for method in methods if method.read_only and not method.streaming)
         self._memory = memory
         self._ready = ready
-        self._open = _is_open(authenticator)
+        self._open = authenticator.anonymous is not None
         self._pages = {"/": self._home, "/healthz": self._healthz, "/readyz": self._readyz}
         if metrics is not None:
             self._pages["/metrics"] = partial(_send_metrics, metrics)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            raise RuntimeError(f"only HTTP is served here, not {scope['type']}")
         # Only a shutdown cancels a call. Its client has a response by then, and the server logs the number of such calls.
         with contextlib.suppress(asyncio.CancelledError):
             if problem := ambiguous(scope["headers"]):
@@ -85,8 +91,6 @@ class _Gateway:
                 await self._answer(scope, receive, with_challenge(send))
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            raise RuntimeError(f"only HTTP is served here, not {scope['type']}")
         PEER.set(scope.get("client"))
         path, headers = scope["path"], dict(scope["headers"])
         origin = headers.get(b"origin")
@@ -101,6 +105,8 @@ class _Gateway:
         elif scope["method"] == "GET" and path in self._kinds and not self._admits(_origin_of_host(headers)):
             # A browser sends no origin with a GET to the host of the page, which DNS rebinding can make this server.
             await respond_json(send, 403, _FOREIGN_ORIGIN)
+            return
+        if path in self._guarded and not await self._is_operator(headers, send):
             return
         if path in self._kinds:
             body = receive if path in self._endless else bounded(receive, self._connections)
@@ -123,6 +129,15 @@ class _Gateway:
                 await memory(scope, bounded(receive, self._connections), send)
         except RateLimited as error:
             await respond_error(send, error)
+
+    async def _is_operator(self, headers: dict[bytes, bytes], send: Send) -> bool:
+        """Reports whether the caller has the role ops; otherwise it gets the error."""
+        try:
+            await self._authenticator.admit(OPS, headers.get(b"authorization", b"").decode("latin-1"))
+        except ThreadkeepError as error:
+            await respond_error(send, error)
+            return False
+        return True
 
     async def _rpc(self, scope: Scope, receive: Receive, send: Send, content_type: bytes) -> None:
         path, kind = scope["path"], content_type.partition(b";")[0].strip().lower()
@@ -228,9 +243,11 @@ def http_app(
     memory: MemoryRoute | None = None,
     calls: CallLimit = UNLIMITED,
     connections: ConnectionLimits = DEFAULT_LIMITS,
+    metrics_need_role: bool = False,
 ) -> ASGIApp:
-    """Returns the app of the HTTP port. `ready` raises if the server cannot serve. Rejects requests over `max_bytes`."""
-    return _Gateway(services, authenticator, ready, max_bytes, metrics, memory, calls, connections)
+    """Returns the app of the HTTP port. `ready` raises if the server cannot serve. Rejects requests over `max_bytes`.
+    `metrics_need_role`: with authentication, the metrics are for callers with the role ops."""
+    return _Gateway(services, authenticator, ready, max_bytes, metrics, memory, calls, connections, metrics_need_role)
 
 
 @contextlib.asynccontextmanager
@@ -239,8 +256,7 @@ async def serve_http(
     host: str,
     port: int,
     *,
-    certificate: Path | None = None,
-    private_key: Path | None = None,
+    tls: TlsFiles | None = None,
     grace_s: float = 10.0,
     connections: ConnectionLimits = DEFAULT_LIMITS,
 ) -> AsyncIterator[int]:
@@ -250,7 +266,7 @@ async def serve_http(
     """
     with contextlib.ExitStack() as stack:
         listener = stack.enter_context(await _listen(host, port))
-        server = _Server(_config(app, certificate, private_key, grace_s), connections)
+        server = _Server(_config(app, tls, grace_s), tls, connections)
         task = asyncio.create_task(server.serve(sockets=[listener]))
         try:
             task.add_done_callback(lambda _: server.settled.set())
@@ -263,7 +279,7 @@ async def serve_http(
             await task
 
 
-def _config(app: ASGIApp, certificate: Path | None, private_key: Path | None, grace_s: float) -> uvicorn.Config:
+def _config(app: ASGIApp, tls: TlsFiles | None, grace_s: float) -> uvicorn.Config:
     config = uvicorn.Config(
         app,
         lifespan="off",
@@ -273,8 +289,8 @@ def _config(app: ASGIApp, certificate: Path | None, private_key: Path | None, gr
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        ssl_certfile=certificate,
-        ssl_keyfile=private_key,
+        ssl_certfile=None if tls is None else tls.certificate,
+        ssl_keyfile=None if tls is None else tls.private_key,
         timeout_graceful_shutdown=math.ceil(grace_s),
     )
     try:
@@ -285,8 +301,9 @@ def _config(app: ASGIApp, certificate: Path | None, private_key: Path | None, gr
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, connections: ConnectionLimits) -> None:
+    def __init__(self, config: uvicorn.Config, tls: TlsFiles | None, connections: ConnectionLimits) -> None:
         super().__init__(config)
+        self._tls = tls
         self._connections = connections
         self.settled = asyncio.Event()
         self._leaving = asyncio.Event()
@@ -310,8 +327,10 @@ class _Server(uvicorn.Server):
         self.settled.set()
 
     async def main_loop(self) -> None:
-        """Runs once per second, for the Date header, until `leave` is called."""
+        """Runs once per second, for the Date header and for new certificates, until `leave` is called."""
         while not await self.on_tick(0):
+            if self._tls is not None and self.config.ssl is not None and self._tls.changed():
+                self.config.ssl.load_cert_chain(self._tls.certificate, self._tls.private_key)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._leaving.wait(), _TICK_S)
 
@@ -354,14 +373,6 @@ def _kinds(method: Method) -> frozenset[bytes]:
 
 def _origin_of_host(headers: dict[bytes, bytes]) -> str:
     return "http://" + headers.get(b"host", b"").decode("latin-1")
-
-
-def _is_open(authenticator: Authenticator) -> bool:
-    try:
-        authenticator.caller(None)
-    except Unauthenticated:
-        return False
-    return True
 
 
 async def _send_metrics(metrics: Metrics, send: Send) -> None:

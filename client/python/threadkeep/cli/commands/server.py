@@ -47,7 +47,7 @@ def serve(
 
     Every setting can also be given by environment variable or file; `threadkeep config` prints them all.
     """
-    settings = _settings(
+    settings = settings_of(
         config,
         data_dir=data_dir,
         database_url=database_url,
@@ -59,7 +59,7 @@ def serve(
         log_level=log_level,
         log_format=log_format,
     )
-    code = _server_part("__main__").run(settings)
+    code = server_part("__main__").run(settings)
     if isinstance(code, int) and code:
         raise typer.Exit(code)
 
@@ -73,8 +73,8 @@ def config_table(
 ) -> None:
     """Print every setting of the server: its value, where that comes from, its environment variable and meaning."""
     as_json_ = cli_of(ctx, None, None, json).json
-    settings = _settings(config, data_dir=data_dir, database_url=database_url)
-    part = _server_part("config.settings")
+    settings = settings_of(config, data_dir=data_dir, database_url=database_url)
+    part = server_part("config.settings")
     fields = type(settings).model_fields
     rows = [
         {
@@ -158,7 +158,7 @@ def upgrade(
 ) -> None:
     """Upgrade the database's schema to the newest version; does nothing if it is current."""
     url = _database_url(config, data_dir=data_dir, database_url=database_url)
-    admin = _server_part("store.sql.schema.versions")
+    admin = server_part("store.sql.schema.versions")
     _on_database(admin.upgrade, url)
     _tell_schema(_on_database(admin.current, url), as_json=cli_of(ctx, None, None, json).json)
 
@@ -173,7 +173,7 @@ def current(
 ) -> None:
     """Print the schema version of the database, 0 if there is none yet, and the newest version that this release supports."""
     url = _database_url(config, data_dir=data_dir, database_url=database_url)
-    found = _on_database(_server_part("store.sql.schema.versions").current, url)
+    found = _on_database(server_part("store.sql.schema.versions").current, url)
     _tell_schema(found, as_json=cli_of(ctx, None, None, json).json)
 
 
@@ -195,8 +195,8 @@ def _tell_schema(found: tuple[int, int], *, as_json: bool) -> None:
     print(f"schema version {version}: {state}")
 
 
-def _settings(config: Path | None, **flags: object) -> Any:
-    part = _server_part("config.settings")
+def settings_of(config: Path | None, **flags: object) -> Any:
+    part = server_part("config.settings")
     try:
         return part.load_settings(config, **flags)
     except part.ConfigError as error:
@@ -205,14 +205,14 @@ def _settings(config: Path | None, **flags: object) -> Any:
 
 def _database_url(config: Path | None, **flags: object) -> str:
     """Returns the URL of a database that has a schema."""
-    settings = _settings(config, **flags)
+    settings = settings_of(config, **flags)
     if settings.in_memory:
         message = "memory:// has no schema: nothing survives a restart; `threadkeep export` saves what a running server holds"
         raise CliError(message, Exit.USAGE, reason="IN_MEMORY")
     return str(settings.resolved_database_url)
 
 
-def _server_part(name: str) -> ModuleType:
+def server_part(name: str) -> ModuleType:
     """Imports a module of the server, which the SDK alone does not install."""
     try:
         return importlib.import_module(f"threadkeep_server.{name}")

@@ -117,7 +117,8 @@ export enum ErrorReason {
   UNAUTHENTICATED = 11,
 
   /**
-   * The credential does not give access to this user's data or to server-wide data. Code PERMISSION_DENIED.
+   * The credential does not give access to this user's data or to server-wide data (`field`), or lacks the role that the call needs
+   * (`role` instead: a role in lower case, such as writer). Code PERMISSION_DENIED.
    * {"reason":"PERMISSION_DENIED","domain":"threadkeep.dev","metadata":{"field":"session.user_id"}}
    *
    * @generated from enum value: ERROR_REASON_PERMISSION_DENIED = 12;

@@ -122,115 +122,117 @@ public final class CompactionServiceOuterClass {
     java.lang.String[] descriptorData = {
       "\n&threadkeep/v1/compaction_service.proto" +
       "\022\rthreadkeep.v1\032\037google/protobuf/timesta" +
-      "mp.proto\032\036threadkeep/v1/compaction.proto" +
-      "\032\031threadkeep/v1/event.proto\032\033threadkeep/" +
-      "v1/session.proto\"\216\002\n\025CompactSessionReque" +
-      "st\0223\n\007session\030\001 \001(\0132\031.threadkeep.v1.Sess" +
-      "ionRefR\007session\022=\n\010strategy\030\002 \001(\0132!.thre" +
-      "adkeep.v1.CompactionStrategyR\010strategy\022:" +
-      "\n\007trigger\030\003 \001(\0132 .threadkeep.v1.Compacti" +
-      "onTriggerR\007trigger\022\026\n\006branch\030\004 \001(\tR\006bran" +
-      "ch\022\027\n\007dry_run\030\005 \001(\010R\006dryRun\022\024\n\005actor\030\006 \001" +
-      "(\tR\005actor\"\341\001\n\026CompactSessionResponse\022\034\n\t" +
-      "compacted\030\001 \001(\010R\tcompacted\0229\n\ncompaction" +
-      "\030\002 \001(\0132\031.threadkeep.v1.CompactionR\ncompa" +
-      "ction\0221\n\004plan\030\003 \001(\0132\035.threadkeep.v1.Comp" +
-      "actionPlanR\004plan\022\034\n\ttriggered\030\004 \001(\010R\ttri" +
-      "ggered\022\035\n\nlost_races\030\005 \001(\005R\tlostRaces\"\243\001" +
-      "\n\025PlanCompactionRequest\0223\n\007session\030\001 \001(\013" +
-      "2\031.threadkeep.v1.SessionRefR\007session\022=\n\010" +
-      "strategy\030\002 \001(\0132!.threadkeep.v1.Compactio" +
-      "nStrategyR\010strategy\022\026\n\006branch\030\003 \001(\tR\006bra" +
-      "nch\"\256\001\n\026PlanCompactionResponse\0221\n\004plan\030\001" +
-      " \001(\0132\035.threadkeep.v1.CompactionPlanR\004pla" +
-      "n\022%\n\016window_version\030\002 \001(\003R\rwindowVersion" +
-      "\022\037\n\013log_version\030\003 \001(\003R\nlogVersion\022\031\n\010las" +
-      "t_seq\030\004 \001(\003R\007lastSeq\"\302\004\n\026ApplyCompaction" +
-      "Request\0223\n\007session\030\001 \001(\0132\031.threadkeep.v1" +
-      ".SessionRefR\007session\022#\n\rcompaction_id\030\002 " +
-      "\001(\tR\014compactionId\0226\n\027expected_window_ver" +
-      "sion\030\003 \001(\003R\025expectedWindowVersion\0225\n\024exp" +
-      "ected_log_version\030\004 \001(\003H\001R\022expectedLogVe" +
-      "rsion\210\001\001\0226\n\tevent_ids\030\005 \001(\0132\027.threadkeep" +
-      ".v1.EventIdsH\000R\010eventIds\022!\n\013through_seq\030" +
-      "\006 \001(\003H\000R\nthroughSeq\0229\n\007inserts\030\007 \003(\0132\037.t" +
-      "hreadkeep.v1.CompactionInsertR\007inserts\022\026" +
-      "\n\006branch\030\010 \001(\tR\006branch\022\032\n\010strategy\030\t \001(\t" +
-      "R\010strategy\022\024\n\005actor\030\n \001(\tR\005actor\022\'\n\017repo" +
-      "rt_mismatch\030\013 \001(\010R\016reportMismatch\022\027\n\007dry" +
-      "_run\030\014 \001(\010R\006dryRun\022\031\n\010from_seq\030\r \001(\003R\007fr" +
-      "omSeqB\t\n\007archiveB\027\n\025_expected_log_versio" +
-      "n\"\034\n\010EventIds\022\020\n\003ids\030\001 \003(\tR\003ids\"\322\001\n\027Appl" +
-      "yCompactionResponse\022\030\n\007applied\030\001 \001(\010R\007ap" +
-      "plied\0229\n\ncompaction\030\002 \001(\0132\031.threadkeep.v" +
-      "1.CompactionR\ncompaction\022\032\n\010replayed\030\003 \001" +
-      "(\010R\010replayed\022\037\n\013log_version\030\004 \001(\003R\nlogVe" +
-      "rsion\022%\n\016window_version\030\005 \001(\003R\rwindowVer" +
-      "sion\"\375\001\n\024ReplaceEventsRequest\0223\n\007session" +
-      "\030\001 \001(\0132\031.threadkeep.v1.SessionRefR\007sessi" +
-      "on\0223\n\006events\030\002 \003(\0132\033.threadkeep.v1.Sessi" +
-      "onEventR\006events\0220\n\024expected_log_version\030" +
-      "\003 \001(\003R\022expectedLogVersion\022\032\n\010strategy\030\004 " +
-      "\001(\tR\010strategy\022\024\n\005actor\030\005 \001(\tR\005actor\022\027\n\007d" +
-      "ry_run\030\006 \001(\010R\006dryRun\"\266\001\n\025ReplaceEventsRe" +
-      "sponse\022\032\n\010replaced\030\001 \001(\010R\010replaced\0229\n\nco" +
-      "mpaction\030\002 \001(\0132\031.threadkeep.v1.Compactio" +
-      "nR\ncompaction\022\037\n\013log_version\030\003 \001(\003R\nlogV" +
-      "ersion\022%\n\016window_version\030\004 \001(\003R\rwindowVe" +
-      "rsion\"\211\001\n\026ListCompactionsRequest\0223\n\007sess" +
-      "ion\030\001 \001(\0132\031.threadkeep.v1.SessionRefR\007se" +
-      "ssion\022\033\n\tpage_size\030\002 \001(\005R\010pageSize\022\035\n\npa" +
-      "ge_token\030\003 \001(\tR\tpageToken\"~\n\027ListCompact" +
-      "ionsResponse\022;\n\013compactions\030\001 \003(\0132\031.thre" +
-      "adkeep.v1.CompactionR\013compactions\022&\n\017nex" +
-      "t_page_token\030\002 \001(\tR\rnextPageToken\"I\n\017Use" +
-      "rPolicyScope\022\027\n\007user_id\030\001 \001(\tR\006userId\022\025\n" +
-      "\003app\030\002 \001(\tH\000R\003app\210\001\001B\006\n\004_app\"\260\001\n\013PolicyS" +
-      "cope\0225\n\007session\030\001 \001(\0132\031.threadkeep.v1.Se" +
-      "ssionRefH\000R\007session\0224\n\004user\030\002 \001(\0132\036.thre" +
-      "adkeep.v1.UserPolicyScopeH\000R\004user\022\022\n\003app" +
-      "\030\003 \001(\tH\000R\003app\022\030\n\006server\030\004 \001(\010H\000R\006serverB" +
-      "\006\n\004kind\"\207\001\n\032SetCompactionPolicyRequest\0220" +
-      "\n\005scope\030\001 \001(\0132\032.threadkeep.v1.PolicyScop" +
-      "eR\005scope\0227\n\006policy\030\002 \001(\0132\037.threadkeep.v1" +
-      ".CompactionPolicyR\006policy\"\035\n\033SetCompacti" +
-      "onPolicyResponse\"N\n\032GetCompactionPolicyR" +
-      "equest\0220\n\005scope\030\001 \001(\0132\032.threadkeep.v1.Po" +
-      "licyScopeR\005scope\"\244\002\n\033GetCompactionPolicy" +
-      "Response\0227\n\006policy\030\001 \001(\0132\037.threadkeep.v1" +
-      ".CompactionPolicyR\006policy\022J\n\020effective_p" +
-      "olicy\030\002 \001(\0132\037.threadkeep.v1.CompactionPo" +
-      "licyR\017effectivePolicy\022C\n\017effective_scope" +
-      "\030\003 \001(\0132\032.threadkeep.v1.PolicyScopeR\016effe" +
-      "ctiveScope\022;\n\013update_time\030\004 \001(\0132\032.google" +
-      ".protobuf.TimestampR\nupdateTime2\360\005\n\021Comp" +
-      "actionService\022b\n\016CompactSession\022$.thread" +
-      "keep.v1.CompactSessionRequest\032%.threadke" +
-      "ep.v1.CompactSessionResponse\"\003\220\002\000\022b\n\016Pla" +
-      "nCompaction\022$.threadkeep.v1.PlanCompacti" +
-      "onRequest\032%.threadkeep.v1.PlanCompaction" +
-      "Response\"\003\220\002\001\022e\n\017ApplyCompaction\022%.threa" +
-      "dkeep.v1.ApplyCompactionRequest\032&.thread" +
-      "keep.v1.ApplyCompactionResponse\"\003\220\002\002\022_\n\r" +
+      "mp.proto\032\032threadkeep/v1/access.proto\032\036th" +
+      "readkeep/v1/compaction.proto\032\031threadkeep" +
+      "/v1/event.proto\032\033threadkeep/v1/session.p" +
+      "roto\"\216\002\n\025CompactSessionRequest\0223\n\007sessio" +
+      "n\030\001 \001(\0132\031.threadkeep.v1.SessionRefR\007sess" +
+      "ion\022=\n\010strategy\030\002 \001(\0132!.threadkeep.v1.Co" +
+      "mpactionStrategyR\010strategy\022:\n\007trigger\030\003 " +
+      "\001(\0132 .threadkeep.v1.CompactionTriggerR\007t" +
+      "rigger\022\026\n\006branch\030\004 \001(\tR\006branch\022\027\n\007dry_ru" +
+      "n\030\005 \001(\010R\006dryRun\022\024\n\005actor\030\006 \001(\tR\005actor\"\341\001" +
+      "\n\026CompactSessionResponse\022\034\n\tcompacted\030\001 " +
+      "\001(\010R\tcompacted\0229\n\ncompaction\030\002 \001(\0132\031.thr" +
+      "eadkeep.v1.CompactionR\ncompaction\0221\n\004pla" +
+      "n\030\003 \001(\0132\035.threadkeep.v1.CompactionPlanR\004" +
+      "plan\022\034\n\ttriggered\030\004 \001(\010R\ttriggered\022\035\n\nlo" +
+      "st_races\030\005 \001(\005R\tlostRaces\"\243\001\n\025PlanCompac" +
+      "tionRequest\0223\n\007session\030\001 \001(\0132\031.threadkee" +
+      "p.v1.SessionRefR\007session\022=\n\010strategy\030\002 \001" +
+      "(\0132!.threadkeep.v1.CompactionStrategyR\010s" +
+      "trategy\022\026\n\006branch\030\003 \001(\tR\006branch\"\256\001\n\026Plan" +
+      "CompactionResponse\0221\n\004plan\030\001 \001(\0132\035.threa" +
+      "dkeep.v1.CompactionPlanR\004plan\022%\n\016window_" +
+      "version\030\002 \001(\003R\rwindowVersion\022\037\n\013log_vers" +
+      "ion\030\003 \001(\003R\nlogVersion\022\031\n\010last_seq\030\004 \001(\003R" +
+      "\007lastSeq\"\302\004\n\026ApplyCompactionRequest\0223\n\007s" +
+      "ession\030\001 \001(\0132\031.threadkeep.v1.SessionRefR" +
+      "\007session\022#\n\rcompaction_id\030\002 \001(\tR\014compact" +
+      "ionId\0226\n\027expected_window_version\030\003 \001(\003R\025" +
+      "expectedWindowVersion\0225\n\024expected_log_ve" +
+      "rsion\030\004 \001(\003H\001R\022expectedLogVersion\210\001\001\0226\n\t" +
+      "event_ids\030\005 \001(\0132\027.threadkeep.v1.EventIds" +
+      "H\000R\010eventIds\022!\n\013through_seq\030\006 \001(\003H\000R\nthr" +
+      "oughSeq\0229\n\007inserts\030\007 \003(\0132\037.threadkeep.v1" +
+      ".CompactionInsertR\007inserts\022\026\n\006branch\030\010 \001" +
+      "(\tR\006branch\022\032\n\010strategy\030\t \001(\tR\010strategy\022\024" +
+      "\n\005actor\030\n \001(\tR\005actor\022\'\n\017report_mismatch\030" +
+      "\013 \001(\010R\016reportMismatch\022\027\n\007dry_run\030\014 \001(\010R\006" +
+      "dryRun\022\031\n\010from_seq\030\r \001(\003R\007fromSeqB\t\n\007arc" +
+      "hiveB\027\n\025_expected_log_version\"\034\n\010EventId" +
+      "s\022\020\n\003ids\030\001 \003(\tR\003ids\"\322\001\n\027ApplyCompactionR" +
+      "esponse\022\030\n\007applied\030\001 \001(\010R\007applied\0229\n\ncom" +
+      "paction\030\002 \001(\0132\031.threadkeep.v1.Compaction" +
+      "R\ncompaction\022\032\n\010replayed\030\003 \001(\010R\010replayed" +
+      "\022\037\n\013log_version\030\004 \001(\003R\nlogVersion\022%\n\016win" +
+      "dow_version\030\005 \001(\003R\rwindowVersion\"\375\001\n\024Rep" +
+      "laceEventsRequest\0223\n\007session\030\001 \001(\0132\031.thr" +
+      "eadkeep.v1.SessionRefR\007session\0223\n\006events" +
+      "\030\002 \003(\0132\033.threadkeep.v1.SessionEventR\006eve" +
+      "nts\0220\n\024expected_log_version\030\003 \001(\003R\022expec" +
+      "tedLogVersion\022\032\n\010strategy\030\004 \001(\tR\010strateg" +
+      "y\022\024\n\005actor\030\005 \001(\tR\005actor\022\027\n\007dry_run\030\006 \001(\010" +
+      "R\006dryRun\"\266\001\n\025ReplaceEventsResponse\022\032\n\010re" +
+      "placed\030\001 \001(\010R\010replaced\0229\n\ncompaction\030\002 \001" +
+      "(\0132\031.threadkeep.v1.CompactionR\ncompactio" +
+      "n\022\037\n\013log_version\030\003 \001(\003R\nlogVersion\022%\n\016wi" +
+      "ndow_version\030\004 \001(\003R\rwindowVersion\"\211\001\n\026Li" +
+      "stCompactionsRequest\0223\n\007session\030\001 \001(\0132\031." +
+      "threadkeep.v1.SessionRefR\007session\022\033\n\tpag" +
+      "e_size\030\002 \001(\005R\010pageSize\022\035\n\npage_token\030\003 \001" +
+      "(\tR\tpageToken\"~\n\027ListCompactionsResponse" +
+      "\022;\n\013compactions\030\001 \003(\0132\031.threadkeep.v1.Co" +
+      "mpactionR\013compactions\022&\n\017next_page_token" +
+      "\030\002 \001(\tR\rnextPageToken\"I\n\017UserPolicyScope" +
+      "\022\027\n\007user_id\030\001 \001(\tR\006userId\022\025\n\003app\030\002 \001(\tH\000" +
+      "R\003app\210\001\001B\006\n\004_app\"\260\001\n\013PolicyScope\0225\n\007sess" +
+      "ion\030\001 \001(\0132\031.threadkeep.v1.SessionRefH\000R\007" +
+      "session\0224\n\004user\030\002 \001(\0132\036.threadkeep.v1.Us" +
+      "erPolicyScopeH\000R\004user\022\022\n\003app\030\003 \001(\tH\000R\003ap" +
+      "p\022\030\n\006server\030\004 \001(\010H\000R\006serverB\006\n\004kind\"\207\001\n\032" +
+      "SetCompactionPolicyRequest\0220\n\005scope\030\001 \001(" +
+      "\0132\032.threadkeep.v1.PolicyScopeR\005scope\0227\n\006" +
+      "policy\030\002 \001(\0132\037.threadkeep.v1.CompactionP" +
+      "olicyR\006policy\"\035\n\033SetCompactionPolicyResp" +
+      "onse\"N\n\032GetCompactionPolicyRequest\0220\n\005sc" +
+      "ope\030\001 \001(\0132\032.threadkeep.v1.PolicyScopeR\005s" +
+      "cope\"\244\002\n\033GetCompactionPolicyResponse\0227\n\006" +
+      "policy\030\001 \001(\0132\037.threadkeep.v1.CompactionP" +
+      "olicyR\006policy\022J\n\020effective_policy\030\002 \001(\0132" +
+      "\037.threadkeep.v1.CompactionPolicyR\017effect" +
+      "ivePolicy\022C\n\017effective_scope\030\003 \001(\0132\032.thr" +
+      "eadkeep.v1.PolicyScopeR\016effectiveScope\022;" +
+      "\n\013update_time\030\004 \001(\0132\032.google.protobuf.Ti" +
+      "mestampR\nupdateTime2\214\006\n\021CompactionServic" +
+      "e\022f\n\016CompactSession\022$.threadkeep.v1.Comp" +
+      "actSessionRequest\032%.threadkeep.v1.Compac" +
+      "tSessionResponse\"\007\220\002\000\210\266\030\004\022f\n\016PlanCompact" +
+      "ion\022$.threadkeep.v1.PlanCompactionReques" +
+      "t\032%.threadkeep.v1.PlanCompactionResponse" +
+      "\"\007\220\002\001\210\266\030\004\022i\n\017ApplyCompaction\022%.threadkee" +
+      "p.v1.ApplyCompactionRequest\032&.threadkeep" +
+      ".v1.ApplyCompactionResponse\"\007\220\002\002\210\266\030\004\022c\n\r" +
       "ReplaceEvents\022#.threadkeep.v1.ReplaceEve" +
       "ntsRequest\032$.threadkeep.v1.ReplaceEvents" +
-      "Response\"\003\220\002\000\022e\n\017ListCompactions\022%.threa" +
-      "dkeep.v1.ListCompactionsRequest\032&.thread" +
-      "keep.v1.ListCompactionsResponse\"\003\220\002\001\022q\n\023" +
-      "SetCompactionPolicy\022).threadkeep.v1.SetC" +
-      "ompactionPolicyRequest\032*.threadkeep.v1.S" +
-      "etCompactionPolicyResponse\"\003\220\002\002\022q\n\023GetCo" +
-      "mpactionPolicy\022).threadkeep.v1.GetCompac" +
-      "tionPolicyRequest\032*.threadkeep.v1.GetCom" +
-      "pactionPolicyResponse\"\003\220\002\001BU\n\021dev.thread" +
-      "keep.v1P\001Z>github.com/threadkeep/threadk" +
-      "eep-go/threadkeep/v1;threadkeepv1b\006proto" +
-      "3"
+      "Response\"\007\220\002\000\210\266\030\004\022i\n\017ListCompactions\022%.t" +
+      "hreadkeep.v1.ListCompactionsRequest\032&.th" +
+      "readkeep.v1.ListCompactionsResponse\"\007\220\002\001" +
+      "\210\266\030\002\022u\n\023SetCompactionPolicy\022).threadkeep" +
+      ".v1.SetCompactionPolicyRequest\032*.threadk" +
+      "eep.v1.SetCompactionPolicyResponse\"\007\220\002\002\210" +
+      "\266\030\004\022u\n\023GetCompactionPolicy\022).threadkeep." +
+      "v1.GetCompactionPolicyRequest\032*.threadke" +
+      "ep.v1.GetCompactionPolicyResponse\"\007\220\002\001\210\266" +
+      "\030\002BU\n\021dev.threadkeep.v1P\001Z>github.com/th" +
+      "readkeep/threadkeep-go/threadkeep/v1;thr" +
+      "eadkeepv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
         new com.google.protobuf.Descriptors.FileDescriptor[] {
           com.google.protobuf.TimestampProto.getDescriptor(),
+          dev.threadkeep.v1.Access.getDescriptor(),
           dev.threadkeep.v1.CompactionOuterClass.getDescriptor(),
           dev.threadkeep.v1.Event.getDescriptor(),
           dev.threadkeep.v1.SessionOuterClass.getDescriptor(),
@@ -339,9 +341,15 @@ public final class CompactionServiceOuterClass {
         new java.lang.String[] { "Policy", "EffectivePolicy", "EffectiveScope", "UpdateTime", });
     descriptor.resolveAllFeaturesImmutable();
     com.google.protobuf.TimestampProto.getDescriptor();
+    dev.threadkeep.v1.Access.getDescriptor();
     dev.threadkeep.v1.CompactionOuterClass.getDescriptor();
     dev.threadkeep.v1.Event.getDescriptor();
     dev.threadkeep.v1.SessionOuterClass.getDescriptor();
+    com.google.protobuf.ExtensionRegistry registry =
+        com.google.protobuf.ExtensionRegistry.newInstance();
+    registry.add(dev.threadkeep.v1.Access.requiredRole);
+    com.google.protobuf.Descriptors.FileDescriptor
+        .internalUpdateFileDescriptor(descriptor, registry);
   }
 
   // @@protoc_insertion_point(outer_class_scope)

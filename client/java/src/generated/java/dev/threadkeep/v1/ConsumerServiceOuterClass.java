@@ -132,92 +132,94 @@ public final class ConsumerServiceOuterClass {
     java.lang.String[] descriptorData = {
       "\n$threadkeep/v1/consumer_service.proto\022\r" +
       "threadkeep.v1\032\036google/protobuf/duration." +
-      "proto\032\034threadkeep/v1/consumer.proto\032\032thr" +
-      "eadkeep/v1/filter.proto\032 threadkeep/v1/s" +
-      "ubscription.proto\032(threadkeep/v1/subscri" +
-      "ption_service.proto\"\364\002\n\014JoinConsumer\022\022\n\004" +
-      "name\030\001 \001(\tR\004name\0220\n\005scope\030\002 \001(\0132\032.thread" +
-      "keep.v1.ChangeScopeR\005scope\0222\n\006filter\030\003 \001" +
-      "(\0132\032.threadkeep.v1.EventFilterR\006filter\022%" +
-      "\n\016from_beginning\030\004 \001(\010R\rfromBeginning\022\033\n" +
-      "\tmember_id\030\005 \001(\tR\010memberId\022\'\n\017max_outsta" +
-      "nding\030\006 \001(\005R\016maxOutstanding\022!\n\014max_attem" +
-      "pts\030\007 \001(\005R\013maxAttempts\022:\n\013ack_timeout\030\010 " +
-      "\001(\0132\031.google.protobuf.DurationR\nackTimeo" +
-      "ut\022\036\n\npartitions\030\t \001(\005R\npartitions\"0\n\013Ac" +
-      "knowledge\022!\n\014delivery_ids\030\001 \003(\003R\013deliver" +
-      "yIds\"U\n\006Reject\022\037\n\013delivery_id\030\001 \001(\003R\ndel" +
-      "iveryId\022\026\n\006reason\030\002 \001(\tR\006reason\022\022\n\004park\030" +
-      "\003 \001(\010R\004park\"\277\001\n\016ConsumeRequest\0221\n\004join\030\001" +
-      " \001(\0132\033.threadkeep.v1.JoinConsumerH\000R\004joi" +
-      "n\022>\n\013acknowledge\030\002 \001(\0132\032.threadkeep.v1.A" +
-      "cknowledgeH\000R\013acknowledge\022/\n\006reject\030\003 \001(" +
-      "\0132\025.threadkeep.v1.RejectH\000R\006rejectB\t\n\007re" +
-      "quest\"\257\001\n\010Delivery\022\037\n\013delivery_id\030\001 \001(\003R" +
-      "\ndeliveryId\022\034\n\tpartition\030\002 \001(\005R\tpartitio" +
-      "n\022-\n\006change\030\003 \001(\0132\025.threadkeep.v1.Change" +
-      "R\006change\022\030\n\007attempt\030\004 \001(\005R\007attempt\022\033\n\tpa" +
-      "rked_id\030\005 \001(\tR\010parkedId\"Z\n\006Joined\0223\n\010con" +
-      "sumer\030\001 \001(\0132\027.threadkeep.v1.ConsumerR\010co" +
-      "nsumer\022\033\n\tmember_id\030\002 \001(\tR\010memberId\"\244\001\n\017" +
-      "ConsumeResponse\022-\n\006joined\030\001 \001(\0132\025.thread" +
-      "keep.v1.JoinedR\006joined\0227\n\ndeliveries\030\002 \003" +
-      "(\0132\027.threadkeep.v1.DeliveryR\ndeliveries\022" +
-      ")\n\020acknowledged_ids\030\003 \003(\003R\017acknowledgedI" +
-      "ds\"R\n\024ListConsumersRequest\022\033\n\tpage_size\030" +
-      "\001 \001(\005R\010pageSize\022\035\n\npage_token\030\002 \001(\tR\tpag" +
-      "eToken\"v\n\025ListConsumersResponse\0225\n\tconsu" +
-      "mers\030\001 \003(\0132\027.threadkeep.v1.ConsumerR\tcon" +
-      "sumers\022&\n\017next_page_token\030\002 \001(\tR\rnextPag" +
-      "eToken\"(\n\022GetConsumerRequest\022\022\n\004name\030\001 \001" +
-      "(\tR\004name\"\354\001\n\023GetConsumerResponse\0223\n\010cons" +
-      "umer\030\001 \001(\0132\027.threadkeep.v1.ConsumerR\010con" +
-      "sumer\0227\n\007members\030\002 \003(\0132\035.threadkeep.v1.C" +
-      "onsumerMemberR\007members\022@\n\npartitions\030\003 \003" +
-      "(\0132 .threadkeep.v1.ConsumerPartitionR\npa" +
-      "rtitions\022%\n\016parked_changes\030\004 \001(\003R\rparked" +
-      "Changes\"+\n\025DeleteConsumerRequest\022\022\n\004name" +
-      "\030\001 \001(\tR\004name\"2\n\026DeleteConsumerResponse\022\030" +
-      "\n\007deleted\030\001 \001(\010R\007deleted\"j\n\030ListParkedCh" +
-      "angesRequest\022\022\n\004name\030\001 \001(\tR\004name\022\033\n\tpage" +
-      "_size\030\002 \001(\005R\010pageSize\022\035\n\npage_token\030\003 \001(" +
-      "\tR\tpageToken\"\207\001\n\031ListParkedChangesRespon" +
-      "se\022B\n\016parked_changes\030\001 \003(\0132\033.threadkeep." +
-      "v1.ParkedChangeR\rparkedChanges\022&\n\017next_p" +
-      "age_token\030\002 \001(\tR\rnextPageToken\"O\n\032Replay" +
-      "ParkedChangesRequest\022\022\n\004name\030\001 \001(\tR\004name" +
-      "\022\035\n\nparked_ids\030\002 \003(\tR\tparkedIds\"9\n\033Repla" +
-      "yParkedChangesResponse\022\032\n\010replayed\030\001 \001(\003" +
-      "R\010replayed\"O\n\032DeleteParkedChangesRequest" +
-      "\022\022\n\004name\030\001 \001(\tR\004name\022\035\n\nparked_ids\030\002 \003(\t" +
-      "R\tparkedIds\"7\n\033DeleteParkedChangesRespon" +
-      "se\022\030\n\007deleted\030\001 \001(\003R\007deleted2\327\005\n\017Consume" +
-      "rService\022Q\n\007Consume\022\035.threadkeep.v1.Cons" +
-      "umeRequest\032\036.threadkeep.v1.ConsumeRespon" +
-      "se\"\003\220\002\000(\0010\001\022_\n\rListConsumers\022#.threadkee" +
-      "p.v1.ListConsumersRequest\032$.threadkeep.v" +
-      "1.ListConsumersResponse\"\003\220\002\001\022Y\n\013GetConsu" +
-      "mer\022!.threadkeep.v1.GetConsumerRequest\032\"" +
-      ".threadkeep.v1.GetConsumerResponse\"\003\220\002\001\022" +
-      "b\n\016DeleteConsumer\022$.threadkeep.v1.Delete" +
+      "proto\032\032threadkeep/v1/access.proto\032\034threa" +
+      "dkeep/v1/consumer.proto\032\032threadkeep/v1/f" +
+      "ilter.proto\032 threadkeep/v1/subscription." +
+      "proto\032(threadkeep/v1/subscription_servic" +
+      "e.proto\"\364\002\n\014JoinConsumer\022\022\n\004name\030\001 \001(\tR\004" +
+      "name\0220\n\005scope\030\002 \001(\0132\032.threadkeep.v1.Chan" +
+      "geScopeR\005scope\0222\n\006filter\030\003 \001(\0132\032.threadk" +
+      "eep.v1.EventFilterR\006filter\022%\n\016from_begin" +
+      "ning\030\004 \001(\010R\rfromBeginning\022\033\n\tmember_id\030\005" +
+      " \001(\tR\010memberId\022\'\n\017max_outstanding\030\006 \001(\005R" +
+      "\016maxOutstanding\022!\n\014max_attempts\030\007 \001(\005R\013m" +
+      "axAttempts\022:\n\013ack_timeout\030\010 \001(\0132\031.google" +
+      ".protobuf.DurationR\nackTimeout\022\036\n\npartit" +
+      "ions\030\t \001(\005R\npartitions\"0\n\013Acknowledge\022!\n" +
+      "\014delivery_ids\030\001 \003(\003R\013deliveryIds\"U\n\006Reje" +
+      "ct\022\037\n\013delivery_id\030\001 \001(\003R\ndeliveryId\022\026\n\006r" +
+      "eason\030\002 \001(\tR\006reason\022\022\n\004park\030\003 \001(\010R\004park\"" +
+      "\277\001\n\016ConsumeRequest\0221\n\004join\030\001 \001(\0132\033.threa" +
+      "dkeep.v1.JoinConsumerH\000R\004join\022>\n\013acknowl" +
+      "edge\030\002 \001(\0132\032.threadkeep.v1.AcknowledgeH\000" +
+      "R\013acknowledge\022/\n\006reject\030\003 \001(\0132\025.threadke" +
+      "ep.v1.RejectH\000R\006rejectB\t\n\007request\"\257\001\n\010De" +
+      "livery\022\037\n\013delivery_id\030\001 \001(\003R\ndeliveryId\022" +
+      "\034\n\tpartition\030\002 \001(\005R\tpartition\022-\n\006change\030" +
+      "\003 \001(\0132\025.threadkeep.v1.ChangeR\006change\022\030\n\007" +
+      "attempt\030\004 \001(\005R\007attempt\022\033\n\tparked_id\030\005 \001(" +
+      "\tR\010parkedId\"Z\n\006Joined\0223\n\010consumer\030\001 \001(\0132" +
+      "\027.threadkeep.v1.ConsumerR\010consumer\022\033\n\tme" +
+      "mber_id\030\002 \001(\tR\010memberId\"\244\001\n\017ConsumeRespo" +
+      "nse\022-\n\006joined\030\001 \001(\0132\025.threadkeep.v1.Join" +
+      "edR\006joined\0227\n\ndeliveries\030\002 \003(\0132\027.threadk" +
+      "eep.v1.DeliveryR\ndeliveries\022)\n\020acknowled" +
+      "ged_ids\030\003 \003(\003R\017acknowledgedIds\"R\n\024ListCo" +
+      "nsumersRequest\022\033\n\tpage_size\030\001 \001(\005R\010pageS" +
+      "ize\022\035\n\npage_token\030\002 \001(\tR\tpageToken\"v\n\025Li" +
+      "stConsumersResponse\0225\n\tconsumers\030\001 \003(\0132\027" +
+      ".threadkeep.v1.ConsumerR\tconsumers\022&\n\017ne" +
+      "xt_page_token\030\002 \001(\tR\rnextPageToken\"(\n\022Ge" +
+      "tConsumerRequest\022\022\n\004name\030\001 \001(\tR\004name\"\354\001\n" +
+      "\023GetConsumerResponse\0223\n\010consumer\030\001 \001(\0132\027" +
+      ".threadkeep.v1.ConsumerR\010consumer\0227\n\007mem" +
+      "bers\030\002 \003(\0132\035.threadkeep.v1.ConsumerMembe" +
+      "rR\007members\022@\n\npartitions\030\003 \003(\0132 .threadk" +
+      "eep.v1.ConsumerPartitionR\npartitions\022%\n\016" +
+      "parked_changes\030\004 \001(\003R\rparkedChanges\"+\n\025D" +
+      "eleteConsumerRequest\022\022\n\004name\030\001 \001(\tR\004name" +
+      "\"2\n\026DeleteConsumerResponse\022\030\n\007deleted\030\001 " +
+      "\001(\010R\007deleted\"j\n\030ListParkedChangesRequest" +
+      "\022\022\n\004name\030\001 \001(\tR\004name\022\033\n\tpage_size\030\002 \001(\005R" +
+      "\010pageSize\022\035\n\npage_token\030\003 \001(\tR\tpageToken" +
+      "\"\207\001\n\031ListParkedChangesResponse\022B\n\016parked" +
+      "_changes\030\001 \003(\0132\033.threadkeep.v1.ParkedCha" +
+      "ngeR\rparkedChanges\022&\n\017next_page_token\030\002 " +
+      "\001(\tR\rnextPageToken\"O\n\032ReplayParkedChange" +
+      "sRequest\022\022\n\004name\030\001 \001(\tR\004name\022\035\n\nparked_i" +
+      "ds\030\002 \003(\tR\tparkedIds\"9\n\033ReplayParkedChang" +
+      "esResponse\022\032\n\010replayed\030\001 \001(\003R\010replayed\"O" +
+      "\n\032DeleteParkedChangesRequest\022\022\n\004name\030\001 \001" +
+      "(\tR\004name\022\035\n\nparked_ids\030\002 \003(\tR\tparkedIds\"" +
+      "7\n\033DeleteParkedChangesResponse\022\030\n\007delete" +
+      "d\030\001 \001(\003R\007deleted2\363\005\n\017ConsumerService\022U\n\007" +
+      "Consume\022\035.threadkeep.v1.ConsumeRequest\032\036" +
+      ".threadkeep.v1.ConsumeResponse\"\007\220\002\000\210\266\030\003(" +
+      "\0010\001\022c\n\rListConsumers\022#.threadkeep.v1.Lis" +
+      "tConsumersRequest\032$.threadkeep.v1.ListCo" +
+      "nsumersResponse\"\007\220\002\001\210\266\030\002\022]\n\013GetConsumer\022" +
+      "!.threadkeep.v1.GetConsumerRequest\032\".thr" +
+      "eadkeep.v1.GetConsumerResponse\"\007\220\002\001\210\266\030\002\022" +
+      "f\n\016DeleteConsumer\022$.threadkeep.v1.Delete" +
       "ConsumerRequest\032%.threadkeep.v1.DeleteCo" +
-      "nsumerResponse\"\003\220\002\002\022k\n\021ListParkedChanges" +
-      "\022\'.threadkeep.v1.ListParkedChangesReques" +
-      "t\032(.threadkeep.v1.ListParkedChangesRespo" +
-      "nse\"\003\220\002\001\022q\n\023ReplayParkedChanges\022).thread" +
-      "keep.v1.ReplayParkedChangesRequest\032*.thr" +
-      "eadkeep.v1.ReplayParkedChangesResponse\"\003" +
-      "\220\002\002\022q\n\023DeleteParkedChanges\022).threadkeep." +
-      "v1.DeleteParkedChangesRequest\032*.threadke" +
-      "ep.v1.DeleteParkedChangesResponse\"\003\220\002\002BU" +
-      "\n\021dev.threadkeep.v1P\001Z>github.com/thread" +
-      "keep/threadkeep-go/threadkeep/v1;threadk" +
-      "eepv1b\006proto3"
+      "nsumerResponse\"\007\220\002\002\210\266\030\005\022o\n\021ListParkedCha" +
+      "nges\022\'.threadkeep.v1.ListParkedChangesRe" +
+      "quest\032(.threadkeep.v1.ListParkedChangesR" +
+      "esponse\"\007\220\002\001\210\266\030\002\022u\n\023ReplayParkedChanges\022" +
+      ").threadkeep.v1.ReplayParkedChangesReque" +
+      "st\032*.threadkeep.v1.ReplayParkedChangesRe" +
+      "sponse\"\007\220\002\002\210\266\030\003\022u\n\023DeleteParkedChanges\022)" +
+      ".threadkeep.v1.DeleteParkedChangesReques" +
+      "t\032*.threadkeep.v1.DeleteParkedChangesRes" +
+      "ponse\"\007\220\002\002\210\266\030\005BU\n\021dev.threadkeep.v1P\001Z>g" +
+      "ithub.com/threadkeep/threadkeep-go/threa" +
+      "dkeep/v1;threadkeepv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
         new com.google.protobuf.Descriptors.FileDescriptor[] {
           com.google.protobuf.DurationProto.getDescriptor(),
+          dev.threadkeep.v1.Access.getDescriptor(),
           dev.threadkeep.v1.ConsumerOuterClass.getDescriptor(),
           dev.threadkeep.v1.Filter.getDescriptor(),
           dev.threadkeep.v1.Subscription.getDescriptor(),
@@ -339,10 +341,16 @@ public final class ConsumerServiceOuterClass {
         new java.lang.String[] { "Deleted", });
     descriptor.resolveAllFeaturesImmutable();
     com.google.protobuf.DurationProto.getDescriptor();
+    dev.threadkeep.v1.Access.getDescriptor();
     dev.threadkeep.v1.ConsumerOuterClass.getDescriptor();
     dev.threadkeep.v1.Filter.getDescriptor();
     dev.threadkeep.v1.Subscription.getDescriptor();
     dev.threadkeep.v1.SubscriptionServiceOuterClass.getDescriptor();
+    com.google.protobuf.ExtensionRegistry registry =
+        com.google.protobuf.ExtensionRegistry.newInstance();
+    registry.add(dev.threadkeep.v1.Access.requiredRole);
+    com.google.protobuf.Descriptors.FileDescriptor
+        .internalUpdateFileDescriptor(descriptor, registry);
   }
 
   // @@protoc_insertion_point(outer_class_scope)

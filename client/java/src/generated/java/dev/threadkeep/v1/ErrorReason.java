@@ -126,7 +126,8 @@ public enum ErrorReason
   ERROR_REASON_UNAUTHENTICATED(11),
   /**
    * <pre>
-   * The credential does not give access to this user's data or to server-wide data. Code PERMISSION_DENIED.
+   * The credential does not give access to this user's data or to server-wide data (`field`), or lacks the role that the call needs
+   * (`role` instead: a role in lower case, such as writer). Code PERMISSION_DENIED.
    * {"reason":"PERMISSION_DENIED","domain":"threadkeep.dev","metadata":{"field":"session.user_id"}}
    * </pre>
    *
@@ -435,7 +436,8 @@ public enum ErrorReason
   public static final int ERROR_REASON_UNAUTHENTICATED_VALUE = 11;
   /**
    * <pre>
-   * The credential does not give access to this user's data or to server-wide data. Code PERMISSION_DENIED.
+   * The credential does not give access to this user's data or to server-wide data (`field`), or lacks the role that the call needs
+   * (`role` instead: a role in lower case, such as writer). Code PERMISSION_DENIED.
    * {"reason":"PERMISSION_DENIED","domain":"threadkeep.dev","metadata":{"field":"session.user_id"}}
    * </pre>
    *

@@ -116,100 +116,102 @@ public final class EventServiceOuterClass {
   static {
     java.lang.String[] descriptorData = {
       "\n!threadkeep/v1/event_service.proto\022\rthr" +
-      "eadkeep.v1\032\033threadkeep/v1/context.proto\032" +
-      "\031threadkeep/v1/event.proto\032\032threadkeep/v" +
-      "1/filter.proto\032\033threadkeep/v1/session.pr" +
-      "oto\032#threadkeep/v1/session_service.proto" +
-      "\"\344\001\n\017CreateIfMissing\022-\n\006expiry\030\001 \001(\0132\025.t" +
-      "hreadkeep.v1.ExpiryR\006expiry\022#\n\rmetadata_" +
-      "json\030\002 \001(\tR\014metadataJson\022B\n\006labels\030\003 \003(\013" +
-      "2*.threadkeep.v1.CreateIfMissing.LabelsE" +
-      "ntryR\006labels\0329\n\013LabelsEntry\022\020\n\003key\030\001 \001(\t" +
-      "R\003key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001\"\374\002\n\023Appe" +
-      "ndEventsRequest\0223\n\007session\030\001 \001(\0132\031.threa" +
-      "dkeep.v1.SessionRefR\007session\0223\n\006events\030\002" +
-      " \003(\0132\033.threadkeep.v1.SessionEventR\006event" +
-      "s\0222\n\024expected_log_version\030\003 \001(\003H\000R\022expec" +
-      "tedLogVersion\0225\n\026expected_last_event_id\030" +
-      "\004 \001(\tH\000R\023expectedLastEventId\0224\n\tif_exist" +
-      "s\030\005 \001(\0162\027.threadkeep.v1.IfExistsR\010ifExis" +
-      "ts\022J\n\021create_if_missing\030\006 \001(\0132\036.threadke" +
-      "ep.v1.CreateIfMissingR\017createIfMissingB\016" +
-      "\n\014precondition\"X\n\rAppendedEvent\022\031\n\010event" +
-      "_id\030\001 \001(\tR\007eventId\022\020\n\003seq\030\002 \001(\003R\003seq\022\032\n\010" +
-      "replayed\030\003 \001(\010R\010replayed\"\350\001\n\024AppendEvent" +
-      "sResponse\0224\n\006events\030\001 \003(\0132\034.threadkeep.v" +
-      "1.AppendedEventR\006events\022\037\n\013log_version\030\002" +
-      " \001(\003R\nlogVersion\022\031\n\010last_seq\030\003 \001(\003R\007last" +
-      "Seq\022\'\n\017session_created\030\004 \001(\010R\016sessionCre" +
-      "ated\0225\n\006window\030\005 \001(\0132\035.threadkeep.v1.Win" +
-      "dowCountersR\006window\"Q\n\023AppendStreamReque" +
-      "st\022:\n\006append\030\001 \001(\0132\".threadkeep.v1.Appen" +
-      "dEventsRequestR\006append\"\326\001\n\013AppendError\022\022" +
-      "\n\004code\030\001 \001(\005R\004code\022\030\n\007message\030\002 \001(\tR\007mes" +
-      "sage\022\026\n\006reason\030\003 \001(\tR\006reason\022D\n\010metadata" +
-      "\030\004 \003(\0132(.threadkeep.v1.AppendError.Metad" +
-      "ataEntryR\010metadata\032;\n\rMetadataEntry\022\020\n\003k" +
-      "ey\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001\"" +
-      "\254\001\n\022AppendStreamResult\022\024\n\005index\030\001 \001(\003R\005i" +
-      "ndex\022A\n\010appended\030\002 \001(\0132#.threadkeep.v1.A" +
-      "ppendEventsResponseH\000R\010appended\0222\n\005error" +
-      "\030\003 \001(\0132\032.threadkeep.v1.AppendErrorH\000R\005er" +
-      "rorB\t\n\007outcome\"S\n\024AppendStreamResponse\022;" +
-      "\n\007results\030\001 \003(\0132!.threadkeep.v1.AppendSt" +
-      "reamResultR\007results\"a\n\017GetEventRequest\0223" +
-      "\n\007session\030\001 \001(\0132\031.threadkeep.v1.SessionR" +
-      "efR\007session\022\031\n\010event_id\030\002 \001(\tR\007eventId\"E" +
-      "\n\020GetEventResponse\0221\n\005event\030\001 \001(\0132\033.thre" +
-      "adkeep.v1.SessionEventR\005event\"\350\001\n\021ListEv" +
-      "entsRequest\0223\n\007session\030\001 \001(\0132\031.threadkee" +
-      "p.v1.SessionRefR\007session\0222\n\006filter\030\002 \001(\013" +
-      "2\032.threadkeep.v1.EventFilterR\006filter\022.\n\005" +
-      "order\030\003 \001(\0162\030.threadkeep.v1.SortOrderR\005o" +
-      "rder\022\033\n\tpage_size\030\004 \001(\005R\010pageSize\022\035\n\npag" +
-      "e_token\030\005 \001(\tR\tpageToken\"\255\001\n\022ListEventsR" +
-      "esponse\0223\n\006events\030\001 \003(\0132\033.threadkeep.v1." +
-      "SessionEventR\006events\022&\n\017next_page_token\030" +
-      "\002 \001(\tR\rnextPageToken\022\037\n\013log_version\030\003 \001(" +
-      "\003R\nlogVersion\022\031\n\010last_seq\030\004 \001(\003R\007lastSeq" +
-      "\"x\n\021GetContextRequest\0223\n\007session\030\001 \001(\0132\031" +
-      ".threadkeep.v1.SessionRefR\007session\022.\n\004sp" +
-      "ec\030\002 \001(\0132\032.threadkeep.v1.ContextSpecR\004sp" +
-      "ec\"\332\003\n\022GetContextResponse\0223\n\006events\030\001 \003(" +
-      "\0132\033.threadkeep.v1.SessionEventR\006events\022\034" +
-      "\n\ttruncated\030\002 \001(\010R\ttruncated\022\033\n\tfirst_se" +
-      "q\030\003 \001(\003R\010firstSeq\022\031\n\010last_seq\030\004 \001(\003R\007las" +
-      "tSeq\022\037\n\013over_budget\030\005 \001(\010R\noverBudget\0227\n" +
-      "\007context\030\006 \001(\0132\035.threadkeep.v1.WindowCou" +
-      "ntersR\007context\0225\n\006window\030\007 \001(\0132\035.threadk" +
-      "eep.v1.WindowCountersR\006window\022\037\n\013log_ver" +
-      "sion\030\010 \001(\003R\nlogVersion\022%\n\016window_version" +
-      "\030\t \001(\003R\rwindowVersion\022(\n\020session_last_se" +
-      "q\030\n \001(\003R\016sessionLastSeq\0226\n\027compactable_t" +
-      "hrough_seq\030\013 \001(\003R\025compactableThroughSeq*" +
-      "Q\n\010IfExists\022\031\n\025IF_EXISTS_UNSPECIFIED\020\000\022\024" +
-      "\n\020IF_EXISTS_REPLAY\020\001\022\024\n\020IF_EXISTS_IGNORE" +
-      "\020\002*\\\n\tSortOrder\022\032\n\026SORT_ORDER_UNSPECIFIE" +
-      "D\020\000\022\030\n\024SORT_ORDER_ASCENDING\020\001\022\031\n\025SORT_OR" +
-      "DER_DESCENDING\020\0022\320\003\n\014EventService\022\\\n\014App" +
-      "endEvents\022\".threadkeep.v1.AppendEventsRe" +
-      "quest\032#.threadkeep.v1.AppendEventsRespon" +
-      "se\"\003\220\002\002\022`\n\014AppendStream\022\".threadkeep.v1." +
-      "AppendStreamRequest\032#.threadkeep.v1.Appe" +
-      "ndStreamResponse\"\003\220\002\000(\0010\001\022P\n\010GetEvent\022\036." +
-      "threadkeep.v1.GetEventRequest\032\037.threadke" +
-      "ep.v1.GetEventResponse\"\003\220\002\001\022V\n\nListEvent" +
+      "eadkeep.v1\032\032threadkeep/v1/access.proto\032\033" +
+      "threadkeep/v1/context.proto\032\031threadkeep/" +
+      "v1/event.proto\032\032threadkeep/v1/filter.pro" +
+      "to\032\033threadkeep/v1/session.proto\032#threadk" +
+      "eep/v1/session_service.proto\"\344\001\n\017CreateI" +
+      "fMissing\022-\n\006expiry\030\001 \001(\0132\025.threadkeep.v1" +
+      ".ExpiryR\006expiry\022#\n\rmetadata_json\030\002 \001(\tR\014" +
+      "metadataJson\022B\n\006labels\030\003 \003(\0132*.threadkee" +
+      "p.v1.CreateIfMissing.LabelsEntryR\006labels" +
+      "\0329\n\013LabelsEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005val" +
+      "ue\030\002 \001(\tR\005value:\0028\001\"\374\002\n\023AppendEventsRequ" +
+      "est\0223\n\007session\030\001 \001(\0132\031.threadkeep.v1.Ses" +
+      "sionRefR\007session\0223\n\006events\030\002 \003(\0132\033.threa" +
+      "dkeep.v1.SessionEventR\006events\0222\n\024expecte" +
+      "d_log_version\030\003 \001(\003H\000R\022expectedLogVersio" +
+      "n\0225\n\026expected_last_event_id\030\004 \001(\tH\000R\023exp" +
+      "ectedLastEventId\0224\n\tif_exists\030\005 \001(\0162\027.th" +
+      "readkeep.v1.IfExistsR\010ifExists\022J\n\021create" +
+      "_if_missing\030\006 \001(\0132\036.threadkeep.v1.Create" +
+      "IfMissingR\017createIfMissingB\016\n\014preconditi" +
+      "on\"X\n\rAppendedEvent\022\031\n\010event_id\030\001 \001(\tR\007e" +
+      "ventId\022\020\n\003seq\030\002 \001(\003R\003seq\022\032\n\010replayed\030\003 \001" +
+      "(\010R\010replayed\"\350\001\n\024AppendEventsResponse\0224\n" +
+      "\006events\030\001 \003(\0132\034.threadkeep.v1.AppendedEv" +
+      "entR\006events\022\037\n\013log_version\030\002 \001(\003R\nlogVer" +
+      "sion\022\031\n\010last_seq\030\003 \001(\003R\007lastSeq\022\'\n\017sessi" +
+      "on_created\030\004 \001(\010R\016sessionCreated\0225\n\006wind" +
+      "ow\030\005 \001(\0132\035.threadkeep.v1.WindowCountersR" +
+      "\006window\"Q\n\023AppendStreamRequest\022:\n\006append" +
+      "\030\001 \001(\0132\".threadkeep.v1.AppendEventsReque" +
+      "stR\006append\"\326\001\n\013AppendError\022\022\n\004code\030\001 \001(\005" +
+      "R\004code\022\030\n\007message\030\002 \001(\tR\007message\022\026\n\006reas" +
+      "on\030\003 \001(\tR\006reason\022D\n\010metadata\030\004 \003(\0132(.thr" +
+      "eadkeep.v1.AppendError.MetadataEntryR\010me" +
+      "tadata\032;\n\rMetadataEntry\022\020\n\003key\030\001 \001(\tR\003ke" +
+      "y\022\024\n\005value\030\002 \001(\tR\005value:\0028\001\"\254\001\n\022AppendSt" +
+      "reamResult\022\024\n\005index\030\001 \001(\003R\005index\022A\n\010appe" +
+      "nded\030\002 \001(\0132#.threadkeep.v1.AppendEventsR" +
+      "esponseH\000R\010appended\0222\n\005error\030\003 \001(\0132\032.thr" +
+      "eadkeep.v1.AppendErrorH\000R\005errorB\t\n\007outco" +
+      "me\"S\n\024AppendStreamResponse\022;\n\007results\030\001 " +
+      "\003(\0132!.threadkeep.v1.AppendStreamResultR\007" +
+      "results\"a\n\017GetEventRequest\0223\n\007session\030\001 " +
+      "\001(\0132\031.threadkeep.v1.SessionRefR\007session\022" +
+      "\031\n\010event_id\030\002 \001(\tR\007eventId\"E\n\020GetEventRe" +
+      "sponse\0221\n\005event\030\001 \001(\0132\033.threadkeep.v1.Se" +
+      "ssionEventR\005event\"\350\001\n\021ListEventsRequest\022" +
+      "3\n\007session\030\001 \001(\0132\031.threadkeep.v1.Session" +
+      "RefR\007session\0222\n\006filter\030\002 \001(\0132\032.threadkee" +
+      "p.v1.EventFilterR\006filter\022.\n\005order\030\003 \001(\0162" +
+      "\030.threadkeep.v1.SortOrderR\005order\022\033\n\tpage" +
+      "_size\030\004 \001(\005R\010pageSize\022\035\n\npage_token\030\005 \001(" +
+      "\tR\tpageToken\"\255\001\n\022ListEventsResponse\0223\n\006e" +
+      "vents\030\001 \003(\0132\033.threadkeep.v1.SessionEvent" +
+      "R\006events\022&\n\017next_page_token\030\002 \001(\tR\rnextP" +
+      "ageToken\022\037\n\013log_version\030\003 \001(\003R\nlogVersio" +
+      "n\022\031\n\010last_seq\030\004 \001(\003R\007lastSeq\"x\n\021GetConte" +
+      "xtRequest\0223\n\007session\030\001 \001(\0132\031.threadkeep." +
+      "v1.SessionRefR\007session\022.\n\004spec\030\002 \001(\0132\032.t" +
+      "hreadkeep.v1.ContextSpecR\004spec\"\332\003\n\022GetCo" +
+      "ntextResponse\0223\n\006events\030\001 \003(\0132\033.threadke" +
+      "ep.v1.SessionEventR\006events\022\034\n\ttruncated\030" +
+      "\002 \001(\010R\ttruncated\022\033\n\tfirst_seq\030\003 \001(\003R\010fir" +
+      "stSeq\022\031\n\010last_seq\030\004 \001(\003R\007lastSeq\022\037\n\013over" +
+      "_budget\030\005 \001(\010R\noverBudget\0227\n\007context\030\006 \001" +
+      "(\0132\035.threadkeep.v1.WindowCountersR\007conte" +
+      "xt\0225\n\006window\030\007 \001(\0132\035.threadkeep.v1.Windo" +
+      "wCountersR\006window\022\037\n\013log_version\030\010 \001(\003R\n" +
+      "logVersion\022%\n\016window_version\030\t \001(\003R\rwind" +
+      "owVersion\022(\n\020session_last_seq\030\n \001(\003R\016ses" +
+      "sionLastSeq\0226\n\027compactable_through_seq\030\013" +
+      " \001(\003R\025compactableThroughSeq*Q\n\010IfExists\022" +
+      "\031\n\025IF_EXISTS_UNSPECIFIED\020\000\022\024\n\020IF_EXISTS_" +
+      "REPLAY\020\001\022\024\n\020IF_EXISTS_IGNORE\020\002*\\\n\tSortOr" +
+      "der\022\032\n\026SORT_ORDER_UNSPECIFIED\020\000\022\030\n\024SORT_" +
+      "ORDER_ASCENDING\020\001\022\031\n\025SORT_ORDER_DESCENDI" +
+      "NG\020\0022\344\003\n\014EventService\022`\n\014AppendEvents\022\"." +
+      "threadkeep.v1.AppendEventsRequest\032#.thre" +
+      "adkeep.v1.AppendEventsResponse\"\007\220\002\002\210\266\030\003\022" +
+      "d\n\014AppendStream\022\".threadkeep.v1.AppendSt" +
+      "reamRequest\032#.threadkeep.v1.AppendStream" +
+      "Response\"\007\220\002\000\210\266\030\003(\0010\001\022T\n\010GetEvent\022\036.thre" +
+      "adkeep.v1.GetEventRequest\032\037.threadkeep.v" +
+      "1.GetEventResponse\"\007\220\002\001\210\266\030\002\022Z\n\nListEvent" +
       "s\022 .threadkeep.v1.ListEventsRequest\032!.th" +
-      "readkeep.v1.ListEventsResponse\"\003\220\002\001\022V\n\nG" +
-      "etContext\022 .threadkeep.v1.GetContextRequ" +
-      "est\032!.threadkeep.v1.GetContextResponse\"\003" +
-      "\220\002\001BU\n\021dev.threadkeep.v1P\001Z>github.com/t" +
-      "hreadkeep/threadkeep-go/threadkeep/v1;th" +
-      "readkeepv1b\006proto3"
+      "readkeep.v1.ListEventsResponse\"\007\220\002\001\210\266\030\002\022" +
+      "Z\n\nGetContext\022 .threadkeep.v1.GetContext" +
+      "Request\032!.threadkeep.v1.GetContextRespon" +
+      "se\"\007\220\002\001\210\266\030\002BU\n\021dev.threadkeep.v1P\001Z>gith" +
+      "ub.com/threadkeep/threadkeep-go/threadke" +
+      "ep/v1;threadkeepv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
         new com.google.protobuf.Descriptors.FileDescriptor[] {
+          dev.threadkeep.v1.Access.getDescriptor(),
           dev.threadkeep.v1.Context.getDescriptor(),
           dev.threadkeep.v1.Event.getDescriptor(),
           dev.threadkeep.v1.Filter.getDescriptor(),
@@ -313,11 +315,17 @@ public final class EventServiceOuterClass {
         internal_static_threadkeep_v1_GetContextResponse_descriptor,
         new java.lang.String[] { "Events", "Truncated", "FirstSeq", "LastSeq", "OverBudget", "Context", "Window", "LogVersion", "WindowVersion", "SessionLastSeq", "CompactableThroughSeq", });
     descriptor.resolveAllFeaturesImmutable();
+    dev.threadkeep.v1.Access.getDescriptor();
     dev.threadkeep.v1.Context.getDescriptor();
     dev.threadkeep.v1.Event.getDescriptor();
     dev.threadkeep.v1.Filter.getDescriptor();
     dev.threadkeep.v1.SessionOuterClass.getDescriptor();
     dev.threadkeep.v1.SessionServiceOuterClass.getDescriptor();
+    com.google.protobuf.ExtensionRegistry registry =
+        com.google.protobuf.ExtensionRegistry.newInstance();
+    registry.add(dev.threadkeep.v1.Access.requiredRole);
+    com.google.protobuf.Descriptors.FileDescriptor
+        .internalUpdateFileDescriptor(descriptor, registry);
   }
 
   // @@protoc_insertion_point(outer_class_scope)

@@ -97,79 +97,81 @@ public final class MemoryServiceOuterClass {
     java.lang.String[] descriptorData = {
       "\n\"threadkeep/v1/memory_service.proto\022\rth" +
       "readkeep.v1\032\037google/protobuf/timestamp.p" +
-      "roto\032\032threadkeep/v1/memory.proto\032\032thread" +
-      "keep/v1/search.proto\032\033threadkeep/v1/sess" +
-      "ion.proto\"\221\002\n\031AddSessionToMemoryRequest\022" +
-      "3\n\007session\030\001 \001(\0132\031.threadkeep.v1.Session" +
-      "RefR\007session\022\033\n\tevent_ids\030\002 \003(\tR\010eventId" +
-      "s\022#\n\rinclude_tools\030\003 \001(\010R\014includeTools\022+" +
-      "\n\021include_reasoning\030\004 \001(\010R\020includeReason" +
-      "ing\022+\n\021include_synthetic\030\005 \001(\010R\020includeS" +
-      "ynthetic\022#\n\rmetadata_json\030\006 \001(\tR\014metadat" +
-      "aJson\"\202\001\n\032AddSessionToMemoryResponse\022\024\n\005" +
-      "added\030\001 \001(\005R\005added\022\032\n\010existing\030\002 \001(\005R\010ex" +
-      "isting\022\030\n\007skipped\030\003 \001(\005R\007skipped\022\030\n\007dele" +
-      "ted\030\004 \001(\005R\007deleted\"~\n\022AddMemoriesRequest" +
-      "\0220\n\005scope\030\001 \001(\0132\032.threadkeep.v1.MemorySc" +
-      "opeR\005scope\0226\n\010memories\030\002 \003(\0132\032.threadkee" +
-      "p.v1.MemoryEntryR\010memories\"9\n\013AddedMemor" +
-      "y\022\016\n\002id\030\001 \001(\tR\002id\022\032\n\010replayed\030\002 \001(\010R\010rep" +
-      "layed\"M\n\023AddMemoriesResponse\0226\n\010memories" +
-      "\030\001 \003(\0132\032.threadkeep.v1.AddedMemoryR\010memo" +
-      "ries\"\373\002\n\023SearchMemoryRequest\0220\n\005scope\030\001 " +
-      "\001(\0132\032.threadkeep.v1.MemoryScopeR\005scope\022\024" +
-      "\n\005query\030\002 \001(\tR\005query\022-\n\004mode\030\003 \001(\0162\031.thr" +
-      "eadkeep.v1.SearchModeR\004mode\022\023\n\005top_k\030\004 \001" +
-      "(\005R\004topK\022 \n\tmin_score\030\005 \001(\001H\000R\010minScore\210" +
-      "\001\001\0223\n\006filter\030\006 \001(\0132\033.threadkeep.v1.Memor" +
-      "yFilterR\006filter\0220\n\007recency\030\007 \001(\0132\026.threa" +
-      "dkeep.v1.RecencyR\007recency\022A\n\016reference_t" +
-      "ime\030\010 \001(\0132\032.google.protobuf.TimestampR\rr" +
-      "eferenceTimeB\014\n\n_min_score\"\357\001\n\024SearchMem" +
-      "oryResponse\0224\n\007entries\030\001 \003(\0132\032.threadkee" +
-      "p.v1.MemoryEntryR\007entries\022-\n\004mode\030\002 \001(\0162" +
-      "\031.threadkeep.v1.SearchModeR\004mode\022!\n\014sema" +
-      "ntic_lag\030\003 \001(\003R\013semanticLag\022\036\n\nincomplet" +
-      "e\030\004 \001(\010R\nincomplete\022/\n\023unsearched_memori" +
-      "es\030\005 \001(\003R\022unsearchedMemories\"\270\001\n\023ListMem" +
-      "oriesRequest\0220\n\005scope\030\001 \001(\0132\032.threadkeep" +
-      ".v1.MemoryScopeR\005scope\0223\n\006filter\030\002 \001(\0132\033" +
-      ".threadkeep.v1.MemoryFilterR\006filter\022\033\n\tp" +
-      "age_size\030\003 \001(\005R\010pageSize\022\035\n\npage_token\030\004" +
-      " \001(\tR\tpageToken\"t\n\024ListMemoriesResponse\022" +
+      "roto\032\032threadkeep/v1/access.proto\032\032thread" +
+      "keep/v1/memory.proto\032\032threadkeep/v1/sear" +
+      "ch.proto\032\033threadkeep/v1/session.proto\"\221\002" +
+      "\n\031AddSessionToMemoryRequest\0223\n\007session\030\001" +
+      " \001(\0132\031.threadkeep.v1.SessionRefR\007session" +
+      "\022\033\n\tevent_ids\030\002 \003(\tR\010eventIds\022#\n\rinclude" +
+      "_tools\030\003 \001(\010R\014includeTools\022+\n\021include_re" +
+      "asoning\030\004 \001(\010R\020includeReasoning\022+\n\021inclu" +
+      "de_synthetic\030\005 \001(\010R\020includeSynthetic\022#\n\r" +
+      "metadata_json\030\006 \001(\tR\014metadataJson\"\202\001\n\032Ad" +
+      "dSessionToMemoryResponse\022\024\n\005added\030\001 \001(\005R" +
+      "\005added\022\032\n\010existing\030\002 \001(\005R\010existing\022\030\n\007sk" +
+      "ipped\030\003 \001(\005R\007skipped\022\030\n\007deleted\030\004 \001(\005R\007d" +
+      "eleted\"~\n\022AddMemoriesRequest\0220\n\005scope\030\001 " +
+      "\001(\0132\032.threadkeep.v1.MemoryScopeR\005scope\0226" +
+      "\n\010memories\030\002 \003(\0132\032.threadkeep.v1.MemoryE" +
+      "ntryR\010memories\"9\n\013AddedMemory\022\016\n\002id\030\001 \001(" +
+      "\tR\002id\022\032\n\010replayed\030\002 \001(\010R\010replayed\"M\n\023Add" +
+      "MemoriesResponse\0226\n\010memories\030\001 \003(\0132\032.thr" +
+      "eadkeep.v1.AddedMemoryR\010memories\"\373\002\n\023Sea" +
+      "rchMemoryRequest\0220\n\005scope\030\001 \001(\0132\032.thread" +
+      "keep.v1.MemoryScopeR\005scope\022\024\n\005query\030\002 \001(" +
+      "\tR\005query\022-\n\004mode\030\003 \001(\0162\031.threadkeep.v1.S" +
+      "earchModeR\004mode\022\023\n\005top_k\030\004 \001(\005R\004topK\022 \n\t" +
+      "min_score\030\005 \001(\001H\000R\010minScore\210\001\001\0223\n\006filter" +
+      "\030\006 \001(\0132\033.threadkeep.v1.MemoryFilterR\006fil" +
+      "ter\0220\n\007recency\030\007 \001(\0132\026.threadkeep.v1.Rec" +
+      "encyR\007recency\022A\n\016reference_time\030\010 \001(\0132\032." +
+      "google.protobuf.TimestampR\rreferenceTime" +
+      "B\014\n\n_min_score\"\357\001\n\024SearchMemoryResponse\022" +
       "4\n\007entries\030\001 \003(\0132\032.threadkeep.v1.MemoryE" +
-      "ntryR\007entries\022&\n\017next_page_token\030\002 \001(\tR\r" +
-      "nextPageToken\"\035\n\tMemoryIds\022\020\n\003ids\030\001 \003(\tR" +
-      "\003ids\"\271\001\n\025DeleteMemoriesRequest\0220\n\005scope\030" +
-      "\001 \001(\0132\032.threadkeep.v1.MemoryScopeR\005scope" +
-      "\022,\n\003ids\030\002 \001(\0132\030.threadkeep.v1.MemoryIdsH" +
-      "\000R\003ids\022\037\n\nsession_id\030\003 \001(\tH\000R\tsessionId\022" +
-      "\022\n\003all\030\004 \001(\010H\000R\003allB\013\n\tselection\"\273\001\n\026Del" +
-      "eteMemoriesResponse\022\030\n\007deleted\030\001 \001(\003R\007de" +
-      "leted\022-\n\022embeddings_deleted\030\002 \001(\003R\021embed" +
-      "dingsDeleted\022\033\n\tnot_found\030\003 \001(\003R\010notFoun" +
-      "d\022;\n\013delete_time\030\004 \001(\0132\032.google.protobuf" +
-      ".TimestampR\ndeleteTime2\372\003\n\rMemoryService" +
-      "\022n\n\022AddSessionToMemory\022(.threadkeep.v1.A" +
-      "ddSessionToMemoryRequest\032).threadkeep.v1" +
-      ".AddSessionToMemoryResponse\"\003\220\002\002\022Y\n\013AddM" +
-      "emories\022!.threadkeep.v1.AddMemoriesReque" +
-      "st\032\".threadkeep.v1.AddMemoriesResponse\"\003" +
-      "\220\002\002\022\\\n\014SearchMemory\022\".threadkeep.v1.Sear" +
-      "chMemoryRequest\032#.threadkeep.v1.SearchMe" +
-      "moryResponse\"\003\220\002\001\022\\\n\014ListMemories\022\".thre" +
+      "ntryR\007entries\022-\n\004mode\030\002 \001(\0162\031.threadkeep" +
+      ".v1.SearchModeR\004mode\022!\n\014semantic_lag\030\003 \001" +
+      "(\003R\013semanticLag\022\036\n\nincomplete\030\004 \001(\010R\ninc" +
+      "omplete\022/\n\023unsearched_memories\030\005 \001(\003R\022un" +
+      "searchedMemories\"\270\001\n\023ListMemoriesRequest" +
+      "\0220\n\005scope\030\001 \001(\0132\032.threadkeep.v1.MemorySc" +
+      "opeR\005scope\0223\n\006filter\030\002 \001(\0132\033.threadkeep." +
+      "v1.MemoryFilterR\006filter\022\033\n\tpage_size\030\003 \001" +
+      "(\005R\010pageSize\022\035\n\npage_token\030\004 \001(\tR\tpageTo" +
+      "ken\"t\n\024ListMemoriesResponse\0224\n\007entries\030\001" +
+      " \003(\0132\032.threadkeep.v1.MemoryEntryR\007entrie" +
+      "s\022&\n\017next_page_token\030\002 \001(\tR\rnextPageToke" +
+      "n\"\035\n\tMemoryIds\022\020\n\003ids\030\001 \003(\tR\003ids\"\271\001\n\025Del" +
+      "eteMemoriesRequest\0220\n\005scope\030\001 \001(\0132\032.thre" +
+      "adkeep.v1.MemoryScopeR\005scope\022,\n\003ids\030\002 \001(" +
+      "\0132\030.threadkeep.v1.MemoryIdsH\000R\003ids\022\037\n\nse" +
+      "ssion_id\030\003 \001(\tH\000R\tsessionId\022\022\n\003all\030\004 \001(\010" +
+      "H\000R\003allB\013\n\tselection\"\273\001\n\026DeleteMemoriesR" +
+      "esponse\022\030\n\007deleted\030\001 \001(\003R\007deleted\022-\n\022emb" +
+      "eddings_deleted\030\002 \001(\003R\021embeddingsDeleted" +
+      "\022\033\n\tnot_found\030\003 \001(\003R\010notFound\022;\n\013delete_" +
+      "time\030\004 \001(\0132\032.google.protobuf.TimestampR\n" +
+      "deleteTime2\216\004\n\rMemoryService\022r\n\022AddSessi" +
+      "onToMemory\022(.threadkeep.v1.AddSessionToM" +
+      "emoryRequest\032).threadkeep.v1.AddSessionT" +
+      "oMemoryResponse\"\007\220\002\002\210\266\030\003\022]\n\013AddMemories\022" +
+      "!.threadkeep.v1.AddMemoriesRequest\032\".thr" +
+      "eadkeep.v1.AddMemoriesResponse\"\007\220\002\002\210\266\030\003\022" +
+      "`\n\014SearchMemory\022\".threadkeep.v1.SearchMe" +
+      "moryRequest\032#.threadkeep.v1.SearchMemory" +
+      "Response\"\007\220\002\001\210\266\030\002\022`\n\014ListMemories\022\".thre" +
       "adkeep.v1.ListMemoriesRequest\032#.threadke" +
-      "ep.v1.ListMemoriesResponse\"\003\220\002\001\022b\n\016Delet" +
-      "eMemories\022$.threadkeep.v1.DeleteMemories" +
-      "Request\032%.threadkeep.v1.DeleteMemoriesRe" +
-      "sponse\"\003\220\002\002BU\n\021dev.threadkeep.v1P\001Z>gith" +
-      "ub.com/threadkeep/threadkeep-go/threadke" +
-      "ep/v1;threadkeepv1b\006proto3"
+      "ep.v1.ListMemoriesResponse\"\007\220\002\001\210\266\030\002\022f\n\016D" +
+      "eleteMemories\022$.threadkeep.v1.DeleteMemo" +
+      "riesRequest\032%.threadkeep.v1.DeleteMemori" +
+      "esResponse\"\007\220\002\002\210\266\030\005BU\n\021dev.threadkeep.v1" +
+      "P\001Z>github.com/threadkeep/threadkeep-go/" +
+      "threadkeep/v1;threadkeepv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
         new com.google.protobuf.Descriptors.FileDescriptor[] {
           com.google.protobuf.TimestampProto.getDescriptor(),
+          dev.threadkeep.v1.Access.getDescriptor(),
           dev.threadkeep.v1.Memory.getDescriptor(),
           dev.threadkeep.v1.Search.getDescriptor(),
           dev.threadkeep.v1.SessionOuterClass.getDescriptor(),
@@ -248,9 +250,15 @@ public final class MemoryServiceOuterClass {
         new java.lang.String[] { "Deleted", "EmbeddingsDeleted", "NotFound", "DeleteTime", });
     descriptor.resolveAllFeaturesImmutable();
     com.google.protobuf.TimestampProto.getDescriptor();
+    dev.threadkeep.v1.Access.getDescriptor();
     dev.threadkeep.v1.Memory.getDescriptor();
     dev.threadkeep.v1.Search.getDescriptor();
     dev.threadkeep.v1.SessionOuterClass.getDescriptor();
+    com.google.protobuf.ExtensionRegistry registry =
+        com.google.protobuf.ExtensionRegistry.newInstance();
+    registry.add(dev.threadkeep.v1.Access.requiredRole);
+    com.google.protobuf.Descriptors.FileDescriptor
+        .internalUpdateFileDescriptor(descriptor, registry);
   }
 
   // @@protoc_insertion_point(outer_class_scope)

@@ -62,58 +62,60 @@ public final class SearchServiceOuterClass {
     java.lang.String[] descriptorData = {
       "\n\"threadkeep/v1/search_service.proto\022\rth" +
       "readkeep.v1\032\037google/protobuf/timestamp.p" +
-      "roto\032\031threadkeep/v1/event.proto\032\032threadk" +
-      "eep/v1/filter.proto\032\032threadkeep/v1/searc" +
-      "h.proto\032\033threadkeep/v1/session.proto\"C\n\t" +
-      "UserScope\022\025\n\003app\030\001 \001(\tH\000R\003app\210\001\001\022\027\n\007user" +
-      "_id\030\002 \001(\tR\006userIdB\006\n\004_app\"\034\n\010AppScope\022\020\n" +
-      "\003app\030\001 \001(\tR\003app\"\303\005\n\023SearchEventsRequest\022" +
-      "5\n\007session\030\001 \001(\0132\031.threadkeep.v1.Session" +
-      "RefH\000R\007session\022.\n\004user\030\002 \001(\0132\030.threadkee" +
-      "p.v1.UserScopeH\000R\004user\022+\n\003app\030\010 \001(\0132\027.th" +
-      "readkeep.v1.AppScopeH\000R\003app\022\024\n\005query\030\003 \001" +
-      "(\tR\005query\022-\n\004mode\030\004 \001(\0162\031.threadkeep.v1." +
-      "SearchModeR\004mode\0222\n\006filter\030\005 \001(\0132\032.threa" +
-      "dkeep.v1.EventFilterR\006filter\022\033\n\tpage_siz" +
-      "e\030\006 \001(\005R\010pageSize\022\035\n\npage_token\030\007 \001(\tR\tp" +
-      "ageToken\0222\n\006fields\030\t \003(\0162\032.threadkeep.v1" +
-      ".SearchFieldR\006fields\022\034\n\tneighbors\030\n \001(\005R" +
-      "\tneighbors\0226\n\010grouping\030\013 \001(\0162\032.threadkee" +
-      "p.v1.HitGroupingR\010grouping\0220\n\007recency\030\014 " +
-      "\001(\0132\026.threadkeep.v1.RecencyR\007recency\022 \n\t" +
-      "min_score\030\r \001(\001H\001R\010minScore\210\001\001\022A\n\016refere" +
-      "nce_time\030\016 \001(\0132\032.google.protobuf.Timesta" +
-      "mpR\rreferenceTime\022+\n\021include_synthetic\030\017" +
-      " \001(\010R\020includeSyntheticB\007\n\005scopeB\014\n\n_min_" +
-      "score\"\312\002\n\tSearchHit\0223\n\007session\030\001 \001(\0132\031.t" +
-      "hreadkeep.v1.SessionRefR\007session\0221\n\005even" +
-      "t\030\002 \001(\0132\033.threadkeep.v1.SessionEventR\005ev" +
-      "ent\022\024\n\005score\030\003 \001(\001R\005score\0228\n\nhighlights\030" +
-      "\004 \003(\0132\030.threadkeep.v1.HighlightR\nhighlig" +
-      "hts\0223\n\006before\030\005 \003(\0132\033.threadkeep.v1.Sess" +
-      "ionEventR\006before\0221\n\005after\030\006 \003(\0132\033.thread" +
-      "keep.v1.SessionEventR\005after\022\035\n\ngroup_hit" +
-      "s\030\007 \001(\005R\tgroupHits\"\251\002\n\024SearchEventsRespo" +
-      "nse\022,\n\004hits\030\001 \003(\0132\030.threadkeep.v1.Search" +
-      "HitR\004hits\022&\n\017next_page_token\030\002 \001(\tR\rnext" +
-      "PageToken\022-\n\004mode\030\003 \001(\0162\031.threadkeep.v1." +
-      "SearchModeR\004mode\022\034\n\ttruncated\030\004 \001(\010R\ttru" +
-      "ncated\022!\n\014semantic_lag\030\005 \001(\003R\013semanticLa" +
-      "g\022\036\n\nincomplete\030\006 \001(\010R\nincomplete\022+\n\021uns" +
-      "earched_events\030\007 \001(\003R\020unsearchedEvents*\\" +
-      "\n\013HitGrouping\022\034\n\030HIT_GROUPING_UNSPECIFIE" +
-      "D\020\000\022\025\n\021HIT_GROUPING_TURN\020\001\022\030\n\024HIT_GROUPI" +
-      "NG_SESSION\020\0022m\n\rSearchService\022\\\n\014SearchE" +
-      "vents\022\".threadkeep.v1.SearchEventsReques" +
-      "t\032#.threadkeep.v1.SearchEventsResponse\"\003" +
-      "\220\002\001BU\n\021dev.threadkeep.v1P\001Z>github.com/t" +
-      "hreadkeep/threadkeep-go/threadkeep/v1;th" +
-      "readkeepv1b\006proto3"
+      "roto\032\032threadkeep/v1/access.proto\032\031thread" +
+      "keep/v1/event.proto\032\032threadkeep/v1/filte" +
+      "r.proto\032\032threadkeep/v1/search.proto\032\033thr" +
+      "eadkeep/v1/session.proto\"C\n\tUserScope\022\025\n" +
+      "\003app\030\001 \001(\tH\000R\003app\210\001\001\022\027\n\007user_id\030\002 \001(\tR\006u" +
+      "serIdB\006\n\004_app\"\034\n\010AppScope\022\020\n\003app\030\001 \001(\tR\003" +
+      "app\"\303\005\n\023SearchEventsRequest\0225\n\007session\030\001" +
+      " \001(\0132\031.threadkeep.v1.SessionRefH\000R\007sessi" +
+      "on\022.\n\004user\030\002 \001(\0132\030.threadkeep.v1.UserSco" +
+      "peH\000R\004user\022+\n\003app\030\010 \001(\0132\027.threadkeep.v1." +
+      "AppScopeH\000R\003app\022\024\n\005query\030\003 \001(\tR\005query\022-\n" +
+      "\004mode\030\004 \001(\0162\031.threadkeep.v1.SearchModeR\004" +
+      "mode\0222\n\006filter\030\005 \001(\0132\032.threadkeep.v1.Eve" +
+      "ntFilterR\006filter\022\033\n\tpage_size\030\006 \001(\005R\010pag" +
+      "eSize\022\035\n\npage_token\030\007 \001(\tR\tpageToken\0222\n\006" +
+      "fields\030\t \003(\0162\032.threadkeep.v1.SearchField" +
+      "R\006fields\022\034\n\tneighbors\030\n \001(\005R\tneighbors\0226" +
+      "\n\010grouping\030\013 \001(\0162\032.threadkeep.v1.HitGrou" +
+      "pingR\010grouping\0220\n\007recency\030\014 \001(\0132\026.thread" +
+      "keep.v1.RecencyR\007recency\022 \n\tmin_score\030\r " +
+      "\001(\001H\001R\010minScore\210\001\001\022A\n\016reference_time\030\016 \001" +
+      "(\0132\032.google.protobuf.TimestampR\rreferenc" +
+      "eTime\022+\n\021include_synthetic\030\017 \001(\010R\020includ" +
+      "eSyntheticB\007\n\005scopeB\014\n\n_min_score\"\312\002\n\tSe" +
+      "archHit\0223\n\007session\030\001 \001(\0132\031.threadkeep.v1" +
+      ".SessionRefR\007session\0221\n\005event\030\002 \001(\0132\033.th" +
+      "readkeep.v1.SessionEventR\005event\022\024\n\005score" +
+      "\030\003 \001(\001R\005score\0228\n\nhighlights\030\004 \003(\0132\030.thre" +
+      "adkeep.v1.HighlightR\nhighlights\0223\n\006befor" +
+      "e\030\005 \003(\0132\033.threadkeep.v1.SessionEventR\006be" +
+      "fore\0221\n\005after\030\006 \003(\0132\033.threadkeep.v1.Sess" +
+      "ionEventR\005after\022\035\n\ngroup_hits\030\007 \001(\005R\tgro" +
+      "upHits\"\251\002\n\024SearchEventsResponse\022,\n\004hits\030" +
+      "\001 \003(\0132\030.threadkeep.v1.SearchHitR\004hits\022&\n" +
+      "\017next_page_token\030\002 \001(\tR\rnextPageToken\022-\n" +
+      "\004mode\030\003 \001(\0162\031.threadkeep.v1.SearchModeR\004" +
+      "mode\022\034\n\ttruncated\030\004 \001(\010R\ttruncated\022!\n\014se" +
+      "mantic_lag\030\005 \001(\003R\013semanticLag\022\036\n\nincompl" +
+      "ete\030\006 \001(\010R\nincomplete\022+\n\021unsearched_even" +
+      "ts\030\007 \001(\003R\020unsearchedEvents*\\\n\013HitGroupin" +
+      "g\022\034\n\030HIT_GROUPING_UNSPECIFIED\020\000\022\025\n\021HIT_G" +
+      "ROUPING_TURN\020\001\022\030\n\024HIT_GROUPING_SESSION\020\002" +
+      "2q\n\rSearchService\022`\n\014SearchEvents\022\".thre" +
+      "adkeep.v1.SearchEventsRequest\032#.threadke" +
+      "ep.v1.SearchEventsResponse\"\007\220\002\001\210\266\030\002BU\n\021d" +
+      "ev.threadkeep.v1P\001Z>github.com/threadkee" +
+      "p/threadkeep-go/threadkeep/v1;threadkeep" +
+      "v1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
         new com.google.protobuf.Descriptors.FileDescriptor[] {
           com.google.protobuf.TimestampProto.getDescriptor(),
+          dev.threadkeep.v1.Access.getDescriptor(),
           dev.threadkeep.v1.Event.getDescriptor(),
           dev.threadkeep.v1.Filter.getDescriptor(),
           dev.threadkeep.v1.Search.getDescriptor(),
@@ -151,10 +153,16 @@ public final class SearchServiceOuterClass {
         new java.lang.String[] { "Hits", "NextPageToken", "Mode", "Truncated", "SemanticLag", "Incomplete", "UnsearchedEvents", });
     descriptor.resolveAllFeaturesImmutable();
     com.google.protobuf.TimestampProto.getDescriptor();
+    dev.threadkeep.v1.Access.getDescriptor();
     dev.threadkeep.v1.Event.getDescriptor();
     dev.threadkeep.v1.Filter.getDescriptor();
     dev.threadkeep.v1.Search.getDescriptor();
     dev.threadkeep.v1.SessionOuterClass.getDescriptor();
+    com.google.protobuf.ExtensionRegistry registry =
+        com.google.protobuf.ExtensionRegistry.newInstance();
+    registry.add(dev.threadkeep.v1.Access.requiredRole);
+    com.google.protobuf.Descriptors.FileDescriptor
+        .internalUpdateFileDescriptor(descriptor, registry);
   }
 
   // @@protoc_insertion_point(outer_class_scope)

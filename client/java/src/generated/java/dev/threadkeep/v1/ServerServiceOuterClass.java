@@ -61,44 +61,46 @@ public final class ServerServiceOuterClass {
   static {
     java.lang.String[] descriptorData = {
       "\n\"threadkeep/v1/server_service.proto\022\rth" +
-      "readkeep.v1\"\315\002\n\014ServerLimits\022&\n\017max_even" +
-      "t_bytes\030\001 \001(\003R\rmaxEventBytes\022(\n\020max_batc" +
-      "h_events\030\002 \001(\005R\016maxBatchEvents\022&\n\017max_ba" +
-      "tch_bytes\030\003 \001(\003R\rmaxBatchBytes\022\"\n\rmax_pa" +
-      "ge_size\030\004 \001(\005R\013maxPageSize\022,\n\022max_respon" +
-      "se_bytes\030\005 \001(\003R\020maxResponseBytes\022=\n\033defa" +
-      "ult_session_ttl_seconds\030\006 \001(\003R\030defaultSe" +
-      "ssionTtlSeconds\0222\n\025default_context_bytes" +
-      "\030\007 \001(\003R\023defaultContextBytes\"N\n\021SearchInd" +
-      "exStatus\022\030\n\007enabled\030\001 \001(\010R\007enabled\022\037\n\013la" +
-      "g_batches\030\002 \001(\003R\nlagBatches\"E\n\017Embedding" +
-      "Status\022\030\n\007enabled\030\001 \001(\010R\007enabled\022\030\n\007wait" +
-      "ing\030\002 \001(\003R\007waiting\"=\n\024GetServerInfoReque" +
-      "st\022%\n\016include_totals\030\001 \001(\010R\rincludeTotal" +
-      "s\"\312\004\n\025GetServerInfoResponse\022\030\n\007version\030\001" +
-      " \001(\tR\007version\022\026\n\006engine\030\002 \001(\tR\006engine\022\036\n" +
-      "\ndurability\030\003 \001(\tR\ndurability\0223\n\006limits\030" +
-      "\004 \001(\0132\033.threadkeep.v1.ServerLimitsR\006limi" +
-      "ts\022\"\n\014capabilities\030\005 \003(\tR\014capabilities\022%" +
-      "\n\016schema_version\030\006 \001(\005R\rschemaVersion\022C\n" +
-      "\014search_index\030\007 \001(\0132 .threadkeep.v1.Sear" +
-      "chIndexStatusR\013searchIndex\022%\n\016total_sess" +
-      "ions\030\010 \001(\003R\rtotalSessions\022!\n\014total_event" +
-      "s\030\t \001(\003R\013totalEvents\022\031\n\010store_id\030\n \001(\tR\007" +
-      "storeId\022#\n\rtoken_counter\030\013 \001(\tR\014tokenCou" +
-      "nter\022)\n\020summarizer_model\030\014 \001(\tR\017summariz" +
-      "erModel\022%\n\016embedder_model\030\r \001(\tR\rembedde" +
-      "rModel\022>\n\nembeddings\030\016 \001(\0132\036.threadkeep." +
-      "v1.EmbeddingStatusR\nembeddings2p\n\rServer" +
-      "Service\022_\n\rGetServerInfo\022#.threadkeep.v1" +
-      ".GetServerInfoRequest\032$.threadkeep.v1.Ge" +
-      "tServerInfoResponse\"\003\220\002\001BU\n\021dev.threadke" +
-      "ep.v1P\001Z>github.com/threadkeep/threadkee" +
-      "p-go/threadkeep/v1;threadkeepv1b\006proto3"
+      "readkeep.v1\032\032threadkeep/v1/access.proto\"" +
+      "\315\002\n\014ServerLimits\022&\n\017max_event_bytes\030\001 \001(" +
+      "\003R\rmaxEventBytes\022(\n\020max_batch_events\030\002 \001" +
+      "(\005R\016maxBatchEvents\022&\n\017max_batch_bytes\030\003 " +
+      "\001(\003R\rmaxBatchBytes\022\"\n\rmax_page_size\030\004 \001(" +
+      "\005R\013maxPageSize\022,\n\022max_response_bytes\030\005 \001" +
+      "(\003R\020maxResponseBytes\022=\n\033default_session_" +
+      "ttl_seconds\030\006 \001(\003R\030defaultSessionTtlSeco" +
+      "nds\0222\n\025default_context_bytes\030\007 \001(\003R\023defa" +
+      "ultContextBytes\"N\n\021SearchIndexStatus\022\030\n\007" +
+      "enabled\030\001 \001(\010R\007enabled\022\037\n\013lag_batches\030\002 " +
+      "\001(\003R\nlagBatches\"E\n\017EmbeddingStatus\022\030\n\007en" +
+      "abled\030\001 \001(\010R\007enabled\022\030\n\007waiting\030\002 \001(\003R\007w" +
+      "aiting\"=\n\024GetServerInfoRequest\022%\n\016includ" +
+      "e_totals\030\001 \001(\010R\rincludeTotals\"\312\004\n\025GetSer" +
+      "verInfoResponse\022\030\n\007version\030\001 \001(\tR\007versio" +
+      "n\022\026\n\006engine\030\002 \001(\tR\006engine\022\036\n\ndurability\030" +
+      "\003 \001(\tR\ndurability\0223\n\006limits\030\004 \001(\0132\033.thre" +
+      "adkeep.v1.ServerLimitsR\006limits\022\"\n\014capabi" +
+      "lities\030\005 \003(\tR\014capabilities\022%\n\016schema_ver" +
+      "sion\030\006 \001(\005R\rschemaVersion\022C\n\014search_inde" +
+      "x\030\007 \001(\0132 .threadkeep.v1.SearchIndexStatu" +
+      "sR\013searchIndex\022%\n\016total_sessions\030\010 \001(\003R\r" +
+      "totalSessions\022!\n\014total_events\030\t \001(\003R\013tot" +
+      "alEvents\022\031\n\010store_id\030\n \001(\tR\007storeId\022#\n\rt" +
+      "oken_counter\030\013 \001(\tR\014tokenCounter\022)\n\020summ" +
+      "arizer_model\030\014 \001(\tR\017summarizerModel\022%\n\016e" +
+      "mbedder_model\030\r \001(\tR\rembedderModel\022>\n\nem" +
+      "beddings\030\016 \001(\0132\036.threadkeep.v1.Embedding" +
+      "StatusR\nembeddings2t\n\rServerService\022c\n\rG" +
+      "etServerInfo\022#.threadkeep.v1.GetServerIn" +
+      "foRequest\032$.threadkeep.v1.GetServerInfoR" +
+      "esponse\"\007\220\002\001\210\266\030\001BU\n\021dev.threadkeep.v1P\001Z" +
+      ">github.com/threadkeep/threadkeep-go/thr" +
+      "eadkeep/v1;threadkeepv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
         new com.google.protobuf.Descriptors.FileDescriptor[] {
+          dev.threadkeep.v1.Access.getDescriptor(),
         });
     internal_static_threadkeep_v1_ServerLimits_descriptor =
       getDescriptor().getMessageTypes().get(0);
@@ -131,6 +133,12 @@ public final class ServerServiceOuterClass {
         internal_static_threadkeep_v1_GetServerInfoResponse_descriptor,
         new java.lang.String[] { "Version", "Engine", "Durability", "Limits", "Capabilities", "SchemaVersion", "SearchIndex", "TotalSessions", "TotalEvents", "StoreId", "TokenCounter", "SummarizerModel", "EmbedderModel", "Embeddings", });
     descriptor.resolveAllFeaturesImmutable();
+    dev.threadkeep.v1.Access.getDescriptor();
+    com.google.protobuf.ExtensionRegistry registry =
+        com.google.protobuf.ExtensionRegistry.newInstance();
+    registry.add(dev.threadkeep.v1.Access.requiredRole);
+    com.google.protobuf.Descriptors.FileDescriptor
+        .internalUpdateFileDescriptor(descriptor, registry);
   }
 
   // @@protoc_insertion_point(outer_class_scope)

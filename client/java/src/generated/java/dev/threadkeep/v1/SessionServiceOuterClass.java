@@ -118,78 +118,80 @@ public final class SessionServiceOuterClass {
       "\n#threadkeep/v1/session_service.proto\022\rt" +
       "hreadkeep.v1\032\036google/protobuf/duration.p" +
       "roto\032 google/protobuf/field_mask.proto\032\037" +
-      "google/protobuf/timestamp.proto\032\033threadk" +
-      "eep/v1/session.proto\"\245\001\n\006Expiry\022-\n\003ttl\030\001" +
-      " \001(\0132\031.google.protobuf.DurationH\000R\003ttl\022=" +
-      "\n\013expire_time\030\002 \001(\0132\032.google.protobuf.Ti" +
-      "mestampH\000R\nexpireTime\022%\n\rnever_expires\030\003" +
-      " \001(\010H\000R\014neverExpiresB\006\n\004kind\"\256\003\n\024CreateS" +
-      "essionRequest\0223\n\007session\030\001 \001(\0132\031.threadk" +
-      "eep.v1.SessionRefR\007session\022-\n\006expiry\030\002 \001" +
-      "(\0132\025.threadkeep.v1.ExpiryR\006expiry\022#\n\rmet" +
-      "adata_json\030\003 \001(\tR\014metadataJson\022G\n\006labels" +
-      "\030\004 \003(\0132/.threadkeep.v1.CreateSessionRequ" +
-      "est.LabelsEntryR\006labels\022\'\n\017return_existi" +
-      "ng\030\005 \001(\010R\016returnExisting\022#\n\rcontext_byte" +
-      "s\030\006 \001(\003R\014contextBytes\022;\n\013create_time\030\007 \001" +
-      "(\0132\032.google.protobuf.TimestampR\ncreateTi" +
-      "me\0329\n\013LabelsEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005v" +
-      "alue\030\002 \001(\tR\005value:\0028\001\"c\n\025CreateSessionRe" +
+      "google/protobuf/timestamp.proto\032\032threadk" +
+      "eep/v1/access.proto\032\033threadkeep/v1/sessi" +
+      "on.proto\"\245\001\n\006Expiry\022-\n\003ttl\030\001 \001(\0132\031.googl" +
+      "e.protobuf.DurationH\000R\003ttl\022=\n\013expire_tim" +
+      "e\030\002 \001(\0132\032.google.protobuf.TimestampH\000R\ne" +
+      "xpireTime\022%\n\rnever_expires\030\003 \001(\010H\000R\014neve" +
+      "rExpiresB\006\n\004kind\"\256\003\n\024CreateSessionReques" +
+      "t\0223\n\007session\030\001 \001(\0132\031.threadkeep.v1.Sessi" +
+      "onRefR\007session\022-\n\006expiry\030\002 \001(\0132\025.threadk" +
+      "eep.v1.ExpiryR\006expiry\022#\n\rmetadata_json\030\003" +
+      " \001(\tR\014metadataJson\022G\n\006labels\030\004 \003(\0132/.thr" +
+      "eadkeep.v1.CreateSessionRequest.LabelsEn" +
+      "tryR\006labels\022\'\n\017return_existing\030\005 \001(\010R\016re" +
+      "turnExisting\022#\n\rcontext_bytes\030\006 \001(\003R\014con" +
+      "textBytes\022;\n\013create_time\030\007 \001(\0132\032.google." +
+      "protobuf.TimestampR\ncreateTime\0329\n\013Labels" +
+      "Entry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005" +
+      "value:\0028\001\"c\n\025CreateSessionResponse\0220\n\007se" +
+      "ssion\030\001 \001(\0132\026.threadkeep.v1.SessionR\007ses" +
+      "sion\022\030\n\007created\030\002 \001(\010R\007created\"H\n\021GetSes" +
+      "sionRequest\0223\n\007session\030\001 \001(\0132\031.threadkee" +
+      "p.v1.SessionRefR\007session\"F\n\022GetSessionRe" +
       "sponse\0220\n\007session\030\001 \001(\0132\026.threadkeep.v1." +
-      "SessionR\007session\022\030\n\007created\030\002 \001(\010R\007creat" +
-      "ed\"H\n\021GetSessionRequest\0223\n\007session\030\001 \001(\013" +
-      "2\031.threadkeep.v1.SessionRefR\007session\"F\n\022" +
-      "GetSessionResponse\0220\n\007session\030\001 \001(\0132\026.th" +
-      "readkeep.v1.SessionR\007session\"\214\002\n\023ListSes" +
-      "sionsRequest\022\025\n\003app\030\001 \001(\tH\000R\003app\210\001\001\022\027\n\007u" +
-      "ser_id\030\002 \001(\tR\006userId\022F\n\006labels\030\003 \003(\0132..t" +
-      "hreadkeep.v1.ListSessionsRequest.LabelsE" +
-      "ntryR\006labels\022\033\n\tpage_size\030\004 \001(\005R\010pageSiz" +
-      "e\022\035\n\npage_token\030\005 \001(\tR\tpageToken\0329\n\013Labe" +
-      "lsEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\t" +
-      "R\005value:\0028\001B\006\n\004_app\"r\n\024ListSessionsRespo" +
-      "nse\0222\n\010sessions\030\001 \003(\0132\026.threadkeep.v1.Se" +
-      "ssionR\010sessions\022&\n\017next_page_token\030\002 \001(\t" +
-      "R\rnextPageToken\"\205\003\n\024UpdateSessionRequest" +
-      "\0223\n\007session\030\001 \001(\0132\031.threadkeep.v1.Sessio" +
-      "nRefR\007session\022;\n\013update_mask\030\002 \001(\0132\032.goo" +
-      "gle.protobuf.FieldMaskR\nupdateMask\022-\n\006ex" +
-      "piry\030\003 \001(\0132\025.threadkeep.v1.ExpiryR\006expir" +
-      "y\022#\n\rmetadata_json\030\004 \001(\tR\014metadataJson\022G" +
-      "\n\006labels\030\005 \003(\0132/.threadkeep.v1.UpdateSes" +
-      "sionRequest.LabelsEntryR\006labels\022#\n\rconte" +
-      "xt_bytes\030\006 \001(\003R\014contextBytes\0329\n\013LabelsEn" +
-      "try\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005va" +
-      "lue:\0028\001\"I\n\025UpdateSessionResponse\0220\n\007sess" +
-      "ion\030\001 \001(\0132\026.threadkeep.v1.SessionR\007sessi" +
-      "on\"K\n\024DeleteSessionRequest\0223\n\007session\030\001 " +
-      "\001(\0132\031.threadkeep.v1.SessionRefR\007session\"" +
-      "X\n\025DeleteSessionResponse\022\030\n\007deleted\030\001 \001(" +
-      "\010R\007deleted\022%\n\016deleted_events\030\002 \001(\003R\rdele" +
-      "tedEvents\"\212\001\n\034DeleteExpiredSessionsReque" +
-      "st\0222\n\006before\030\001 \001(\0132\032.google.protobuf.Tim" +
-      "estampR\006before\022\025\n\003app\030\002 \001(\tH\000R\003app\210\001\001\022\027\n" +
-      "\007user_id\030\003 \001(\tR\006userIdB\006\n\004_app\"^\n\035Delete" +
-      "ExpiredSessionsResponse\022)\n\020deleted_sessi" +
-      "ons\030\001 \001(\003R\017deletedSessions\022\022\n\004more\030\002 \001(\010" +
-      "R\004more2\342\004\n\016SessionService\022_\n\rCreateSessi" +
-      "on\022#.threadkeep.v1.CreateSessionRequest\032" +
-      "$.threadkeep.v1.CreateSessionResponse\"\003\220" +
-      "\002\000\022V\n\nGetSession\022 .threadkeep.v1.GetSess" +
-      "ionRequest\032!.threadkeep.v1.GetSessionRes" +
-      "ponse\"\003\220\002\001\022\\\n\014ListSessions\022\".threadkeep." +
-      "v1.ListSessionsRequest\032#.threadkeep.v1.L" +
-      "istSessionsResponse\"\003\220\002\001\022_\n\rUpdateSessio" +
+      "SessionR\007session\"\214\002\n\023ListSessionsRequest" +
+      "\022\025\n\003app\030\001 \001(\tH\000R\003app\210\001\001\022\027\n\007user_id\030\002 \001(\t" +
+      "R\006userId\022F\n\006labels\030\003 \003(\0132..threadkeep.v1" +
+      ".ListSessionsRequest.LabelsEntryR\006labels" +
+      "\022\033\n\tpage_size\030\004 \001(\005R\010pageSize\022\035\n\npage_to" +
+      "ken\030\005 \001(\tR\tpageToken\0329\n\013LabelsEntry\022\020\n\003k" +
+      "ey\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001B" +
+      "\006\n\004_app\"r\n\024ListSessionsResponse\0222\n\010sessi" +
+      "ons\030\001 \003(\0132\026.threadkeep.v1.SessionR\010sessi" +
+      "ons\022&\n\017next_page_token\030\002 \001(\tR\rnextPageTo" +
+      "ken\"\205\003\n\024UpdateSessionRequest\0223\n\007session\030" +
+      "\001 \001(\0132\031.threadkeep.v1.SessionRefR\007sessio" +
+      "n\022;\n\013update_mask\030\002 \001(\0132\032.google.protobuf" +
+      ".FieldMaskR\nupdateMask\022-\n\006expiry\030\003 \001(\0132\025" +
+      ".threadkeep.v1.ExpiryR\006expiry\022#\n\rmetadat" +
+      "a_json\030\004 \001(\tR\014metadataJson\022G\n\006labels\030\005 \003" +
+      "(\0132/.threadkeep.v1.UpdateSessionRequest." +
+      "LabelsEntryR\006labels\022#\n\rcontext_bytes\030\006 \001" +
+      "(\003R\014contextBytes\0329\n\013LabelsEntry\022\020\n\003key\030\001" +
+      " \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001\"I\n\025U" +
+      "pdateSessionResponse\0220\n\007session\030\001 \001(\0132\026." +
+      "threadkeep.v1.SessionR\007session\"K\n\024Delete" +
+      "SessionRequest\0223\n\007session\030\001 \001(\0132\031.thread" +
+      "keep.v1.SessionRefR\007session\"X\n\025DeleteSes" +
+      "sionResponse\022\030\n\007deleted\030\001 \001(\010R\007deleted\022%" +
+      "\n\016deleted_events\030\002 \001(\003R\rdeletedEvents\"\212\001" +
+      "\n\034DeleteExpiredSessionsRequest\0222\n\006before" +
+      "\030\001 \001(\0132\032.google.protobuf.TimestampR\006befo" +
+      "re\022\025\n\003app\030\002 \001(\tH\000R\003app\210\001\001\022\027\n\007user_id\030\003 \001" +
+      "(\tR\006userIdB\006\n\004_app\"^\n\035DeleteExpiredSessi" +
+      "onsResponse\022)\n\020deleted_sessions\030\001 \001(\003R\017d" +
+      "eletedSessions\022\022\n\004more\030\002 \001(\010R\004more2\372\004\n\016S" +
+      "essionService\022c\n\rCreateSession\022#.threadk" +
+      "eep.v1.CreateSessionRequest\032$.threadkeep" +
+      ".v1.CreateSessionResponse\"\007\220\002\000\210\266\030\003\022Z\n\nGe" +
+      "tSession\022 .threadkeep.v1.GetSessionReque" +
+      "st\032!.threadkeep.v1.GetSessionResponse\"\007\220" +
+      "\002\001\210\266\030\002\022`\n\014ListSessions\022\".threadkeep.v1.L" +
+      "istSessionsRequest\032#.threadkeep.v1.ListS" +
+      "essionsResponse\"\007\220\002\001\210\266\030\002\022c\n\rUpdateSessio" +
       "n\022#.threadkeep.v1.UpdateSessionRequest\032$" +
-      ".threadkeep.v1.UpdateSessionResponse\"\003\220\002" +
-      "\002\022_\n\rDeleteSession\022#.threadkeep.v1.Delet" +
-      "eSessionRequest\032$.threadkeep.v1.DeleteSe" +
-      "ssionResponse\"\003\220\002\002\022w\n\025DeleteExpiredSessi" +
-      "ons\022+.threadkeep.v1.DeleteExpiredSession" +
-      "sRequest\032,.threadkeep.v1.DeleteExpiredSe" +
-      "ssionsResponse\"\003\220\002\002BU\n\021dev.threadkeep.v1" +
-      "P\001Z>github.com/threadkeep/threadkeep-go/" +
-      "threadkeep/v1;threadkeepv1b\006proto3"
+      ".threadkeep.v1.UpdateSessionResponse\"\007\220\002" +
+      "\002\210\266\030\003\022c\n\rDeleteSession\022#.threadkeep.v1.D" +
+      "eleteSessionRequest\032$.threadkeep.v1.Dele" +
+      "teSessionResponse\"\007\220\002\002\210\266\030\005\022{\n\025DeleteExpi" +
+      "redSessions\022+.threadkeep.v1.DeleteExpire" +
+      "dSessionsRequest\032,.threadkeep.v1.DeleteE" +
+      "xpiredSessionsResponse\"\007\220\002\002\210\266\030\005BU\n\021dev.t" +
+      "hreadkeep.v1P\001Z>github.com/threadkeep/th" +
+      "readkeep-go/threadkeep/v1;threadkeepv1b\006" +
+      "proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -197,6 +199,7 @@ public final class SessionServiceOuterClass {
           com.google.protobuf.DurationProto.getDescriptor(),
           com.google.protobuf.FieldMaskProto.getDescriptor(),
           com.google.protobuf.TimestampProto.getDescriptor(),
+          dev.threadkeep.v1.Access.getDescriptor(),
           dev.threadkeep.v1.SessionOuterClass.getDescriptor(),
         });
     internal_static_threadkeep_v1_Expiry_descriptor =
@@ -299,7 +302,13 @@ public final class SessionServiceOuterClass {
     com.google.protobuf.DurationProto.getDescriptor();
     com.google.protobuf.FieldMaskProto.getDescriptor();
     com.google.protobuf.TimestampProto.getDescriptor();
+    dev.threadkeep.v1.Access.getDescriptor();
     dev.threadkeep.v1.SessionOuterClass.getDescriptor();
+    com.google.protobuf.ExtensionRegistry registry =
+        com.google.protobuf.ExtensionRegistry.newInstance();
+    registry.add(dev.threadkeep.v1.Access.requiredRole);
+    com.google.protobuf.Descriptors.FileDescriptor
+        .internalUpdateFileDescriptor(descriptor, registry);
   }
 
   // @@protoc_insertion_point(outer_class_scope)

@@ -66,41 +66,43 @@ public final class SubscriptionServiceOuterClass {
   static {
     java.lang.String[] descriptorData = {
       "\n(threadkeep/v1/subscription_service.pro" +
-      "to\022\rthreadkeep.v1\032\032threadkeep/v1/filter." +
-      "proto\032\033threadkeep/v1/session.proto\032 thre" +
-      "adkeep/v1/subscription.proto\"\300\001\n\013ChangeS" +
-      "cope\022\025\n\003app\030\001 \001(\tH\000R\003app\210\001\001\022\027\n\007user_id\030\002" +
-      " \001(\tR\006userId\022>\n\006labels\030\003 \003(\0132&.threadkee" +
-      "p.v1.ChangeScope.LabelsEntryR\006labels\0329\n\013" +
-      "LabelsEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002" +
-      " \001(\tR\005value:\0028\001B\006\n\004_app\"\352\001\n\023WatchSession" +
-      "Request\0223\n\007session\030\001 \001(\0132\031.threadkeep.v1" +
-      ".SessionRefR\007session\022#\n\014resume_token\030\002 \001" +
-      "(\tH\000R\013resumeToken\022\035\n\tafter_seq\030\003 \001(\003H\000R\010" +
-      "afterSeq\022\035\n\tlive_only\030\004 \001(\010H\000R\010liveOnly\022" +
-      "2\n\006filter\030\005 \001(\0132\032.threadkeep.v1.EventFil" +
-      "terR\006filterB\007\n\005start\"G\n\024WatchSessionResp" +
-      "onse\022/\n\007changes\030\001 \003(\0132\025.threadkeep.v1.Ch" +
-      "angeR\007changes\"\355\001\n\017WatchAllRequest\0220\n\005sco" +
-      "pe\030\001 \001(\0132\032.threadkeep.v1.ChangeScopeR\005sc" +
-      "ope\022#\n\014resume_token\030\002 \001(\tH\000R\013resumeToken" +
-      "\022\'\n\016from_beginning\030\003 \001(\010H\000R\rfromBeginnin" +
-      "g\022\035\n\tlive_only\030\004 \001(\010H\000R\010liveOnly\0222\n\006filt" +
-      "er\030\005 \001(\0132\032.threadkeep.v1.EventFilterR\006fi" +
-      "lterB\007\n\005start\"C\n\020WatchAllResponse\022/\n\007cha" +
-      "nges\030\001 \003(\0132\025.threadkeep.v1.ChangeR\007chang" +
-      "es2\311\001\n\023SubscriptionService\022^\n\014WatchSessi" +
-      "on\022\".threadkeep.v1.WatchSessionRequest\032#" +
-      ".threadkeep.v1.WatchSessionResponse\"\003\220\002\001" +
-      "0\001\022R\n\010WatchAll\022\036.threadkeep.v1.WatchAllR" +
-      "equest\032\037.threadkeep.v1.WatchAllResponse\"" +
-      "\003\220\002\0010\001BU\n\021dev.threadkeep.v1P\001Z>github.co" +
-      "m/threadkeep/threadkeep-go/threadkeep/v1" +
-      ";threadkeepv1b\006proto3"
+      "to\022\rthreadkeep.v1\032\032threadkeep/v1/access." +
+      "proto\032\032threadkeep/v1/filter.proto\032\033threa" +
+      "dkeep/v1/session.proto\032 threadkeep/v1/su" +
+      "bscription.proto\"\300\001\n\013ChangeScope\022\025\n\003app\030" +
+      "\001 \001(\tH\000R\003app\210\001\001\022\027\n\007user_id\030\002 \001(\tR\006userId" +
+      "\022>\n\006labels\030\003 \003(\0132&.threadkeep.v1.ChangeS" +
+      "cope.LabelsEntryR\006labels\0329\n\013LabelsEntry\022" +
+      "\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005value:" +
+      "\0028\001B\006\n\004_app\"\352\001\n\023WatchSessionRequest\0223\n\007s" +
+      "ession\030\001 \001(\0132\031.threadkeep.v1.SessionRefR" +
+      "\007session\022#\n\014resume_token\030\002 \001(\tH\000R\013resume" +
+      "Token\022\035\n\tafter_seq\030\003 \001(\003H\000R\010afterSeq\022\035\n\t" +
+      "live_only\030\004 \001(\010H\000R\010liveOnly\0222\n\006filter\030\005 " +
+      "\001(\0132\032.threadkeep.v1.EventFilterR\006filterB" +
+      "\007\n\005start\"G\n\024WatchSessionResponse\022/\n\007chan" +
+      "ges\030\001 \003(\0132\025.threadkeep.v1.ChangeR\007change" +
+      "s\"\355\001\n\017WatchAllRequest\0220\n\005scope\030\001 \001(\0132\032.t" +
+      "hreadkeep.v1.ChangeScopeR\005scope\022#\n\014resum" +
+      "e_token\030\002 \001(\tH\000R\013resumeToken\022\'\n\016from_beg" +
+      "inning\030\003 \001(\010H\000R\rfromBeginning\022\035\n\tlive_on" +
+      "ly\030\004 \001(\010H\000R\010liveOnly\0222\n\006filter\030\005 \001(\0132\032.t" +
+      "hreadkeep.v1.EventFilterR\006filterB\007\n\005star" +
+      "t\"C\n\020WatchAllResponse\022/\n\007changes\030\001 \003(\0132\025" +
+      ".threadkeep.v1.ChangeR\007changes2\321\001\n\023Subsc" +
+      "riptionService\022b\n\014WatchSession\022\".threadk" +
+      "eep.v1.WatchSessionRequest\032#.threadkeep." +
+      "v1.WatchSessionResponse\"\007\220\002\001\210\266\030\0020\001\022V\n\010Wa" +
+      "tchAll\022\036.threadkeep.v1.WatchAllRequest\032\037" +
+      ".threadkeep.v1.WatchAllResponse\"\007\220\002\001\210\266\030\002" +
+      "0\001BU\n\021dev.threadkeep.v1P\001Z>github.com/th" +
+      "readkeep/threadkeep-go/threadkeep/v1;thr" +
+      "eadkeepv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
         new com.google.protobuf.Descriptors.FileDescriptor[] {
+          dev.threadkeep.v1.Access.getDescriptor(),
           dev.threadkeep.v1.Filter.getDescriptor(),
           dev.threadkeep.v1.SessionOuterClass.getDescriptor(),
           dev.threadkeep.v1.Subscription.getDescriptor(),
@@ -142,9 +144,15 @@ public final class SubscriptionServiceOuterClass {
         internal_static_threadkeep_v1_WatchAllResponse_descriptor,
         new java.lang.String[] { "Changes", });
     descriptor.resolveAllFeaturesImmutable();
+    dev.threadkeep.v1.Access.getDescriptor();
     dev.threadkeep.v1.Filter.getDescriptor();
     dev.threadkeep.v1.SessionOuterClass.getDescriptor();
     dev.threadkeep.v1.Subscription.getDescriptor();
+    com.google.protobuf.ExtensionRegistry registry =
+        com.google.protobuf.ExtensionRegistry.newInstance();
+    registry.add(dev.threadkeep.v1.Access.requiredRole);
+    com.google.protobuf.Descriptors.FileDescriptor
+        .internalUpdateFileDescriptor(descriptor, registry);
   }
 
   // @@protoc_insertion_point(outer_class_scope)

@@ -61,30 +61,32 @@ public final class ToolServiceOuterClass {
   static {
     java.lang.String[] descriptorData = {
       "\n threadkeep/v1/tool_service.proto\022\rthre" +
-      "adkeep.v1\032\033threadkeep/v1/session.proto\"\230" +
-      "\001\n\016ToolDefinition\022\022\n\004name\030\001 \001(\tR\004name\022 \n" +
-      "\013description\030\002 \001(\tR\013description\0224\n\026param" +
-      "eters_json_schema\030\003 \001(\tR\024parametersJsonS" +
-      "chema\022\032\n\010declared\030\004 \001(\010R\010declared\"\022\n\020Lis" +
-      "tToolsRequest\"H\n\021ListToolsResponse\0223\n\005to" +
-      "ols\030\001 \003(\0132\035.threadkeep.v1.ToolDefinition" +
-      "R\005tools\"\201\001\n\017CallToolRequest\0223\n\007session\030\001" +
-      " \001(\0132\031.threadkeep.v1.SessionRefR\007session" +
-      "\022\022\n\004name\030\002 \001(\tR\004name\022%\n\016arguments_json\030\003" +
-      " \001(\tR\rargumentsJson\"N\n\020CallToolResponse\022" +
-      "\037\n\013result_json\030\001 \001(\tR\nresultJson\022\031\n\010is_e" +
-      "rror\030\002 \001(\010R\007isError2\264\001\n\013ToolService\022S\n\tL" +
-      "istTools\022\037.threadkeep.v1.ListToolsReques" +
-      "t\032 .threadkeep.v1.ListToolsResponse\"\003\220\002\001" +
-      "\022P\n\010CallTool\022\036.threadkeep.v1.CallToolReq" +
-      "uest\032\037.threadkeep.v1.CallToolResponse\"\003\220" +
-      "\002\001BU\n\021dev.threadkeep.v1P\001Z>github.com/th" +
-      "readkeep/threadkeep-go/threadkeep/v1;thr" +
-      "eadkeepv1b\006proto3"
+      "adkeep.v1\032\032threadkeep/v1/access.proto\032\033t" +
+      "hreadkeep/v1/session.proto\"\230\001\n\016ToolDefin" +
+      "ition\022\022\n\004name\030\001 \001(\tR\004name\022 \n\013description" +
+      "\030\002 \001(\tR\013description\0224\n\026parameters_json_s" +
+      "chema\030\003 \001(\tR\024parametersJsonSchema\022\032\n\010dec" +
+      "lared\030\004 \001(\010R\010declared\"\022\n\020ListToolsReques" +
+      "t\"H\n\021ListToolsResponse\0223\n\005tools\030\001 \003(\0132\035." +
+      "threadkeep.v1.ToolDefinitionR\005tools\"\201\001\n\017" +
+      "CallToolRequest\0223\n\007session\030\001 \001(\0132\031.threa" +
+      "dkeep.v1.SessionRefR\007session\022\022\n\004name\030\002 \001" +
+      "(\tR\004name\022%\n\016arguments_json\030\003 \001(\tR\rargume" +
+      "ntsJson\"N\n\020CallToolResponse\022\037\n\013result_js" +
+      "on\030\001 \001(\tR\nresultJson\022\031\n\010is_error\030\002 \001(\010R\007" +
+      "isError2\274\001\n\013ToolService\022W\n\tListTools\022\037.t" +
+      "hreadkeep.v1.ListToolsRequest\032 .threadke" +
+      "ep.v1.ListToolsResponse\"\007\220\002\001\210\266\030\002\022T\n\010Call" +
+      "Tool\022\036.threadkeep.v1.CallToolRequest\032\037.t" +
+      "hreadkeep.v1.CallToolResponse\"\007\220\002\001\210\266\030\002BU" +
+      "\n\021dev.threadkeep.v1P\001Z>github.com/thread" +
+      "keep/threadkeep-go/threadkeep/v1;threadk" +
+      "eepv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
         new com.google.protobuf.Descriptors.FileDescriptor[] {
+          dev.threadkeep.v1.Access.getDescriptor(),
           dev.threadkeep.v1.SessionOuterClass.getDescriptor(),
         });
     internal_static_threadkeep_v1_ToolDefinition_descriptor =
@@ -118,7 +120,13 @@ public final class ToolServiceOuterClass {
         internal_static_threadkeep_v1_CallToolResponse_descriptor,
         new java.lang.String[] { "ResultJson", "IsError", });
     descriptor.resolveAllFeaturesImmutable();
+    dev.threadkeep.v1.Access.getDescriptor();
     dev.threadkeep.v1.SessionOuterClass.getDescriptor();
+    com.google.protobuf.ExtensionRegistry registry =
+        com.google.protobuf.ExtensionRegistry.newInstance();
+    registry.add(dev.threadkeep.v1.Access.requiredRole);
+    com.google.protobuf.Descriptors.FileDescriptor
+        .internalUpdateFileDescriptor(descriptor, registry);
   }
 
   // @@protoc_insertion_point(outer_class_scope)

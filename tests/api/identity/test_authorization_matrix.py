@@ -1,0 +1,207 @@
+"""Who may call what: every RPC with every role, on own data, on that of another user and of another tenant, over gRPC and HTTP.
+What a call needs is read from the options of the protos."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from typing import Any, NamedTuple
+
+import grpc
+import pytest
+from google.protobuf.descriptor import FieldDescriptor, MethodDescriptor
+from google.protobuf.json_format import ParseDict
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+
+from tests.support.servers.http_gateway import frame
+from threadkeep import text_of, user
+from threadkeep_server.app.server import Running
+from threadkeep_server.domain.roles import NAMES, granted
+from threadkeep_server.transport.rpc import required_role
+
+from ..bad_input import requests, streams
+from ..bad_input.test_isolation import ref
+from ..conftest import running
+
+METHODS: dict[str, MethodDescriptor] = requests.METHODS | streams.METHODS
+SECRET = "swordfish"
+BOB = "Bearer token-of-bob-at-acme"
+TOKENS: dict[str, dict[str, Any]] = {
+    f"token-{role}-of-{tenant}": {"tenant": tenant, "roles": [role]} | ({"user_id": "alice"} if tenant == "acme" else {})
+    for role in NAMES
+    for tenant in ("acme", "other")
+} | {BOB.removeprefix("Bearer "): {"tenant": "acme", "user_id": "bob"}}
+# What a request needs in addition to the names of a session, a user and an app, to be checked against the caller.
+CONTENT: dict[str, dict[str, Any]] = {
+    "AddMemories": {"memories": [{"id": "m", "content": {"role": "ROLE_USER", "parts": [{"text": "hi"}]}}]},
+    "AppendEvents": {"events": [{"message": {"role": "ROLE_USER", "parts": [{"text": "hi"}]}}]},
+    "AppendStream": {"append": {"events": [{"message": {"role": "ROLE_USER", "parts": [{"text": "hi"}]}}]}},
+    "ApplyCompaction": {"throughSeq": 1},
+    "CallTool": {"name": "conversation_search", "argumentsJson": json.dumps({"query": SECRET})},
+    "CompactSession": {"strategy": {"slidingWindow": {}}},
+    "Consume": {"join": {"name": "c"}},
+    "DeleteConsumer": {"name": "c"},
+    "DeleteMemories": {"all": True},
+    "DeleteParkedChanges": {"name": "c"},
+    "GetConsumer": {"name": "c"},
+    "GetEvent": {"eventId": "bobs"},
+    "ListParkedChanges": {"name": "c"},
+    "PlanCompaction": {"strategy": {"slidingWindow": {}}},
+    "ReplaceEvents": {"expectedLogVersion": 1},
+    "ReplayParkedChanges": {"name": "c"},
+    "SearchEvents": {"query": SECRET},
+    "SearchMemory": {"query": SECRET},
+    "UpdateSession": {"labels": {"k": "v"}, "updateMask": "labels"},
+    "WatchAll": {"fromBeginning": True},
+}
+
+
+class Outcome(NamedTuple):
+    """The reason of the error, empty for none; its metadata; and all that was returned."""
+
+    reason: str
+    metadata: dict[str, str]
+    text: str
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with running(data_dir=tmp_path_factory.mktemp("data"), auth_tokens=TOKENS, sweep_interval="1h") as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def wire(server: Running) -> Iterator[requests.Wire]:
+    opened = requests.Wire(server.grpc_port)
+    opened.call("CreateSession", session=ref("bob", "secret"), token=BOB)  # roles absent: all of data
+    opened.call(
+        "AppendEvents",
+        session=ref("bob", "secret"),
+        events=[user(SECRET, event_id="bobs")],
+        token=BOB,
+    )
+    yield opened
+    opened.close()
+
+
+def fill(message: Message, user_id: str) -> bool:
+    """Names a session of the user, or the user, wherever the message has a field for it. Returns whether it names the user."""
+    named = False
+    for field in message.DESCRIPTOR.fields:
+        if field.containing_oneof is not None and message.WhichOneof(field.containing_oneof.name):
+            continue
+        if field.type == FieldDescriptor.TYPE_STRING and not field.is_repeated:
+            value = {"user_id": user_id, "app": "app", "session_id": "secret"}.get(field.name)
+            if value is not None:
+                setattr(message, field.name, value)
+                named |= field.name == "user_id"
+        elif _may_name(field):
+            inner = type(getattr(message, field.name))()
+            inner.CopyFrom(getattr(message, field.name))
+            if fill(inner, user_id):
+                getattr(message, field.name).CopyFrom(inner)
+                named = True
+    return named
+
+
+def _may_name(field: Any) -> bool:
+    return (
+        field.message_type is not None
+        and not field.is_repeated
+        and field.name in {"session", "scope", "user", "join", "append"}
+    )
+
+
+def request_of(method: MethodDescriptor, user_id: str) -> tuple[Message, bool]:
+    request = ParseDict(CONTENT.get(method.name, {}), GetMessageClass(method.input_type)())
+    return request, fill(request, user_id)
+
+
+def over_grpc(server: Running, wire: requests.Wire, method: MethodDescriptor, request: Message, token: str) -> Outcome:
+    path, parse = f"/{method.containing_service.full_name}/{method.name}", GetMessageClass(method.output_type).FromString
+    channel: Any = wire.channel
+    raw, metadata = request.SerializeToString(), (("authorization", f"Bearer {token}"),)
+    try:
+        if method.client_streaming:
+            call: Any = channel.stream_stream(path, response_deserializer=parse)(iter([raw]), timeout=60, metadata=metadata)
+        elif method.server_streaming:
+            call = channel.unary_stream(path, response_deserializer=parse)(raw, timeout=60, metadata=metadata)
+        else:
+            call = iter([channel.unary_unary(path, response_deserializer=parse)(raw, timeout=60, metadata=metadata)])
+        answer = next(call)
+    except grpc.RpcError as error:
+        refusal = requests.refusal_of(error)
+        return Outcome(refusal.reason, refusal.metadata, refusal.message)
+    if method.server_streaming:
+        call.cancel()
+    return answered(answer)
+
+
+def answered(answer: Any) -> Outcome:
+    """Returns the outcome of an answer, which in a stream of appends may be an error."""
+    for result in getattr(answer, "results", ()):
+        if result.HasField("error"):
+            return Outcome(result.error.reason, dict(result.error.metadata), str(answer))
+    return Outcome("", {}, str(answer))
+
+
+def over_http(server: Running, wire: requests.Wire, method: MethodDescriptor, request: Message, token: str) -> Outcome:
+    raw = request.SerializeToString()
+    streaming = method.client_streaming or method.server_streaming
+    kind = "application/connect+proto" if streaming else "application/proto"
+    connection = HTTPConnection("127.0.0.1", server.http_port or 0, timeout=60)
+    try:
+        headers = {"content-type": kind, "authorization": f"Bearer {token}"}
+        path = f"/{method.containing_service.full_name}/{method.name}"
+        connection.request("POST", path, frame(raw) if streaming else raw, headers)
+        response = connection.getresponse()
+        failed = response.status != 200
+        if streaming and not failed:
+            head = response.read(5)
+            body, failed = response.read(int.from_bytes(head[1:])), head[0] == 2
+        else:
+            body = response.read()
+    finally:
+        connection.close()
+    if failed:
+        error = json.loads(body)
+        info = streams.error_info(error.get("error", error))
+        return Outcome(info["reason"], info.get("metadata", {}), body.decode())
+    return answered(GetMessageClass(method.output_type).FromString(body))
+
+
+def test_the_route_of_memory_needs_the_role_of_its_rpc(server: Running) -> None:
+    statuses = {}
+    for role in NAMES:
+        connection = HTTPConnection("127.0.0.1", server.http_port or 0, timeout=60)
+        headers = {"authorization": f"Bearer token-{role}-of-acme"}
+        connection.request("PATCH", "/apps/app/users/alice/memory", '{"sessionId": "no-such-session"}', headers)
+        statuses[role] = connection.getresponse().status
+        connection.close()
+    assert statuses == {"reader": 403, "writer": 404, "compactor": 403, "admin": 404, "ops": 403}
+
+
+@pytest.mark.parametrize("transport", [over_grpc, over_http])
+@pytest.mark.parametrize("name", METHODS)
+def test_a_call_needs_the_role_of_its_option_and_reaches_own_data_only(
+    server: Running, wire: requests.Wire, name: str, transport: Any
+) -> None:
+    method = METHODS[name]
+    needed = required_role(method)
+    for role in NAMES:
+        for tenant, user_id in (("acme", "alice"), ("acme", "bob"), ("other", "bob")):
+            request, names_user = request_of(method, user_id)
+            outcome = transport(server, wire, method, request, f"token-{role}-of-{tenant}")
+            where = f"{name} as {role} of {tenant} on {user_id}: {outcome}"
+            if needed not in granted([role]):
+                assert (outcome.reason, outcome.metadata) == ("PERMISSION_DENIED", {"role": needed}), where
+            elif names_user and (tenant, user_id) == ("acme", "bob"):
+                assert outcome.reason == "PERMISSION_DENIED", where
+                assert outcome.metadata["field"].endswith("user_id"), where
+            else:
+                assert outcome.reason not in {"PERMISSION_DENIED", "UNAUTHENTICATED", "INTERNAL", "INVALID_FIELD"}, where
+            assert SECRET not in outcome.text, where
+    events = wire.call("ListEvents", session=ref("bob", "secret"), token=BOB).events
+    assert [text_of(event) for event in events] == [SECRET]
