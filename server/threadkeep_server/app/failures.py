@@ -8,9 +8,19 @@ from ..config.settings import ConfigError, Settings
 from ..domain.errors import StoreUnavailable, ThreadkeepError
 from ..store.sql.engine.sqlite_lock import DatabaseInUse
 from ..store.sql.schema.foreign import ForeignDatabase
+from ..store.sql.schema.row_security import RowSecurityBypassed
 from ..store.sql.schema.versions import SchemaTooNew
 
-EXPECTED = (ConfigError, OSError, DatabaseInUse, ForeignDatabase, SchemaTooNew, ThreadkeepError, ValueError)
+EXPECTED = (
+    ConfigError,
+    OSError,
+    DatabaseInUse,
+    ForeignDatabase,
+    RowSecurityBypassed,
+    SchemaTooNew,
+    ThreadkeepError,
+    ValueError,
+)
 """The errors of a start that are not defects."""
 
 _log = logging.getLogger("threadkeep")

@@ -279,6 +279,7 @@ def _sql_options(settings: Settings) -> SqlOptions:
         sqlite_synchronous=settings.sqlite_synchronous,
         sqlite_readers=settings.sqlite_readers,
         postgres_pool_size=settings.postgres_pool_size,
+        row_security=settings.row_security,
         postgres_listen_url=settings.resolved_listen_url,
         search_index=settings.search_index,
         search_scan_bytes=settings.search_scan_bytes,

@@ -106,6 +106,11 @@ class Settings(ConnectionSettings, FeedSettings, SearchSettings, CompactionSetti
     )
     sqlite_readers: int = Field(default=4, ge=1, le=64, description="SQLite connections for reads, next to the one for writes.")
     postgres_pool_size: int = Field(default=8, ge=2, le=1000, description="Most connections to PostgreSQL from this server.")
+    row_security: bool = Field(
+        default=False,
+        description="Have PostgreSQL itself restrict the statements of each call to the rows of its tenant (row-level "
+        "security). The database's user must own the tables and have neither SUPERUSER nor BYPASSRLS.",
+    )
     max_event_bytes: Bytes = Field(
         default=16 * _MIB, le=512 * _MIB, description="Largest encoded event, in bytes (`16MiB` is a form)."
     )

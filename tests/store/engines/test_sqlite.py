@@ -14,13 +14,14 @@ import pytest
 from tests.store.rows.durable import Opener
 from tests.store.suite import DurableSuite, StoreSuite
 from tests.support.codec import CODEC, draft
+from tests.support.databases.tenant_conditions import checked_statements, is_bounded
 from tests.support.sessions import TENANT, append, create, new_session, ref
 from threadkeep_server.domain.errors import SessionNotFound, StoreUnavailable
 from threadkeep_server.domain.model import EventDraft
 from threadkeep_server.store.contract.maintenance import Totals
 from threadkeep_server.store.contract.store import Store
 from threadkeep_server.store.sql.engine.sqlite_lock import DatabaseInUse
-from threadkeep_server.store.sql.store import open_store
+from threadkeep_server.store.sql.store import SqlStore, open_store
 from threadkeep_server.transport.wire.codec import EventCodec
 
 OPEN = """
@@ -31,6 +32,14 @@ FileLock(Path(sys.argv[1].removeprefix("sqlite:///")))
 """
 
 
+def test_a_statement_without_a_tenant_and_keys_is_found() -> None:
+    assert not is_bounded("SELECT body FROM events WHERE author = 'tenant' AND seq > 3")
+    assert not is_bounded("DELETE FROM memories WHERE user_id = 'id = 3'")
+    assert is_bounded("SELECT id FROM sessions WHERE sessions.tenant = 'acme' AND app = 'shop'")
+    assert is_bounded("UPDATE events SET archived = 1 WHERE events.session = 7 AND seq < 9")
+    assert is_bounded("SELECT value FROM threadkeep_meta")
+
+
 class TestSqlite(StoreSuite, DurableSuite):
     @pytest.fixture
     def open_again(self, sqlite_url: str) -> Opener:
@@ -39,7 +48,9 @@ class TestSqlite(StoreSuite, DurableSuite):
     @pytest.fixture
     async def store(self, open_again: Opener) -> AsyncIterator[Store]:
         async with open_again() as store:
-            yield store
+            assert isinstance(store, SqlStore)
+            with checked_statements(store):
+                yield store
 
     async def test_a_second_server_on_the_file_is_refused(self, open_again: Opener) -> None:
         async with open_again():

@@ -39,18 +39,20 @@ class SqlCompactions:
         def unit(scanner: Scanner) -> WindowRead:
             return context_queries.read_window(scanner, tenant, ref, with_text=with_text)
 
-        return await self._units.scan(unit, snapshot=True)
+        return await self._units.of(tenant).scan(unit, snapshot=True)
 
     async def compact(self, request: CompactionRequest) -> Compacted:
         engine, codec = self._units.engine, self._units.codec
         await self._settle(request)
         selection = None
         if is_long(request):
-            selection = await self._units.read(lambda connection: select_ahead(connection, request), snapshot=True)
+            selection = await self._units.of(request.tenant).read(
+                lambda connection: select_ahead(connection, request), snapshot=True
+            )
             if selection is not None and not request.dry_run:
                 selection = await self._list(selection)
         try:
-            compacted = await self._units.write(
+            compacted = await self._units.of(request.tenant).write(
                 lambda connection: compact_queries.compact(connection, engine, codec, request, selection)
             )
         finally:
@@ -68,7 +70,7 @@ class SqlCompactions:
             session: int = require(connection, request.tenant, request.ref, columns=sa.select(sessions.c.id)).id
             return session if self._archiver.waits(connection, session) else None
 
-        session = await self._units.read(unit)
+        session = await self._units.of(request.tenant).read(unit)
         if session is not None:
             await self._archiver.finish(session)
 
@@ -96,21 +98,25 @@ class SqlCompactions:
             await self._remove(left)
 
     async def get_compaction(self, tenant: str, ref: SessionRef, compaction_id: str) -> Compaction | None:
-        return await self._units.read(lambda connection: compact_queries.get_compaction(connection, tenant, ref, compaction_id))
+        return await self._units.of(tenant).read(
+            lambda connection: compact_queries.get_compaction(connection, tenant, ref, compaction_id)
+        )
 
     async def list_compactions(self, tenant: str, ref: SessionRef, limit: int, cursor: int | None) -> CompactionPage:
-        return await self._units.read(
+        return await self._units.of(tenant).read(
             lambda connection: compact_queries.list_compactions(connection, tenant, ref, limit, cursor)
         )
 
     async def put_policy(self, policy: StoredPolicy) -> None:
-        await self._units.write(lambda connection: policy_queries.put_policy(connection, policy))
+        await self._units.of(policy.key.tenant).write(lambda connection: policy_queries.put_policy(connection, policy))
 
     async def policies(self, since: int) -> Sequence[StoredPolicy]:
         return await self._units.read(lambda connection: policy_queries.policies_since(connection, since))
 
     async def lease(self, tenant: str, ref: SessionRef, owner: str, now: int, until: int) -> bool:
-        return await self._units.write(lambda connection: policy_queries.lease(connection, tenant, ref, owner, now, until))
+        return await self._units.of(tenant).write(
+            lambda connection: policy_queries.lease(connection, tenant, ref, owner, now, until)
+        )
 
     async def release(self, tenant: str, ref: SessionRef, owner: str) -> None:
-        await self._units.write(lambda connection: policy_queries.release(connection, tenant, ref, owner))
+        await self._units.of(tenant).write(lambda connection: policy_queries.release(connection, tenant, ref, owner))

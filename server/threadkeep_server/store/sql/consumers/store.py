@@ -17,51 +17,61 @@ class SqlConsumers:
         self._units = units
 
     async def join_consumer(self, wanted: Consumer, start: Position, member_id: str, now: int, until: int) -> Consumer:
-        return await self._units.write(
+        return await self._units.of(wanted.key.tenant).write(
             lambda connection: consumer_queries.join(connection, wanted, start, member_id, now, until)
         )
 
     async def balance(self, key: ConsumerKey, member_id: str, now: int, until: int) -> Share:
-        return await self._units.write(lambda connection: balance_queries.balance(connection, key, member_id, now, until))
+        return await self._units.of(key.tenant).write(
+            lambda connection: balance_queries.balance(connection, key, member_id, now, until)
+        )
 
     async def acknowledge(self, key: ConsumerKey, member_id: str, positions: Mapping[int, Position]) -> Collection[int]:
-        return await self._units.write(lambda connection: consumer_queries.acknowledge(connection, key, member_id, positions))
+        return await self._units.of(key.tenant).write(
+            lambda connection: consumer_queries.acknowledge(connection, key, member_id, positions)
+        )
 
     async def reject(self, key: ConsumerKey, member_id: str, number: int, reason: str) -> int:
-        return await self._units.write(lambda connection: consumer_queries.reject(connection, key, member_id, number, reason))
+        return await self._units.of(key.tenant).write(
+            lambda connection: consumer_queries.reject(connection, key, member_id, number, reason)
+        )
 
     async def park(self, key: ConsumerKey, member_id: str, change: Change, reason: str, now: int) -> bool:
-        return await self._units.write(lambda connection: parked_queries.park(connection, key, member_id, change, reason, now))
+        return await self._units.of(key.tenant).write(
+            lambda connection: parked_queries.park(connection, key, member_id, change, reason, now)
+        )
 
     async def release_partitions(
         self, key: ConsumerKey, member_id: str, numbers: Collection[int], *, lost: bool, reason: str = ""
     ) -> None:
-        await self._units.write(
+        await self._units.of(key.tenant).write(
             lambda connection: consumer_queries.release(connection, key, member_id, numbers, lost=lost, reason=reason)
         )
 
     async def leave(self, key: ConsumerKey, member_id: str) -> None:
-        await self._units.write(lambda connection: consumer_queries.leave(connection, key, member_id))
+        await self._units.of(key.tenant).write(lambda connection: consumer_queries.leave(connection, key, member_id))
 
     async def finish_replay(self, key: ConsumerKey, parked_id: int, *, failed: str | None, now: int) -> None:
-        await self._units.write(lambda connection: parked_queries.finish_replay(connection, key, parked_id, failed, now))
+        await self._units.of(key.tenant).write(
+            lambda connection: parked_queries.finish_replay(connection, key, parked_id, failed, now)
+        )
 
     async def consumers(self, tenant: str, owner: str, limit: int, after: str) -> Sequence[Consumer]:
-        return await self._units.read(
+        return await self._units.of(tenant).read(
             lambda connection: consumer_queries.listed(connection, self._units.engine, tenant, owner, limit, after)
         )
 
     async def consumer(self, key: ConsumerKey) -> ConsumerState:
-        return await self._units.read(lambda connection: consumer_queries.state(connection, key), snapshot=True)
+        return await self._units.of(key.tenant).read(lambda connection: consumer_queries.state(connection, key), snapshot=True)
 
     async def delete_consumer(self, key: ConsumerKey) -> bool:
-        return await self._units.write(lambda connection: consumer_queries.delete(connection, key))
+        return await self._units.of(key.tenant).write(lambda connection: consumer_queries.delete(connection, key))
 
     async def parked(self, key: ConsumerKey, limit: int, after: int) -> Sequence[Parked]:
-        return await self._units.read(lambda connection: parked_queries.listed(connection, key, limit, after))
+        return await self._units.of(key.tenant).read(lambda connection: parked_queries.listed(connection, key, limit, after))
 
     async def replay_parked(self, key: ConsumerKey, parked_ids: Sequence[int] | None) -> int:
-        return await self._units.write(lambda connection: parked_queries.replay(connection, key, parked_ids))
+        return await self._units.of(key.tenant).write(lambda connection: parked_queries.replay(connection, key, parked_ids))
 
     async def delete_parked(self, key: ConsumerKey, parked_ids: Sequence[int] | None) -> int:
-        return await self._units.write(lambda connection: parked_queries.delete(connection, key, parked_ids))
+        return await self._units.of(key.tenant).write(lambda connection: parked_queries.delete(connection, key, parked_ids))

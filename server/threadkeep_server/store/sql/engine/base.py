@@ -22,6 +22,7 @@ SessionName = tuple[str, str]
 @dataclass(frozen=True, slots=True)
 class SqlOptions:
     """Settings of the SQL store. Sizes are in connections; `statement_timeout` in seconds bounds one statement;
+    `row_security`: PostgreSQL shows each unit the rows of its tenants only;
     `postgres_listen_url` is for the connection that receives other servers' notifications: empty is the same database URL."""
 
     sqlite_synchronous: str = "FULL"
@@ -29,6 +30,7 @@ class SqlOptions:
     postgres_pool_size: int = 8
     postgres_listen_url: str = ""
     statement_timeout: float = 30.0
+    row_security: bool = False
     search_index: bool = True
     search_scan_bytes: int = 16 << 20
     search_scan_seconds: float = 2.0
@@ -149,14 +151,19 @@ class Engine(Protocol):
         """Reads the version, durability and capabilities of the database. Its schema is up to date."""
         ...
 
-    async def read(self, unit: Unit[T], *, snapshot: bool = False, short: bool = False) -> T:
+    async def read(
+        self, unit: Unit[T], *, snapshot: bool = False, short: bool = False, tenants: Collection[str] | None = None
+    ) -> T:
         """Runs a unit that writes nothing. `snapshot`: in a transaction, as streaming rows needs. `short`: it looks up a few
-        rows by their keys, and may run where it is called if that is quicker than a call of a thread."""
+        rows by their keys, and may run where it is called if that is quicker than a call of a thread. `tenants`:
+        the only tenants that it concerns; None: it is the server's own work, for all of them."""
         ...
 
-    async def write(self, unit: Unit[T], *, short: bool = False, alone: bool = False) -> T:
-        """Runs a unit in a transaction that commits if it returns. Once begun it is not canceled. `short`: as for read;
-        `alone`: it runs a single statement, which may commit by itself."""
+    async def write(
+        self, unit: Unit[T], *, short: bool = False, alone: bool = False, tenants: Collection[str] | None = None
+    ) -> T:
+        """Runs a unit in a transaction that commits if it returns. Once begun it is not canceled. `short`, `tenants`: as for
+        read; `alone`: it runs a single statement, which may commit by itself."""
         ...
 
     async def index(self, unit: Unit[T]) -> T:

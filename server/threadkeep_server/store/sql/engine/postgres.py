@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar
@@ -15,6 +15,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.util import await_only
 
+from ..schema.row_security import TENANTS, secure, tenants_value
 from ..schema.tables import DERIVED
 from .base import Capability, Dialect, Locks, Peers, SqlOptions, Unit
 from .postgres_dialect import PostgresDialect, PostgresLocks
@@ -39,6 +40,7 @@ _RETRYABLE = ("40001", "40P01")
 _ATTEMPTS = 4
 _AUTOCOMMIT = "AUTOCOMMIT"
 _SNAPSHOT = "REPEATABLE READ"
+_READS = "READ COMMITTED"
 
 
 class PostgresEngine:
@@ -66,6 +68,7 @@ class PostgresEngine:
             },
             execution_options={"schema_translate_map": {DERIVED: None}},
         )
+        self._row_security = options.row_security
         self._dialect = PostgresDialect()
         self.sql: Dialect = self._dialect
         self.locks: Locks = PostgresLocks()
@@ -76,11 +79,14 @@ class PostgresEngine:
         self._single_statements = self._engine.execution_options(isolation_level=_AUTOCOMMIT)
         # In READ COMMITTED each statement would see an instant of its own.
         self._snapshots = self._engine.execution_options(isolation_level=_SNAPSHOT)
+        self._reads = self._engine.execution_options(isolation_level=_READS)
 
     async def open(self) -> None:
         def unit(connection: sa.Connection) -> tuple[int, str, str]:
             connection.exec_driver_sql(self.sql.exclusive)  # see ordered_from
             offset = ordered_from(connection)
+            if self._row_security:
+                secure(connection)
             version, commit, fsync = (
                 connection.execute(sa.text(f"SHOW {name}")).scalar_one()
                 for name in ("server_version", "synchronous_commit", "fsync")
@@ -89,19 +95,27 @@ class PostgresEngine:
 
         self._dialect.xid_offset, self.name, self.durability = await self.write(unit)
 
-    async def read(self, unit: Unit[T], *, snapshot: bool = False, short: bool = False) -> T:
+    async def read(
+        self, unit: Unit[T], *, snapshot: bool = False, short: bool = False, tenants: Collection[str] | None = None
+    ) -> T:
         try:
-            return await self._read(unit, snapshot)
+            return await self._read(unit, snapshot, tenants)
         except DBAPIError as exc:
             # A pooled connection that died while idle: the pool has dropped it, reading again is safe.
             if not exc.connection_invalidated:
                 raise
-            return await self._read(unit, snapshot)
+            return await self._read(unit, snapshot, tenants)
 
-    async def _read(self, unit: Unit[T], snapshot: bool) -> T:
+    async def _read(self, unit: Unit[T], snapshot: bool, tenants: Collection[str] | None) -> T:
+        if self._row_security and tenants is not None:
+            return await _run((self._snapshots if snapshot else self._reads).begin(), _restricted(unit, tenants))
         return await _run(self._snapshots.begin() if snapshot else self._single_statements.connect(), unit)
 
-    async def write(self, unit: Unit[T], *, short: bool = False, alone: bool = False) -> T:
+    async def write(
+        self, unit: Unit[T], *, short: bool = False, alone: bool = False, tenants: Collection[str] | None = None
+    ) -> T:
+        if self._row_security and tenants is not None:
+            return await self._units.complete(self._write(_restricted(unit, tenants), alone=False))
         return await self._units.complete(self._write(unit, alone))
 
     index = write
@@ -122,7 +136,7 @@ class PostgresEngine:
 
     def fetch(self, connection: sa.Connection, sql: str, params: Sequence[Any]) -> Sequence[Sequence[Any]]:
         isolation, driver = connection.get_execution_options().get("isolation_level"), _driver(connection)
-        if isolation == _AUTOCOMMIT or (isolation == _SNAPSHOT and driver.is_in_transaction()):
+        if isolation == _AUTOCOMMIT or (isolation in (_SNAPSHOT, _READS) and driver.is_in_transaction()):
             # The driver itself, for a read outside a transaction or in a snapshot that has begun: SQLAlchemy doubles the cost.
             # After a broken connection the read is repeated through SQLAlchemy, which drops the connection from the pool.
             with contextlib.suppress(asyncpg.InterfaceError, asyncpg.PostgresConnectionError, OSError):
@@ -158,6 +172,16 @@ async def _run(connecting: AbstractAsyncContextManager[AsyncConnection], unit: U
     """Runs a unit in a greenlet of the event loop's thread. If the caller is canceled, the statement is."""
     async with connecting as connection:
         return await connection.run_sync(unit)
+
+
+def _restricted(unit: Unit[T], tenants: Collection[str]) -> Unit[T]:
+    """Returns the unit with its transaction restricted to the rows of these tenants."""
+
+    def restricted(connection: sa.Connection) -> T:
+        connection.exec_driver_sql(f"SELECT set_config('{TENANTS}', $1, true)", (tenants_value(tenants),))
+        return unit(connection)
+
+    return restricted
 
 
 def _sqlstate(error: DBAPIError | asyncpg.PostgresError) -> str | None:

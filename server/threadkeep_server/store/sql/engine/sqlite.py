@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
@@ -105,7 +105,9 @@ class SqliteEngine:
             probe.exec_driver_sql("CREATE VIRTUAL TABLE t USING fts5(x, tokenize='trigram case_sensitive 1')")
             self.capabilities = frozenset({Capability.FTS5})
 
-    async def read(self, unit: Unit[T], *, snapshot: bool = False, short: bool = False) -> T:
+    async def read(
+        self, unit: Unit[T], *, snapshot: bool = False, short: bool = False, tenants: Collection[str] | None = None
+    ) -> T:
         if short:
             try:
                 return self._read_here(await self._local_reads.open(), unit)
@@ -121,7 +123,9 @@ class SqliteEngine:
         finally:
             roll_back(connection)
 
-    async def write(self, unit: Unit[T], *, short: bool = False, alone: bool = False) -> T:
+    async def write(
+        self, unit: Unit[T], *, short: bool = False, alone: bool = False, tenants: Collection[str] | None = None
+    ) -> T:
         return await self._units.complete(self._write(unit, short))
 
     async def _write(self, unit: Unit[T], short: bool) -> T:

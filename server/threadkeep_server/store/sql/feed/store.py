@@ -36,7 +36,8 @@ class SqlFeed:
     async def change_events(self, changes: Sequence[Change], *, with_text: bool) -> Sequence[Sequence[FeedEvent]]:
         few = sum(change.last - change.first + 1 for change in changes) <= FEW_ROWS
         short = few and sum(change.size for change in changes) <= _FEW_BYTES
-        return await self._units.scan(lambda scanner: added_events(scanner, changes, with_text=with_text), short=short)
+        units = self._units.of(*(change.tenant for change in changes))
+        return await units.scan(lambda scanner: added_events(scanner, changes, with_text=with_text), short=short)
 
     async def feed_head(self) -> Position:
         return (await self.feed_state()).head

@@ -47,7 +47,8 @@ class AppendFunction:
         names = [(request.tenant, request.ref.session_id) for request in requests]
         by_caller = {draft.event_id for request in requests for draft in request.drafts if not draft.generated_id}
         arguments = _arguments(group, by_caller, self._engine.locks.keys(names), before)
-        if not await self._engine.write(lambda connection: _call(connection, arguments), alone=True):
+        tenants = {request.tenant for request in requests}
+        if not await self._engine.write(lambda connection: _call(connection, arguments), alone=True, tenants=tenants):
             return None
         self.remember(group.heads.values())
         return outcomes

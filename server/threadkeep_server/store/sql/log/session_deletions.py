@@ -81,12 +81,13 @@ class SessionDeletions:
         # Locked, because writers of policies and leases lock the row and not the name.
         self._read(connection, keys, _lock)
         spans = {row.session: {"first": row.first, "last": row.last} for row in self._read(connection, keys, _spans)}
+        # Before the sessions: row-level security hides changes of sessions that do not exist.
+        self._write(connection, _forget_details, [{"keys": self._engine.sql.listed(keys)}])
         self._remove_events(connection, rows)
         for column in (archivings.c.session, session_labels.c.session, compactions.c.session, leases.c.session, sessions.c.id):
             self._delete(connection, keys, column)
         named = [{f"of_{name}": value for name, value in _name(row).items()} for row in rows]
         self._write(connection, _forget_policy, [each | {"now": now} for each in named])
-        self._write(connection, _forget_details, [{"keys": self._engine.sql.listed(keys)}])
         self._write(connection, _insert_change, [_change(row, now, expired) | spans.get(row.id, {}) for row in rows])
 
     def _remove_events(self, connection: Connection, rows: Sequence[Row[Any] | Record]) -> None:

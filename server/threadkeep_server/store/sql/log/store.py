@@ -68,7 +68,8 @@ class GroupedWrites:
 
     async def _run(self, requests: Sequence[Request]) -> Sequence[Outcome]:
         short = sum(_rows(request) for request in requests) <= FEW_ROWS
-        decided = await self._engine.write(lambda connection: self._group(connection, requests), short=short)
+        tenants = {request.tenant for request in requests}
+        decided = await self._engine.write(lambda connection: self._group(connection, requests), short=short, tenants=tenants)
         self._group.remember(decided.learned)
         if self._function is not None:
             self._function.remember(decided.heads)
@@ -107,10 +108,10 @@ class SqlSessions:
         return await self._writes.create(SessionCreation(tenant, new, return_existing))
 
     async def get_session(self, tenant: str, ref: SessionRef) -> Session:
-        return session_of(await self._units.read(lambda connection: require(connection, tenant, ref), short=True))
+        return session_of(await self._units.of(tenant).read(lambda connection: require(connection, tenant, ref), short=True))
 
     async def list_sessions(self, tenant: str, query: SessionQuery) -> SessionPage:
-        return await self._units.read(lambda connection: session_queries.list_page(connection, tenant, query))
+        return await self._units.of(tenant).read(lambda connection: session_queries.list_page(connection, tenant, query))
 
     async def update_session(self, tenant: str, ref: SessionRef, change: SessionChange) -> Session:
         return await self._writes.update(SessionUpdate(tenant, ref, change))
@@ -142,7 +143,7 @@ class SqlSessions:
         unit = partial(
             session_queries.delete_seen, engine=self._engine, deletions=self._deletions, tenant=tenant, seen=seen, now=now
         )
-        deleted = await self._units.write(unit)
+        deleted = await self._units.of(tenant).write(unit)
         self._deleted(deleted)
         return deleted
 
@@ -161,14 +162,14 @@ class SqlEvents:
         self.on_append = commits.subscribe_appends
 
     async def get_event(self, tenant: str, ref: SessionRef, event_id: str) -> StoredEvent:
-        return await self._units.scan(lambda scanner: list_queries.get_event(scanner, tenant, ref, event_id))
+        return await self._units.of(tenant).scan(lambda scanner: list_queries.get_event(scanner, tenant, ref, event_id))
 
     async def list_events(self, tenant: str, ref: SessionRef, query: EventQuery) -> EventPage:
         streams = bool(query.filter.terms)
         short = not streams and list_queries.most_rows(query) <= FEW_ROWS
         unit = partial(list_queries.list_events, tenant=tenant, ref=ref, query=query)
-        return await self._units.scan(unit, snapshot=streams, short=short)
+        return await self._units.of(tenant).scan(unit, snapshot=streams, short=short)
 
     async def get_context(self, tenant: str, ref: SessionRef, spec: ContextSpec, default_bytes: int) -> ContextPage:
         unit = partial(context_queries.get_context, tenant=tenant, ref=ref, spec=spec, default_bytes=default_bytes)
-        return await self._units.scan(unit, short=spec.last_n is not None and spec.last_n <= FEW_ROWS)
+        return await self._units.of(tenant).scan(unit, short=spec.last_n is not None and spec.last_n <= FEW_ROWS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from typing import TypeVar
 
 from sqlalchemy import Connection
@@ -22,10 +22,17 @@ FEW_ROWS = 200
 class UnitRunner:
     """Runs units of work on an engine. Every method raises StoreUnavailable if the database fails."""
 
-    def __init__(self, engine: Engine, codec: Codec) -> None:
+    def __init__(
+        self, engine: Engine, codec: Codec, statements: Statements | None = None, tenants: Collection[str] | None = None
+    ) -> None:
         self.engine = engine
         self.codec = codec
-        self.statements = Statements(engine)
+        self.statements = statements or Statements(engine)
+        self._tenants = tenants
+
+    def of(self, *tenants: str) -> UnitRunner:
+        """Returns a runner of units that concern these tenants: see Engine.read. Other units do the server's own work."""
+        return UnitRunner(self.engine, self.codec, self.statements, frozenset(tenants))
 
     async def scan(self, unit: Callable[[Scanner], T], *, snapshot: bool = False, short: bool = False) -> T:
         """Runs a unit that reads with a Scanner."""
@@ -36,10 +43,12 @@ class UnitRunner:
         return await self.read(scan, snapshot=snapshot, short=short)
 
     async def read(self, unit: Unit[T], *, snapshot: bool = False, short: bool = False) -> T:
-        return await translate_errors(self.engine, self.engine.read(unit, snapshot=snapshot, short=short))
+        return await translate_errors(
+            self.engine, self.engine.read(unit, snapshot=snapshot, short=short, tenants=self._tenants)
+        )
 
     async def write(self, unit: Unit[T]) -> T:
-        return await translate_errors(self.engine, self.engine.write(unit))
+        return await translate_errors(self.engine, self.engine.write(unit, tenants=self._tenants))
 
     async def index(self, unit: Unit[T]) -> T:
         """Runs a unit that writes derived tables only."""

@@ -41,7 +41,7 @@ class SqlMemories:
         self, tenant: str, scope: MemoryScope, drafts: Sequence[MemoryDraft], now: int, *, ingesting: bool
     ) -> Sequence[MemoryOutcome]:
         # Read first: most entries of a repeated ingestion exist, and analysis costs more than a query.
-        expected = await self._units.read(
+        expected = await self._units.of(tenant).read(
             lambda connection: memory_queries.outcomes(connection, tenant, scope, drafts, ingesting=ingesting), snapshot=True
         )
         if MemoryOutcome.ADDED not in expected:
@@ -55,7 +55,7 @@ class SqlMemories:
             return made[draft.id] if draft.id in made else self._words_of(draft, now)
 
         words = memory_queries.Words(self._index, self._units.codec.words_version, of)
-        return await self._units.write(
+        return await self._units.of(tenant).write(
             lambda connection: memory_queries.add(
                 connection, self._units.engine, words, tenant, scope, drafts, now, ingesting=ingesting
             )
@@ -68,21 +68,21 @@ class SqlMemories:
     async def list_memories(
         self, tenant: str, scope: MemoryScope, wanted: MemoryFilter, limit: int, cursor: int | None
     ) -> MemoryPage:
-        return await self._units.read(
+        return await self._units.of(tenant).read(
             lambda connection: memory_queries.list_page(connection, tenant, scope, wanted, limit, cursor), snapshot=True
         )
 
     async def memories_by_key(
         self, tenant: str, scope: MemoryScope, keys: Sequence[int], wanted: MemoryFilter = ALL_MEMORIES
     ) -> Sequence[Memory]:
-        return await self._units.read(
+        return await self._units.of(tenant).read(
             lambda connection: list(memories_of_keys(connection, tenant, scope, keys, wanted)), snapshot=True
         )
 
     async def memories_holding(
         self, tenant: str, scope: MemoryScope, folded: str, wanted: MemoryFilter, limit: int
     ) -> Sequence[Memory]:
-        return await self._units.read(
+        return await self._units.of(tenant).read(
             lambda connection: memory_queries.holding(connection, self._units.engine, tenant, scope, folded, wanted, limit),
             snapshot=True,
         )
@@ -90,17 +90,17 @@ class SqlMemories:
     async def memory_candidates(
         self, tenant: str, scope: MemoryScope, query: WordQuery, wanted: MemoryFilter = ALL_MEMORIES
     ) -> Candidates:
-        return await self._units.scan(
+        return await self._units.of(tenant).scan(
             lambda scanner: search.candidates(scanner, self._index, tenant, scope, query, wanted, ScanBudget(self._limits)),
             snapshot=True,
         )
 
     async def forget(self, tenant: str, scope: MemoryScope, what: Forget, now: int) -> Forgotten:
         # Later entries are kept; otherwise fast writers could keep this running.
-        newest = await self._units.read(lambda connection: memory_queries.newest_key(connection, tenant, scope))
+        newest = await self._units.of(tenant).read(lambda connection: memory_queries.newest_key(connection, tenant, scope))
         deleted = embeddings = 0
         while True:
-            some = await self._units.write(
+            some = await self._units.of(tenant).write(
                 lambda connection: memory_queries.forget_some(
                     connection, self._units.engine, self._index, tenant, scope, what, newest, now
                 )

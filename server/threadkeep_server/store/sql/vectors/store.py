@@ -51,12 +51,12 @@ class SqlVectors:
         return await self._units.read(lambda connection: queue.count_lacking(connection, name, sources, whose), snapshot=True)
 
     async def event_vectors(self, tenant: str, scope: EventScope, model: int, after: int, limit: int) -> Embedded:
-        return await self._units.read(
+        return await self._units.of(tenant).read(
             lambda connection: vector_queries.read_events(connection, tenant, scope, model, after, limit), snapshot=True
         )
 
     async def memory_vectors(self, tenant: str, scope: MemoryScope, model: int, after: int, limit: int) -> Embedded:
-        return await self._units.read(
+        return await self._units.of(tenant).read(
             lambda connection: vector_queries.read_memories(connection, tenant, scope, model, after, limit), snapshot=True
         )
 

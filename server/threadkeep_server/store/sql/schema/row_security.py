@@ -1,0 +1,80 @@
+"""Row-level security of PostgreSQL: a second wall between tenants, behind the conditions of the statements.
+
+A unit of work for one tenant restricts its transaction to the rows of that tenant. The server's own work, such as following the
+feed, concerns all tenants and is not restricted; nor are servers with the setting off and migrations. Derived tables have no
+policies: they would keep PostgreSQL from using the search indexes, and searches return text from `events` and `memories` only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import sqlalchemy as sa
+from sqlalchemy import Connection, Table
+
+from .tables import (
+    changes,
+    compactions,
+    consumer_members,
+    consumer_partitions,
+    consumers,
+    events,
+    memories,
+    memory_tombstones,
+    parked_changes,
+    policies,
+    session_labels,
+    sessions,
+)
+
+TENANTS = "threadkeep.tenants"
+"""The parameter of PostgreSQL with the tenants that a transaction may see, as an array. Not set: all."""
+
+_POLICY = "threadkeep_tenant"
+# In a sub-select it is evaluated once per statement, and not once per row. PostgreSQL leaves an empty value after a transaction
+# that set it.
+_VALUE = f"(SELECT nullif(current_setting('{TENANTS}', true), '')::text[])"
+_OWN = f"tenant = ANY ({_VALUE}::text[])"
+
+
+class RowSecurityBypassed(RuntimeError):
+    """The database's user is exempt from row-level security."""
+
+
+def tenants_value(tenants: Collection[str]) -> str:
+    """Returns the value of TENANTS that permits these."""
+    quoted = (tenant.replace("\\", "\\\\").replace('"', '\\"') for tenant in sorted(tenants))
+    return "{" + ",".join(f'"{each}"' for each in quoted) + "}"
+
+
+def _of(table: Table, column: str) -> str:
+    """Rows that belong to a row of another table, which has a policy of its own."""
+    return f"EXISTS (SELECT FROM {table.name} AS owner WHERE owner.id = {column})"
+
+
+def conditions() -> dict[Table, str]:
+    """Returns the condition of the rows that a transaction may see and write, by table."""
+    own = dict.fromkeys((sessions, consumers, policies, memories, memory_tombstones), _OWN)
+    of_session = {table: _of(sessions, f"{table.name}.session") for table in (session_labels, events, compactions)}
+    members = (consumer_members, consumer_partitions, parked_changes)
+    of_consumer = {table: _of(consumers, f"{table.name}.consumer") for table in members}
+    # A change names the tenant only if its session is deleted.
+    return own | of_session | of_consumer | {changes: f"{_OWN} OR {_of(sessions, 'changes.session')}"}
+
+
+def secure(connection: Connection) -> None:
+    """Creates the policies that do not exist. Raises RowSecurityBypassed."""
+    exempt = "SELECT rolname FROM pg_roles WHERE rolname = current_user AND (rolsuper OR rolbypassrls)"
+    user = connection.exec_driver_sql(exempt).scalar()
+    if user is not None:
+        raise RowSecurityBypassed(
+            f"row-level security does not bind the database's user {user}: connect as one without SUPERUSER and BYPASSRLS, or "
+            "set row_security = false"
+        )
+    known = sa.text("SELECT tablename FROM pg_policies WHERE policyname = :name AND schemaname = current_schema()")
+    done = set(connection.execute(known, {"name": _POLICY}).scalars())
+    for table, condition in conditions().items():
+        if table.name not in done:
+            allowed = f"{_VALUE} IS NULL OR {condition}"
+            connection.exec_driver_sql(f"CREATE POLICY {_POLICY} ON {table.name} USING ({allowed}) WITH CHECK ({allowed})")
+            connection.exec_driver_sql(f"ALTER TABLE {table.name} ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY")
