@@ -14,12 +14,12 @@ import pytest
 from google.rpc import error_details_pb2, status_pb2
 from grpc_health.v1 import health_pb2
 
+from tests.support.asgi_call import Call
 from threadkeep.v1 import server_service_pb2, subscription_pb2, subscription_service_pb2
 from threadkeep_server.domain.errors import SessionNotFound
 from threadkeep_server.domain.model import Caller, SessionRef
 from threadkeep_server.domain.roles import granted
 from threadkeep_server.service.call_limit import CallLimit
-from threadkeep_server.transport.asgi import Send
 from threadkeep_server.transport.auth import Authenticator
 from threadkeep_server.transport.connections import ConnectionLimits
 from threadkeep_server.transport.envoy.app import GrpcApp, is_grpc
@@ -68,34 +68,6 @@ class Servicer:
 
     def __getattr__(self, name: str) -> Any:
         return None
-
-
-class Call:
-    """One request, as an ASGI server passes it on."""
-
-    def __init__(self, app: GrpcApp, path: str, *body: bytes, send: Send | None = None, **headers: Any) -> None:
-        self.sent: asyncio.Queue[Any] = asyncio.Queue()
-        self.events: asyncio.Queue[Any] = asyncio.Queue()
-        for number, part in enumerate(body, 1):
-            self.events.put_nowait({"type": "http.request", "body": part, "more_body": number < len(body)})
-        named = [(name.replace("_", "-").encode(), str(value).encode()) for name, value in headers.items()]
-        scope = {"type": "http", "path": path, "headers": named}
-        self.task = asyncio.create_task(app(scope, self.events.get, send or self.sent.put))
-
-    def leave(self) -> None:
-        self.events.put_nowait({"type": "http.disconnect"})
-
-    async def response(self) -> tuple[dict[str, str], bytes]:
-        """Returns the trailers and the body."""
-        async with asyncio.timeout(30):
-            await self.task
-        body, trailers = b"", {}
-        while not self.sent.empty():
-            event = self.sent.get_nowait()
-            body += event.get("body", b"")
-            if event["type"] == "http.response.trailers":
-                trailers = {name.decode(): value.decode() for name, value in event["headers"]}
-        return trailers, body
 
 
 @pytest.fixture

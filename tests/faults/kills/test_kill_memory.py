@@ -15,11 +15,11 @@ from tests.support.runs.printed import Say
 from tests.support.runs.thoroughness import KILLS as ALL_KILLS
 from tests.support.servers.server_process import url_settings
 
-from .conftest import Look, ServerMaker
-from .harness.background_tasks import background
-from .harness.facts import FactLedger, add_each, come_and_go, forget_each, ingest, ingest_each, search_each
-from .harness.ledger import append_each, connect
-from .harness.search_invariants import caught_up, check_found, check_memories, check_tables, events_of, texts_in
+from ..conftest import Look, ServerMaker
+from ..harness.background_tasks import background
+from ..harness.facts import FactLedger, add_each, come_and_go, forget_each, ingest, ingest_each, search_each
+from ..harness.ledger import append_each, connect
+from ..harness.search_invariants import caught_up, check_found, check_memories, check_tables, events_of, texts_in
 
 KILLS = max(2, ALL_KILLS // 2)
 SESSIONS = ("one", "two", "three")

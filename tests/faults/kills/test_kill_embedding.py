@@ -20,12 +20,12 @@ from tests.support.servers.server_process import url_settings
 from threadkeep.v1.event_pb2 import SessionEvent
 from threadkeep.v1.search_pb2 import SEARCH_MODE_HYBRID, SEARCH_MODE_SEMANTIC
 
-from .conftest import Look, ServerMaker
-from .harness.background_tasks import background
-from .harness.facts import FactLedger, fact, word_of
-from .harness.ledger import connect
-from .harness.search_invariants import caught_up, check_found, check_tables
-from .harness.searching import BATCH, EMBEDDED, append_facts, embedding_with, embeddings, remember
+from ..conftest import Look, ServerMaker
+from ..harness.background_tasks import background
+from ..harness.facts import FactLedger, fact, word_of
+from ..harness.ledger import connect
+from ..harness.search_invariants import caught_up, check_found, check_tables
+from ..harness.searching import BATCH, EMBEDDED, append_facts, embedding_with, embeddings, remember
 
 KILLS = max(2, ALL_KILLS // 4)
 FEW_KILLS = max(1, KILLS // 2)

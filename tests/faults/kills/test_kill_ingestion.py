@@ -22,10 +22,10 @@ from tests.support.runs.thoroughness import KILLS as ALL_KILLS
 from tests.support.servers.server_process import url_settings
 from threadkeep import compaction
 
-from .conftest import ServerMaker
-from .harness.background_tasks import background
-from .harness.facts import FactLedger, Place, fact
-from .harness.ledger import connect
+from ..conftest import ServerMaker
+from ..harness.background_tasks import background
+from ..harness.facts import FactLedger, Place, fact
+from ..harness.ledger import connect
 
 KILLS = max(2, ALL_KILLS // 8)
 EVENTS = 8

@@ -19,13 +19,13 @@ from tests.support.runs.thoroughness import KILLS
 from tests.support.servers.server_process import url_settings
 from threadkeep.v1 import compaction_pb2 as pb
 
-from .conftest import ServerMaker
-from .harness.background_tasks import background
-from .harness.compactors import Score, TurnLedger, apply_each, replace_once, run_strategies
-from .harness.ledger import append_each, append_until_acknowledged, connect
-from .harness.policy import LEASE_S, TRIM, leases_of, set_policy, summarizer
-from .harness.window_invariants import check_session
-from .harness.wire import Wire, wire
+from ..conftest import ServerMaker
+from ..harness.background_tasks import background
+from ..harness.compactors import Score, TurnLedger, apply_each, replace_once, run_strategies
+from ..harness.ledger import append_each, append_until_acknowledged, connect
+from ..harness.policy import LEASE_S, TRIM, leases_of, set_policy, summarizer
+from ..harness.window_invariants import check_session
+from ..harness.wire import Wire, wire
 
 SESSIONS = ("applied", "replaced", "strategies", "policy")
 STRATEGIES = [

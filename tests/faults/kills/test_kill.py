@@ -14,8 +14,8 @@ from tests.support.runs.printed import Say
 from tests.support.runs.thoroughness import KILLS
 from tests.support.servers.server_process import url_settings
 
-from .conftest import ServerMaker
-from .harness.ledger import Ledger, Load, connect
+from ..conftest import ServerMaker
+from ..harness.ledger import Ledger, Load, connect
 
 SESSIONS = ("one", "two", "three")
 

@@ -28,9 +28,9 @@ from tests.support.servers.server_process import url_settings
 from threadkeep.chat.memory.events import from_event
 from threadkeep.v1.event_pb2 import SessionEvent
 
-from .conftest import ServerMaker
-from .harness.agent import APP, SESSION, USER, Settings
-from .harness.tool_calling_endpoint import CALLS, ROUNDS, ToolCallingEndpoint
+from ..conftest import ServerMaker
+from ..harness.agent import APP, SESSION, USER, Settings
+from ..harness.tool_calling_endpoint import CALLS, ROUNDS, ToolCallingEndpoint
 
 KILLS = max(3, ALL_KILLS // 3)
 _ANSWERED_EACH_LIFE = 2

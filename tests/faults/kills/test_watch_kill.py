@@ -16,10 +16,10 @@ from tests.support.runs.printed import Say
 from tests.support.runs.thoroughness import KILLS
 from tests.support.servers.server_process import url_settings
 
-from .conftest import ServerMaker
-from .harness.background_tasks import background
-from .harness.followers import Follower, logged, until_received
-from .harness.ledger import Ledger, Load, connect
+from ..conftest import ServerMaker
+from ..harness.background_tasks import background
+from ..harness.followers import Follower, logged, until_received
+from ..harness.ledger import Ledger, Load, connect
 
 SESSIONS = ("one", "two", "three")
 WORD = "w0-1"
