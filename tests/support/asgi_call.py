@@ -18,7 +18,7 @@ class Call:
             self.events.put_nowait({"type": "http.request", "body": part, "more_body": number < len(body)})
         named = [(name.replace("_", "-").encode(), str(value).encode()) for name, value in headers.items()]
         scope = {"type": "http", "path": path, "headers": named}
-        self.task = asyncio.create_task(app(scope, self.events.get, send or self.sent.put))
+        self.task = asyncio.ensure_future(app(scope, self.events.get, send or self.sent.put))
 
     def leave(self) -> None:
         self.events.put_nowait({"type": "http.disconnect"})
